@@ -55,6 +55,7 @@ const outage = "test/aws/outage.test.ts";
 const unitFolders = [
   ...[
     "aws",
+    "build",
     "cli",
     "client",
     "console",

@@ -3,20 +3,20 @@ import { endsInTime } from "../src/aws/call-times.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
 import { observed } from "../src/aws/observed.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
+import type { WorkerCode } from "../src/aws/worker-types.ts";
 import { fromEnv } from "../src/config.ts";
-import type { TaskType } from "../src/core/task/task.ts";
 import { workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/disk.ts";
 
 /**
  * Makes a worker's handler.
- * @param found The types of all files in `tasks/`: imported by the bundle's entry (`lib/esbuild.ts`), or by the local server.
+ * @param code The types of all files in `tasks/`: built code (`src/build`), or types that are loaded.
  * @param own Ports in place of those for Lambda.
  */
-export async function createWorker(found: readonly TaskType[], own: OwnPorts = {}) {
+export async function createWorker(code: WorkerCode, own: OwnPorts = {}) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);
   const given = { disk, own, env: process.env };
-  const { ports, releases, tracing, metrics } = await workPorts(config, "worker", found, given);
+  const { ports, releases, tracing, metrics } = await workPorts(config, "worker", code, given);
   const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
     answerBatch(
       event,

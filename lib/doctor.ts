@@ -1,31 +1,32 @@
 import { Annotations, CfnElement, Stack } from "aws-cdk-lib";
 import type { IConstruct } from "constructs";
-import type { TaskType } from "../src/core/task/task.ts";
 import { acceptedKey } from "../src/doctor/accepted.ts";
 import { Deployment, type Stack as ReviewedStack, type Template } from "../src/doctor/deployment.ts";
-import { type Finding, isAtLeast } from "../src/doctor/finding.ts";
+import { type Finding, isAtLeast, type Subject } from "../src/doctor/finding.ts";
 import { review } from "../src/doctor/review.ts";
+
+type ReviewedCode = Pick<Subject, "types" | "findings">;
 
 /**
  * Runs the checks of `npx offload doctor` at each synthesis. Findings of severity medium and above become warnings of the
  * affected constructs. `Annotations.of(construct).acknowledgeWarning("offload:<check>", reason)` suppresses a warning.
  * @param pipeline A construct that contains the pipeline's stacks, and no others.
- * @param types Task types of the workers.
+ * @param code The task types of the workers, and what was found in them.
  */
-export function reviewAtSynth(pipeline: IConstruct, types: readonly TaskType[]): void {
+export function reviewAtSynth(pipeline: IConstruct, code: ReviewedCode): void {
   pipeline.node.addValidation({
     // Runs after references between stacks are resolved, and before templates are written.
     validate() {
-      addWarnings(pipeline, types);
+      addWarnings(pipeline, code);
       return [];
     },
   });
 }
 
-function addWarnings(pipeline: IConstruct, types: readonly TaskType[]): void {
+function addWarnings(pipeline: IConstruct, code: ReviewedCode): void {
   const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
   const deployment = new Deployment(stacks.map(toReviewedStack));
-  for (const finding of review({ deployment, types }).findings) {
+  for (const finding of review({ deployment, ...code }).findings) {
     if (isAtLeast(finding.severity, "medium")) warn(pipeline, stacks, finding);
   }
 }

@@ -1,14 +1,15 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
+import type { AssetOptions } from "../src/build/asset-code.ts";
+import { codeName } from "../src/build/names.ts";
 import type { FunctionName } from "../src/config.ts";
-import { codeExtension, codeFile, codeFolder, entries, ownFolders } from "../src/installation.ts";
-import { taskFiles } from "../src/task-modules.ts";
+import { codeExtension, codeFile, codeFolder, entries } from "../src/installation.ts";
+import { nameFiles, nameSources } from "./bundle-names.ts";
+import { taskCode } from "./task-code.ts";
 
 /** The project's files in a function's bundle, besides the function's own code. */
-export interface BundleFiles {
-  /** Folder of the task types, for the worker. Default: `tasks` in the working directory. */
-  readonly tasks?: string;
+export interface BundleFiles extends Partial<AssetOptions> {
   /** Texts of generated files, by their path in the bundle. Default: none. */
   readonly texts?: Readonly<Record<string, string>>;
   /** Files or folders to copy, by their path in the bundle; their own paths start at the working directory. Default: none. */
@@ -60,84 +61,76 @@ const withoutClassNames: readonly BundleName[] = ["submit", "status", "authorize
  * @returns esbuild's metafile: the contents of each file.
  */
 export function bundle(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
+  const code = name === "worker" || name === "work" ? taskCode({ tasks: "tasks", ...files }).folder : undefined;
   const { metafile } = buildSync({
     ...buildOptions,
-    ...entryOf(name, files.tasks),
+    ...(code === undefined ? { entryPoints: { index: codeFile(`lambdas/${name}`) } } : withTasks(name, code)),
     outdir: folder,
     conditions: ["module", leanClients],
     keepNames: !withoutClassNames.includes(name),
-    ...((name === "worker" || name === "work") && sourceMaps),
   });
   removeUnusedFiles(metafile);
-  nameSources(metafile);
+  if (code !== undefined) {
+    nameSources(metafile, code);
+    copyBeside(code, folder);
+  }
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
   }
   for (const [path, source] of Object.entries(files.copies ?? {})) {
     cpSync(resolve(source), within(folder, path), { recursive: true });
   }
-  return metafile;
+  return code === undefined ? metafile : nameFiles(metafile);
 }
 
-/** Places in the sources, for the stacks of failed attempts. The code has no link to them, so that Node does not load them. */
-const sourceMaps = { sourcemap: "external", sourcesContent: false } as const;
+/** Folder of worker threads in the built code (`src/build`). */
+const threads = "threads";
 
-/**
- * Names the sources in the source maps by their paths in the project. Offload's own sources lose their names: stacks leave them out.
- */
-function nameSources({ outputs }: Metafile): void {
-  for (const output of Object.keys(outputs).filter((path) => path.endsWith(".map"))) {
-    const path = join(codeFolder, output);
-    const map = JSON.parse(readFileSync(path, "utf8")) as { sources: string[] };
-    const sources = map.sources.map((source) => nameOf(resolve(dirname(path), source)));
-    writeFileSync(path, JSON.stringify({ ...map, sources }));
+/** Copies what the built code has beside its files: packages that are not bundled, and files that it reads. */
+function copyBeside(code: string, folder: string): void {
+  for (const name of readdirSync(code)) {
+    if (name !== threads && !/\.mjs(\.map)?$/.test(name))
+      cpSync(join(code, name), join(folder, name), { recursive: true });
   }
 }
 
-function nameOf(source: string): string {
-  if (ownFolders.some((folder) => source.startsWith(folder))) return "";
-  return relative(process.cwd(), source);
+/** The worker, or the container's program, around the built code of the task types. */
+function withTasks(name: BundleName, code: string) {
+  const threadFiles = readdirSync(code, { recursive: true, encoding: "utf8" }).filter(
+    (path) => path.startsWith(`${threads}/`) && path.endsWith(".mjs"),
+  );
+  const entry = join(code, `${name}-entry.mjs`);
+  writeFileSync(entry, (name === "work" ? containerEntry : workerEntry)(join(code, codeName)));
+  const threadEntries = threadFiles.map((path) => [path.replace(/\.mjs$/, ""), join(code, path)]);
+  return {
+    entryPoints: { index: entry, ...Object.fromEntries(threadEntries) } as Record<string, string>,
+    // Places in the sources, for the stacks of failed attempts. The code has no link to them, so that Node does not load them.
+    sourcemap: "external",
+    sourcesContent: false,
+  } as const satisfies BuildOptions;
 }
 
-/** The entry of a function: its file in `lambdas/`; for workers, code that hands the task types to their file. */
-function entryOf(name: BundleName, tasks = "tasks"): Pick<BuildOptions, "entryPoints" | "entryNames" | "stdin"> {
-  const withTasks = (entry: (folder: string) => string) => ({
-    stdin: { contents: entry(resolve(tasks)), resolveDir: codeFolder },
-    entryNames: "index",
-  });
-  if (name === "worker") return withTasks(workerEntry);
-  if (name === "work") return withTasks(containerEntry);
-  return { entryPoints: { index: codeFile(`lambdas/${name}`) } };
-}
+/** With the variable the code is only there to be loaded by others: a synthesis does that. */
+const workerEntry = (file: string): string =>
+  `import { createWorker } from ${JSON.stringify(codeFile("lambdas/worker"))};
+import * as code from ${JSON.stringify(file)};
+export const { folder, files } = code;
+export const handler = process.env.OFFLOAD_LOAD_ONLY === "1" ? undefined : await createWorker(code);`;
 
-/** Imports each file of the task types: in Lambda there is no folder to read. */
-function workerEntry(folder: string): string {
-  const files = taskFiles(folder);
-  return [
-    `import { createWorker } from ${JSON.stringify(codeFile("lambdas/worker"))};`,
-    ...files.map((file, index) => `import type${index} from ${JSON.stringify(join(folder, file))};`),
-    `export const handler = await createWorker([${files.map((_, index) => `type${index}`)}]);`,
-  ].join("\n");
-}
-
-/** Imports the task types only in the processes that run attempts: the process that starts these must not end with a handler's code. */
-function containerEntry(folder: string): string {
-  const imports = taskFiles(folder).map((file) => `import(${JSON.stringify(join(folder, file))})`);
-  return [
-    `import { useContainerCredentials } from ${JSON.stringify(codeFile("src/aws/lean/container-credentials"))};`,
-    `import { startContainer } from ${JSON.stringify(codeFile("src/work/container"))};`,
-    "useContainerCredentials();",
-    `const load = () => Promise.all([${imports}]);`,
-    "await startContainer(async () => (await load()).map((file) => file.default));",
-  ].join("\n");
-}
+const containerEntry = (file: string): string =>
+  `import { useContainerCredentials } from ${JSON.stringify(codeFile("src/aws/lean/container-credentials"))};
+import { startContainer } from ${JSON.stringify(codeFile("src/work/container"))};
+import * as code from ${JSON.stringify(file)};
+useContainerCredentials();
+await startContainer(code);`;
 
 /**
  * Removes files that no other file imports. esbuild writes a file for each dynamic import, even if it removes the import as
  * dead code.
  */
 function removeUnusedFiles({ outputs }: Metafile): void {
-  const reached = new Set(Object.keys(outputs).filter((path) => path.endsWith("/index.mjs")));
+  const isEntry = (path: string) => path.endsWith("/index.mjs") || outputs[path]?.entryPoint?.includes(`/${threads}/`);
+  const reached = new Set(Object.keys(outputs).filter(isEntry));
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);
   }

@@ -1,79 +1,92 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import { buildSync } from "esbuild";
-import { emptyEnvironment } from "../src/core/task/environment.ts";
-import { acceptedTypes } from "../src/core/task/task.ts";
-import { entries } from "../src/installation.ts";
-import type { App } from "../src/task-files.ts";
-import {
-  environmentFile,
-  environmentIn,
-  schedulesFile,
-  schedulesIn,
-  TaskFileError,
-  taskFiles,
-  triggersFile,
-  triggersIn,
-  typeIn,
-} from "../src/task-modules.ts";
+import { join } from "node:path";
+import { describeNow } from "../src/describe/describe.ts";
+import type { DescribedApp } from "../src/describe/described.ts";
+import type { LoadProblem } from "../src/describe/load-problem.ts";
+import { TaskFileError } from "../src/task-modules.ts";
+import { type BundleFiles, bundle } from "./esbuild.ts";
 import { inOneLine } from "./setting-error.ts";
+import { taskCode, temporaryFolder } from "./task-code.ts";
+
+/** A deployment's options for the code of its task types. */
+export interface TaskOptions {
+  readonly files: BundleFiles & { readonly tasks: string };
+  readonly probes: boolean;
+  /** Values of variables that the deployment sets. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+const made = new Map<string, DescribedApp>();
 
 /**
- * Loads a project's task types, schedules, triggers and environment without waiting, as the constructor of a construct must. The files are bundled into one
- * CommonJS file first, so that it does not matter how the CDK app itself is loaded: by Node, ts-node or tsx. Packages are not bundled.
- * @throws TaskFileError; the error of esbuild for code that does not compile, or of the file that throws
+ * Builds the worker, starts it once as Lambda would, and describes the project's task types, schedules, triggers and environment, all without
+ * waiting, as the constructor of a construct must.
+ * @throws TaskFileError with each file that Lambda could not load, the reason and the cure
  */
-export function loadTasks(tasks: string, probes: boolean): App {
+export function loadTasks(options: TaskOptions): DescribedApp {
+  const key = JSON.stringify([process.cwd(), options]);
+  const known = made.get(key);
+  if (known !== undefined) return known;
   try {
-    return load(tasks, probes);
+    const app = started(options);
+    made.set(key, app);
+    return app;
   } catch (error) {
     throw error instanceof TaskFileError ? inOneLine(error) : error;
   }
 }
 
-function load(tasks: string, probes: boolean): App {
-  const folder = resolve(tasks);
-  const files = taskFiles(folder);
-  const [schedules, triggers, environment] = [schedulesFile(folder), triggersFile(folder), environmentFile(folder)];
-  const others = [schedules, triggers, environment].filter((file) => file !== undefined);
-  const modules = required(folder, [...files, ...others]);
-  const types = files.map((file) => typeIn(folder, file, files, modules[file] ?? {}));
-  return {
-    types: acceptedTypes(types, probes),
-    schedules: schedules === undefined ? [] : schedulesIn(folder, schedules, modules[schedules] ?? {}),
-    triggers: triggers === undefined ? [] : triggersIn(folder, triggers, modules[triggers] ?? {}),
-    environment:
-      environment === undefined ? emptyEnvironment : environmentIn(folder, environment, modules[environment] ?? {}),
-  };
+/** Starts the worker in a folder that has nothing else of the project. */
+function started({ files, probes, variables }: TaskOptions): DescribedApp {
+  const { root } = taskCode(files);
+  const bare = temporaryFolder("offload-start-");
+  bundle("worker", bare, files);
+  const code = { file: join(bare, "index.mjs"), root, probes, deployed: variables };
+  const { app, problems } = describeNow(code, bare, lambdaEnvironment(bare));
+  if (problems.length === 0) return app;
+  throw new TaskFileError(
+    problems.map((problem) => refusalOf(problem, Object.keys(app.environment.secrets))).join("\n"),
+  );
 }
 
-/** Loads files as modules, by their names. Beside `tasks`, where packages are found as from there. */
-function required(folder: string, files: readonly string[]): Record<string, object> {
-  const cache = join(folder, "..", "node_modules", ".cache");
-  mkdirSync(cache, { recursive: true });
-  // Each load has a folder of its own: threads of one process may load at the same time.
-  const out = mkdtempSync(join(cache, "offload-"));
-  try {
-    const outfile = join(out, "tasks.cjs");
-    buildSync({
-      stdin: { contents: entryOf(folder, files), resolveDir: folder },
-      outfile,
-      bundle: true,
-      platform: "node",
-      format: "cjs",
-      target: "node20",
-      packages: "external",
-      define: { "import.meta.url": JSON.stringify(pathToFileURL(join(folder, "index.js")).href) },
-      alias: entries,
-      logLevel: "silent",
-    });
-    return createRequire(outfile)(outfile) as Record<string, object>;
-  } finally {
-    rmSync(out, { recursive: true, force: true });
+/** The environment that Lambda gives a function, without the values of secrets. */
+const lambdaEnvironment = (folder: string): NodeJS.ProcessEnv => ({
+  PATH: "/var/lang/bin:/usr/local/bin:/usr/bin/:/bin:/opt/bin",
+  HOME: folder,
+  LANG: "en_US.UTF-8",
+  TZ: ":UTC",
+  AWS_REGION: "us-east-1",
+  AWS_DEFAULT_REGION: "us-east-1",
+  AWS_LAMBDA_FUNCTION_NAME: "offload-start",
+  AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+  LAMBDA_TASK_ROOT: folder,
+  OFFLOAD_LOAD_ONLY: "1",
+});
+
+/** Says which file and package are wrong, why, and what to do. */
+function refusalOf({ message, code, stack, placeholders }: LoadProblem, secrets: readonly string[]): string {
+  const pack = /node_modules\/(?:\.versions\/\d+\/node_modules\/)?((?:@[^/\s]+\/)?[^/\s:]+)/.exec(
+    `${stack ?? ""} ${message}`,
+  )?.[1];
+  const cure = cureOf(code, pack, placeholders);
+  const known = secrets.length > 0 && placeholders.length > 0 ? ` It read the secret ${placeholders.join(", ")}.` : "";
+  return `${message.trimEnd()}${known}${cure === undefined ? "" : ` ${cure}`}`;
+}
+
+function cureOf(
+  code: string | undefined,
+  pack: string | undefined,
+  placeholders: readonly string[],
+): string | undefined {
+  if (placeholders.length > 0) {
+    return "At synth its value is a placeholder: read the secret in the handler, or accept any text when the file is loaded.";
   }
+  const named = pack === undefined ? "the package" : JSON.stringify(pack);
+  if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") {
+    return `Install it; if a computed name loads it, add its name to the option nodeModules of the TaskPipeline.`;
+  }
+  if (code === "ENOENT") return "Add the file to the option assets of the TaskPipeline.";
+  if (code === "ERR_DLOPEN_FAILED") return `Install ${named} again for this machine.`;
+  return pack === undefined
+    ? undefined
+    : `If it works outside of the bundle, add ${named} to the option external of the TaskPipeline.`;
 }
-
-const entryOf = (folder: string, files: readonly string[]): string =>
-  files.map((file) => `export * as ${JSON.stringify(file)} from ${JSON.stringify(join(folder, file))};`).join("\n");

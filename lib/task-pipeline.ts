@@ -1,4 +1,4 @@
-import type { Environment } from "aws-cdk-lib";
+import { type Environment, Token } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Connections, IConnectable } from "aws-cdk-lib/aws-ec2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
@@ -7,20 +7,20 @@ import { Construct, type IConstruct } from "constructs";
 import type { PerTier } from "../src/config.ts";
 import { appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { appTriggers } from "../src/core/schedules/define-trigger.ts";
-import { toCatalog } from "../src/core/task/catalog.ts";
+import type { DescribedApp } from "../src/describe/described.ts";
 import { acceptedKey } from "../src/doctor/accepted.ts";
 import { packageVersion } from "../src/installation.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
-import type { App } from "../src/task-files.ts";
 import type { ThrottleOptions } from "./api.ts";
 import { type ConcurrencyOptions, capacityOf, checkTimeouts, type TierOptions } from "./capacity.ts";
+import { type CodeOptions, codeOptionsOf } from "./code-options.ts";
 import { type ContainerOptions, type Containers, checkContainerTypes, containersOf } from "./containers.ts";
 import { DataStack } from "./data-stack.ts";
 import { reviewAtSynth } from "./doctor.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { ExistingBus } from "./event-bus.ts";
 import type { HandlerOptions } from "./handler-options.ts";
-import { loadTasks } from "./load-tasks.ts";
+import { loadTasks, type TaskOptions } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import { acceptedBy, present, timesOf } from "./pipeline-options.ts";
@@ -31,7 +31,7 @@ import { type Access, grantAccess } from "./task-role.ts";
 import { type JwtOptions, jwtSettings, type LimitOptions, limitSettings, listSettings } from "./tenancy.ts";
 import { checkTracing, type TracingOptions } from "./tracing.ts";
 
-export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions {
+export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, CodeOptions {
   /**
    * Name of the deployment: lower case letters, digits and `-`. `cdk destroy` deletes `dev` completely. Any other stage keeps
    * its data and logs, has termination protection, and needs a receiver for its alarms.
@@ -169,6 +169,8 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions {
   readonly timeScale?: number;
 }
 
+import type { WorkerOptions } from "./workers.ts";
+
 /**
  * A deployment of Offload: a data stack with the table, the bucket and the queues, and a service stack with the code.
  * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand` and `DashboardUrl` of the service stack;
@@ -189,8 +191,9 @@ export class TaskPipeline extends Construct implements IConnectable {
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
     const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props);
-    const { types, schedules, triggers, environment } = this.load(tasks, props.probes ?? false);
-    const catalog = toCatalog(types);
+    const code = taskOptionsOf(tasks, props);
+    const app = this.load(code);
+    const { catalog, schedules, triggers } = app;
     checkTimeouts(catalog, tiers);
     const containers = props.containers && containersOf(props.containers);
     checkContainerTypes(catalog, containers);
@@ -215,13 +218,7 @@ export class TaskPipeline extends Construct implements IConnectable {
       triggers: appTriggers(triggers, catalog, name),
       version: packageVersion(),
       logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
-      workers: {
-        memorySize: props.workerMemorySize ?? 512,
-        files: { tasks, copies: props.workerFiles ?? {} },
-        probes: props.probes ?? false,
-        declared: environment,
-        handlers: props,
-      },
+      workers: workerOptionsOf(props, code, app),
       capacity,
       timeScale: props.timeScale ?? 1,
       ...jwtSettings(props.jwt),
@@ -235,7 +232,7 @@ export class TaskPipeline extends Construct implements IConnectable {
     this.service.templateOptions.metadata = {
       [acceptedKey]: acceptedBy(catalog, { schedules, triggers }, capacity, props.profile),
     };
-    reviewAtSynth(this, types);
+    reviewAtSynth(this, app);
   }
 
   /**
@@ -288,7 +285,31 @@ export class TaskPipeline extends Construct implements IConnectable {
   }
 
   /** Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of this construct. */
-  protected load(tasks: string, probes: boolean): App {
-    return loadTasks(tasks, probes);
+  protected load(options: TaskOptions): DescribedApp {
+    return loadTasks(options);
   }
 }
+
+const workerOptionsOf = (
+  props: TaskPipelineProps,
+  { files, probes }: TaskOptions,
+  app: DescribedApp,
+): WorkerOptions => ({
+  memorySize: props.workerMemorySize ?? 512,
+  files,
+  probes,
+  declared: app.environment,
+  handlers: props,
+});
+
+const taskOptionsOf = (tasks: string, props: TaskPipelineProps): TaskOptions => ({
+  files: { tasks, copies: props.workerFiles ?? {}, ...codeOptionsOf(props) },
+  probes: props.probes ?? false,
+  variables: knownValues(props.environment),
+});
+
+/** Values that only a deployment knows have a text that stands for them. */
+const knownValues = (values: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, Token.isUnresolved(value) ? `value-of-${name}` : value]),
+  );

@@ -11,11 +11,17 @@ export const bundleStackOf: StackOf = async (error) => stackText(error, placeInS
 
 const maps = new Map<string, SourceMap | undefined>();
 
-const placeInSources: PlaceOf = ({ file, line, column }): Place | undefined => {
+/** Place in the authors' sources of a place in the bundle. */
+export const placeInSources: PlaceOf = ({ file, line, column }): Place | undefined => {
+  // The build has put the place into the error.
+  if (isSource(file)) return { file, line, column };
   const entry = mapOf(file)?.findEntry(line - 1, column - 1);
   if (entry === undefined || !("originalSource" in entry) || entry.originalSource === "") return undefined;
   return { file: entry.originalSource, line: entry.originalLine + 1, column: entry.originalColumn + 1 };
 };
+
+/** True for a path of the sources, as source maps name them. */
+const isSource = (file: string): boolean => !/^(\/|[a-z]+:)/i.test(file);
 
 /** Undefined: the file is none of the bundle's, such as Node's own and those of layers. */
 function mapOf(file: string): SourceMap | undefined {

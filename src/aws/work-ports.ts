@@ -7,9 +7,8 @@ import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";
 import type { Disk } from "../core/ports/disk.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";
-import { knownTypesOf } from "../core/task/catalog.ts";
-import type { Secrets } from "../core/task/secrets.ts";
-import { acceptedTypes, registry, type TaskType } from "../core/task/task.ts";
+import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
+import type { TaskType } from "../core/task/task.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
 import { queueClient } from "./clients.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
@@ -28,6 +27,7 @@ import { DynamoStepStore } from "./step-store.ts";
 import { createTracing } from "./tracing.ts";
 import { DynamoUploads } from "./uploads.ts";
 import { dispatchPorts, dispatchSettings } from "./wiring.ts";
+import { useTypes, type WorkerCode } from "./worker-types.ts";
 
 /** The settings that `workPorts` reads. */
 export const workerSettings = [...dispatchSettings, "probes", "timeScale", "secrets"] as const;
@@ -41,23 +41,22 @@ export type OwnPorts = Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">
 /**
  * Creates the ports of a worker.
  * @param service The worker's name in its log lines.
- * @param found The types of all files in `tasks/`.
+ * @param code The types of all files in `tasks/`.
  * @param env The process's environment, from which handlers read their secrets.
  */
 export async function workPorts(
   config: Config<(typeof workerSettings)[number]>,
   service: string,
-  found: readonly TaskType[],
+  code: WorkerCode,
   { disk, own, env }: { disk: Disk; own: OwnPorts; env: NodeJS.ProcessEnv },
 ) {
   addPlacesToFetch();
   const { documents, ...base } = dispatchPorts(config, createLog(service));
-  const types = await afterSecrets(acceptedTypes(found, config.probes), config.secrets, base, env);
   setProbeCounters(new DynamoCounters(documents, config.table));
   const once = new DynamoOnceStore(documents, config.table);
   const steps = new DynamoStepStore(documents, config.table);
   const queues = queueClient();
-  const known = knownTypesOf(types);
+  const known = new Map<string, KnownType>();
   const operations = operationTypes({
     ...base,
     types: known,
@@ -68,6 +67,12 @@ export async function workPorts(
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   });
+  const registry = new Map(operations.map((type) => [type.name, type]));
+  const use = (types: readonly TaskType[]) => {
+    for (const type of types) registry.set(type.name, type);
+    for (const [name, type] of knownTypesOf(types)) known.set(name, type);
+  };
+  await useTypes(code, config, { ...base, env }, use);
   const releases = new Releases(base);
   const tracing = await createTracing();
   const flowSettings = new DynamoFlowSettings(documents, config.table);
@@ -79,7 +84,7 @@ export async function workPorts(
     ),
     once,
     steps,
-    registry: registry([...types, ...operations]),
+    registry,
     random: Math.random,
     disk,
     timeScale: config.timeScale,
@@ -94,19 +99,4 @@ export async function workPorts(
     ...own,
   };
   return { ports, releases, tracing, metrics: base.metrics };
-}
-
-/** Makes handlers wait for their secrets. The code for this loads only where secrets are declared. */
-async function afterSecrets(
-  types: readonly TaskType[],
-  secrets: Secrets | undefined,
-  ports: Pick<WorkPorts, "clock" | "log">,
-  env: NodeJS.ProcessEnv,
-) {
-  if (secrets === undefined) return types;
-  const [{ secretLoader, withSecrets }, { awsSecrets }] = await Promise.all([
-    import("../core/task/secrets.ts"),
-    import("./secrets.ts"),
-  ]);
-  return withSecrets(types, secretLoader({ ...ports, reader: awsSecrets(), env }, secrets));
 }

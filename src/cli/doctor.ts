@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { readAssembly, synthesizeApp } from "../../lib/assembly.ts";
 import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
-import { acceptedTypes } from "../core/task/task.ts";
+import { wholeApp } from "../describe/load-app.ts";
 import { Deployment, type Stack } from "../doctor/deployment.ts";
 import { type Failure, isAtLeast, type Severity, severities } from "../doctor/finding.ts";
 import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
-import { taskTypes } from "../task-files.ts";
+import { tasksFolder } from "../task-folder.ts";
 import { type Connection, clientOf, take, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
@@ -52,9 +52,9 @@ export const register: Register = (command, terminal, exit) => {
     const { stacks, note } = await stacksOf(options);
     const deployment = new Deployment(stacks);
     if (!hasPipeline(deployment)) throw new CommandFailed("these stacks contain no Offload pipeline");
-    const types = acceptedTypes(await taskTypes(), withProbes(deployment));
+    const { types, findings } = await wholeApp(tasksFolder(), withProbes(deployment));
     const live = options.live === true ? await readAccount(deployment) : liveNotChecked;
-    const found = review({ deployment, types, ...live.found }, options.skip);
+    const found = review({ deployment, types, findings, ...live.found }, options.skip);
     show(
       terminal,
       found,
@@ -70,7 +70,7 @@ export const register: Register = (command, terminal, exit) => {
 async function reviewFailures(terminal: Terminal, options: DoctorOptions): Promise<number> {
   const failures = await readFailures(options);
   const others = checks.filter(({ needs }) => needs !== "failures").map(({ id }) => id);
-  const found = review({ deployment: new Deployment([]), types: [], failures }, others);
+  const found = review({ deployment: new Deployment([]), types: [], findings: {}, failures }, others);
   show(terminal, { ...found, leftOut: [] }, [`Checked ${failures.length} dead letters, and nothing else.`], options);
   return exitCodeOf(found, options.failOn);
 }

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
-import { toCatalog } from "../core/task/catalog.ts";
+import { wholeApp } from "../describe/load-app.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { loadApp } from "../task-files.ts";
+import { tasksFolder } from "../task-folder.ts";
 import type { Register } from "./register.ts";
 
 const help = `
@@ -21,8 +21,8 @@ export const register: Register = (command, terminal) => {
     .option("--probes", "include the probe types", false)
     .addHelpText("after", help)
     .action(async ({ out, probes }: { out?: string; probes: boolean }) => {
-      const { types } = await loadApp(probes);
-      const text = JSON.stringify(openApiDocument(toCatalog(types), packageVersion()), null, 2);
+      const { catalog } = await wholeApp(tasksFolder(), probes);
+      const text = JSON.stringify(openApiDocument(catalog, packageVersion()), null, 2);
       if (out === undefined) return terminal.out(text);
       writeFileSync(out, `${text}\n`);
       terminal.note(`${out} has the OpenAPI document.`);

@@ -11,7 +11,7 @@ import {
   readLocalSettings,
   type Variable,
 } from "../local/settings.ts";
-import { tasksFolder } from "../task-files.ts";
+import { tasksFolder } from "../task-folder.ts";
 import { TaskFileError } from "../task-modules.ts";
 import { callersEnv, startBeside } from "./beside.ts";
 import { UsageError } from "./terminal.ts";

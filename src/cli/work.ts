@@ -1,14 +1,16 @@
 import { type Command, Option } from "commander";
 import { deployedWorkerEnvironment } from "../aws/deployed-worker.ts";
 import { variablesOf } from "../config.ts";
+import { loadApp } from "../describe/load-app.ts";
 import { forkContainerProcess } from "../local/container-worker.ts";
+import { codeVariable } from "../local/local-code.ts";
 import { workPath } from "../local/local-routes.ts";
 import { readDotEnv, workerEnvironment } from "../local/worker-environment.ts";
-import { loadApp } from "../task-files.ts";
+import { tasksFolder } from "../task-folder.ts";
 import { variableOf, type WorkSettings, workSettings } from "../work/settings.ts";
 import { supervise } from "../work/supervise.ts";
 import type { Register } from "./register.ts";
-import { CommandFailed, UsageError } from "./terminal.ts";
+import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
 const help = `
 Runs tasks whose type has runsOn: "container", in strict priority, until it is told to stop. The first Ctrl-C or SIGTERM: it starts
@@ -48,7 +50,7 @@ interface WorkOptions {
 }
 
 /** `offload work` */
-export const register: Register = (command, _terminal, exit) => {
+export const register: Register = (command, terminal, exit) => {
   for (const { flag, setting, meaning } of flags) {
     command.addOption(new Option(flag, meaning).env(variableOf(setting)));
   }
@@ -63,8 +65,8 @@ export const register: Register = (command, _terminal, exit) => {
       const env = await environmentOf(options);
       process.env.OFFLOAD_LOG ??= env.OFFLOAD_LOG;
       process.env.OFFLOAD_TASKS = options.tasks;
-      const handlers = await handlersEnvironment(env);
-      exit(await supervise(settings, (role) => forkContainerProcess(role, { ...handlers, ...env }, settings)));
+      using built = await builtTypes(env, terminal);
+      exit(await supervise(settings, (role) => forkContainerProcess(role, { ...built.env, ...env }, settings)));
     });
 };
 
@@ -116,13 +118,20 @@ async function localEnvironment(url: string): Promise<Record<string, string>> {
 }
 
 /**
- * Variables that handlers declare, from the shell or `.env`.
+ * Builds the task types, and reads the variables that handlers declare from the shell or `.env`.
  * @throws TaskFileError; CommandFailed when no type runs in containers
  */
-async function handlersEnvironment(env: Record<string, string>): Promise<Record<string, string>> {
-  const { types, environment } = await loadApp((env.OFFLOAD_PROBES ?? process.env.OFFLOAD_PROBES) === "1");
-  if (!types.some(({ runsOn }) => runsOn === "container")) {
+async function builtTypes(
+  env: Record<string, string>,
+  terminal: Terminal,
+): Promise<Disposable & { env: Record<string, string> }> {
+  const probes = (env.OFFLOAD_PROBES ?? process.env.OFFLOAD_PROBES) === "1";
+  const { code, app, problems } = await loadApp(tasksFolder(), probes);
+  for (const { message } of problems) terminal.note(`Not loaded, the other types run: ${message}`);
+  if (!app.types.some(({ runsOn }) => runsOn === "container")) {
+    code[Symbol.dispose]();
     throw new CommandFailed('no task type has runsOn: "container", so there is nothing to work on');
   }
-  return workerEnvironment(environment, process.env, readDotEnv()).values;
+  const { values } = workerEnvironment(app.environment, process.env, readDotEnv());
+  return { env: { ...values, [codeVariable]: code.file }, [Symbol.dispose]: () => code[Symbol.dispose]() };
 }

@@ -1,5 +1,4 @@
-import type { TaskType } from "../core/task/task.ts";
-import type { Check, Finding } from "./finding.ts";
+import type { Check, Finding, ReviewedType } from "./finding.ts";
 
 /** Names of types that a finding lists. */
 const mostNames = 5;
@@ -18,7 +17,7 @@ export const familyTier: Check = {
 };
 
 /** A definition does not name the types that its handler spawns, so each type of the parent's tier may be one. */
-const inOneTier = ({ name, priority }: TaskType, others: readonly TaskType[]): Finding => ({
+const inOneTier = ({ name, priority }: ReviewedType, others: readonly ReviewedType[]): Finding => ({
   severity: "low",
   subject: `task ${name}`,
   found:
@@ -28,7 +27,7 @@ const inOneTier = ({ name, priority }: TaskType, others: readonly TaskType[]): F
   fix: "Set a higher priority for the parent, or a lower one for its children: in their type, or in task.spawn. If you have, skip this check.",
 });
 
-function namesOf(types: readonly TaskType[]): string {
+function namesOf(types: readonly ReviewedType[]): string {
   const names = types.slice(0, mostNames).map(({ name }) => name);
   const more = types.length - names.length;
   return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");

@@ -25,11 +25,27 @@ export interface Finding {
   at?: { stack: string; logicalId: string };
 }
 
+/** The part of a task type that is data. Its schemas and functions are in the process that has loaded its code. */
+export type ReviewedType = Pick<
+  TaskType,
+  "name" | "priority" | "runsOn" | "timeoutSeconds" | "maxAttempts" | "breaker"
+> & {
+  readonly concurrency: { readonly limit: number } | undefined;
+  readonly rateLimit: { readonly limit: number; readonly perSeconds: number } | undefined;
+  /** Set when the type may spawn children. */
+  readonly children: object | undefined;
+};
+
+/** Findings in the schemas and functions of task types, by check. */
+export type CodeFindings = Readonly<Record<string, readonly Finding[]>>;
+
 /** Input of the checks. */
 export interface Subject {
   deployment: Deployment;
-  /** Task types of the workers: those in `tasks/`. */
-  types: readonly TaskType[];
+  /** Task types of the workers: those in `tasks/`, as data. */
+  types: readonly ReviewedType[];
+  /** What `findingsOfCode` found in these types. */
+  findings: CodeFindings;
   /** The deployed resources. Default: not checked. */
   live?: LiveAccount;
   /** The newest dead letters of a tenant. Default: not checked. */
@@ -50,6 +66,11 @@ export interface Check {
   /** The part of the subject that the check needs. Default: none but the templates and the task types. */
   needs?: "live" | "failures";
   find(subject: Subject): readonly Finding[];
+}
+
+/** A check of the schemas and functions of task types. `findIn` is a pure function. */
+export interface TypeCheck extends Omit<Check, "find" | "needs"> {
+  findIn(types: readonly TaskType[]): readonly Finding[];
 }
 
 /** Creates a finding about a resource of a template. */

@@ -1,6 +1,5 @@
-import type { TaskType } from "../core/task/task.ts";
 import { placesPerUnit } from "../core/task/type-limits.ts";
-import type { Check, Finding } from "./finding.ts";
+import type { Check, Finding, ReviewedType } from "./finding.ts";
 
 export const placeCost: Check = {
   id: "place-cost",
@@ -60,7 +59,7 @@ export const breakerRetries: Check = {
     }),
 };
 
-const finding = ({ name }: TaskType, found: Omit<Finding, "subject">): Finding => ({
+const finding = ({ name }: ReviewedType, found: Omit<Finding, "subject">): Finding => ({
   subject: `task ${name}`,
   ...found,
 });

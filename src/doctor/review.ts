@@ -24,7 +24,9 @@ export const checks: readonly Check[] = [
   ...containerChecks,
   ...bucketChecks,
   ...catalogChecks,
-  ...typeChecks,
+  ...typeChecks.map(
+    ({ id, findIn: _, ...check }): Check => ({ ...check, id, find: ({ findings }) => findings[id] ?? [] }),
+  ),
   ...familyChecks,
   ...flowChecks,
   ...liveChecks,

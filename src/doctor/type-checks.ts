@@ -7,7 +7,7 @@ import { toCatalog } from "../core/task/catalog.ts";
 import { hasRefinement, inputParts } from "../core/task/input-parts.ts";
 import { decideRetry } from "../core/task/retry.ts";
 import type { TaskType } from "../core/task/task.ts";
-import type { Check, Finding } from "./finding.ts";
+import type { Finding, TypeCheck } from "./finding.ts";
 import { isLoose, isUnbounded, partsOf, type Schema, takesAnything } from "./schema.ts";
 
 /** Minimum number of retries for a judgement about their waits. */
@@ -16,11 +16,11 @@ const leastRetries = 2;
 /** Random sources with the lowest and the highest result. */
 const extremes = [() => 0, () => 1 - Number.EPSILON] as const;
 
-export const backoff: Check = {
+export const backoff: TypeCheck = {
   id: "backoff",
   title: "Waits between attempts grow, and have a jitter",
   severities: ["medium"],
-  find: ({ types }) =>
+  findIn: (types) =>
     types.flatMap((type) =>
       ownPolicies(type).flatMap(([failures, kind]): Finding[] => {
         const fault = backoffFault(type, kind);
@@ -85,11 +85,11 @@ function httpError(status: number): Error {
   return Object.assign(new Error(`HTTP ${status}`), { status });
 }
 
-export const retriesFinal: Check = {
+export const retriesFinal: TypeCheck = {
   id: "retries-final",
   title: "Errors that a retry cannot fix are not retried",
   severities: ["high"],
-  find: ({ types }) =>
+  findIn: (types) =>
     types.flatMap((type): Finding[] => {
       const retried = finalErrors.filter(([, error]) => isRetried(type, classify(error, type.classify, 0).kind));
       if (retried.length === 0) return [];
@@ -104,11 +104,11 @@ export const retriesFinal: Check = {
     }),
 };
 
-export const inputSchema: Check = {
+export const inputSchema: TypeCheck = {
   id: "input-schema",
   title: "Each type has an input schema",
   severities: ["medium", "low"],
-  find: ({ types }) =>
+  findIn: (types) =>
     types.flatMap((type): Finding[] => {
       const root = schemaOf(type);
       if (takesAnything(root)) return [{ ...noSchema, subject: `task ${type.name}` }];
@@ -131,11 +131,11 @@ const noSchema = {
   fix: "Set an input schema: z.strictObject({ ... }).",
 } as const;
 
-export const payloadSize: Check = {
+export const payloadSize: TypeCheck = {
   id: "payload-size",
   title: "Inputs have a maximum size",
   severities: ["low"],
-  find: ({ types }) =>
+  findIn: (types) =>
     types.flatMap((type): Finding[] => {
       const open = [...partsOf(schemaOf(type))].filter(({ schema }) => isUnbounded(schema));
       if (open.length === 0) return [];
@@ -150,11 +150,11 @@ export const payloadSize: Check = {
     }),
 };
 
-export const refinements: Check = {
+export const refinements: TypeCheck = {
   id: "refinements",
   title: "Submit checks all rules of inputs",
   severities: ["low"],
-  find: ({ types }) =>
+  findIn: (types) =>
     types.flatMap((type): Finding[] => {
       const refined = [...inputParts(type.input)].filter(hasRefinement);
       if (refined.length === 0) return [];
@@ -172,11 +172,11 @@ export const refinements: Check = {
 /** Bytes of a file that a worker reads in a second. An assumption: AWS documents no figure for S3 and one Lambda function. */
 const readBytesPerSecond = 50_000_000;
 
-export const fileSize: Check = {
+export const fileSize: TypeCheck = {
   id: "file-size",
   title: "Handlers can read their files within the time-out",
   severities: ["low"],
-  find: ({ types }) =>
+  findIn: (types) =>
     types.flatMap((type): Finding[] => {
       const sizes = Object.values(type.files).map(({ maxBytes = largestFileBytes }) => maxBytes);
       const bytes = sizes.reduce((sum, size) => sum + size, 0);
@@ -202,11 +202,11 @@ function listed(parts: readonly { path: string }[]): string {
   return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
 }
 
-export const description: Check = {
+export const description: TypeCheck = {
   id: "description",
   title: "Each type has a description",
   severities: ["low"],
-  find: ({ types }) =>
+  findIn: (types) =>
     types
       .filter((type) => type.description.trim() === "")
       .map((type) => ({
@@ -217,11 +217,11 @@ export const description: Check = {
       })),
 };
 
-export const inputSteps: Check = {
+export const inputSteps: TypeCheck = {
   id: "input-steps",
   title: "Waiting inputs of earlier versions are converted",
   severities: ["low"],
-  find: ({ types }) =>
+  findIn: (types) =>
     types
       .filter((type) => type.version > 1 && Object.keys(type.upcast).length === 0)
       .map((type) => ({
@@ -232,7 +232,7 @@ export const inputSteps: Check = {
       })),
 };
 
-export const typeChecks: readonly Check[] = [
+export const typeChecks: readonly TypeCheck[] = [
   retriesFinal,
   backoff,
   inputSchema,

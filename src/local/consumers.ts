@@ -4,10 +4,11 @@ import { startContainerWorker } from "./container-worker.ts";
 import { holdingBatches } from "./debug-hold.ts";
 import { startEventSource, type Target } from "./event-source.ts";
 import type { Functions } from "./functions.ts";
+import { codeVariable } from "./local-code.ts";
+import type { Project } from "./project.ts";
 import { firingsQueue, notifyQueue, queueName, redriveQueue } from "./resources.ts";
 import type { LocalSettings } from "./settings.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
-import type { WorkerEnvironment } from "./worker-environment.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
 /** Worker processes of one tier at most: about the share of a tier in a small AWS account. */
@@ -20,8 +21,8 @@ const mostNotifies = 20;
 const stopGraceMs = 2_500;
 
 export interface Consumers {
-  /** Replaces the workers by new processes, which load the task files again, with this environment. Resolves when these have started. */
-  renewWorkers(environment: WorkerEnvironment): Promise<void>;
+  /** Replaces the workers by new processes, which load this code, with its environment. Resolves when these have started. */
+  renewWorkers(project: Project): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -33,16 +34,20 @@ export interface Consumers {
 export function startConsumers(
   store: QueueStore,
   { redrive, fire, notify }: Pick<Functions, "redrive" | "fire" | "notify">,
-  environment: WorkerEnvironment,
+  project: Project,
   log: (line: string) => void,
   { inspectPort, containerConcurrency }: Pick<LocalSettings, "inspectPort" | "containerConcurrency">,
 ): Consumers {
   store.releaseAll();
-  let present = environment;
+  let present = project;
   const onUndeclared = onceForEach((name) => {
-    if (!present.missing.includes(name)) log(undeclaredLine(name));
+    if (!present.environment.missing.includes(name)) log(undeclaredLine(name));
   });
-  const handlerEnv = () => ({ ...present.values, OFFLOAD_UNDECLARED: present.undeclared.join() });
+  const handlerEnv = () => ({
+    ...present.environment.values,
+    OFFLOAD_UNDECLARED: present.environment.undeclared.join(),
+    [codeVariable]: present.code.file,
+  });
   const containers = startContainerWorker(store, containerConcurrency, handlerEnv);
   const targetOf = (pool: WorkerPool, tier: Tier): Target => {
     if (inspectPort === undefined) return pool;
@@ -80,7 +85,7 @@ export function startConsumers(
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all([containers.stop(), ...pools.map(({ pool }) => pool.close())]);
   };
-  const renewWorkers = async (renewed: WorkerEnvironment) => {
+  const renewWorkers = async (renewed: Project) => {
     present = renewed;
     containers.renew();
     const started = await Promise.all(pools.map(({ pool }) => pool.renew()));

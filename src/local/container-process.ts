@@ -1,6 +1,6 @@
-import { taskTypes } from "../task-files.ts";
 import { type Role, roleVariable } from "../work/messages.ts";
 import { runProcess } from "../work/work-process.ts";
+import { localCode } from "./local-code.ts";
 import { sourceStackOf } from "./source-places.ts";
 
 /*
@@ -11,4 +11,4 @@ const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
 
 const role: Role = process.env[roleVariable] === "alone" ? "alone" : "all";
-await runProcess(role, () => taskTypes(), { stackOf: sourceStackOf });
+await runProcess(role, await localCode(), { stackOf: sourceStackOf });

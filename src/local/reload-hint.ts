@@ -3,20 +3,20 @@ import type { HttpHandler } from "./invocation.ts";
 
 /**
  * Adds to the problem of an unknown task type that the changed task files could not be loaded, as the type may be in one of them.
- * @param problemOf Returns why the files could not be loaded. Undefined: the server uses the present files.
+ * @param problemOf Returns why the files could not be loaded. Empty: all could.
  */
 export const withReloadHint =
-  (handler: HttpHandler, problemOf: () => string | undefined): HttpHandler =>
+  (handler: HttpHandler, problemOf: () => string): HttpHandler =>
   async (event, context) => {
     const answer = await handler(event, context);
     const problem = problemOf();
-    return problem === undefined || answer.statusCode !== 422 ? answer : hinted(answer, problem);
+    return problem === "" || answer.statusCode !== 422 ? answer : hinted(answer, problem);
   };
 
 function hinted(answer: APIGatewayProxyStructuredResultV2, problem: string): APIGatewayProxyStructuredResultV2 {
   const body = JSON.parse(answer.body ?? "{}") as { code?: string; detail?: string };
   if (body.code !== "unknown_task_type") return answer;
   const reason = problem.replaceAll(/\s+/g, " ").trim();
-  const detail = `${body.detail} The changed task files are not in use, as they could not be loaded: ${reason}`;
+  const detail = `${body.detail} Some task files are not in use, as they could not be loaded: ${reason}`;
   return { ...answer, body: JSON.stringify({ ...body, detail }) };
 }

@@ -1,90 +1,127 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { realpathSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import type { ChildProcess } from "node:child_process";
+import { dirname, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "chokidar";
-import { build } from "esbuild";
-import { codeFile } from "../installation.ts";
-import { taskFiles } from "../task-modules.ts";
-import type { Described } from "./describe-process.ts";
-import type { DescribedApp } from "./described-app.ts";
+import { loadProject, type Project } from "./project.ts";
 
 /** Time without a further change after which the files count as saved, in milliseconds. */
 const settleMs = 100;
-
-/** Longest time for loading the task files, in milliseconds. */
-const describeLimitMs = 30_000;
 
 export interface ReloadOptions {
   /** Folder of the task types. */
   folder: string;
   probes: boolean;
+  /** The project in use. */
+  project: Project;
   /** Epoch milliseconds at which the server began to load the files: a file that is newer has changed. */
   loadedAtMs: number;
   /** Starts to use what the changed files define. */
-  use(app: DescribedApp): Promise<void>;
-  /** Called with the reason why the changed files could not be loaded. */
+  use(project: Project): Promise<void>;
+  /** Called with the reason why files could not be loaded. Empty: all could. */
   onProblem(problem: string): void;
   print(line: string): void;
 }
 
 /**
  * Watches the task files, `.env`, and the project's own files that they import. After a change it loads them, and hands over what they
- * define. A file that cannot be loaded changes nothing: its error is printed.
+ * define. A file that was good and cannot be loaded any more changes nothing: its error is printed.
  * @returns what stops the watching
  */
-export async function reloadOnChange({
-  folder,
-  probes,
-  loadedAtMs,
-  use,
-  onProblem,
-  print,
-}: ReloadOptions): Promise<() => Promise<void>> {
+export async function reloadOnChange(options: ReloadOptions): Promise<() => Promise<void>> {
+  const { folder, print } = options;
   // The first look at each file is an event as well: a file may have been saved after it was loaded and before the watching began.
-  const watcher = watch([folder, ".env"], { alwaysStat: true, ignored: /node_modules/ });
+  const watcher = watch([folder, ".env", ...options.project.code.sources], {
+    alwaysStat: true,
+    ignored: /node_modules/,
+  });
   const changed = new Set<string>();
-  const addImports = async () => watcher.add(await importedFiles(folder));
-  let loading: ChildProcess | undefined;
   let turn = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
-  let lastProblem = "";
-  let loadMs = loadedAtMs;
+  const reloading = new Reloading(options);
   const reload = async () => {
-    loadMs = Date.now();
     const files = namesOf(changed);
     changed.clear();
-    const described = await describe(probes, (child) => {
-      loading = child;
-    });
-    loading = undefined;
-    await addImports();
-    if ("problem" in described) {
-      if (described.problem !== lastProblem) print(`Not reloaded, the last good code stays: ${described.problem}`);
-      lastProblem = described.problem;
-      onProblem(described.problem);
-      return;
-    }
-    lastProblem = "";
-    await use(described);
-    const count = described.catalog.length;
-    const types = `${count} task type${count === 1 ? "" : "s"}`;
-    print(`Reloaded ${types} after a change of ${files}. Attempts that run end on the old code.`);
+    watcher.add([...(await reloading.reload(files))]);
   };
   watcher.on("all", (event, path, stats) => {
-    if (event === "addDir" || (event === "add" && (stats?.ctimeMs ?? 0) < loadMs)) return;
+    if (event === "addDir" || (event === "add" && (stats?.ctimeMs ?? 0) < reloading.loadedAtMs)) return;
     changed.add(path);
     clearTimeout(timer);
     timer = setTimeout(() => {
       turn = turn.then(reload).catch((error: unknown) => print(`Not reloaded: ${String(error)}`));
     }, settleMs);
   });
-  await Promise.all([new Promise<void>((ready) => watcher.once("ready", () => ready())), addImports()]);
+  await new Promise<void>((ready) => watcher.once("ready", () => ready()));
   return async () => {
     clearTimeout(timer);
-    loading?.kill("SIGKILL");
+    reloading.stop();
     await watcher.close();
   };
+}
+
+/** Loads changed files, and hands over what they define. */
+class Reloading {
+  loadedAtMs: number;
+  readonly #options: ReloadOptions;
+  #project: Project;
+  #loading: ChildProcess | undefined;
+  #lastProblem = "";
+
+  constructor(options: ReloadOptions) {
+    this.#options = options;
+    this.#project = options.project;
+    this.loadedAtMs = options.loadedAtMs;
+    this.#tellProblems(options.project);
+  }
+
+  /** @returns the files that the code is now built from */
+  async reload(files: string): Promise<readonly string[]> {
+    const { folder, probes, print, use } = this.#options;
+    this.loadedAtMs = Date.now();
+    let project: Project;
+    try {
+      project = await loadProject(folder, probes, (child) => {
+        this.#loading = child;
+      });
+    } catch (error) {
+      this.#refuse((error as Error).message);
+      return [];
+    }
+    const broken = project.problems.find(({ file }) => this.#project.files.includes(file));
+    if (broken !== undefined) {
+      project.code[Symbol.dispose]();
+      this.#refuse(broken.message);
+      return project.code.sources;
+    }
+    await use(project);
+    this.#project = project;
+    this.#tellProblems(project);
+    const count = project.catalog.length;
+    const types = `${count} task type${count === 1 ? "" : "s"}`;
+    print(`Reloaded ${types} after a change of ${files}. Attempts that run end on the old code.`);
+    return project.code.sources;
+  }
+
+  stop(): void {
+    this.#loading?.kill("SIGKILL");
+  }
+
+  /** A file that was good before has become worse: its last good code stays, with that of the others. */
+  #refuse(problem: string): void {
+    const { print, onProblem } = this.#options;
+    if (problem !== this.#lastProblem) print(`Not reloaded, the last good code stays: ${problem}`);
+    this.#lastProblem = problem;
+    onProblem(problem);
+  }
+
+  /** The file of a type that was never there stops nobody else. */
+  #tellProblems({ problems }: Project): void {
+    const all = problems.map(({ message }) => message).join("\n");
+    if (all !== this.#lastProblem)
+      for (const { message } of problems) this.#options.print(`Not loaded, the other types run: ${message}`);
+    this.#lastProblem = all;
+    this.#options.onProblem(all);
+  }
 }
 
 /** Most changed files that a log line names. */
@@ -110,7 +147,7 @@ export async function loadableApp(
   probes: boolean,
   problem: string,
   print: (line: string) => void,
-): Promise<DescribedApp> {
+): Promise<Project> {
   const project = dirname(folder);
   const ignored = (path: string) => ignoredFolders.test(path.slice(project.length)) && !path.endsWith("/.env");
   const watcher = watch(project, { ignoreInitial: true, ignored });
@@ -122,50 +159,13 @@ export async function loadableApp(
   try {
     for (let last = problem; ; ) {
       const seen = changes;
-      const described = await describe(probes, () => {});
-      if (!("problem" in described)) return described;
-      if (described.problem !== last) print(`Not started: ${described.problem}`);
-      last = described.problem;
+      const project = await loadProject(folder, probes).catch((error: unknown) => (error as Error).message);
+      if (typeof project !== "string") return project;
+      if (project !== last) print(`Not started: ${project}`);
+      last = project;
       while (changes === seen) await sleep(settleMs);
     }
   } finally {
     await watcher.close();
-  }
-}
-
-/** Loads the task files in a new process. */
-function describe(probes: boolean, started: (child: ChildProcess) => void): Promise<Described> {
-  const child = fork(codeFile("src/local/describe-process"), {
-    env: { ...process.env, OFFLOAD_PROBES: probes ? "1" : "0" },
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-    execArgv: [],
-    timeout: describeLimitMs,
-    killSignal: "SIGKILL",
-  });
-  started(child);
-  return new Promise((done) => {
-    child.once("message", (described: Described) => done(described));
-    child.once("exit", () => done({ problem: "loading the task files ended the process, or took longer than 30 s." }));
-  });
-}
-
-/** The project's own files that the task types import, packages excluded. None while a file has an error. */
-async function importedFiles(folder: string): Promise<string[]> {
-  try {
-    const { metafile } = await build({
-      entryPoints: taskFiles(folder).map((file) => join(folder, file)),
-      absWorkingDir: realpathSync(dirname(folder)),
-      outdir: "unused",
-      bundle: true,
-      write: false,
-      metafile: true,
-      platform: "node",
-      format: "esm",
-      packages: "external",
-      logLevel: "silent",
-    });
-    return Object.keys(metafile.inputs).map((path) => resolve(dirname(folder), path));
-  } catch {
-    return [];
   }
 }

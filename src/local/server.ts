@@ -5,11 +5,10 @@ import { localBucket, localTable, objectDays, toEnv } from "../config.ts";
 import type { AppTrigger, EventFiring } from "../core/schedules/trigger.ts";
 import { packageVersion } from "../installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { tasksFolder } from "../task-files.ts";
+import { tasksFolder } from "../task-folder.ts";
 import { startCloudWatch } from "./cloudwatch.ts";
 import { writeConsole } from "./console.ts";
 import { type Consumers, startConsumers } from "./consumers.ts";
-import { type DescribedApp, describeApp } from "./described-app.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -22,6 +21,7 @@ import { localRoutes } from "./local-routes.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
+import { loadProject, type Project } from "./project.ts";
 import { startPurge } from "./purge.ts";
 import { channelPath, startWebSockets, type WebSockets } from "./push/web-sockets.ts";
 import { withReloadHint } from "./reload-hint.ts";
@@ -55,22 +55,22 @@ export interface LocalServer {
  * behind a gateway, and worker processes. A process can have only one server, because the functions read their settings
  * from the process's environment.
  * @param print Receives each line of the log.
- * @param known The project, when it is loaded already. Default: its files are loaded.
+ * @param known The project, when it is loaded already. Default: it is built and loaded.
  * @throws EADDRINUSE with the port in its message; TaskFileError
  */
 export async function startServer(
   settings: LocalSettings,
   print: (line: string) => void,
-  known?: DescribedApp,
+  known?: Project,
 ): Promise<LocalServer> {
   const loadedAtMs = Date.now();
-  const app = known ?? (await describeApp(settings.probes));
+  const app = known ?? (await loadProject(tasksFolder(), settings.probes));
   printMissing(app.environment.missing, print);
   keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const faults = new DiskFaults(log);
   const { stateDir } = settings;
-  const cleanups: Cleanups = [];
+  const cleanups: Cleanups = [() => app.code[Symbol.dispose]()];
   const close = async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   };
@@ -100,13 +100,15 @@ export async function startServer(
     cleanups.push(startPurge({ url: table.url, table: localTable }));
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
-    const consumers = startConsumers(sqs.store, consumersOf(functions), app.environment, log, settings);
+    const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, settings);
     cleanups.push(() => consumers.stop());
     const events = eventBus.log;
     const gateway = await opened(openGateway(functions, { webSockets, events }, settings.port, log));
     const { probes } = settings;
     if (settings.reload) {
-      cleanups.push(await reload({ functions, consumers, events, filesDir, probes, loadedAtMs, print }));
+      cleanups.push(await reload({ functions, consumers, events, filesDir, probes, project: app, loadedAtMs, print }));
+    } else {
+      for (const { message } of app.problems) print(`Not loaded, the other types run: ${message}`);
     }
     const types = app.catalog.map(({ name }) => name);
     const urls = { dynamodbUrl: table.url, sqsUrl: sqs.url, s3Url: s3.url, eventsUrl: eventBus.url };
@@ -195,6 +197,7 @@ async function reload({
   events,
   filesDir,
   probes,
+  project,
   loadedAtMs,
   print,
 }: {
@@ -203,18 +206,19 @@ async function reload({
   events: EventLog;
   filesDir: string;
   probes: boolean;
+  project: Project;
   loadedAtMs: number;
   print: (line: string) => void;
 }): Promise<() => Promise<void>> {
   let version = 0;
-  let problem: string | undefined;
+  let problem = "";
+  const renewed: Project[] = [];
   functions.http.submit = withReloadHint(functions.http.submit, () => problem);
   // Loads a bundler, which a server that does not reload does not need.
   const { reloadOnChange } = await import("./reload.ts");
-  return reloadOnChange({
+  const stop = await reloadOnChange({
     folder: tasksFolder(),
-    probes,
-    loadedAtMs,
+    ...{ probes, project, loadedAtMs },
     print,
     onProblem: (found) => {
       problem = found;
@@ -223,23 +227,28 @@ async function reload({
       writeAppFiles(filesDir, app);
       await publishCatalog(filesDir);
       version += 1;
-      problem = undefined;
+      renewed.push(app);
       const { http, ...others } = await loadFunctions(version);
       // The gateway holds the object of the handlers.
       Object.assign(functions.http, { ...http, submit: withReloadHint(http.submit, () => problem) });
       Object.assign(functions, others);
       events.use(app.triggers);
       await prepareScheduler(app.schedules);
-      await consumers.renewWorkers(app.environment);
+      await consumers.renewWorkers(app);
     },
   });
+  return async () => {
+    await stop();
+    // Attempts of all of them may have run until now.
+    for (const { code } of renewed) code[Symbol.dispose]();
+  };
 }
 
 /**
  * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document, the console and the cursor key. It is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
-function filesDirOf(settings: LocalSettings, app: DescribedApp, cleanups: Cleanups): string {
+function filesDirOf(settings: LocalSettings, app: Project, cleanups: Cleanups): string {
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
   writeAppFiles(dir, app);
@@ -248,7 +257,7 @@ function filesDirOf(settings: LocalSettings, app: DescribedApp, cleanups: Cleanu
 }
 
 /** Writes what the functions read when they load. */
-function writeAppFiles(dir: string, { catalog, schedules, triggers }: DescribedApp): void {
+function writeAppFiles(dir: string, { catalog, schedules, triggers }: Project): void {
   writeJson(join(dir, "catalog.json"), catalog);
   writeJson(join(dir, "schedules.json"), schedules);
   writeJson(join(dir, "triggers.json"), triggers);

@@ -4,12 +4,13 @@ import { type PlaceOf, type StackOf, stackText } from "../core/model/stack.ts";
 import { ownFolders } from "../installation.ts";
 
 /**
- * Writes stacks with paths relative to the project's folder, without the frames of Node and of Offload. Node strips the types
- * of the authors' sources without moving code, and follows the source maps of other files, so the places are right as they are.
+ * Writes stacks with paths relative to the project's folder, without the frames of Node and of Offload. Node follows the source
+ * maps of the built code, so the places are right as they are.
  */
 export const sourceStackOf: StackOf = async (error) => stackText(error, placeInProject);
 
-const placeInProject: PlaceOf = ({ file, ...place }) => {
+/** Place in the project's folder of a place in the code that runs. */
+export const placeInProject: PlaceOf = ({ file, ...place }) => {
   if (file.startsWith("node:")) return undefined;
   // Source maps make URLs with one slash, too.
   const path = file.startsWith("file:") ? fileURLToPath(file) : file;

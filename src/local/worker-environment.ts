@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { TaskEnvironment } from "../core/task/environment.ts";
+import type { Values } from "../describe/describe-code.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -47,6 +48,12 @@ export function workerEnvironment(
     undeclared: Object.keys(dotEnv).filter((name) => !names.includes(name) && !isKept(name)),
   };
 }
+
+/** Values of declared names on this machine, for code that is only loaded. A name without a value has none here either. */
+export const localValues = (declared: TaskEnvironment): Values => ({
+  values: workerEnvironment(declared, process.env, readDotEnv()).values,
+  placeholders: {},
+});
 
 /** The key of webhook secrets. Workers have it nowhere: handlers run in them. */
 const webhookKey = "OFFLOAD_WEBHOOK_KEY";

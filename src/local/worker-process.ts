@@ -1,7 +1,7 @@
 import { url } from "node:inspector";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { taskTypes } from "../task-files.ts";
 import { debugClock } from "./debug-clock.ts";
+import { localCode } from "./local-code.ts";
 import { sourceStackOf } from "./source-places.ts";
 import { watched } from "./worker-environment.ts";
 
@@ -34,7 +34,7 @@ if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).kee
 
 process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
 const { createWorker } = await import("../../lambdas/worker.ts");
-const handler = await createWorker(await taskTypes(), {
+const handler = await createWorker(await localCode(), {
   stackOf: sourceStackOf,
   // With a debugger, time-outs wait at a breakpoint, and nothing kills the process.
   ...(url() !== undefined && { clock: debugClock(), watchdog: { guard: () => () => {} } }),

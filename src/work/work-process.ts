@@ -1,9 +1,9 @@
 import { queueClient } from "../aws/clients.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../aws/work-ports.ts";
 import { SqsWorkQueues } from "../aws/work-queues.ts";
+import type { WorkerCode } from "../aws/worker-types.ts";
 import { fromEnv } from "../config.ts";
 import type { Delivery } from "../core/ports/tasks.ts";
-import type { TaskType } from "../core/task/task.ts";
 import { Drain } from "../core/work/drain.ts";
 import { type ServePorts, serveMessage } from "../core/work/serve-message.ts";
 import { QueueServer } from "../core/work/serve-queues.ts";
@@ -22,14 +22,10 @@ const send = (report: Report): void => {
 
 /**
  * Runs a process of a container worker to its end.
- * @param load Imports the task types.
+ * @param code The task types.
  * @param own Ports in place of those of a container.
  */
-export async function runProcess(
-  role: Role,
-  load: () => Promise<readonly TaskType[]>,
-  own: OwnPorts = {},
-): Promise<void> {
+export async function runProcess(role: Role, code: WorkerCode, own: OwnPorts = {}): Promise<void> {
   // The output's reader is gone, or its file is on a full disk. That must not end attempts.
   for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
   // Ctrl-C reaches every process of the group, but the supervisor decides when this one stops.
@@ -41,7 +37,7 @@ export async function runProcess(
     throw new Error("this deployment has no queues for container workers: set `containers` on the TaskPipeline");
   }
   const given = { disk, own, env: process.env };
-  const { ports, releases, metrics, tracing } = await workPorts(config, "work", await load(), given);
+  const { ports, releases, metrics, tracing } = await workPorts(config, "work", code, given);
   const workQueues = new SqsWorkQueues(queueClient(), config.containerQueueUrls);
   const flush = async () => {
     metrics.flush();

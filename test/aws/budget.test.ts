@@ -7,9 +7,9 @@ import { DynamoCatalog } from "../../src/aws/catalog-store.ts";
 import { toEnv } from "../../src/config.ts";
 import { settingsAgeMs } from "../../src/core/flow/flow-book.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
-import { taskTypes } from "../../src/task-files.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { flowReads, sent } from "../support/counted-clients.ts";
+import { taskTypes } from "../support/own-types.ts";
 
 vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
   const { countedClients } = await import("../support/counted-clients.ts");

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { toEnv } from "../../src/config.ts";
 import type { Clock } from "../../src/core/ports/tasks.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
-import { taskTypes } from "../../src/task-files.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, pointTo, receiveRecords } from "../contract/emulators.ts";
 import { outages, type Stub, startStub } from "../support/outage.ts";
+import { taskTypes } from "../support/own-types.ts";
 
 /** The bound that callers can rely on, in milliseconds. */
 const promisedMs = 10_000;

@@ -8,7 +8,7 @@ import { buildOptions, bundle, leanClients } from "../../lib/esbuild.ts";
 import { toEnv } from "../../src/config.ts";
 import { tiers } from "../../src/core/model/tier.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
-import { taskTypes } from "../../src/task-files.ts";
+import { taskTypes } from "../support/own-types.ts";
 import type { Ask } from "./contestant-process.ts";
 import { table } from "./workload.ts";
 

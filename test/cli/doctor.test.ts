@@ -6,9 +6,9 @@ import { CfnTopic } from "aws-cdk-lib/aws-sns";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { toEnv } from "../../src/config.ts";
 import { acceptedTypes } from "../../src/core/task/task.ts";
-import { taskTypes } from "../../src/task-files.ts";
 import { type Mistake, ten } from "../doctor/mistakes.ts";
 import { synthesized } from "../doctor/synthesis.ts";
+import { taskTypes } from "../support/own-types.ts";
 import { bare, type Ran, StubApi } from "./stub-api.ts";
 
 afterEach(() => vi.unstubAllEnvs());

@@ -8,6 +8,7 @@ import { Deployment, type Template } from "../../src/doctor/deployment.ts";
 import { type Failure, type Finding, isAtLeast, type Subject, severities } from "../../src/doctor/finding.ts";
 import type { LiveAccount } from "../../src/doctor/live.ts";
 import { checks, review } from "../../src/doctor/review.ts";
+import { findingsOfCode } from "../../src/doctor/reviewed-type.ts";
 import { mail, synthesized } from "./synthesis.ts";
 
 const stackOf = (template: Template): Deployment =>
@@ -23,7 +24,8 @@ const stackOf = (template: Template): Deployment =>
 /** Findings of one check. */
 function findingsOf(check: string, subject: Partial<Subject>): readonly Finding[] {
   const { find } = checks.find(({ id }) => id === check) ?? expect.fail(`there is no check ${check}`);
-  return find({ deployment: stackOf({}), types: [], ...subject });
+  const { types = [] } = subject;
+  return find({ deployment: stackOf({}), types, findings: findingsOfCode(types as readonly TaskType[]), ...subject });
 }
 
 /** Findings of one check, without their fixes. */
@@ -404,7 +406,7 @@ describe("the live account", () => {
 
   test("the fix of a disabled event source is a command that can be copied", () => {
     const queues = [{ ...queue, eventSources: [{ id: "uuid-0", state: "Disabled" }] }];
-    const { findings } = review({ deployment: stackOf({}), types: [], live: account({ queues }) });
+    const { findings } = review({ deployment: stackOf({}), types: [], findings: {}, live: account({ queues }) });
     expect(findings.find(({ check }) => check === "live-capacity")?.fix).toContain(
       "`aws lambda update-event-source-mapping --uuid uuid-0 --enabled`",
     );
@@ -451,7 +453,9 @@ describe("the live account", () => {
 
 describe("a review", () => {
   test("skipped checks, and checks that need an account, are listed as left out", () => {
-    const { leftOut, passed } = review({ deployment: stackOf({}), types: [mail] }, ["backoff"]);
+    const { leftOut, passed } = review({ deployment: stackOf({}), types: [mail], findings: findingsOfCode([mail]) }, [
+      "backoff",
+    ]);
     expect(leftOut.map(({ check, why }) => [check, why])).toEqual([
       ["backoff", "skipped"],
       ["live-capacity", "needs --live"],

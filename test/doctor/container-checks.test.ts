@@ -20,7 +20,7 @@ const found = (deployed: boolean) =>
       props: deployed ? { containers: { maxTasks: 0 } } : {},
       plant: ({ types }) => void types.splice(0, types.length, video),
     },
-    ({ deployment, types }) => review({ deployment, types }).findings.map(({ check, severity }) => [check, severity]),
+    (subject) => review(subject).findings.map(({ check, severity }) => [check, severity]),
   );
 
 test("a type that needs container workers is found in a deployment without queues for them", async () => {

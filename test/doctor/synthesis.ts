@@ -7,6 +7,8 @@ import { readAssembly } from "../../lib/assembly.ts";
 import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
 import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 import { Deployment, type Stack } from "../../src/doctor/deployment.ts";
+import type { CodeFindings } from "../../src/doctor/finding.ts";
+import { findingsOfCode } from "../../src/doctor/reviewed-type.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";
 
 const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8")) as {
@@ -46,6 +48,7 @@ export interface Sketch {
 export interface Synthesized {
   deployment: Deployment;
   types: readonly TaskType[];
+  findings: CodeFindings;
   stacks: readonly Stack[];
   /** The synth's warnings by the construct. */
   warnings: { construct: string; text: string }[];
@@ -78,7 +81,14 @@ export async function synthesized<T>(
       .filter(({ level }) => level === "warning")
       .map(({ id, entry }) => ({ construct: id, text: String(entry.data) }));
     const stacks = readAssembly(folder);
-    return await use({ deployment: new Deployment(stacks), types, stacks, warnings, folder });
+    return await use({
+      deployment: new Deployment(stacks),
+      types,
+      findings: findingsOfCode(types),
+      stacks,
+      warnings,
+      folder,
+    });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -7,7 +7,10 @@ import { Queue } from "aws-cdk-lib/aws-sqs";
 import { describe, expect, test } from "vitest";
 import { addChecks } from "../../lib/checks.ts";
 import { defineSchedule } from "../../src/core/schedules/app-schedule.ts";
-import { loadApp } from "../../src/task-files.ts";
+import { acceptedTypes } from "../../src/core/task/task.ts";
+import declared from "../../tasks/environment.ts";
+import { schedules } from "../../tasks/schedules.ts";
+import { taskTypes } from "../support/own-types.ts";
 import { echo, needed, synthesizeChecked } from "./synthesis.ts";
 
 const nightly = defineSchedule({
@@ -24,7 +27,7 @@ function domainOf(app: App) {
   return { name, certificate: new Certificate(new Stack(app, "App"), "Certificate", { domainName: name }) };
 }
 
-const { types, schedules, environment: declared } = await loadApp(false);
+const types = acceptedTypes(await taskTypes(), false);
 const synthesized = {
   "the app that ships": synthesizeChecked({ types, schedules, declared }),
   prod: synthesizeChecked({ stage: "prod", ...needed.prod }),

@@ -187,9 +187,9 @@ describe("triggers", () => {
       'const pattern = { source: ["shop"] };',
       'export default [defineTrigger({ name: "order", pattern, tenantId: "acme", type: send, input: null })];',
     );
-    expect(loadTasks(join(project, "tasks"), false).triggers).toMatchObject([
-      { name: "order", task: { type: "mail.send" } },
-    ]);
+    expect(
+      loadTasks({ files: { tasks: join(project, "tasks") }, probes: false, variables: {} }).triggers,
+    ).toMatchObject([{ name: "order", task: { type: "mail.send" } }]);
   });
 
   test("the templates pass the checks of a deployment", () => {

@@ -48,7 +48,7 @@ test("the construct reads the declarations from the tasks folder", () => {
     join(folder, "tasks/environment.ts"),
     'import { defineEnvironment } from "offload"; export default defineEnvironment({ secrets: { STRIPE_KEY: "prod/stripe" } });',
   );
-  expect(loadTasks(join(folder, "tasks"), false).environment).toEqual({
+  expect(loadTasks({ files: { tasks: join(folder, "tasks") }, probes: false, variables: {} }).environment).toEqual({
     variables: {},
     secrets: { STRIPE_KEY: { secretName: "prod/stripe" } },
   });

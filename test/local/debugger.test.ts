@@ -1,8 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { SourceMap } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Client } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
@@ -25,8 +27,18 @@ const lines = [
   "  },",
   "});",
 ];
-/** The line of the breakpoint, from 0 as the protocol counts. */
-const line = lines.indexOf("    await new Promise((soon) => setTimeout(soon, 300));");
+/** The breakpoint, as a debugger finds it by the source map of the built code: line and column from 0. */
+function breakpointIn(built: string) {
+  const map = JSON.parse(readFileSync(`${built}.map`, "utf8"));
+  const wanted = lines.findIndex((text) => text.includes("setTimeout(soon, 300)"));
+  const source = new SourceMap(map);
+  const rows = readFileSync(built, "utf8").split("\n");
+  const row = rows.findIndex((text, index) => {
+    const entry = source.findEntry(index, text.length - text.trimStart().length);
+    return "originalSource" in entry && /order\.count\.ts$/.test(entry.originalSource) && entry.originalLine === wanted;
+  });
+  return { lineNumber: row, columnNumber: 0 };
+}
 
 /** Longer than the type's time-out, its lease (17 s) and the time for which its message is hidden (22 s). */
 const heldMs = 28_000;
@@ -78,12 +90,23 @@ test("a debugger attaches to a tier's worker; time-out, lease and watchdog wait 
     id += 1;
     socket.send(JSON.stringify({ id, method, params }));
   };
+  const parsed = new Promise<string>((found) =>
+    socket.addEventListener("message", ({ data }) => {
+      const { method, params } = JSON.parse(String(data));
+      if (method === "Debugger.scriptParsed" && /tasks\.mjs$/.test(params.url)) found(params.url);
+    }),
+  );
   send("Debugger.enable");
-  send("Debugger.setBreakpointByUrl", { lineNumber: line, urlRegex: "order\\.count\\.ts$" });
+  const url = await parsed;
+  const breakpoint = breakpointIn(fileURLToPath(url));
+  send("Debugger.setBreakpointByUrl", { ...breakpoint, url });
   const client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
   const task = await client.submit("order.count", { id: 6 });
   const { params } = await paused;
-  expect(params.callFrames[0]).toMatchObject({ functionName: "handler", location: { lineNumber: line } });
+  expect(params.callFrames[0]).toMatchObject({
+    functionName: "handler",
+    location: { lineNumber: breakpoint.lineNumber },
+  });
   await sleep(heldMs);
   expect(await client.task(task.task_id)).toMatchObject({ status: "processing", attempts: 1 });
   send("Debugger.resume");

@@ -6,8 +6,8 @@ import { defineTask } from "../../src/core/task/task.ts";
 import { apiRoutes } from "../../src/http/routes.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { operations } from "../../src/openapi/operations.ts";
-import { taskTypes } from "../../src/task-files.ts";
 import { Documented } from "../support/documented.ts";
+import { taskTypes } from "../support/own-types.ts";
 import { ask, caller, served } from "../support/served.ts";
 
 const types = await taskTypes();

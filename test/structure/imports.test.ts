@@ -36,8 +36,9 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/read-setting.ts", ours: ["src/core"], packages: [] },
   {
     folder: "src/aws",
-    ours: ["src/core", "src/config.ts"],
+    ours: ["src/core", "src/config.ts", "src/task-code.ts", "src/task-modules.ts"],
     packages: [
+      /^zod$/,
       /^[@#]aws-sdk\b/,
       /^@smithy\//,
       /^@aws-lambda-powertools\//,
@@ -68,7 +69,10 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       "src/aws",
       "src/http",
       "src/openapi",
-      "src/task-files.ts",
+      "src/build/local-code.ts",
+      "src/describe",
+      "src/task-code.ts",
+      "src/task-folder.ts",
       "src/task-modules.ts",
       "src/installation.ts",
       "src/console-files.ts",
@@ -83,25 +87,41 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       /^zod$/,
       /^croner$/,
       /^chokidar$/,
-      /^esbuild$/,
       /^dynalite\b/,
       /^local-aws-sqs$/,
       /^ws$/,
       /^node:/,
     ],
   },
-  // Loads the project's task types and schedules.
+  // The one way from task files to running code. The names and checks of what they export are in bundles of workers, too.
   {
-    folder: "src/task-files.ts",
-    ours: ["src/core", "src/installation.ts", "src/share-entries.ts", "src/task-modules.ts"],
+    folder: "src/build",
+    ours: ["src/installation.ts", "src/task-folder.ts", "src/task-modules.ts"],
+    packages: [/^rolldown\b/, /^@vercel\/nft$/, /^magic-string$/, /^node:/],
+  },
+  // Loads built code in a process of its own, and hands it back as data.
+  {
+    folder: "src/describe",
+    ours: [
+      ...[
+        "src/core",
+        "src/doctor",
+        "src/build/local-code.ts",
+        "src/installation.ts",
+        "src/task-code.ts",
+        "src/task-modules.ts",
+      ],
+      ...["src/aws/bundle-places.ts", "src/local/source-places.ts", "src/local/worker-environment.ts"],
+    ],
     packages: [/^node:/],
   },
-  { folder: "src/task-modules.ts", ours: ["src/core"], packages: [/^node:/] },
+  { folder: "src/task-code.ts", ours: ["src/core", "src/task-modules.ts"], packages: [] },
+  { folder: "src/task-folder.ts", ours: ["src/task-modules.ts"], packages: [/^node:/] },
+  { folder: "src/task-modules.ts", ours: ["src/core"], packages: [] },
   // Builds the console, or reads it where it is installed.
   { folder: "src/console-files.ts", ours: ["src/installation.ts"], packages: [/^esbuild$/, /^node:/] },
   { folder: "src/installation.ts", ours: [], packages: [/^node:/] },
-  { folder: "src/register-entries.ts", ours: ["src/share-entries.ts"], packages: [] },
-  { folder: "src/share-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
+  { folder: "src/register-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
   // The package's entries.
   { folder: "src/index.ts", ours: ["src/core"], packages: [] },
   { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
@@ -112,7 +132,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Container workers: the processes of `offload work`, over the core and its adapters.
   {
     folder: "src/work",
-    ours: ["src/core", "src/config.ts", "src/read-setting.ts", "src/aws", "src/disk.ts"],
+    ours: ["src/core", "src/config.ts", "src/read-setting.ts", "src/aws", "src/disk.ts", "src/task-code.ts"],
     packages: [/^node:/],
   },
   { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
@@ -135,7 +155,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     // Prices and limits of AWS have one place, and so do the routes.
     ours: [
       ...["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
-      ...["src/task-files.ts", "src/task-modules.ts", "src/installation.ts", "src/work/settings.ts"],
+      ...["src/build", "src/describe", "src/task-modules.ts", "src/installation.ts", "src/work/settings.ts"],
       "src/console-files.ts",
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],

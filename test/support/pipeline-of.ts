@@ -5,6 +5,7 @@ import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import { emptyEnvironment, type TaskEnvironment } from "../../src/core/task/environment.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
+import { described } from "../../src/describe/described.ts";
 
 /** A pipeline named Offload, of task types that are in no file. Its workers cannot be bundled. */
 export function pipelineOf(
@@ -19,7 +20,17 @@ export function pipelineOf(
 ): TaskPipeline {
   class Pipeline extends TaskPipeline {
     protected override load() {
-      return { schedules: [], triggers: [], environment: emptyEnvironment, ...own };
+      const app = () => described({ schedules: [], triggers: [], environment: emptyEnvironment, ...own });
+      // A test may change the types before the app is synthesized.
+      return {
+        ...app(),
+        get types() {
+          return app().types;
+        },
+        get findings() {
+          return app().findings;
+        },
+      };
     }
   }
   return new Pipeline(scope, "Offload", props);

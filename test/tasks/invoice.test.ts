@@ -243,7 +243,7 @@ describe("the task's code", () => {
       banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     });
 
-  const shareEntries = new URL("../../src/share-entries.ts", import.meta.url).href;
+  const shareEntries = new URL("../../src/register-entries.ts", import.meta.url).href;
 
   /** Runs a module's task in a process of its own, away from any node_modules; returns the PDF. */
   async function runAlone(modulePath: string): Promise<Buffer> {
@@ -251,7 +251,7 @@ describe("the task's code", () => {
     await writeFile(
       script,
       `import { readFileSync, writeFileSync } from "node:fs";
-       (await import(process.argv[4])).shareEntries();
+       await import(process.argv[4]);
        const { default: task } = await import(process.argv[2]);
        const context = { signal: AbortSignal.timeout(60_000), log: { info() {} }, progress() {} };
        const order = task.input.parse(JSON.parse(readFileSync(process.argv[3], "utf8")));

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { knownTypes, knownTypesOf, parseCatalog, toCatalog } from "../../../src/core/task/catalog.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
-import { taskTypes } from "../../../src/task-files.ts";
 import { typeOf } from "../../support/memory-pipeline.ts";
+import { taskTypes } from "../../support/own-types.ts";
 
 /** The schema of a type as submit sees it, after its way through the catalogue's file. */
 function throughCatalog(input: z.ZodType): z.ZodType {

@@ -1,0 +1,68 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { AssetOptions } from "../src/build/asset-code.ts";
+import type { BuildAnswer, BuildRequest } from "../src/build/build-process.ts";
+import { codeFile } from "../src/installation.ts";
+import { TaskFileError } from "../src/task-modules.ts";
+
+/** Longest time for a build, in milliseconds: large packages have tens of thousands of files. */
+const limitMs = 300_000;
+
+/** The built code of a project's task types, in a folder that is deleted when this process ends. */
+export interface TaskFolder {
+  readonly folder: string;
+  /** Folder that the places of the sources start at. */
+  readonly root: string;
+}
+
+const made = new Map<string, TaskFolder>();
+
+/**
+ * Builds the task types of a project, once in this process.
+ * @throws TaskFileError
+ */
+export function taskCode(options: AssetOptions): TaskFolder {
+  const full = { ...options, tasks: resolve(options.tasks) };
+  const key = JSON.stringify(full);
+  const known = made.get(key);
+  if (known !== undefined) return known;
+  const parent = temporaryFolder("offload-code-");
+  const folder = join(parent, "code");
+  const { root } = built({ options: full, out: folder, result: join(parent, "result.json") });
+  const found = { folder, root };
+  made.set(key, found);
+  return found;
+}
+
+/** A folder that is deleted when this process ends. */
+export function temporaryFolder(prefix: string): string {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), prefix));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function built(request: BuildRequest): { root: string } {
+  const program = codeFile("src/build/build-process");
+  const { status, signal, stderr } = spawnSync(process.execPath, [program, JSON.stringify(request)], {
+    stdio: ["ignore", "ignore", "pipe"],
+    encoding: "utf8",
+    timeout: limitMs,
+    killSignal: "SIGKILL",
+  });
+  const answer = answerIn(request.result);
+  if (answer === undefined)
+    throw new Error(`the build of the task types ended (${signal ?? status}): ${stderr.trim()}`);
+  if ("refused" in answer) throw new TaskFileError(answer.refused);
+  if ("crash" in answer) throw new Error(`the task types could not be built: ${answer.crash}`);
+  return answer.built;
+}
+
+function answerIn(file: string): BuildAnswer | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,119 @@
+import { cpSync, existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { taskFiles } from "../task-folder.ts";
+import { TaskFileError } from "../task-modules.ts";
+import { type BundleOptions, bundleTasks } from "./bundle.ts";
+import { type CopiedPackages, chooseCopied, filesOfPackage, isFile } from "./choose.ts";
+import type { ImportGraph } from "./imports.ts";
+import { type Layout, layoutOf, placesIn } from "./layout.ts";
+import { isCode, packageOf, placeOf, rootOf } from "./places.ts";
+import { type TracedFiles, traceFiles } from "./trace.ts";
+
+/** Options for what neither the bundler nor the tracer can know. */
+export interface AssetOptions {
+  /** Folder of the task files. */
+  readonly tasks: string;
+  /** Packages that are copied as they are, and not bundled. */
+  readonly external?: readonly string[] | undefined;
+  /** Packages that only data names: they are copied, although no code imports them. */
+  readonly nodeModules?: readonly string[] | undefined;
+  /** Files and folders of the project that the code reads, by their paths below its root. */
+  readonly assets?: readonly string[] | undefined;
+}
+
+/** A project's code, built for another machine. */
+export interface AssetCode {
+  readonly root: string;
+}
+
+/**
+ * Builds a project's code into a folder that needs nothing else of the project: the code, the packages that cannot be bundled, and the files
+ * that the code reads.
+ * @throws TaskFileError
+ */
+export async function buildAssetCode(options: AssetOptions, out: string): Promise<AssetCode> {
+  const root = rootOf(options.tasks);
+  const tasks = realpathSync(options.tasks);
+  const common = { root, tasks, mode: "asset" } as const;
+  const { graph, threads } = await bundleTasks({ ...common, isInPlace: () => false, placeOf: (file) => file });
+  const { files, packages, layout } = await packagesOf({ root, tasks, options, graph, threads });
+  const bundling: BundleOptions = {
+    ...common,
+    isInPlace: (file) => packages.has(packageOf(file) ?? ""),
+    placeOf: (file) => `./${placesIn(layout, file)[0] ?? placeOf(root, file)}`,
+  };
+  await bundleTasks(bundling, out);
+  copyFiles(out, { root, files, packages, layout, assets: options.assets ?? [] });
+  return { root };
+}
+
+interface Asked {
+  root: string;
+  tasks: string;
+  options: AssetOptions;
+  graph: ImportGraph;
+  threads: ReadonlySet<string>;
+}
+
+/** Chooses the packages that are copied, and their places. */
+async function packagesOf({ root, tasks, options, graph, threads }: Asked) {
+  const { external = [], nodeModules = [] } = options;
+  const named = nodeModules.map((name) => mainFileOf(root, name));
+  const entries = [...taskFiles(tasks).map((file) => join(tasks, file)), ...threads, ...named];
+  const files = await traceFiles(root, entries, graph);
+  const bundled = new Set([...graph].flatMap(([importer, imported]) => [importer, ...imported.values()]));
+  const packages = chooseCopied(files, bundled, [...external, ...nodeModules]);
+  return { files, packages, layout: layoutOf(files, packages) };
+}
+
+/** @throws TaskFileError for a package that is not installed */
+function mainFileOf(root: string, name: string): string {
+  try {
+    return realpathSync(createRequire(join(root, "index.js")).resolve(name));
+  } catch (cause) {
+    throw new TaskFileError(`The option nodeModules names ${name}, which is not installed in ${root}.`, { cause });
+  }
+}
+
+interface Copies {
+  root: string;
+  files: TracedFiles;
+  packages: CopiedPackages;
+  layout: Layout;
+  assets: readonly string[];
+}
+
+/** Copies packages, and the files that the code reads. @throws TaskFileError for an asset that is not there */
+function copyFiles(out: string, given: Copies): void {
+  const { root, packages, layout, assets } = given;
+  const copies = new Map<string, string>();
+  for (const file of filesToCopy(given)) {
+    const isCopied = packages.has(packageOf(file) ?? "");
+    for (const place of isCopied ? placesIn(layout, file) : [placeOf(root, file)]) copies.set(place, file);
+  }
+  for (const path of assets) {
+    const file = resolve(root, path);
+    if (!existsSync(file)) throw new TaskFileError(`The option assets names ${path}, which is not in ${root}.`);
+    copies.set(placeOf(root, file), file);
+  }
+  for (const [place, file] of [...copies].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const target = join(out, place);
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(file, target, { dereference: true, recursive: statSync(file).isDirectory() });
+  }
+}
+
+/** Files of the copied packages, and those of the project that its code reads. */
+function filesToCopy({ files, packages }: Copies): string[] {
+  const isWanted = (file: string, isRead: boolean): boolean => {
+    const folder = packageOf(file);
+    return folder === undefined ? isRead && !isCode(file) : packages.has(folder);
+  };
+  const traced = [...files].filter(([file, { isRead }]) => isWanted(file, isRead) && isFile(file));
+  const whole = [...packages].flatMap(([folder, { whole }]) => [
+    ...(whole ? filesOfPackage(folder) : []),
+    join(folder, "package.json"),
+  ]);
+  return [...traced.map(([file]) => file), ...whole];
+}

@@ -1,0 +1,89 @@
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "rolldown";
+import { entries, ownFolders } from "../installation.ts";
+import { missingId } from "./modules.ts";
+import { inPlaceId } from "./packages-in-place.ts";
+import { isOfPackage, packageName, packageOf } from "./places.ts";
+
+/** What the built code imports: importing file → text of the import → file. An empty file: nothing was found. */
+export type ImportGraph = Map<string, Map<string, string>>;
+
+export interface ImportsOptions {
+  graph: ImportGraph;
+  /** True for a file that stays a file: of a package that is not bundled, or a binary. */
+  isInPlace(file: string): boolean;
+}
+
+const sharedMark = "\0shared:";
+
+/** True for a module that stands for a shared one: what it imports stays outside. */
+export const isSharedStandIn = (importer: string | undefined): boolean => importer?.startsWith(sharedMark) ?? false;
+
+/** Finds the file of each import, as TypeScript and Node do together. */
+export const imports = ({ graph, isInPlace }: ImportsOptions): Plugin => ({
+  name: "imports",
+  async resolveId(source, importer, { kind }) {
+    if (importer === undefined || source.startsWith("\0") || importer.startsWith(sharedMark)) return null;
+    const required = kind === "require-call";
+    if (entries[source] !== undefined) return sharedModule(entries[source], required);
+    const known = fileOf(source, importer);
+    const lookUp = async (as: typeof kind) =>
+      known ?? (await this.resolve(source, importer, { kind: as, skipSelf: true }));
+    const found = await lookUp(kind);
+    if (isNoFile(found)) return found;
+    noteIn(graph, importer, source, found?.id ?? "");
+    if (found === null) return missingId(source, importer, required);
+    if (!isShared(found.id)) return isInPlace(found.id) ? inPlaceId(found.id) : found.id;
+    // A shared module is the form for imports, also where it is required.
+    const shared = required ? await lookUp("import-statement") : found;
+    return sharedModule((shared ?? found).id, required);
+  },
+  load: {
+    filter: { id: /^\0shared:/ },
+    handler: (id) => ({ code: `export * from ${id.slice(sharedMark.length)};`, moduleType: "js" }),
+  },
+});
+
+/** True for a builtin module of Node, and for one that stands for another. */
+const isNoFile = (found: { id: string; external?: unknown } | null): boolean =>
+  found !== null && (Boolean(found.external) || found.id.startsWith("\0"));
+
+/** The file of an import that the bundler would not find. */
+function fileOf(source: string, importer: string): { id: string } | undefined {
+  const id = source.startsWith("file://") ? fileURLToPath(source) : typeScriptFile(source, importer);
+  return id === undefined ? undefined : { id };
+}
+
+function noteIn(graph: ImportGraph, importer: string, source: string, file: string): void {
+  const known = graph.get(importer) ?? new Map<string, string>();
+  graph.set(importer, known.set(source, file));
+}
+
+/**
+ * True for the code of Offload, and of zod, which the code around the task types has already: there is one copy of each. An error of
+ * one copy of Offload would be unknown to another.
+ */
+const isShared = (file: string): boolean => {
+  if (ownFolders.some((folder) => file.startsWith(folder))) return true;
+  const folder = packageOf(file);
+  return folder !== undefined && packageName(folder) === "zod";
+};
+
+/** A `require` gets a module of its own, as the bundler would leave it to the running program. */
+const sharedModule = (file: string, required: boolean) =>
+  required ? sharedMark + JSON.stringify(file) : { id: file, external: "absolute" as const };
+
+/** Extensions of files that a compiler turns into `.js`, `.mjs`, `.cjs`. */
+const typed = [".ts", ".tsx", ".mts", ".cts"];
+
+/** `./x.js` and `./x` in the project's code mean the TypeScript file, also where a compiled file lies beside it. */
+function typeScriptFile(source: string, importer: string): string | undefined {
+  if (!/^\.{1,2}\//.test(source) || isOfPackage(importer) || importer.startsWith("\0")) return undefined;
+  const path = resolve(dirname(importer), source);
+  const stem = path.replace(/\.[cm]?jsx?$/, "");
+  if (stem === path && existsSync(path)) return undefined;
+  const found = typed.map((extension) => stem + extension).find(existsSync);
+  return found === undefined ? undefined : realpathSync(found);
+}

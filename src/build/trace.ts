@@ -1,0 +1,68 @@
+import { realpathSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { nodeFileTrace, resolve as nodeResolve } from "@vercel/nft";
+import { transformSync } from "rolldown/utils";
+import { ownFolders } from "../installation.ts";
+import type { ImportGraph } from "./imports.ts";
+import { isOfPackage } from "./places.ts";
+
+/** A file that the code may read. */
+export interface TracedFile {
+  /** Files that read it. */
+  readonly parents: string[];
+  /** True when it is read as a file, and not as code. */
+  isRead: boolean;
+}
+
+export type TracedFiles = ReadonlyMap<string, TracedFile>;
+
+/**
+ * Finds every file that Node may read: code whose name is computed, files beside the code, binaries. A bundler sees none of them.
+ * @param graph Where the bundler found each import: so both see the same files.
+ */
+export async function traceFiles(root: string, entries: readonly string[], graph: ImportGraph): Promise<TracedFiles> {
+  const { fileList, reasons } = await nodeFileTrace([...entries], {
+    base: "/",
+    processCwd: root,
+    mixedModules: true,
+    conditions: ["node", "module-sync"],
+    ts: true,
+    ignore: (path) => ownFolders.some((folder) => `/${path}`.startsWith(folder)),
+    readFile: readCode,
+    async resolve(specifier, parent, job, required) {
+      const known = graph.get(parent)?.get(specifier);
+      if (known !== undefined) return known.startsWith("/") ? known : [];
+      // What is not there is optional, or the bundler has told it.
+      return Promise.resolve(nodeResolve(specifier, parent, job, required)).catch(() => []);
+    },
+  });
+  const files = new Map<string, TracedFile>();
+  for (const path of fileList) {
+    const why = reasons.get(path);
+    const file = realPath(path);
+    const known: TracedFile = files.get(file) ?? { parents: [], isRead: false };
+    files.set(file, known);
+    known.parents.push(...[...(why?.parents ?? [])].map(realPath));
+    known.isRead ||= why?.type.some((type) => type === "asset" || type === "sharedlib") ?? false;
+  }
+  return files;
+}
+
+/** The project's code as JavaScript. */
+async function readCode(path: string): Promise<string | null> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "EISDIR") return null;
+    throw error;
+  });
+  if (text === null || isOfPackage(path) || !/\.([cm]?ts|tsx|jsx)$/.test(path)) return text;
+  return transformSync(path, text, { sourcemap: false, decorator: { legacy: true } }).code;
+}
+
+/** Packages are links in many projects: a file counts once, where it really is. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(`/${path}`);
+  } catch {
+    return `/${path}`;
+  }
+}

@@ -1,0 +1,38 @@
+import type { AppSchedule } from "../core/schedules/app-schedule.ts";
+import type { AppTrigger } from "../core/schedules/trigger.ts";
+import { type Catalog, toCatalog } from "../core/task/catalog.ts";
+import type { TaskEnvironment } from "../core/task/environment.ts";
+import type { CodeFindings, ReviewedType } from "../doctor/finding.ts";
+import { findingsOfCode, reviewedType } from "../doctor/reviewed-type.ts";
+import type { App } from "../task-code.ts";
+
+/** A project's task types, schedules, triggers and environment as data, without its code. */
+export interface DescribedApp {
+  readonly catalog: Catalog;
+  readonly schedules: readonly AppSchedule[];
+  readonly triggers: readonly AppTrigger[];
+  readonly environment: TaskEnvironment;
+  /** Names of the files that were loaded. */
+  readonly files: readonly string[];
+  /** What the review of an app reads of its types. */
+  readonly types: readonly ReviewedType[];
+  /** What the review finds in the types' schemas and functions. */
+  readonly findings: CodeFindings;
+}
+
+/**
+ * Describes an app.
+ * @param files Names of its files.
+ */
+export const described = (
+  { types, schedules, triggers, environment }: App,
+  files: readonly string[] = [],
+): DescribedApp => ({
+  catalog: toCatalog(types),
+  schedules,
+  triggers,
+  environment,
+  files,
+  types: types.map(reviewedType),
+  findings: findingsOfCode(types),
+});

@@ -1,0 +1,39 @@
+import type { ChildProcess } from "node:child_process";
+import { buildLocalCode, type LocalCode } from "../build/local-code.ts";
+import { TaskFileError } from "../task-modules.ts";
+import { describe } from "./describe.ts";
+import type { DescribedCode } from "./describe-code.ts";
+
+/** A project's code on this machine, built and described. */
+export interface LocalApp extends DescribedCode {
+  readonly code: LocalCode;
+}
+
+/**
+ * Builds the code of a tasks folder, and describes it.
+ * @throws TaskFileError
+ */
+export async function loadApp(
+  folder: string,
+  probes: boolean,
+  started?: (child: ChildProcess) => void,
+): Promise<LocalApp> {
+  const code = await buildLocalCode(folder);
+  try {
+    return { code, ...(await describe({ ...code, probes }, started)) };
+  } catch (error) {
+    code[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/**
+ * Describes the code of a tasks folder for a command that needs all of it.
+ * @throws TaskFileError for the first file that cannot be loaded
+ */
+export async function wholeApp(folder: string, probes: boolean): Promise<DescribedCode["app"]> {
+  const { code, app, problems } = await loadApp(folder, probes);
+  code[Symbol.dispose]();
+  if (problems[0] !== undefined) throw new TaskFileError(problems[0].message);
+  return app;
+}

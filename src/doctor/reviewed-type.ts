@@ -1,0 +1,20 @@
+import type { TaskType } from "../core/task/task.ts";
+import type { CodeFindings, ReviewedType } from "./finding.ts";
+import { typeChecks } from "./type-checks.ts";
+
+/** The part of a task type that is data. */
+export const reviewedType = (type: TaskType): ReviewedType => ({
+  name: type.name,
+  priority: type.priority,
+  runsOn: type.runsOn,
+  timeoutSeconds: type.timeoutSeconds,
+  maxAttempts: type.maxAttempts,
+  breaker: type.breaker,
+  concurrency: type.concurrency && { limit: type.concurrency.limit },
+  rateLimit: type.rateLimit && { limit: type.rateLimit.limit, perSeconds: type.rateLimit.perSeconds },
+  children: type.children && {},
+});
+
+/** Runs the checks that need the types' schemas and functions. */
+export const findingsOfCode = (types: readonly TaskType[]): CodeFindings =>
+  Object.fromEntries(typeChecks.map(({ id, findIn }) => [id, findIn(types)]));

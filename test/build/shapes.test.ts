@@ -1,0 +1,87 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundle } from "../../lib/esbuild.ts";
+import { loadTasks } from "../../lib/load-tasks.ts";
+import { loadApp } from "../../src/describe/load-app.ts";
+import { projectOf } from "../support/project.ts";
+import { results, shapes } from "./shapes.ts";
+
+const callTypes = resolve("test/support/call-types.ts");
+const variables = { SHOP_URL: "https://shop.example.com", BILL_KEY: "test" };
+
+/** Calls the types of built code, in a process that knows nothing else. */
+const called = (file: string, cwd: string): unknown =>
+  JSON.parse(
+    execFileSync(process.execPath, [callTypes, file, JSON.stringify(variables)], {
+      cwd,
+      env: { PATH: "/usr/bin", OFFLOAD_LOAD_ONLY: "1" },
+      encoding: "utf8",
+    }),
+  );
+
+const names = Object.keys(results).sort();
+let root: string;
+const made: string[] = [];
+
+beforeAll(() => {
+  root = projectOf(shapes, { "@acme/sizes": "packages/sizes" });
+  made.push(root);
+});
+afterAll(() => {
+  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+});
+
+describe("one project with most shapes of code", { timeout: 180_000 }, () => {
+  test("is loaded and runs on the laptop", async () => {
+    process.env.BILL_KEY = "test";
+    const { code, app, problems } = await loadApp(join(root, "tasks"), false).finally(
+      () => delete process.env.BILL_KEY,
+    );
+    expect(problems).toEqual([]);
+    expect(app.catalog.map(({ name }) => name).sort()).toEqual(names);
+    expect(called(code.file, root)).toEqual(results);
+    expect(code.sources).toContain(join(root, "packages/sizes/large.ts"));
+    code[Symbol.dispose]();
+  });
+
+  test("is loaded at a synthesis without its secrets, and runs in a folder that has nothing else of it", () => {
+    const app = loadTasks({ files: { tasks: join(root, "tasks") }, probes: false, variables: {} });
+    expect(app.catalog.map(({ name }) => name).sort()).toEqual(names);
+    const bare = realpathSync(mkdtempSync(join(tmpdir(), "offload-bare-")));
+    made.push(bare);
+    bundle("worker", bare, { tasks: join(root, "tasks") });
+    const away = `${root}-away`;
+    renameSync(root, away);
+    try {
+      expect(called(join(bare, "index.mjs"), bare)).toEqual(results);
+    } finally {
+      renameSync(away, root);
+    }
+    // What cannot be bundled is copied; the rest is not.
+    expect(readdirSync(join(bare, "node_modules")).sort()).toEqual(["db", "fonts", "pic"]);
+    expect(readFileSync(join(bare, "src/mail.txt"), "utf8")).toBe("Hello {name}");
+  });
+
+  test("makes the same bytes in another folder", () => {
+    const folders = [root, `${root}-a-folder-with-a-longer-name`].map((project) => {
+      if (project !== root) cpSync(root, project, { recursive: true, verbatimSymlinks: true });
+      const out = mkdtempSync(join(tmpdir(), "offload-bytes-"));
+      made.push(project, out);
+      bundle("worker", out, { tasks: join(project, "tasks") });
+      return out;
+    });
+    const [first, second] = folders.map((folder) =>
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => [
+          join(parentPath, name).slice(folder.length),
+          readFileSync(join(parentPath, name), "latin1"),
+        ]),
+    );
+    expect(first?.length).toBeGreaterThan(5);
+    expect(second).toEqual(first);
+  });
+});
