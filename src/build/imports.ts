@@ -25,9 +25,10 @@ export const isSharedStandIn = (importer: string | undefined): boolean => import
 export const imports = ({ graph, isInPlace }: ImportsOptions): Plugin => ({
   name: "imports",
   async resolveId(source, importer, { kind }) {
-    if (importer === undefined || source.startsWith("\0") || importer.startsWith(sharedMark)) return null;
+    if (!isOfCode(source, importer)) return null;
     const required = kind === "require-call";
-    if (entries[source] !== undefined) return sharedModule(entries[source], required);
+    const own = entries[source];
+    if (own !== undefined) return sharedModule(own, required);
     const known = fileOf(source, importer);
     const lookUp = async (as: typeof kind) =>
       known ?? (await this.resolve(source, importer, { kind: as, skipSelf: true }));
@@ -37,14 +38,18 @@ export const imports = ({ graph, isInPlace }: ImportsOptions): Plugin => ({
     if (found === null) return missingId(source, importer, required);
     if (!isShared(found.id)) return isInPlace(found.id) ? inPlaceId(found.id) : found.id;
     // A shared module is the form for imports, also where it is required.
-    const shared = required ? await lookUp("import-statement") : found;
-    return sharedModule((shared ?? found).id, required);
+    const shared = (await lookUp("import-statement")) ?? found;
+    return sharedModule(shared.id, required);
   },
   load: {
     filter: { id: /^\0shared:/ },
     handler: (id) => ({ code: `export * from ${id.slice(sharedMark.length)};`, moduleType: "js" }),
   },
 });
+
+/** False for the entry, and for modules that stand for others. */
+const isOfCode = (source: string, importer: string | undefined): importer is string =>
+  importer !== undefined && !source.startsWith("\0") && !importer.startsWith(sharedMark);
 
 /** True for a builtin module of Node, and for one that stands for another. */
 const isNoFile = (found: { id: string; external?: unknown } | null): boolean =>
