@@ -45,6 +45,7 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
     when: {
       status: { is: "pending" },
       attempts_total: { is: 0 },
+      round: { is: 1 },
       created_at: { is: record.created_at },
       start_by: { above: iso(now), orAbsent: true },
       purge_at: { above: Math.floor(now / 1000) },
