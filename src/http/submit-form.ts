@@ -79,7 +79,10 @@ function partOf({ headers, bytes }: MultipartPart): Part {
  * line breaks in percent (WHATWG), and leave a backslash as it is.
  */
 function parameterOf(disposition: string, name: string): string | undefined {
-  const pattern = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\["\\\\]|\\\\(?!["\\\\]))*)"|([^\\s";]+))`, "is");
+  const pattern = new RegExp(
+    `;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\["\\\\]|\\\\(?!["\\\\]))*)"|([^\\s";]+))`,
+    "is",
+  );
   const [, quoted, token] = pattern.exec(disposition) ?? [];
   if (quoted === undefined) return token;
   return quoted.replaceAll(/\\(["\\])/g, "$1").replaceAll(/%(0A|0D|22)/gi, (code) => decodeURIComponent(code));

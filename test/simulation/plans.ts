@@ -69,7 +69,8 @@ const stepsShare = {
   crowded: 0.03,
   calm: 0.03,
   steps: 0.8,
-  flow: 0.1, unique: 0.02,
+  flow: 0.1,
+  unique: 0.02,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */

@@ -4,10 +4,7 @@ import { largestFileBytes } from "../model/stored-file.ts";
 
 /** Body of `POST /uploads`. */
 export const uploadSchema = z.strictObject({
-  content_type: z
-    .string()
-    .max(255)
-    .regex(mediaTypePattern, "expected a media type such as video/mp4"),
+  content_type: z.string().max(255).regex(mediaTypePattern, "expected a media type such as video/mp4"),
   size_bytes: z.int().min(0).max(largestFileBytes),
   file_name: z
     .string()
