@@ -131,7 +131,7 @@ func filesUp() {
 	}
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	must(form.WriteField("task", `{"type":"probe.file"}`))
+	must(form.WriteField("task", `{"type":"probe.file","input":{}}`))
 	name := `a"b\c ü.txt`
 	header := textproto.MIMEHeader{}
 	header.Set("Content-Disposition", multipart.FileContentDisposition("file", name))
@@ -157,7 +157,7 @@ func filesUp() {
 	}
 	stored, why := send(upload["method"].(string), upload["url"].(string), "", large, headers)
 	check(stored.StatusCode == 200, stored.Status, string(why))
-	body2, submitted := post("/tasks", object{"type": "probe.file", "files": object{"file": upload["upload_id"]}})
+	body2, submitted := post("/tasks", object{"type": "probe.file", "input": object{}, "files": object{"file": upload["upload_id"]}})
 	check(ended(accepted(body2, submitted))["result"].(object)["sha256"] == sum(large), "the upload changed")
 }
 

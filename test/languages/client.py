@@ -92,7 +92,7 @@ def files_up():
     name = 'a"b ü.csv'
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     form = (
-        f'--{boundary}\r\nContent-Disposition: form-data; name="task"\r\n\r\n{{"type":"probe.file"}}\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="task"\r\n\r\n{{"type":"probe.file","input":{{}}}}\r\n'
         f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{quoted}"\r\n'
         f"Content-Type: text/csv; charset=windows-1252\r\n\r\n"
     ).encode() + content + f"\r\n--{boundary}--\r\n".encode()
@@ -108,7 +108,7 @@ def files_up():
     put = urllib.request.Request(upload["url"], data=large, method=upload["method"], headers=upload["headers"])
     with urllib.request.urlopen(put, timeout=30) as stored:
         assert stored.status == 200
-    task_id = submit({"type": "probe.file", "files": {"file": upload["upload_id"]}})
+    task_id = submit({"type": "probe.file", "input": {}, "files": {"file": upload["upload_id"]}})
     assert ended(task_id)["result"]["sha256"] == sha256(large)
 
 
