@@ -1,6 +1,7 @@
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { Clock, NewId } from "../ports/tasks.ts";
+import type { Clock, NewId, Records } from "../ports/tasks.ts";
+import { longestDelaySeconds } from "./dispatch.ts";
 import { newEnvelope } from "./new-envelope.ts";
 
 /*
@@ -32,6 +33,26 @@ export function withKeptInput(record: TaskRecord, envelope: Envelope, type: { se
   if (kept_input === undefined) return record;
   const bytes = Buffer.byteLength(JSON.stringify(record)) + Buffer.byteLength(kept_input);
   return bytes <= mostRecordBytes || envelope.input_ref !== undefined ? { ...record, kept_input } : record;
+}
+
+/** A wait that is shorter than this, in seconds, ends before an operator could end it. */
+const shortWaitSeconds = 10;
+
+/**
+ * Stores a task's message beside its record for a wait of up to 15 minutes, if the record does not keep the input: only SQS has the message then, and
+ * nobody can read it before its time. `runNow` sends the stored one. A longer wait stores it anyway.
+ * @throws PortUnavailable
+ */
+export async function keepForWait(
+  { records, clock }: { records: Records; clock: Clock },
+  record: TaskRecord,
+  envelope: Envelope,
+  type: { sensitive?: boolean } | undefined,
+): Promise<void> {
+  const waitSeconds = (Date.parse(record.due_at) - clock.now()) / 1000;
+  if (waitSeconds < shortWaitSeconds || waitSeconds > longestDelaySeconds) return;
+  if (!mayKeep(type) || record.kept_input !== undefined) return;
+  await records.savePart(record, "envelope", envelope, record.purge_at);
 }
 
 /** Another message of a waiting task. Undefined: the record has no input. */

@@ -10,7 +10,7 @@ import { type AttemptOutcome, iso } from "../model/record.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { keepKey } from "../send/keep-key.ts";
-import { keptInput } from "../send/kept-input.ts";
+import { keepForWait, keptInput } from "../send/kept-input.ts";
 import { reportWaiting } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { decideRetry } from "../task/retry.ts";
@@ -187,6 +187,7 @@ async function settleRetried(
     }),
   );
   if (settled.as === "retried" && settled.record !== undefined) {
+    await keepForWait(ports, settled.record, envelope, type);
     await dispatch(ports, settled.record, envelope);
     await tellChange(ports, settled.record, "pending");
   }
