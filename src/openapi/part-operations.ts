@@ -57,7 +57,8 @@ export const partOperations = {
     tag: "tasks",
     summary: "Read the input of a task",
     description:
-      "While the table has it: for a dead letter, a long wait, an input that a later submit or retry replaced, and a small one of a task that waits. " +
+      "If Offload has kept it: where it costs nothing, which is where record and input need no more write units of 1 KB than the record alone; for a type " +
+      "with `keepInput`; for a dead letter, a long wait, and an input that a later submit or retry replaced. " +
       "That of a sensitive type only for a dead letter, for operators, and not a large one.",
     answers: { 200: uncached("The input.", input) },
     problems: ["not_found", "input_not_kept"],
