@@ -46,6 +46,7 @@ describe("a task as clients see it", () => {
         waiting_for: null,
         expires_at: null,
         retained_until: null,
+        cancel_requested_at: null,
         outcome: null,
         result: null,
         result_url: null,
