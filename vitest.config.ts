@@ -5,11 +5,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The e2e files that wait the longest, longest first: they start first, so that the rest runs beside them. */
 const slowest = [
   "schedule-firing",
-  "crash-forever",
   "keys",
   "fairness",
   "limits",
-  "crash-batch",
   "dead-letters",
   "failures",
   "crash",
@@ -52,6 +50,16 @@ const ownModules = ["budget", "flow-budget", "notify-budget"].map((name) => `tes
 /** It waits for real time-outs. */
 const outage = "test/aws/outage.test.ts";
 
+/** They build bundles, compile pages, start processes of their own, or compare pictures: seconds each, and rarely of use before a commit. */
+const builds = [
+  "test/cli/{completion,doctor}.test.ts",
+  "test/{client,direct,lib}/bundle.test.ts",
+  "test/lib/{container-code,runbook,setting-error,source-maps}.test.ts",
+  "test/structure/snippets.test.ts",
+  "test/tasks/invoice-logo.test.ts",
+  "test/webhooks/receiver-guide.test.ts",
+];
+
 const unitFolders = [
   ...[
     "aws",
@@ -84,13 +92,25 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
-          exclude: [...ownModules, outage, "test/http/hostile.test.ts"],
+          exclude: [...builds, ...ownModules, outage, "test/http/hostile.test.ts"],
           expect: expectSomething,
           setupFiles: ["test/support/own-environment.ts"],
           isolate: false,
           pool: "threads",
           // The first synthesis bundles every function; on a busy machine that takes a while.
           testTimeout: 30_000,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "build",
+          include: builds,
+          expect: expectSomething,
+          setupFiles: ["test/support/own-environment.ts"],
+          isolate: false,
+          pool: "threads",
+          testTimeout: 120_000,
         },
       },
       {
