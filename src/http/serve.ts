@@ -11,7 +11,7 @@ interface GatewayAnswer {
   isBase64Encoded: boolean;
 }
 
-type Handler = (event: GatewayEvent) => Promise<GatewayAnswer>;
+type Handler = (event: GatewayEvent, context?: unknown) => Promise<GatewayAnswer>;
 
 /** Methods that a Fetch `Request` cannot have. They are answered like any method that a route does not support. */
 const forbiddenMethods = new Set(["TRACE", "TRACK", "CONNECT"]);
