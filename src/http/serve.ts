@@ -4,7 +4,7 @@ import type { Api, GatewayEvent } from "./api.ts";
 import { problemResponse } from "./problem.ts";
 
 /** An answer as API Gateway takes it from a function. */
-interface GatewayAnswer {
+export interface GatewayAnswer {
   statusCode: number;
   headers: Record<string, string>;
   body: string;

@@ -9,12 +9,12 @@ export const timeSchema = z
   .string("expected an ISO 8601 time with its zone")
   .meta({ format: "date-time" })
   .transform((text, context) => {
-  const time = parseTime(text);
-  if (typeof time === "number" && isSchedulable(time)) return time;
-  const message = typeof time === "string" ? time : "expected a time in the years 1970 to 2199 in UTC";
-  context.addIssue({ code: "custom", message });
-  return z.NEVER;
-});
+    const time = parseTime(text);
+    if (typeof time === "number" && isSchedulable(time)) return time;
+    const message = typeof time === "string" ? time : "expected a time in the years 1970 to 2199 in UTC";
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
 
 /** The fields of a submit, as the contract has them. */
 export const submitFields = {
