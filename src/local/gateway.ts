@@ -228,7 +228,10 @@ const largerThanLimit: [ProblemCode, string] = [
 /** An answer that API Gateway would give itself, without a function. Here it is a problem, too. */
 async function gatewayAnswer(code: ProblemCode, detail: string, retryAfterSeconds?: number): Promise<Answer> {
   const correlationId = randomUUID();
-  const response = problemResponse(new Problem(code, detail, retryAfterSeconds === undefined ? {} : { retryAfterSeconds }), correlationId);
+  const response = problemResponse(
+    new Problem(code, detail, retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    correlationId,
+  );
   const headers = { ...Object.fromEntries(response.headers), "x-correlation-id": correlationId };
   return { status: response.status, headers, body: await response.text() };
 }

@@ -11,7 +11,7 @@ function exact(text: string): string {
   return short === "" ? "0" : `${sign}${short}e${Number(power) - fraction.length + digits.length - short.length}`;
 }
 
-/** What the server gives back for a number. Undefined: it refused it, with the advice to send text. */
+/** The number as the server gives it back. Undefined: it refused it, with the advice to send text. */
 function sentBack(text: string): string | undefined {
   try {
     return JSON.stringify((parseJson(`{"a":[${text}]}`) as { a: unknown[] }).a[0]);

@@ -29,7 +29,7 @@ function appOf(given: () => { bytes: Uint8Array; contentType: string }) {
   return serve(api);
 }
 
-/** What API Gateway sends for a function's answer. */
+/** The bytes that API Gateway sends for an answer of a function. */
 const sent = (answer: { body: string; isBase64Encoded: boolean }): Buffer =>
   Buffer.from(answer.body, answer.isBase64Encoded ? "base64" : "utf8");
 

@@ -21,6 +21,6 @@ function decimalOf(text: string): { digits: string; exponent: number } {
   return { digits: all.slice(0, end), exponent: Number(power) - fraction.length + all.length - end };
 }
 
-/** What is wrong with a number that would change. */
+/** The words for a number that would change. */
 export const inexact = (fault: "large" | "small"): string =>
   `this number is too ${fault} to be kept exactly; send it as text`;

@@ -95,7 +95,7 @@ export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at }: Gi
   ...(typeof ends_at === "string" ? { ends_at } : {}),
 });
 
-/** What `checkRule` demands, for JSON Schema: exactly one of the two is given, and no null. */
+/** The demands of `checkRule`, for JSON Schema: exactly one of the two is given, and no null. */
 const oneRule = {
   oneOf: [
     { required: ["cron"], properties: { cron: { type: "string" } } },
