@@ -167,7 +167,7 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/local-server.ts"],
           maxWorkers: 6,
-          testTimeout: 60_000,
+          ...patience,
           sequence: { groupOrder: 1 },
         },
       },

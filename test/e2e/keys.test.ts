@@ -77,11 +77,11 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the end of a key", { timeout: 120_000 }, () => {
+describe("the end of a key", { timeout: 300_000 }, () => {
   let server: TimelyServer | undefined;
   beforeAll(async () => {
     server = deployed ? undefined : await startTimelyServer();
-  }, 60_000);
+  });
   afterAll(() => server?.stop());
 
   const made = (...more: string[]) =>
