@@ -17,7 +17,7 @@ const smallOrder = [
   `ec${"ff".repeat(30)}7f`,
 ].map((hex) => ({ ...x25519, x: Buffer.from(hex, "hex").toString("base64url") }));
 
-const exponent = (bytes: number[]) => ({ ...rsa, e: Buffer.from(bytes).toString("base64url") });
+const exponent = (bytes: number[]): Jwk => ({ ...rsa, e: Buffer.from(bytes).toString("base64url") });
 
 test.each([
   ["RSA", rsa],
