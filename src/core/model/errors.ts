@@ -1,3 +1,5 @@
+import { knownInAllCopies } from "./copies.ts";
+
 /** The failure classes, a closed set. `retry.ts` says what follows from each. */
 export const errorKinds = [
   "transient",
@@ -140,3 +142,8 @@ export class ChangedMeanwhile extends Error {
     this.name = "ChangedMeanwhile";
   }
 }
+
+knownInAllCopies(
+  ...[TaskError, PermanentError, BusinessRuleViolation, InvalidInput, RetryAfter, Unavailable, AttemptTimedOut],
+  ...[ChildrenFailed, AttemptCrashed, AttemptCancelled, WorkerStopping],
+);

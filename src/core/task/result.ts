@@ -1,3 +1,4 @@
+import { knownInAllCopies } from "../model/copies.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
 
@@ -52,6 +53,8 @@ export class OutcomeResult<Result = unknown> {
     this.location = location;
   }
 }
+
+knownInAllCopies(FileResult, OutcomeResult);
 
 /** A media type with its parameters, as a header has it. */
 const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w-]+=("[^"\\\r\n]*"|[\w!#$&^.+-]+))*$/;
