@@ -27,9 +27,9 @@ export class DynamoStepStore implements StepStore {
     this.#table = table;
   }
 
-  async load(owner: StepOwner): Promise<StoredEntry[]> {
+  async load(owner: StepOwner, kind?: StepEntry["kind"]): Promise<StoredEntry[]> {
     const entries: StoredEntry[] = [];
-    const { pk, sk } = keys.step(owner, "");
+    const { pk, sk } = keys.step(owner, kind === undefined ? "" : `${kind}:`);
     let from: Item | undefined;
     do {
       const command = new QueryCommand({

@@ -4,8 +4,8 @@ import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../
 export class MemoryStepStore implements StepStore {
   readonly #byOwner = new Map<string, Map<string, StoredEntry>>();
 
-  async load(owner: StepOwner): Promise<StoredEntry[]> {
-    return structuredClone([...this.#of(owner).values()]);
+  async load(owner: StepOwner, kind?: StepEntry["kind"]): Promise<StoredEntry[]> {
+    return structuredClone([...this.#of(owner).values()].filter((entry) => kind === undefined || entry.kind === kind));
   }
 
   async add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry> {

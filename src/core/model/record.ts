@@ -217,6 +217,11 @@ export interface TaskRecord extends TaskKey {
   family_threshold?: number;
   /** settle: true when the type aggregates the results. Absent: the counts are the result. */
   family_aggregates?: true;
+  /**
+   * settle: true when `aggregate` has spawned children itself: its result is stored, and counts when they have ended. A new round removes it. Absent: it
+   * has not.
+   */
+  family_aggregated?: true;
   /** The last child's end: numbers of the children, exact. */
   family_counts?: Counts;
   /** The last child's end: attempts of this round before those that aggregate, which have the type's attempts anew. */
