@@ -1,37 +1,32 @@
-import { type DynamoDBDocumentClient, GetCommand, QueryCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import type { FamilyNode, Sealing } from "../core/model/family-node.ts";
 import type { TaskKey } from "../core/model/record.ts";
 import type { Families, FamilyKey, FamilyPage, StoredPage } from "../core/ports/family.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { DynamoTable, Item, Update } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
 
 /** Name of the attribute of a place. */
 const attributeOf = (place: number | string): string => `e${place}`;
 
 /**
  * Families in DynamoDB. Each node is an item with a partition key of its own, as a partition accepts 1,000 writes a second. A place is a
- * top-level attribute, so that its write needs no earlier one, and a leaf of 100 children stays below 1 KB, the unit of a write.
+ * top-level attribute, so that its write needs no earlier one, and a leaf of 100 children stays below 1 KB, the unit of a write. The pages of a
+ * family are in one partition, so that one query reads many.
  */
 export class DynamoFamilies implements Families {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
+  constructor(table: DynamoTable) {
     this.#table = table;
   }
 
   async end(parent: TaskKey, node: string, place: number, text: string, purgeAt: number): Promise<FamilyNode> {
     const name = attributeOf(place);
-    const notLater = `attribute_not_exists(#${name}) OR #${name} <= :text`;
-    const command = this.#update(parent, node, { [name]: text, purge_at: purgeAt }, [], {
-      ConditionExpression: notLater,
+    const update = updateOf({ [name]: text, purge_at: purgeAt }, [], {
+      ConditionExpression: `attribute_not_exists(#${name}) OR #${name} <= :text`,
       values: { ":text": text },
     });
-    const written = await ifConditionHolds(port, this.#client.send(command));
-    if (written !== undefined) return nodeOf(written.Attributes ?? {});
+    const written = await this.#table.updated(keys.familyNode(parent, node), update);
+    if (written !== undefined) return nodeOf(written);
     return (await this.read(parent, node)) ?? { ended: {} };
   }
 
@@ -43,159 +38,95 @@ export class DynamoFamilies implements Families {
     purgeAt: number,
   ): Promise<FamilyNode | undefined> {
     const set = { members, up, below, round, sealed_by: attempt, purge_at: purgeAt };
-    const removed = [
-      ...(up === undefined ? ["up"] : []),
-      ...(below === undefined ? ["below"] : []),
-      ...(round === undefined ? ["round"] : []),
-    ];
+    const removed = Object.entries({ up, below, round }).flatMap(([name, value]) => (value === undefined ? name : []));
     const notLater = "attribute_not_exists(#sealed_by) OR #sealed_by <= :attempt";
-    const command = this.#update(parent, node, set, removed, {
-      ConditionExpression: notLater,
-      values: { ":attempt": attempt },
-    });
-    const sealed = await ifConditionHolds(port, this.#client.send(command));
-    return sealed === undefined ? undefined : nodeOf(sealed.Attributes ?? {});
+    const update = updateOf(set, removed, { ConditionExpression: notLater, values: { ":attempt": attempt } });
+    const sealed = await this.#table.updated(keys.familyNode(parent, node), update);
+    return sealed && nodeOf(sealed);
   }
 
   async read(parent: TaskKey, node: string): Promise<FamilyNode | undefined> {
-    const command = new GetCommand({
-      TableName: this.#table,
-      Key: keys.familyNode(parent, node),
-      ConsistentRead: true,
-    });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    return Item === undefined ? undefined : nodeOf(Item);
+    const item = await this.#table.get(keys.familyNode(parent, node));
+    return item && nodeOf(item);
   }
 
   async pages(family: FamilyKey, from: number, most?: number): Promise<StoredPage[]> {
     const { pk, sk } = keys.familyPage(family, from);
-    const command = new QueryCommand({
-      TableName: this.#table,
+    const { items } = await this.#table.page({
       KeyConditionExpression: "pk = :pk AND sk >= :sk",
       ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
-      ConsistentRead: true,
       ...(most !== undefined && { Limit: most }),
     });
-    const { Items = [] } = await viaPort(port, this.#client.send(command));
-    return Items.map(pageOf);
+    return items.map(pageOf);
   }
 
-  async savePage(
+  savePage(
     family: FamilyKey,
     number: number,
     { first, keys: own, prints, attempt }: FamilyPage,
     before: number,
     purgeAt: number,
   ): Promise<boolean> {
-    const own_keys = own.every((key) => key === null) ? {} : { keys: own };
-    const set: Record<string, unknown> = { first, count: own.length, prints, attempt, purge_at: purgeAt, ...own_keys };
-    const same = "#count = :before AND #attempt <= :attempt";
-    const command = this.#setPage(
-      family,
-      number,
-      set,
-      before === 0 ? "attribute_not_exists(pk)" : same,
-      before === 0 ? {} : { ":before": before, ":attempt": attempt },
-    );
-    return (await ifConditionHolds(port, this.#client.send(command))) !== undefined;
+    const plain = own.every((key) => key === null);
+    const set = { first, count: own.length, prints, attempt, purge_at: purgeAt, ...(plain ? {} : { keys: own }) };
+    const condition =
+      before === 0
+        ? { ConditionExpression: "attribute_not_exists(pk)", values: {} }
+        : {
+            ConditionExpression: "#count = :before AND #attempt <= :attempt",
+            values: { ":before": before, ":attempt": attempt },
+          };
+    return this.#table.updateIf(keys.familyPage(family, number), updateOf(set, [], condition));
   }
 
   async notePage(family: FamilyKey, number: number, created: number, round: number): Promise<void> {
-    const isLater =
-      "attribute_exists(pk) AND (attribute_not_exists(#round) OR #round < :round OR (#round = :round AND #created < :created))";
-    const values = { ":round": round, ":created": created };
-    await ifConditionHolds(port, this.#client.send(this.#setPage(family, number, { created, round }, isLater, values)));
+    const isLater = "#round < :round OR (#round = :round AND #created < :created)";
+    const update = updateOf({ created, round }, [], {
+      ConditionExpression: `attribute_exists(pk) AND (attribute_not_exists(#round) OR ${isLater})`,
+      values: { ":round": round, ":created": created },
+    });
+    await this.#table.updateIf(keys.familyPage(family, number), update);
   }
 
   async keep(family: FamilyKey, number: number, leaf: string, purgeAt: number): Promise<void> {
-    for (const Key of [keys.familyPage(family, number), keys.familyNode(family, leaf)]) {
-      const update = new UpdateCommand({
-        TableName: this.#table,
-        Key,
+    for (const key of [keys.familyPage(family, number), keys.familyNode(family, leaf)]) {
+      await this.#table.updateIf(key, {
         UpdateExpression: "SET purge_at = :purge_at",
         ConditionExpression: "attribute_exists(pk) AND purge_at < :purge_at",
         ExpressionAttributeValues: { ":purge_at": purgeAt },
       });
-      await ifConditionHolds(port, this.#client.send(update));
     }
-  }
-
-  #setPage(
-    family: FamilyKey,
-    number: number,
-    set: Readonly<Record<string, unknown>>,
-    condition: string,
-    values: Record<string, unknown>,
-  ): UpdateCommand {
-    return new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.familyPage(family, number),
-      ...expressionOf(set, []),
-      ConditionExpression: condition,
-      ExpressionAttributeValues: { ...expressionOf(set, []).ExpressionAttributeValues, ...values },
-    });
-  }
-
-  #update(
-    parent: TaskKey,
-    node: string,
-    set: Readonly<Record<string, unknown>>,
-    remove: readonly string[] = [],
-    condition?: { ConditionExpression: string; values: Record<string, unknown> },
-  ): UpdateCommand {
-    const expression = expressionOf(set, remove);
-    return new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.familyNode(parent, node),
-      ...expression,
-      ...(condition === undefined ? {} : { ConditionExpression: condition.ConditionExpression }),
-      ExpressionAttributeValues: { ...expression.ExpressionAttributeValues, ...condition?.values },
-      ReturnValues: "ALL_NEW",
-    });
   }
 }
 
-function expressionOf(set: Readonly<Record<string, unknown>>, remove: readonly string[]) {
+function updateOf(
+  set: Readonly<Item>,
+  remove: readonly string[],
+  condition: { ConditionExpression: string; values: Item },
+): Update {
   const given = Object.entries(set).filter(([, value]) => value !== undefined);
   const sets = given.map(([name], index) => `#${name} = :v${index}`).join(", ");
   const removes = remove.length === 0 ? "" : ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}`;
   const names = [...given.map(([name]) => name), ...remove];
   return {
     UpdateExpression: `SET ${sets}${removes}`,
+    ConditionExpression: condition.ConditionExpression,
     ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
-    ExpressionAttributeValues: Object.fromEntries(given.map(([, value], index) => [`:v${index}`, value])),
+    ExpressionAttributeValues: {
+      ...Object.fromEntries(given.map(([, value], index) => [`:v${index}`, value])),
+      ...condition.values,
+    },
   };
 }
 
-function pageOf(item: Record<string, unknown>): StoredPage {
-  const {
-    first,
-    count,
-    keys: own,
-    prints,
-    attempt,
-    created = 0,
-    round = 0,
-    purge_at,
-    sk,
-  } = item as unknown as StoredPage & {
-    count: number;
-    sk: string;
-  };
-  const number = Number(sk.slice("page#".length));
-  return {
-    number,
-    first,
-    keys: own ?? Array.from({ length: count }, () => null),
-    prints,
-    attempt,
-    created,
-    round,
-    purge_at,
-  };
+function pageOf(item: Item): StoredPage {
+  const stored = item as Partial<StoredPage> & { count: number; sk: string };
+  const { count, keys: own, first = 0, prints = "", attempt = 0, created = 0, round = 0, purge_at = 0, sk } = stored;
+  const page = { first, prints, attempt, created, round, purge_at };
+  return { ...page, number: Number(sk.slice("page#".length)), keys: own ?? Array.from({ length: count }, () => null) };
 }
 
-function nodeOf(item: Record<string, unknown>): FamilyNode {
+function nodeOf(item: Item): FamilyNode {
   const ended = Object.entries(item).flatMap(([name, value]) => {
     const [, place] = /^e(\d+)$/.exec(name) ?? [];
     return place === undefined ? [] : [[place, value] as const];

@@ -1,6 +1,7 @@
 import type { FamilyNode, Sealing } from "../core/model/family-node.ts";
 import type { TaskKey } from "../core/model/record.ts";
 import type { Families, FamilyKey, FamilyPage, StoredPage } from "../core/ports/family.ts";
+import { copy } from "./copy.ts";
 
 const nameOf = ({ tenant_id, task_id }: TaskKey, node: string) => JSON.stringify([tenant_id, task_id, node]);
 
@@ -12,7 +13,7 @@ export class MemoryFamilies implements Families {
 
   async end(parent: TaskKey, node: string, place: number, text: string): Promise<FamilyNode> {
     const before = this.#nodes.get(nameOf(parent, node)) ?? { ended: {} };
-    if ((before.ended[place] ?? "") > text) return structuredClone(before);
+    if ((before.ended[place] ?? "") > text) return copy(before);
     return this.#save(parent, node, { ...before, ended: { ...before.ended, [place]: text } });
   }
 
@@ -25,12 +26,12 @@ export class MemoryFamilies implements Families {
   }
 
   async read(parent: TaskKey, node: string): Promise<FamilyNode | undefined> {
-    return structuredClone(this.#nodes.get(nameOf(parent, node)));
+    return copy(this.#nodes.get(nameOf(parent, node)));
   }
 
   async pages(family: FamilyKey, from: number, most = 200): Promise<StoredPage[]> {
     const pages = this.#pages.get(nameOf(family, family.life)) ?? [];
-    return structuredClone(pages.filter(({ number }) => number >= from).slice(0, most));
+    return copy(pages.filter(({ number }) => number >= from).slice(0, most));
   }
 
   async savePage(
@@ -45,7 +46,7 @@ export class MemoryFamilies implements Families {
     const stored = pages.find((one) => one.number === number);
     if ((stored?.keys.length ?? 0) !== before || (stored?.attempt ?? 0) > page.attempt) return false;
     const { created = 0, round = 0 } = stored ?? {};
-    const next = structuredClone({ ...page, number, created, round, purge_at });
+    const next = copy({ ...page, number, created, round, purge_at });
     this.#pages.set(
       name,
       [...pages.filter((one) => one !== stored), next].sort((a, b) => a.number - b.number),
@@ -69,7 +70,7 @@ export class MemoryFamilies implements Families {
   }
 
   #save(parent: TaskKey, node: string, saved: FamilyNode): FamilyNode {
-    this.#nodes.set(nameOf(parent, node), structuredClone(saved));
-    return structuredClone(saved);
+    this.#nodes.set(nameOf(parent, node), copy(saved));
+    return copy(saved);
   }
 }

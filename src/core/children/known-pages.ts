@@ -106,7 +106,7 @@ export class KnownPages {
   /** True when an earlier attempt spawned a child of the same type and input under the key. */
   isSame(key: string, print: string, nodeSize: number): boolean {
     const at = this.find(key, nodeSize);
-    return at !== undefined && at.page.prints.slice(at.place * printLength).startsWith(print);
+    return at?.page.prints.slice(at.place * printLength).startsWith(print) === true;
   }
 
   #byNumber(number: number, key: string, nodeSize: number): At | undefined {

@@ -6,11 +6,11 @@ import type { Change } from "../model/change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "../model/classify.ts";
 import { AttemptCrashed } from "../model/errors.ts";
 import { fence } from "../model/lease.ts";
-import { type AttemptOutcome, iso, type TaskRecord } from "../model/record.ts";
+import { type Attempt, type AttemptOutcome, iso, type TaskRecord } from "../model/record.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { keepKey } from "../send/keep-key.ts";
-import { keptInput } from "../send/kept-input.ts";
+import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
 import { reportWaiting } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { decideRetry } from "../task/retry.ts";
@@ -55,24 +55,25 @@ export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<S
 
 async function settleCompleted(
   ports: SettlePorts,
-  { record: claimed, envelope }: Settling,
+  { record: claimed, envelope, type }: Settling,
   packed: Packed,
 ): Promise<Settled> {
   const settled = await endAs(ports, "completed", claimed, fence(claimed), async (record) => {
     const now = iso(ports.clock.now());
     const kept = retention(ports, record);
     await saveResult(ports, record, packed, kept.purge_at);
+    const ended = { finished_at: now, ...kept, ...resultFields(packed) };
+    const attempt = attemptOf(record, now, "completed");
+    if (type?.keepInput) await ports.records.savePart(record, "envelope", envelope, kept.purge_at);
+    const shown_input = inputAtEnd(recordAtEnd(record, ended, attempt), envelope, type);
     return ports.records.change(record, {
       when: { ...fence(record), ...sameRetention(record), cancel_requested_at: { absent: true } },
-      set: {
-        status: "completed",
-        updated_at: now,
-        finished_at: now,
-        ...kept,
-        ...resultFields(packed),
-      },
-      remove: ["lease_until", "lease_token", "error", "error_type", "error_kind", "needs_review"],
-      append: attemptOf(record, now, "completed"),
+      set: { status: "completed", updated_at: now, ...ended, shown_input },
+      remove: [
+        ...(["lease_until", "lease_token", "error", "error_type", "error_kind", "needs_review"] as const),
+        ...(shown_input === undefined ? (["shown_input"] as const) : []),
+      ],
+      append: attempt,
     });
   });
   if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
@@ -96,6 +97,12 @@ const resultFields = ({ outcome, location, inline, reference }: Packed) => ({
   result: inline,
   result_ref: reference,
 });
+
+/** A record as it ends, without its input. */
+function recordAtEnd(record: TaskRecord, ended: object, attempt: Attempt): object {
+  const { shown_input: _, lease_until: _until, lease_token: _token, error: _error, ...rest } = record;
+  return { ...rest, ...ended, history: [...record.history, attempt] };
+}
 
 /** The parent waits for its children: without a lease or a message, as the last child's end goes on with it. */
 async function settleWaiting(
@@ -195,7 +202,7 @@ async function settleRetried(
         updated_at: iso(now),
         due_at: iso(dueAt),
         purge_at: purgeAtOfWaiting(record, dueAt),
-        kept_input: keptInput(envelope, type),
+        kept_input: record.shown_input === undefined ? keptInput(envelope, type) : undefined,
         ...errorFields(failure),
       },
       remove: ["lease_until", "lease_token", "progress"],
@@ -206,6 +213,7 @@ async function settleRetried(
     }),
   );
   if (settled.as === "retried" && settled.record !== undefined) {
+    await keepForWait(ports, settled.record, envelope, type);
     await dispatch(ports, settled.record, envelope);
     await tellChange(ports, settled.record, "pending");
   }
