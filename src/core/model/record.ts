@@ -91,6 +91,8 @@ export interface TaskRecord extends TaskKey {
   shown_input?: string;
   /** submit: hash of the key by which it is unique; never changes. Absent: not unique. */
   unique_key?: string;
+  /** submit: time at which a repeated request sent the task's message again. Absent: none did. */
+  sent_again_at?: string;
   /** submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one changes it. */
   sender?: string;
   /** submit: number of inputs that replaced the first one, before any attempt. Absent: 0. */
