@@ -24,7 +24,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a repeated submit does not send again",
     file: "submit/submit.ts",
-    find: 'if (existing.status === "pending" && existing.attempts_total === 0) {',
+    find: 'if (existing.status === "pending" && existing.attempts_total === 0 && !wasSentLately(ports, existing)) {',
     replace: "if (existing.round < 1) {",
   },
   {
