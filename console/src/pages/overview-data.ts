@@ -2,7 +2,7 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
-import type { QueueView } from "../../../src/http/queues.ts";
+import type { QueueView } from "../../../src/http/listed-views.ts";
 import type { Metrics } from "../../../src/http/views.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
 
