@@ -54,6 +54,18 @@ const builds = [
   "test/webhooks/receiver-guide.test.ts",
 ];
 
+/** Syntheses of the CDK app take half of the unit tests' time: `npm run check` leaves them to `npm test`. */
+const syntheses = process.env.OFFLOAD_TESTS === "quick" ? ["test/{lib,doctor}/**"] : [];
+
+/**
+ * Each operation of the lean clients is in one of these. The other suites' adapters make the same requests of the table with other items;
+ * `test/aws/lean.test.ts` compares how items are written with the SDK.
+ */
+const wireSuites = [
+  ...["blobs", "clients", "event-bus", "families", "lines", "one-offs", "queue-ages", "queues"],
+  ...["records", "schedules", "step-store", "work-queues"],
+].map((name) => `test/contract/${name}.test.ts`);
+
 const unitFolders = [
   ...[
     "aws",
@@ -86,7 +98,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
-          exclude: [...builds, ...ownModules, outage, "test/http/hostile.test.ts"],
+          exclude: [...builds, ...syntheses, ...ownModules, outage, "test/http/hostile.test.ts"],
           expect: expectSomething,
           setupFiles: ["test/support/own-environment.ts"],
           isolate: false,
@@ -115,12 +127,12 @@ export default defineConfig({
         },
       },
       {
-        // The same suites with the clients that bundles have.
+        // The suites that have every kind of request, with the clients that bundles have.
         resolve: { alias, conditions: [leanClients] },
         ssr: { resolve: { conditions: [leanClients] } },
         test: {
           name: "contract-lean",
-          include: ["test/contract/**/*.test.ts", "test/aws/s3/**/*.test.ts"],
+          include: [...wireSuites, "test/aws/s3/**/*.test.ts"],
           ...patience,
         },
       },
@@ -158,7 +170,7 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/local-server.ts"],
           maxWorkers: 6,
-          testTimeout: 60_000,
+          ...patience,
           sequence: { groupOrder: 1 },
         },
       },
