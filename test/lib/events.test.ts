@@ -47,7 +47,7 @@ describe("events of a deployment", () => {
       const [bus, ...others] = allOf(made.data, "AWS::Events::EventBus");
       expect(others).toEqual([]);
       expect(bus?.get("Name")).toBe(`Offload-${name}`);
-      expect(bus?.json.DeletionPolicy).toBe(name === "dev" ? "Delete" : "Retain");
+      expect(bus?.json.DeletionPolicy).toBe("Delete");
       expect(busOf(made)?.settings).toEqual({ eventBus: `Offload-${name}`, eventSource: `offload.Offload-${name}` });
     },
   );
