@@ -58,7 +58,9 @@ export function allowServices(stack: Stack, deployment: string): void {
       }),
     );
   const groups = { "kms:EncryptionContext:aws:logs:arn": arn("logs", `log-group:${deployment}-*`) };
-  allow(`logs.${region}.amazonaws.com`, [...use, "kms:Encrypt", "kms:ReEncrypt*", "kms:DescribeKey"], { ArnLike: groups });
+  allow(`logs.${region}.amazonaws.com`, [...use, "kms:Encrypt", "kms:ReEncrypt*", "kms:DescribeKey"], {
+    ArnLike: groups,
+  });
   const from = (source: string) => ({
     StringEquals: { "aws:SourceAccount": account },
     ArnLike: { "aws:SourceArn": source },

@@ -9,8 +9,8 @@ export { directSubmitBundling, type GrantSubmitOptions } from "./direct-submit.t
 export type { DomainOptions } from "./domain.ts";
 export type { ExistingBus } from "./event-bus.ts";
 export type { AlarmOptions } from "./observability/alarm-options.ts";
-export type { TaskPipelineProps } from "./pipeline-props.ts";
 export type { TaskMetricOptions } from "./observability/task-metrics.ts";
+export type { TaskPipelineProps } from "./pipeline-props.ts";
 export type { ProfileName } from "./profile.ts";
 export { TaskPipeline } from "./task-pipeline.ts";
 export type { Access } from "./task-role.ts";

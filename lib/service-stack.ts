@@ -176,7 +176,11 @@ export class ServiceStack extends PipelineStack {
   private watch({ api, accessLog }: Api, workers: PerTier<PipelineFunction>): Observability {
     const { data, functions, containers, metrics } = this;
     const { deployment: name, observability } = this.props;
-    return addObservability(this, { name, data, functions, workers, containers, api, accessLog, metrics }, observability);
+    return addObservability(
+      this,
+      { name, data, functions, workers, containers, api, accessLog, metrics },
+      observability,
+    );
   }
 
   /** The lines that `cdk deploy` prints last: where the API is, and the next step. */

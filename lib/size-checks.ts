@@ -62,7 +62,8 @@ class Texts {
       return Array.isArray(parts) ? parts.map((one) => this.of(one)).join(separator) : "";
     }
     if (name === "Fn::Select") return this.shared[Number((given as unknown[])[0])] ?? "";
-    if (name === "Fn::Sub" && typeof given === "string") return given.replaceAll(/\$\{([^}]+)\}/g, (_, id) => this.ref(id));
+    if (name === "Fn::Sub" && typeof given === "string")
+      return given.replaceAll(/\$\{([^}]+)\}/g, (_, id) => this.ref(id));
     return "";
   }
 
@@ -84,7 +85,9 @@ class Texts {
   private attribute([id, attribute]: readonly [string, string]): string {
     const { Type: type = "" } = this.resources[id] ?? {};
     const service = type.split("::")[1]?.toLowerCase() ?? "";
-    return /arn$/i.test(attribute) ? `arn:aws:${service}:${this.region}:123456789012:table/${this.nameOf(id)}` : this.nameOf(id);
+    return /arn$/i.test(attribute)
+      ? `arn:aws:${service}:${this.region}:123456789012:table/${this.nameOf(id)}`
+      : this.nameOf(id);
   }
 
   private get region(): string {
@@ -118,7 +121,12 @@ export function tooLarge(all: readonly MeasuredStack[]): string[] {
   const shared = sharedTexts(all);
   return all.flatMap((one) => {
     const texts = new Texts(one, shared);
-    return [...largeStack(one), ...largeEnvironments(one, texts), ...largePolicies(one, texts), ...largeManagedPolicies(one, texts)];
+    return [
+      ...largeStack(one),
+      ...largeEnvironments(one, texts),
+      ...largePolicies(one, texts),
+      ...largeManagedPolicies(one, texts),
+    ];
   });
 }
 
@@ -164,7 +172,9 @@ const largeManagedPolicies = (one: MeasuredStack, texts: Texts): string[] =>
   resourcesOf(one, "AWS::IAM::ManagedPolicy").flatMap(([id, { Properties: properties }]) => {
     const { length } = JSON.stringify(withTexts(properties?.PolicyDocument, texts));
     if (length <= mostManagedCharacters) return [];
-    return [`the policy ${id} in the stack ${one.stack.stackName} has ${length} characters, and IAM allows ${mostManagedCharacters}: ${fewer}`];
+    return [
+      `the policy ${id} in the stack ${one.stack.stackName} has ${length} characters, and IAM allows ${mostManagedCharacters}: ${fewer}`,
+    ];
   });
 
 const fewer = "grant tasks a common prefix or tag of resources in place of each one, or use fewer secrets";

@@ -36,7 +36,10 @@ export function checkAlarmReceivers(
   { email, topicArn, alarms }: AlarmReceivers,
 ): void {
   if (!keepsData) return;
-  if (alarms === false) throw settingError(`stage ${stage} must have alarms: only dev can turn them off, and a stage with dataProtection: false`);
+  if (alarms === false)
+    throw settingError(
+      `stage ${stage} must have alarms: only dev can turn them off, and a stage with dataProtection: false`,
+    );
   if (alarms.unheard === true || email !== undefined || topicArn !== undefined) return;
   throw settingError(
     `the alarms of stage ${stage} have no receiver: set alarmEmail or alarmTopicArn (-c alarmEmail=team@example.com), ` +

@@ -66,7 +66,14 @@ export class TaskPipeline extends Construct implements IConnectable {
       },
     });
     const schedules = appSchedules(app.schedules, plan.catalog);
-    addScheduleStacks(this, { stage, deployment: name, place: plan.place, schedules, data: this.data, service: this.service });
+    addScheduleStacks(this, {
+      stage,
+      deployment: name,
+      place: plan.place,
+      schedules,
+      data: this.data,
+      service: this.service,
+    });
     this.taskRole = this.service.taskRole;
     const { catalog, capacity } = plan;
     this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, app, capacity, props.profile) };

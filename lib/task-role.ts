@@ -58,7 +58,8 @@ export function grantAccess(role: IGrantable, resource: IConstruct, access: Acce
   if (isSecretWithKey(resource)) {
     const both = access === "readWrite";
     const rights = { reads: both || access === "read", writes: both || access === "write" };
-    return allowSecretWithKey(Stack.of(resource), role, resource, rights);
+    allowSecretWithKey(Stack.of(resource), role, resource, rights);
+    return;
   }
   const calls = callsFor(resource, access);
   if (calls.length > 0) {

@@ -61,4 +61,6 @@ export function isArn(text: string, otherwise: boolean): boolean {
 
 /** Stacks whose resources a text refers to. */
 export const stacksIn = (text: string): Stack[] =>
-  Tokenization.reverseString(text).tokens.flatMap((token) => (Reference.isReference(token) ? [Stack.of(token.target)] : []));
+  Tokenization.reverseString(text).tokens.flatMap((token) =>
+    Reference.isReference(token) ? [Stack.of(token.target)] : [],
+  );

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { ListBucketsCommand, S3Client } from "@aws-sdk/client-s3";
 import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
 import { LambdaClient, ListFunctionsCommand } from "@aws-sdk/client-lambda";
+import { ListBucketsCommand, S3Client } from "@aws-sdk/client-s3";
 import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { all, cdk, createKey, type Deployable, deploy, gatewayOf } from "./support/deployment.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
@@ -21,7 +21,11 @@ const previews = ["pr-1", "pr-2", "pr-3"];
 async function main(): Promise<void> {
   const account = await emulatedAccount();
   const folder = mkdtempSync(join(tmpdir(), "offload-switches-"));
-  const own: Deployable = { project: fileURLToPath(new URL("../", import.meta.url)), folder, app: "test/support/switched-app.ts" };
+  const own: Deployable = {
+    project: fileURLToPath(new URL("../", import.meta.url)),
+    folder,
+    app: "test/support/switched-app.ts",
+  };
   try {
     await cdk(account, own, "bootstrap");
     for (const on of ["0", "1", "0", "1"]) {
@@ -34,7 +38,9 @@ async function main(): Promise<void> {
     const left = (await resourcesOf(account)).filter((name) => !before.includes(name));
     if (left.length > 0) throw new Error(`the previews left ${left.join(", ")}`);
     const lost = before.filter((name) => !name.startsWith("Offload-pr-")).length;
-    console.log(`Previews: ${previews.join(", ")} were created, used and destroyed, and left nothing; prod has its ${lost} resources`);
+    console.log(
+      `Previews: ${previews.join(", ")} were created, used and destroyed, and left nothing; prod has its ${lost} resources`,
+    );
   } finally {
     await account.stop({ keepLog: false });
     rmSync(folder, { recursive: true, force: true });

@@ -29,7 +29,10 @@ export class TaskMetrics {
   metric(name: MetricName, { priority, ...options }: TaskMetricOptions = {}): IMetric {
     const of = (tier: Tier) => this.metrics.of(name, tier).with(options);
     const isCount = metricTable[name].unit === "Count";
-    return this.overTiers(of, isCount ? "SUM" : "MAX", name, { ...options, ...(priority !== undefined && { priority }) });
+    return this.overTiers(of, isCount ? "SUM" : "MAX", name, {
+      ...options,
+      ...(priority !== undefined && { priority }),
+    });
   }
 
   /** Messages in the dead-letter queues. */
@@ -41,15 +44,28 @@ export class TaskMetrics {
   /** Messages that wait for a worker, those for container workers too. */
   backlog({ priority, ...options }: TaskMetricOptions = {}): IMetric {
     const { queues, containerQueues } = this.data;
-    const ofTier = (tier: Tier): IQueue[] => [queues[tier], ...(containerQueues ? [containerQueues.ofTiers[tier]] : [])];
-    const of = (tier: Tier) => combined(ofTier(tier).map((queue) => depthOf(queue, options)), "SUM", tier, options);
+    const ofTier = (tier: Tier): IQueue[] => [
+      queues[tier],
+      ...(containerQueues ? [containerQueues.ofTiers[tier]] : []),
+    ];
+    const of = (tier: Tier) =>
+      combined(
+        ofTier(tier).map((queue) => depthOf(queue, options)),
+        "SUM",
+        tier,
+        options,
+      );
     return this.overTiers(of, "SUM", "backlog", { ...options, ...(priority !== undefined && { priority }) });
   }
 
   /** Age of the oldest message in seconds, of tasks that run too. */
   oldestMessage({ priority, ...options }: TaskMetricOptions = {}): IMetric {
     const of = (tier: Tier) =>
-      this.data.queues[tier].metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period: usualPeriod, ...options });
+      this.data.queues[tier].metricApproximateAgeOfOldestMessage({
+        statistic: Stats.MAXIMUM,
+        period: usualPeriod,
+        ...options,
+      });
     return this.overTiers(of, "MAX", "oldest message", { ...options, ...(priority !== undefined && { priority }) });
   }
 

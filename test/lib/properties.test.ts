@@ -1,11 +1,19 @@
 import { type App, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
-import { Alarm, MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
 import { Distribution } from "aws-cdk-lib/aws-cloudfront";
 import { HttpOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
+import { Alarm, MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
 import { PolicyDocument } from "aws-cdk-lib/aws-iam";
 import { Key } from "aws-cdk-lib/aws-kms";
-import { Alias, Code, Function as LambdaFunction, type FunctionProps, type IVersion, Runtime, SingletonFunction } from "aws-cdk-lib/aws-lambda";
+import {
+  Alias,
+  Code,
+  type FunctionProps,
+  type IVersion,
+  Function as LambdaFunction,
+  Runtime,
+  SingletonFunction,
+} from "aws-cdk-lib/aws-lambda";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { describe, expect, test } from "vitest";
 import { consoleHost } from "../../lib/observability/dashboard.ts";
@@ -77,7 +85,9 @@ describe("grants to submit", () => {
     const second = pipelineOf(new Stack(pipeline.node.root, "Two"), { types: [echo] }, { deploymentName: "Billing" });
     pipeline.grantSubmit(caller);
     pipeline.grantSubmit(caller);
-    expect(() => second.grantSubmit(caller)).toThrow(/Caller already submits to Offload-dev.*grantSubmit\(fn, \{ prefix/);
+    expect(() => second.grantSubmit(caller)).toThrow(
+      /Caller already submits to Offload-dev.*grantSubmit\(fn, \{ prefix/,
+    );
     expect(() => second.grantSubmit(caller, { prefix: "1-" })).toThrow("prefix must be at most 40 letters");
     second.grantSubmit(caller, { prefix: "BILLING_" });
     const [variables = {}] = variablesIn(shop);
@@ -89,7 +99,9 @@ describe("grants to submit", () => {
     const pipeline = pipelineOf(newApp(), { types: [echo] });
     const stacks = ["A", "B", "C"].map((id) => new Stack(pipeline.node.root, id));
     const [a, b, c] = stacks as [Stack, Stack, Stack];
-    pipeline.grantSubmit(new Alias(a, "Live", { aliasName: "live", version: functionIn(a).currentVersion as IVersion }));
+    pipeline.grantSubmit(
+      new Alias(a, "Live", { aliasName: "live", version: functionIn(a).currentVersion as IVersion }),
+    );
     pipeline.grantSubmit(functionIn(b).currentVersion);
     pipeline.grantSubmit(new SingletonFunction(c, "One", { ...code, uuid: "1" }));
     for (const stack of stacks) expect(variablesIn(stack)[0]).toHaveProperty("OFFLOAD_TABLE");
@@ -116,9 +128,10 @@ describe("grants to submit", () => {
       },
       (pipeline) => pipeline.grantSubmit(functionIn(shop as Stack)),
     );
-    const [rule] = resources(made.data, "AWS::S3::Bucket")("Bucket").list<{ AllowedOrigins: unknown }>(
-      "CorsConfiguration.CorsRules",
-    );
+    const [rule] = resources(
+      made.data,
+      "AWS::S3::Bucket",
+    )("Bucket").list<{ AllowedOrigins: unknown }>("CorsConfiguration.CorsRules");
     expect(rule?.AllowedOrigins).toEqual(["*"]);
   });
 });
@@ -161,14 +174,17 @@ describe("a key of the app", () => {
     const policies = [...allOf(data, "AWS::IAM::Policy"), ...allOf(service, "AWS::IAM::Policy")];
     for (const { name, statements } of policies) {
       const actions = statements.flatMap(({ Action: action }) => action);
-      const needsKey = actions.some((action) => /^(dynamodb|sqs|s3):/.test(action) && action !== "s3:GetBucketLocation");
+      const needsKey = actions.some(
+        (action) => /^(dynamodb|sqs|s3):/.test(action) && action !== "s3:GetBucketLocation",
+      );
       if (needsKey) expect([name, actions.includes("kms:GenerateDataKey")]).toEqual([name, true]);
     }
   });
 
   test("lets the services use it that write for the deployment", () => {
     const text = key((pipeline.node.root.node.findChild("Keys") as Stack).resolve(policy));
-    for (const service of ["logs.", "cloudwatch.amazonaws.com", "events.amazonaws.com"]) expect(text).toContain(service);
+    for (const service of ["logs.", "cloudwatch.amazonaws.com", "events.amazonaws.com"])
+      expect(text).toContain(service);
   });
 });
 

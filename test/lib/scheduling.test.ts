@@ -17,9 +17,11 @@ describe("the role of schedules", () => {
 
   test("the role may invoke fire, and send to the queues of firings", () => {
     const { statements } = resources(dev.data, "AWS::IAM::Policy")("Scheduling/Role/DefaultPolicy");
-    expect(statements.map(({ Action, Resource }) => [Action, ...[Resource].flat().map((one) => inData(dev, one))])).toEqual([
+    expect(
+      statements.map(({ Action, Resource }) => [Action, ...[Resource].flat().map((one) => inData(dev, one))]),
+    ).toEqual([
       ["lambda:InvokeFunction", fireArn],
-      ["sqs:SendMessage", "Scheduling/Firings.Arn", "Scheduling/Dlq.Arn"],
+      ["sqs:SendMessage", "Scheduling/Dlq.Arn", "Scheduling/Firings.Arn"],
     ]);
   });
 });

@@ -1,9 +1,9 @@
-import { describe, expect, test } from "vitest";
-import { defineSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { describe, expect, test } from "vitest";
 import { tooLarge } from "../../lib/size-checks.ts";
+import { defineSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";
 import { newApp } from "./apps.ts";
 import { allOf, echo, synthesize } from "./synthesis.ts";
@@ -57,7 +57,9 @@ describe("what AWS would refuse by its size is refused at synth", () => {
   });
 
   test("variables of more than 4 KB, with the names that CloudFormation makes", () => {
-    expect(() => synthesize(named({ LONG: "x".repeat(1_375) }))).toThrow(/environment variables of \w+ .* Lambda allows 4096/);
+    expect(() => synthesize(named({ LONG: "x".repeat(1_375) }))).toThrow(
+      /environment variables of \w+ .* Lambda allows 4096/,
+    );
   });
 
   test("variables that fit are not", () => {

@@ -34,7 +34,10 @@ function shopOf(app: App): Props {
 describe("values that only a deployment knows", () => {
   const { service } = synthesize(shopOf);
   const variablesOf = (name: string) =>
-    resources(service, "AWS::Lambda::Function")(`${name}/Function`).get("Environment.Variables") as Record<string, unknown>;
+    resources(service, "AWS::Lambda::Function")(`${name}/Function`).get("Environment.Variables") as Record<
+      string,
+      unknown
+    >;
 
   test("are in the settings of the functions, which check them", () => {
     const { OFFLOAD_JWT_ISSUER: issuer, ...others } = variablesOf("Authorizer");
@@ -48,14 +51,18 @@ describe("values that only a deployment knows", () => {
       OFFLOAD_LIST_SHARDS: { Ref: "AWS::StackName" },
       OFFLOAD_CALLBACK_HOSTS: { "Fn::Join": ["", [{ Ref: "AWS::StackName" }, ".internal:8443"]] },
     });
-    expect(JSON.stringify(variablesOf("Submit").OFFLOAD_LIMITS)).toContain('\\"tasks_in_progress\\":",{"Ref":"AWS::StackName"}');
+    expect(JSON.stringify(variablesOf("Submit").OFFLOAD_LIMITS)).toContain(
+      '\\"tasks_in_progress\\":",{"Ref":"AWS::StackName"}',
+    );
   });
 
   test("reach rates, layers and subscriptions", () => {
     const [stage] = allOf(service, "AWS::ApiGatewayV2::Stage");
     expect(stage?.get("DefaultRouteSettings.ThrottlingRateLimit")).toEqual({ Ref: "AWS::StackName" });
     expect(allOf(service, "AWS::SNS::Subscription")[0]?.get("Endpoint")).toEqual({ Ref: "AWS::StackName" });
-    expect(JSON.stringify(resources(service, "AWS::Lambda::Function")("Submit/Function").get("Layers"))).toMatch(/Ref|Fn::/);
+    expect(JSON.stringify(resources(service, "AWS::Lambda::Function")("Submit/Function").get("Layers"))).toMatch(
+      /Ref|Fn::/,
+    );
   });
 
   test("the ARN of a bus is the resource of its permission as it is", () => {
