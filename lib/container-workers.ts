@@ -14,6 +14,7 @@ import {
   LinuxParameters,
   LogDrivers,
   OperatingSystemFamily,
+  PropagatedTagSource,
 } from "aws-cdk-lib/aws-ecs";
 import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
@@ -153,6 +154,8 @@ export class ContainerWorkers extends Construct implements IGrantable {
       minHealthyPercent: 100,
       maxHealthyPercent: 200,
       circuitBreaker: { enable: true, rollback: true },
+      // Tags of the app say in the bill whose containers they are.
+      propagateTags: PropagatedTagSource.SERVICE,
       // It would stop containers with attempts to move them.
       availabilityZoneRebalancing: AvailabilityZoneRebalancing.DISABLED,
     });

@@ -68,6 +68,14 @@ function addRule(fire: PipelineFunction, { name, bus, pattern }: AppTrigger, pro
 
 const busNameOf = (bus: string, props: TriggersProps): string => (bus === ownBus ? (props.bus?.busName ?? bus) : bus);
 
+/** Names of buses that differ in signs only, such as `shop-events` and `shop.events`, have the same letters. */
+function permissionIdOf(fire: PipelineFunction, bus: string): string {
+  if (bus === "default") return "Rules";
+  const id = `Rules-${bus.replaceAll(/\W/g, "-")}`;
+  const isTaken = fire.function.node.tryFindChild(id) !== undefined;
+  return isTaken ? `${id}-${Buffer.from(bus).toString("hex")}` : id;
+}
+
 /** The name of a bus, from its name or ARN. */
 function nameIn(bus: string): string {
   if (!isArn(bus, false)) return bus;
@@ -78,7 +86,7 @@ function nameIn(bus: string): string {
 /** Allows the deployment's rules of a bus to invoke fire: one permission, as a function's policy has room for few. */
 function allowRules(fire: PipelineFunction, bus: string, props: TriggersProps): void {
   const name = nameIn(busNameOf(bus, props));
-  fire.function.addPermission(bus === "default" ? "Rules" : `Rules-${bus.replaceAll(/\W/g, "-")}`, {
+  fire.function.addPermission(permissionIdOf(fire, bus), {
     principal: new ServicePrincipal("events.amazonaws.com"),
     sourceArn: Stack.of(fire).formatArn({
       service: "events",

@@ -140,6 +140,13 @@ describe("triggers", () => {
       .flatMap((policy) => policy.statements)
       .filter(({ Principal }) => JSON.stringify(Principal).includes("events.amazonaws.com"));
 
+  test("buses whose names differ in signs only have a permission each", () => {
+    const buses = ["shop-events", "shop.events"];
+    const { service } = synthesize({ triggers: buses.map((bus, index) => ({ ...upload, name: `on${index}`, bus })) });
+    const sources = allOf(service, "AWS::Lambda::Permission").map((one) => JSON.stringify(one.get("SourceArn")));
+    for (const bus of buses) expect(sources.filter((source) => source.includes(`rule/${bus}/`))).toHaveLength(1);
+  });
+
   test("only rules of the deployment may send to the queue of firings, in apps with triggers", () => {
     const [statement, ...others] = queuePolicy(made) as [Statement, ...Statement[]];
     expect(others).toEqual([]);
