@@ -33,7 +33,7 @@ function filesIn(folder: string): Record<string, string> {
 
 const project = projectIn("a/project");
 
-test.each(["worker", "work"] as const)("the same sources make the same %s in any output folder", (name) => {
+test.each(["worker", "work"] as const)("the same sources make the same %s in any output folder", { timeout: 120_000 }, (name) => {
   const made = ["one", "deeper/in/two"].map((place) => {
     const folder = join(root, "out", name, place);
     mkdirSync(folder, { recursive: true });
