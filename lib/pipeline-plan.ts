@@ -9,6 +9,7 @@ import type { App } from "../src/task-files.ts";
 import { type Capacity, capacityOf, checkTimeouts } from "./capacity.ts";
 import { type Containers, checkContainerTypes, containersOf } from "./containers.ts";
 import type { DataStack, DataStackProps } from "./data-stack.ts";
+import { checkedNumbers } from "./own-numbers.ts";
 import { present, timesOf } from "./pipeline-options.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
 import { environmentOf, type Place } from "./pipeline-stack.ts";
@@ -50,7 +51,7 @@ export function checkKnownOptions({ tiers = {}, containers = {}, alarms, ...prop
 /** @throws TypeError for options that do not fit each other or the task types */
 export function planOf(pipeline: IConstruct, given: Given, props: TaskPipelineProps): Plan {
   const { tiers = {}, profile = "standard", deployedAt = pipeline.node.id, env } = props;
-  const capacity = capacityOf(sharesOf(profile), tiers, props);
+  const capacity = capacityOf(sharesOf(profile), tiers, checkedNumbers(props));
   const catalog = toCatalog(given.app.types);
   checkTimeouts(catalog, tiers);
   const containers = props.containers && containersOf(props.containers);

@@ -163,7 +163,9 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}, s
     depth: { ...defaultDepthBounds, ...depth },
   };
   // Parsed as the function will parse it, so that a mistake fails the synthesis.
-  inSettings(() => parseLimits(JSON.stringify(knownPart(limits))));
+  // JSON has no NaN: it would be null, which is no limit.
+  const known = JSON.stringify(knownPart(limits), (_, value) => (Number.isNaN(value) ? "NaN" : value));
+  inSettings(() => parseLimits(known));
   return { limits: stack !== undefined && hasUnknown(limits) ? stack.toJsonString(limits) : JSON.stringify(limits) };
 }
 

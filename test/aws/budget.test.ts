@@ -124,7 +124,7 @@ beforeAll(async () => {
   await submitted("first");
   await submittedDirectly("first");
   await work();
-}, 30_000);
+});
 
 afterAll(async () => {
   vi.restoreAllMocks();

@@ -116,7 +116,7 @@ beforeAll(async () => {
   // The tenant is made known once in a process.
   await submitted("plain");
   await work();
-}, 30_000);
+});
 
 afterAll(async () => {
   vi.restoreAllMocks();
