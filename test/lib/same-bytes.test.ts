@@ -15,11 +15,11 @@ function projectIn(name: string): string {
   mkdirSync(join(folder, "tasks"), { recursive: true });
   writeFileSync(
     join(folder, "shared.ts"),
-    `export const text = "shared"; export const late = () => import("./late.ts");`,
+    `export const text = "shared"; export const late = () => import(${JSON.stringify("./late.ts")});`,
   );
   writeFileSync(join(folder, "late.ts"), `export const late = "late";`);
   for (const type of ["mail.send", "mail.check"]) {
-    const code = `import { text, late } from "../shared.ts"; export default { name: "${type}", run: () => [text, late()] };`;
+    const code = `import { text, late } from ${JSON.stringify("../shared.ts")}; export default { name: "${type}", run: () => [text, late()] };`;
     writeFileSync(join(folder, `tasks/${type}.ts`), code);
   }
   return folder;
