@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { sharedByAllCopies } from "../model/copies.ts";
 import type { Tier } from "../model/tier.ts";
 import type { TaskFile } from "./task-file.ts";
 
@@ -196,7 +197,10 @@ export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
 ): ChildSubmit & Options =>
   "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
 
-const storage = new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>();
+const storage = sharedByAllCopies(
+  "attempt",
+  () => new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>(),
+);
 
 /** Returns the context of the attempt that this code runs in; undefined outside of an attempt, or after its end. */
 export function currentTask(): TaskContext | undefined {
