@@ -1,12 +1,9 @@
-import { hasMark, markOf, setMark } from "../model/copies.ts";
+import { knowCopies } from "../model/copies.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
 
 /** Content of a file: bytes, a `Blob`, a stream of bytes, or the path of a file on the worker's disk. */
 export type FileSource = Uint8Array | ArrayBuffer | Blob | AsyncIterable<Uint8Array | string> | string;
-
-const fileMark = markOf("FileResult");
-const outcomeMark = markOf("OutcomeResult");
 
 /** A file that a handler returns as the task's result. */
 export class FileResult {
@@ -20,12 +17,8 @@ export class FileResult {
     this.fileName = fileName;
   }
 
-  static [Symbol.hasInstance](value: unknown): boolean {
-    return hasMark(this, FileResult, fileMark, value);
-  }
-
   static {
-    setMark(this, fileMark);
+    knowCopies(FileResult, "FileResult");
   }
 
   /**
@@ -64,12 +57,8 @@ export class OutcomeResult<Result = unknown> {
     this.location = location;
   }
 
-  static [Symbol.hasInstance](value: unknown): boolean {
-    return hasMark(this, OutcomeResult, outcomeMark, value);
-  }
-
   static {
-    setMark(this, outcomeMark);
+    knowCopies(OutcomeResult, "OutcomeResult");
   }
 }
 
