@@ -2,6 +2,7 @@ import { besideBundle } from "../src/aws/beside-bundle.ts";
 import { s3Blobs } from "../src/aws/blobs.ts";
 import { answersWithin, apiMs, callTime } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
+import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { DynamoFamilies } from "../src/aws/families.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
@@ -25,27 +26,27 @@ const config = fromEnv(process.env, [
   "openApiFile",
   "waits",
 ]);
-const documents = tableClient();
+const table = new DynamoTable(tableClient(), config.table);
 const tracing = await createTracing();
 const ports: StatusPorts = {
   clock: systemClock,
   newCorrelationId,
   tracing,
   log: createLog("status"),
-  records: new DynamoRecords(documents, config.table, config.listShards),
-  families: new DynamoFamilies(documents, config.table),
+  records: new DynamoRecords(table, config.listShards),
+  families: new DynamoFamilies(table),
   blobs: s3Blobs(config.bucket),
   lines: {
     // Few tasks wait in a line.
     before: async (...call) => {
       const { DynamoLines } = await import("../src/aws/lines.ts");
-      return new DynamoLines(documents, config.table, systemClock.now).before(...call);
+      return new DynamoLines(table, systemClock.now).before(...call);
     },
   },
   waits: {
     admit: async (...call) => {
       const { DynamoWaits } = await import("../src/aws/waits.ts");
-      return new DynamoWaits(documents, config.table, config.waits).admit(...call);
+      return new DynamoWaits(table, config.waits).admit(...call);
     },
   },
   callTime,
@@ -54,49 +55,8 @@ const ports: StatusPorts = {
   openApi: () => besideBundle(process.env, config.openApiFile),
 };
 
-/** Most requests are polls. Code that only other requests need loads with the first of them. */
-const handlers = withLazy("status", taskReads(ports), async () => {
-  const [
-    { auditReads },
-    { keyReads },
-    { DynamoKeyStore },
-    { tenantReads },
-    { DynamoTenants },
-    { DynamoFlowSettings },
-    { DynamoAuditLog },
-    { deadLetterReads },
-    { deliveryReads },
-    { DynamoDeliveries },
-    { scheduleReads },
-    { DynamoSchedules },
-  ] = await Promise.all([
-    import("../src/http/audit.ts"),
-    import("../src/http/keys.ts"),
-    import("../src/aws/key-store.ts"),
-    import("../src/http/tenants.ts"),
-    import("../src/aws/tenants.ts"),
-    import("../src/aws/flow-settings.ts"),
-    import("../src/aws/audit-log.ts"),
-    import("../src/http/dead-letters.ts"),
-    import("../src/http/deliveries.ts"),
-    import("../src/aws/deliveries-store.ts"),
-    import("../src/http/schedules.ts"),
-    import("../src/aws/schedules.ts"),
-  ]);
-  const schedules = new DynamoSchedules(documents, config.table);
-  const deliveries = new DynamoDeliveries(documents, config.table);
-  return {
-    ...auditReads({ ...ports, audit: new DynamoAuditLog(documents, config.table) }),
-    ...keyReads({ keys: new DynamoKeyStore(documents, config.table) }),
-    ...tenantReads({
-      ...ports,
-      tenants: new DynamoTenants(documents, config.table),
-      flowSettings: new DynamoFlowSettings(documents, config.table),
-    }),
-    ...deadLetterReads(ports),
-    ...deliveryReads({ ...ports, deliveries }),
-    ...scheduleReads({ ...ports, schedules }),
-  };
-});
+const handlers = withLazy("status", taskReads(ports), async () =>
+  (await import("./rare/status.ts")).rareRoutes(ports, table),
+);
 
 export const handler = answersWithin(apiMs, observed({ tracing }, serve(apiOf("status", ports, handlers))));

@@ -4,6 +4,7 @@ import { acceptedKey } from "../src/doctor/accepted.ts";
 import { Deployment, type Stack as ReviewedStack, type Template } from "../src/doctor/deployment.ts";
 import { type Finding, isAtLeast, type Subject } from "../src/doctor/finding.ts";
 import { review } from "../src/doctor/review.ts";
+import { tooLarge } from "./size-checks.ts";
 
 type ReviewedCode = Pick<Subject, "types" | "findings">;
 
@@ -15,16 +16,16 @@ type ReviewedCode = Pick<Subject, "types" | "findings">;
  */
 export function reviewAtSynth(pipeline: IConstruct, code: ReviewedCode): void {
   pipeline.node.addValidation({
-    // Runs after references between stacks are resolved, and before templates are written.
+    // Refuses what AWS would refuse by its size. Runs after references between stacks are resolved, and before templates are written.
     validate() {
-      addWarnings(pipeline, code);
-      return [];
+      const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
+      addWarnings(pipeline, stacks, code);
+      return tooLarge(stacks.map((stack) => ({ stack, template: templateOf(stack) })));
     },
   });
 }
 
-function addWarnings(pipeline: IConstruct, code: ReviewedCode): void {
-  const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
+function addWarnings(pipeline: IConstruct, stacks: readonly Stack[], code: ReviewedCode): void {
   const deployment = new Deployment(stacks.map(toReviewedStack));
   for (const finding of review({ deployment, ...code }).findings) {
     if (isAtLeast(finding.severity, "medium")) warn(pipeline, stacks, finding);

@@ -1,11 +1,10 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { AssetOptions } from "../src/build/asset-code.ts";
 import { codeName } from "../src/build/names.ts";
 import type { FunctionName } from "../src/config.ts";
-import { codeExtension, codeFile, codeFolder, entries } from "../src/installation.ts";
-import { nameFiles, nameSources } from "./bundle-names.ts";
+import { codeExtension, codeFile, codeFolder, entries, ownFolders } from "../src/installation.ts";
 import { taskCode } from "./task-code.ts";
 
 /** The project's files in a function's bundle, besides the function's own code. */
@@ -62,25 +61,28 @@ const withoutClassNames: readonly BundleName[] = ["submit", "status", "authorize
  */
 export function bundle(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
   const code = name === "worker" || name === "work" ? taskCode({ tasks: "tasks", ...files }).folder : undefined;
-  const { metafile } = buildSync({
+  const { metafile, outputFiles } = buildSync({
     ...buildOptions,
     ...(code === undefined ? { entryPoints: { index: codeFile(`lambdas/${name}`) } } : withTasks(name, code)),
-    outdir: folder,
+    write: false,
+    outdir: virtualFolder,
     conditions: ["module", leanClients],
     keepNames: !withoutClassNames.includes(name),
   });
   removeUnusedFiles(metafile);
-  if (code !== undefined) {
-    nameSources(metafile, code);
-    copyBeside(code, folder);
+  for (const { path, text } of outputFiles) {
+    if (metafile.outputs[relative(codeFolder, path)] === undefined) continue;
+    const named = path.endsWith(".map") ? withNames(path, text, code) : text;
+    writeFileSync(within(folder, relative(virtualFolder, path)), named);
   }
+  if (code !== undefined) copyBeside(code, folder);
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
   }
   for (const [path, source] of Object.entries(files.copies ?? {})) {
     cpSync(resolve(source), within(folder, path), { recursive: true });
   }
-  return code === undefined ? metafile : nameFiles(metafile);
+  return metafile;
 }
 
 /** Folder of worker threads in the built code (`src/build`). */
@@ -92,6 +94,27 @@ function copyBeside(code: string, folder: string): void {
     if (name !== threads && !/\.mjs(\.map)?$/.test(name))
       cpSync(join(code, name), join(folder, name), { recursive: true });
   }
+}
+
+/**
+ * Folder that esbuild takes for that of its output. The names of chunks depend on the way from there to the sources, so it is the same for
+ * every bundle: the same sources make the same bytes.
+ */
+const virtualFolder = join(codeFolder, "bundle");
+
+/**
+ * Names the sources in a source map by their places in the project. Offload's own sources lose their names: stacks leave them out.
+ * @param code Folder of the built code of the task types, whose own maps name their sources by places already.
+ */
+function withNames(path: string, text: string, code = ""): string {
+  const map = JSON.parse(text) as { sources: string[] };
+  return JSON.stringify({ ...map, sources: map.sources.map((source) => nameOf(resolve(dirname(path), source), code)) });
+}
+
+function nameOf(source: string, code: string): string {
+  if (source.startsWith(`${code}/`)) return source.slice(code.length + 1);
+  const isOwn = ownFolders.some((folder) => source.startsWith(folder));
+  return isOwn ? "" : source.slice(Math.max(0, source.indexOf("/node_modules/") + 1));
 }
 
 /** The worker, or the container's program, around the built code of the task types. */
@@ -135,7 +158,6 @@ function removeUnusedFiles({ outputs }: Metafile): void {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);
   }
   for (const path of Object.keys(outputs).filter((path) => !reached.has(path.replace(/\.map$/, "")))) {
-    rmSync(join(codeFolder, path));
     delete outputs[path];
   }
 }

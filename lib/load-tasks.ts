@@ -1,9 +1,12 @@
 import { join } from "node:path";
+import { Token } from "aws-cdk-lib";
 import { describeNow } from "../src/describe/describe.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
 import type { LoadProblem } from "../src/describe/load-problem.ts";
 import { TaskFileError } from "../src/task-modules.ts";
+import { codeOptionsOf } from "./code-options.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";
+import type { TaskPipelineProps } from "./pipeline-props.ts";
 import { inOneLine } from "./setting-error.ts";
 import { taskCode, temporaryFolder } from "./task-code.ts";
 
@@ -14,6 +17,19 @@ export interface TaskOptions {
   /** Values of variables that the deployment sets. */
   readonly variables: Readonly<Record<string, string>>;
 }
+
+/** The options for the code among a pipeline's options. */
+export const taskOptionsOf = (props: TaskPipelineProps): TaskOptions => ({
+  files: { tasks: props.tasks ?? "tasks", copies: props.workerFiles ?? {}, ...codeOptionsOf(props) },
+  probes: props.probes ?? false,
+  variables: knownValues(props.environment),
+});
+
+/** Values that only a deployment knows have a text that stands for them. */
+const knownValues = (values: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, Token.isUnresolved(value) ? `value-of-${name}` : value]),
+  );
 
 const made = new Map<string, DescribedApp>();
 

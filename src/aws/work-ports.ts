@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import { submitChild } from "../core/children/child.ts";
-import { spawnChild } from "../core/children/spawn-child.ts";
+import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { operationTypes } from "../core/control/run-operation.ts";
 import { FlowBook } from "../core/flow/flow-book.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
@@ -51,10 +51,10 @@ export async function workPorts(
   { disk, own, env }: { disk: Disk; own: OwnPorts; env: NodeJS.ProcessEnv },
 ) {
   addPlacesToFetch();
-  const { documents, ...base } = dispatchPorts(config, createLog(service));
-  setProbeCounters(new DynamoCounters(documents, config.table));
-  const once = new DynamoOnceStore(documents, config.table);
-  const steps = new DynamoStepStore(documents, config.table);
+  const { table, ...base } = dispatchPorts(config, createLog(service));
+  setProbeCounters(new DynamoCounters(table));
+  const once = new DynamoOnceStore(table);
+  const steps = new DynamoStepStore(table);
   const queues = queueClient();
   const known = new Map<string, KnownType>();
   const operations = operationTypes({
@@ -63,7 +63,7 @@ export async function workPorts(
     newId,
     once,
     steps,
-    uploads: new DynamoUploads(documents, config.table),
+    uploads: new DynamoUploads(table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   });
@@ -75,13 +75,11 @@ export async function workPorts(
   await useTypes(code, config, { ...base, env }, use);
   const releases = new Releases(base);
   const tracing = await createTracing();
-  const flowSettings = new DynamoFlowSettings(documents, config.table);
+  const flowSettings = new DynamoFlowSettings(table);
   const ports: WorkPorts = {
     ...base,
     newId,
-    records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (...ended) =>
-      releases.add(...ended),
-    ),
+    records: countingRecords(new DynamoRecords(table, config.listShards), (...ended) => releases.add(...ended)),
     once,
     steps,
     registry,
@@ -90,12 +88,13 @@ export async function workPorts(
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),
-    lines: new DynamoLines(documents, config.table, base.clock.now),
+    lines: new DynamoLines(table, base.clock.now),
     flowSettings,
     flow: new FlowBook({ ...base, flowSettings }),
     stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
+    rejoinChild: rejoinChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
     ...own,
   };
   return { ports, releases, tracing, metrics: base.metrics };

@@ -36,6 +36,8 @@ export const routeTable = {
     cancelTask: ["POST", "/tasks/{task_id}/cancel"],
     cancelTasks: ["POST", "/tasks/cancel"],
     retryTasks: ["POST", "/tasks/retry"],
+    runTasksNow: ["POST", "/tasks/run-now"],
+    runTaskNow: ["POST", "/tasks/{task_id}/run-now"],
     retryTask: ["POST", "/tasks/{task_id}/retry"],
     extendTask: ["POST", "/tasks/{task_id}/extend"],
     changeTaskPriority: ["POST", "/tasks/{task_id}/priority"],
@@ -43,6 +45,7 @@ export const routeTable = {
     signalTask: ["POST", "/tasks/{task_id}/signals/{name}"],
     redeliverTask: ["POST", "/tasks/{task_id}/deliveries/redeliver"],
     listSteps: ["GET", "/tasks/{task_id}/steps"],
+    changeTaskInput: ["POST", "/tasks/{task_id}/input"],
     readInput: ["GET", "/tasks/{task_id}/input"],
     readWebhookSecret: ["GET", "/webhooks/secret"],
     rotateWebhookSecret: ["POST", "/webhooks/secret/rotate"],
@@ -118,13 +121,19 @@ export const apiRoutes: readonly ApiRoute[] = routes.filter(
 /** Function that answers requests without a matching route, with 404 or 405. */
 export const otherRequests: HttpFunction = "status";
 
-/** Returns the routes of a path, one per method. A step in braces also matches empty text; the route's function refuses it. */
+const isOpenStep = (step: string): boolean => step.startsWith("{");
+
+/** Returns the routes of a path, one per method. Where one names the path word for word, those with a step in braces do not count. */
 export function routesAt(path: string): Route[] {
   const given = path.split("/");
-  return routes.filter((route) => {
+  const found = routes.filter((route) => {
     const steps = route.path.split("/");
-    return steps.length === given.length && steps.every((step, index) => step.startsWith("{") || step === given[index]);
+    if (steps.length !== given.length) return false;
+    return steps.every((step, index) => (isOpenStep(step) ? given[index] !== "" : step === given[index]));
   });
+  const openSteps = (route: Route) => route.path.split("/").filter(isOpenStep).length;
+  const fewest = Math.min(...found.map(openSteps));
+  return found.filter((route) => openSteps(route) === fewest);
 }
 
 /** Returns the route of a request. Undefined: there is none. */

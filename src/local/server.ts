@@ -18,6 +18,7 @@ import type { EventLog } from "./events/event-log.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { localRoutes } from "./local-routes.ts";
+import { useMovableClock } from "./moved-time.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
@@ -64,6 +65,7 @@ export async function startServer(
   known?: Project,
 ): Promise<LocalServer> {
   const loadedAtMs = Date.now();
+  if (settings.movableClock) useMovableClock();
   const app = known ?? (await loadProject(tasksFolder(), settings.probes));
   printMissing(app.environment.missing, print);
   keepPrivate(settings.stateDir, print);
@@ -224,6 +226,8 @@ async function reload({
       problem = found;
     },
     async use(app) {
+      // First the workers: the API accepts a new type once they can run it.
+      await consumers.renewWorkers(app);
       writeAppFiles(filesDir, app);
       await publishCatalog(filesDir);
       version += 1;
@@ -234,7 +238,6 @@ async function reload({
       Object.assign(functions, others);
       events.use(app.triggers);
       await prepareScheduler(app.schedules);
-      await consumers.renewWorkers(app);
     },
   });
   return async () => {

@@ -1,4 +1,5 @@
 import type { Counters, FirePayload, Metrics, OnceState, OnceStore, OneOffs } from "../core/ports/tasks.ts";
+import { copy } from "./copy.ts";
 
 /** One-off schedules in memory. The caller fires them. */
 export class MemoryOneOffs implements OneOffs {
@@ -42,7 +43,7 @@ export class MemoryOnceStore implements OnceStore {
     const id = JSON.stringify([tenantId, key]);
     const stored = this.#entries.get(id);
     const entry = stored !== undefined && stored.purgeAt * 1000 > Date.parse(nowIso) ? stored : undefined;
-    if (entry?.done) return { state: "done", value: structuredClone(entry.value) };
+    if (entry?.done) return { state: "done", value: copy(entry.value) };
     if (entry !== undefined && entry.owner !== owner && entry.untilIso > nowIso) return { state: "busy" };
     this.#entries.set(id, { owner, untilIso, done: false, value: undefined, purgeAt });
     return { state: "mine" };
@@ -52,7 +53,7 @@ export class MemoryOnceStore implements OnceStore {
     const entry = this.#entries.get(JSON.stringify([tenantId, key]));
     if (entry === undefined || entry.owner !== owner || entry.done) return false;
     entry.done = true;
-    entry.value = structuredClone(value);
+    entry.value = copy(value);
     entry.purgeAt = purgeAt;
     return true;
   }

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { App } from "aws-cdk-lib";
 import * as z from "zod";
 import { readAssembly } from "../../lib/assembly.ts";
-import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import type { TaskPipelineProps } from "../../lib/pipeline-props.ts";
+import type { TaskPipeline } from "../../lib/task-pipeline.ts";
 import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 import { Deployment, type Stack } from "../../src/doctor/deployment.ts";
 import type { CodeFindings } from "../../src/doctor/finding.ts";
@@ -23,9 +24,11 @@ export function quickApp(props: { outdir?: string } = {}): App {
   const quick = {
     "aws:cdk:bundling-stacks": [],
     "aws:cdk:enable-path-metadata": true,
+    "aws:cdk:disable-stack-trace": true,
     "@aws-cdk/core:annotationsInValidationReport": false,
   };
-  return new App({ context: { ...context, ...quick }, builtinCloudFormationValidation: false, ...props });
+  const without = { analyticsReporting: false, treeMetadata: false, builtinCloudFormationValidation: false };
+  return new App({ context: { ...context, ...quick }, ...without, ...props });
 }
 
 /** A type that nothing is wrong with. */

@@ -30,9 +30,10 @@ describe("the matcher", () => {
     ["/tasks", ["POST submit", "GET status"]],
     ["/tasks/some-id", ["GET status"]],
     ["/tasks/some-id/cancel", ["POST control"]],
-    ["/schedules/preview", ["POST status", "GET status", "PATCH control", "DELETE control"]],
-    ["/tasks/", ["GET status"]],
-    ["/tasks//cancel", ["POST control"]],
+    ["/schedules/preview", ["POST status"]],
+    ["/tasks/batch", ["POST submit"]],
+    ["/tasks/", []],
+    ["/tasks//cancel", []],
     ["/health/", []],
     ["/tasks/a/b/c", []],
     ["/TASKS", []],
@@ -106,4 +107,10 @@ describe("handlers that load later", () => {
     expect((await ask(api, "/schedules")).text).toBe("listSchedules");
     expect(loads).toBe(1);
   });
+});
+
+test("GET /openapi.json answers the deployment's document, without a token", async () => {
+  const { status } = appsOf(memoryPipeline().ports);
+  const { json } = await ask(status, "/openapi.json", { as: {} as never });
+  expect(json).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), info: { version: "1.2.3" } });
 });

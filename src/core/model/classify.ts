@@ -1,4 +1,4 @@
-import { type ErrorKind, RetryAfter, TaskError } from "./errors.ts";
+import { type ErrorKind, type RetryAfter, TaskError } from "./errors.ts";
 
 /** A type's own rule: the kind of an error, or undefined to leave it to the next rule. */
 export type ClassifyRule = (error: unknown) => ErrorKind | undefined;
@@ -88,7 +88,7 @@ const deepestCause = 4;
  */
 export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: number): Classified {
   const kind = firstRule(error, rules) ?? commonKind(error) ?? "transient";
-  const retryAfterSeconds = isA(error, RetryAfter) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
+  const retryAfterSeconds = isRetryAfter(error) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
   return {
     kind,
     message: describe(error).slice(0, 1000).toWellFormed(),
@@ -96,6 +96,10 @@ export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: 
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }
+
+/** By its kind, as it may be of another copy of this package. */
+const isRetryAfter = (error: unknown): error is RetryAfter =>
+  isA(error, TaskError) && error.kind === "rate_limited" && "retryAfterSeconds" in error;
 
 function firstRule(error: unknown, rules: readonly ClassifyRule[]): ErrorKind | undefined {
   for (const rule of rules) {

@@ -1,3 +1,5 @@
+import { knowCopies } from "./copies.ts";
+
 /** The failure classes, a closed set. `retry.ts` says what follows from each. */
 export const errorKinds = [
   "transient",
@@ -19,6 +21,10 @@ export type ErrorKind = (typeof errorKinds)[number];
 export abstract class TaskError extends Error {
   /** The failure class this error stands for. */
   abstract readonly kind: ErrorKind;
+
+  static {
+    knowCopies(TaskError, "TaskError");
+  }
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

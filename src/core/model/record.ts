@@ -84,8 +84,15 @@ export interface TaskRecord extends TaskKey {
    * removes it. In no list or log line. Absent: only the envelope has it.
    */
   kept_input?: string;
+  /**
+   * submit and settle: JSON of the input, or of the reference to a large one, where it costs nothing: record and input fit the write units of the record
+   * alone. Stays until the record is deleted. In no list or log line. Absent: they do not fit, or the type is sensitive.
+   */
+  shown_input?: string;
   /** submit: hash of the key by which it is unique; never changes. Absent: not unique. */
   unique_key?: string;
+  /** submit: time at which a repeated request sent the task's message again. Absent: none did. */
+  sent_again_at?: string;
   /** submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one changes it. */
   sender?: string;
   /** submit: number of inputs that replaced the first one, before any attempt. Absent: 0. */
@@ -113,7 +120,7 @@ export interface TaskRecord extends TaskKey {
   due_at: string;
   /** submit: the requested time of a delayed task; a debounced submit moves it with `due_at`. Absent: none was requested. */
   run_at?: string;
-  /** submit; never changes. Absent: the task does not expire. */
+  /** submit: counted from the time at which the task is first due, which a debounced submit moves. Absent: the task does not expire. */
   expires_at?: string;
   /**
    * submit: equal to `expires_at`; the first claim removes it, as a started task does not expire. Absent: the task does not
@@ -217,6 +224,11 @@ export interface TaskRecord extends TaskKey {
   family_threshold?: number;
   /** settle: true when the type aggregates the results. Absent: the counts are the result. */
   family_aggregates?: true;
+  /**
+   * settle: true when `aggregate` has spawned children itself: its result is stored, and counts when they have ended. A new round removes it. Absent: it
+   * has not.
+   */
+  family_aggregated?: true;
   /** The last child's end: numbers of the children, exact. */
   family_counts?: Counts;
   /** The last child's end: attempts of this round before those that aggregate, which have the type's attempts anew. */

@@ -4,9 +4,10 @@ import { taskIdOf } from "../model/idempotency.ts";
 import { fence } from "../model/lease.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
-import type { StepEntry, StoredEntry } from "../ports/steps.ts";
+import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
 import { parsedValue, valueText } from "../task/json-value.ts";
+import { runInStep } from "../task/numbering.ts";
 import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
 import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
 import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "./keep-entries.ts";
@@ -19,6 +20,20 @@ const roundOrders = 10_000;
 
 export interface StepPorts extends EntryPorts {
   records: Records;
+}
+
+/** The tasks that the attempt has spawned and submitted. */
+export interface Caused {
+  /** Creates what is not created yet, before something is stored that a later attempt goes on behind. */
+  keep(): Promise<void>;
+  /** Stores the submits, too: a later attempt goes on behind a state without them. */
+  keepAll(): Promise<void>;
+  counts(): CallCounts;
+}
+
+/** The state of a checkpoint, and what the handler had numbered then. */
+export interface StoredState extends CallCounts {
+  value: unknown;
 }
 
 /** A call that ends the attempt until something happens. */
@@ -39,6 +54,7 @@ export class AttemptSteps {
   readonly #ports: StepPorts;
   readonly #record: TaskRecord;
   readonly #schema: z.ZodType | undefined;
+  readonly #caused: Caused;
   readonly #prefix: string;
   readonly #firstOrder: number;
   #entries: Promise<Map<string, StoredEntry>> | undefined;
@@ -61,10 +77,18 @@ export class AttemptSteps {
 
   /**
    * @param schema Schema of the states. Undefined: any JSON.
+   * @param caused What the attempt spawns and submits.
    * @param aggregates True for the attempt that aggregates: its calls are its own in each round, as the children's results may differ.
    */
-  constructor(ports: StepPorts, record: TaskRecord, schema: z.ZodType | undefined, aggregates: boolean) {
+  constructor(
+    ports: StepPorts,
+    record: TaskRecord,
+    schema: z.ZodType | undefined,
+    caused: Caused,
+    aggregates: boolean,
+  ) {
     this.#ports = ports;
+    this.#caused = caused;
     this.#record = record;
     this.#prefix = aggregates ? `aggregate ${record.round}: ` : "";
     this.#firstOrder = aggregates ? record.round * roundOrders : 0;
@@ -82,9 +106,9 @@ export class AttemptSteps {
    * Reads the state of the last checkpoint. Undefined: there is none. Only a record with `checkpointed` has one.
    * @throws InvalidInput when it does not fit the type's schema any more
    */
-  async state(): Promise<unknown> {
-    const text = (await this.#stored()).get("state:")?.value;
-    return text === undefined ? undefined : this.#checked(parsedValue(text));
+  async state(): Promise<StoredState | undefined> {
+    const { value: text, spawned = 0, submitted = 0 } = (await this.#stored()).get("state:") ?? {};
+    return text === undefined ? undefined : { value: this.#checked(parsedValue(text)), spawned, submitted };
   }
 
   #checked(state: unknown): unknown {
@@ -99,10 +123,9 @@ export class AttemptSteps {
     return this.#call("step", checkedStepName(name), async (call, stored) => {
       if (stored !== undefined) return parsedValue(stored.value) as T;
       const { tenant_id, task_id, created_at } = this.#record;
-      const value = valueText(
-        await run(taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]))),
-        `the result of ${inWords(call)}`,
-      );
+      const idempotencyKey = taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]));
+      const returned = await runInStep(call.name, () => run(idempotencyKey));
+      const value = valueText(returned, `the result of ${inWords(call)}`);
       const { value: first } = await this.#add({ ...call, ...(value !== undefined && { value }) });
       return parsedValue(first) as T;
     });
@@ -137,7 +160,8 @@ export class AttemptSteps {
     this.#checked(state);
     const value = valueText(state ?? null, "the state of task.checkpoint") ?? "null";
     this.#running += 1;
-    const saved = this.#saving.then(() => this.#saveState(value));
+    const counts = this.#caused.counts();
+    const saved = this.#saving.then(() => this.#saveState(value, counts));
     this.#saving = saved.catch(() => {});
     return saved.finally(() => this.#ended());
   }
@@ -212,6 +236,7 @@ export class AttemptSteps {
   }
 
   async #add(entry: StepEntry): Promise<StepEntry> {
+    await this.#caused.keep();
     const purge_at = newEntryPurgeAt(this.#ports.clock, this.#record);
     const stored = await this.#ports.steps.add(this.#record, entry, purge_at);
     (await this.#stored()).set(keyOf(entry), { ...stored, purge_at });
@@ -255,7 +280,8 @@ export class AttemptSteps {
     return Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + this.#record.retention_seconds;
   }
 
-  async #saveState(value: string): Promise<void> {
+  async #saveState(value: string, counts: CallCounts): Promise<void> {
+    await this.#caused.keepAll();
     const { records, steps } = this.#ports;
     const { attempts_total: attempt } = this.#record;
     if (!this.#flagged) {
@@ -265,7 +291,7 @@ export class AttemptSteps {
       this.#flagged = true;
     }
     this.#states += 1;
-    const state = { attempt, order: this.#states, value };
+    const state = { attempt, order: this.#states, value, ...counts };
     const purgeAt = newEntryPurgeAt(this.#ports.clock, this.#record);
     if (!(await steps.saveState(this.#record, state, purgeAt))) throw lostLease();
   }

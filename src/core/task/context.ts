@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { sharedByAllCopies } from "../model/copies.ts";
 import type { Tier } from "../model/tier.ts";
 import type { TaskFile } from "./task-file.ts";
 
@@ -22,7 +23,7 @@ export interface SubmitOptions {
   priority?: Tier;
   /** Run no earlier than this many seconds from now, 0 to 31,536,000. Default: 0. */
   delaySeconds?: number;
-  /** The task expires when no attempt has started by then, 1 to 1,209,600. Default: it does not expire. */
+  /** The task expires when no attempt has started this many seconds after it is first due, 1 to 1,209,600. Default: it does not expire. */
   expiresInSeconds?: number;
   /** Most attempts, 1 to 20. Default: the type's own. */
   maxAttempts?: number;
@@ -124,8 +125,8 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   /**
    * Spawns a child, and returns its `task_id`. The task stays `processing` until all its children have ended; then its type's
    * `aggregate` gets their results. A retried attempt spawns nothing twice, if it spawns the same children under the same keys (default: in the same
-   * order). Children are created a hundred at a time, the last ones when the handler has returned. The type needs the option
-   * `children`.
+   * order). Children are created a hundred at a time, the last ones before the attempt ends or stores anything. In an attempt that is cancelled or timed
+   * out it throws. The type needs the option `children`.
    * @example await task.spawn(mailSend, { to }, { key: to });
    */
   spawn<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SpawnOptions): Promise<string>;
@@ -196,7 +197,10 @@ export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
 ): ChildSubmit & Options =>
   "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
 
-const storage = new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>();
+const storage = sharedByAllCopies(
+  "attempt",
+  () => new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>(),
+);
 
 /** Returns the context of the attempt that this code runs in; undefined outside of an attempt, or after its end. */
 export function currentTask(): TaskContext | undefined {

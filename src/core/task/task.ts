@@ -7,7 +7,7 @@ import { type Tier, tiers } from "../model/tier.ts";
 import type { Children } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
-import { partWithoutJson } from "./input-parts.ts";
+import { partWithoutJson, schemaFault } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
 import {
@@ -95,6 +95,11 @@ export interface TaskOptions<
    */
   sensitive?: boolean;
   /**
+   * True to keep the input of every task of this type until the end of its retention, for people who read tasks: one write of the input's size a task,
+   * and one at its end. Not for a sensitive type. Default: an input is kept where it costs nothing, as in a record of less than 1 KB.
+   */
+  keepInput?: boolean;
+  /**
    * `result`: channels that hear a task of this type get its result, too, if it is JSON of at most 32 KiB. Never for a sensitive type. Default:
    * channels get the status only.
    */
@@ -153,6 +158,7 @@ export interface TaskType extends LimitedType {
   readonly classify: readonly ClassifyRule[];
   readonly cancellable: boolean;
   readonly sensitive: boolean;
+  readonly keepInput: boolean;
   readonly push: "result" | undefined;
   readonly files: Readonly<Record<string, FileOptions>>;
   readonly state: z.ZodType | undefined;
@@ -238,13 +244,18 @@ export function defineTask<
   };
 }
 
-const flagsOf = ({ cancellable = true, sensitive = false }: { cancellable?: boolean; sensitive?: boolean }) => ({
+type Flags = Partial<Pick<TaskType, "cancellable" | "sensitive" | "keepInput">>;
+
+const flagsOf = ({ cancellable = true, sensitive = false, keepInput = false }: Flags) => ({
   cancellable,
   sensitive,
+  keepInput: keepInput && !sensitive,
 });
 
 interface Shape {
   input: z.ZodType;
+  output?: unknown;
+  state?: unknown;
   files?: Readonly<Record<string, FileOptions>>;
   children?: ChildrenOptions<never>;
   aggregate?: unknown;
@@ -253,7 +264,12 @@ interface Shape {
   breaker?: BreakerOption;
 }
 
-const shapeFault = ({ input, files = {}, children, aggregate, ...limits }: Shape, upcast: Upcasts, version: number) =>
+const shapeFault = (
+  { input, output, state, files = {}, children, aggregate, ...limits }: Shape,
+  upcast: Upcasts,
+  version: number,
+) =>
+  schemaFault({ input, output, state }) ??
   partWithoutJson(input) ??
   gapIn(upcast, version) ??
   filesFault(files) ??

@@ -1,21 +1,21 @@
-import type { Spawner, SpawnPorts } from "../children/spawner.ts";
+import type { AttemptCaused } from "../children/attempt-caused.ts";
+import type { SubmitterPorts } from "../children/attempt-submits.ts";
+import type { SpawnPorts } from "../children/page-writer.ts";
 import { spawningOf } from "../children/spawning.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";
-import type { AttemptSteps, StepPorts } from "../steps/attempt-steps.ts";
-import { type ChildSubmit, childSubmitOf, type TaskContext, traceHeadersOf } from "../task/context.ts";
+import type { AttemptSteps, StepPorts, StoredState } from "../steps/attempt-steps.ts";
+import { childSubmitOf, type TaskContext, traceHeadersOf } from "../task/context.ts";
 import { runOnce } from "../task/once.ts";
 import type { TaskType } from "../task/task.ts";
 import { taskFiles } from "../task/task-file.ts";
 import type { HeartbeatPorts } from "./heartbeat.ts";
 import type { PackPorts } from "./pack-result.ts";
 
-export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, PackPorts, StepPorts {
+export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, SubmitterPorts, PackPorts, StepPorts {
   once: OnceStore;
   log: Log;
-  /** Submits a task for a handler. Returns the new task's id. */
-  submitChild(parent: TaskRecord, child: ChildSubmit, key: string, traceparent: string | undefined): Promise<string>;
 }
 
 /** One attempt that holds its lease. */
@@ -32,9 +32,11 @@ export interface Running {
 /** A once-only key is held for the type's time-out plus this many seconds: the attempt has certainly ended by then. */
 const holdOnceSeconds = 5;
 
-export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "progress" | "state" | "remainingMs"> {
+export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "progress" | "remainingMs"> {
   isOpen: () => boolean;
-  spawner: Spawner;
+  /** The state of the last checkpoint. Undefined: there is none. */
+  state: StoredState | undefined;
+  caused: AttemptCaused;
   steps: AttemptSteps;
 }
 
@@ -42,9 +44,8 @@ export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "prog
 export function contextOf(
   ports: AttemptPorts,
   { record, type, traceparent }: Running,
-  { log, signal, progress, state, remainingMs, isOpen, spawner, steps }: ContextParts,
+  { log, signal, progress, state, remainingMs, isOpen, caused, steps }: ContextParts,
 ): TaskContext {
-  let submits = 0;
   const effects = new Map<string, Promise<unknown>>();
   const mustBeOpen = (what: string) => {
     if (!isOpen()) throw new Error(`task.${what} was called after the attempt had ended`);
@@ -66,15 +67,13 @@ export function contextOf(
     log,
     traceHeaders: () => traceHeadersOf(identity),
     files: taskFiles(ports, record.files),
-    ...spawningOf(type, spawner, mustBeOpen),
+    ...spawningOf(type, caused.spawner, signal, mustBeOpen),
     ...stepsOf(steps, mustBeOpen),
-    state,
+    state: state?.value,
     remainingMs,
     submit: async (...given: Parameters<typeof childSubmitOf>) => {
       mustBeOpen("submit");
-      submits += 1;
-      const child = childSubmitOf(...given);
-      return ports.submitChild(record, child, child.key ?? `#${submits}`, traceparent);
+      return caused.submits.submit(childSubmitOf(...given));
     },
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) => {
       mustBeOpen("once");

@@ -1,10 +1,11 @@
-import { type SealedFamily, Spawner } from "../children/spawner.ts";
+import { AttemptCaused } from "../children/attempt-caused.ts";
+import type { SealedFamily, Spawner } from "../children/spawner.ts";
 import { endedChildren, noChildren } from "../end/child-results.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, WorkerStopping } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import { storedInput } from "../send/large-input.ts";
-import { AttemptSteps } from "../steps/attempt-steps.ts";
+import { AttemptSteps, type StoredState } from "../steps/attempt-steps.ts";
 import { runInContext, type TaskContext, type TaskLog } from "../task/context.ts";
 import { parsedInput } from "../task/parsed-input.ts";
 import { redactedLog } from "../task/redact.ts";
@@ -20,7 +21,7 @@ export type Ended =
   /** The handler returned, and its result is stored or small. */
   | { how: "returned"; packed: Packed }
   /** The handler returned, and its children are spawned. */
-  | { how: "spawned"; family: SealedFamily; threshold: number }
+  | { how: "spawned"; family: SealedFamily; threshold: number; aggregated?: Packed }
   | { how: "threw"; error: unknown }
   | { how: "timed_out"; error: AttemptTimedOut }
   /** The attempt goes on later, and is not counted. */
@@ -32,12 +33,14 @@ export type Ended =
  * A handler that goes on after that cannot change anything: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
-  const steps = new AttemptSteps(ports, running.record, running.type.state, isClosing(running));
+  const caused = new AttemptCaused(ports, running.record, running.traceparent, isClosing(running));
+  const steps = new AttemptSteps(ports, running.record, running.type.state, caused, isClosing(running));
   let input: unknown;
-  let state: unknown;
+  let state: StoredState | undefined;
   try {
     // Only an attempt with a state waits for it.
     if (running.record.checkpointed) state = await steps.state();
+    if (state !== undefined) caused.startBehind(state);
     // The attempt that aggregates needs no input.
     if (!isClosing(running)) {
       const { envelope } = running;
@@ -50,15 +53,30 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   } catch (error) {
     return { how: "threw", error };
   }
-  const attempt = openAttempt(ports, running, { steps, state, log: logOf(ports, running, input) });
+  const attempt = openAttempt(ports, running, { steps, caused, state, log: logOf(ports, running, input) });
   try {
     const ends = [attempt.ended, suspended(steps), call(ports, running, input, attempt)];
-    return await Promise.race(ends).then((ended) =>
-      attempt.cancelled() && ended.how !== "timed_out" ? { how: "cancelled" as const } : ended,
+    const ended = await Promise.race(ends).then((first) =>
+      attempt.cancelled() && first.how !== "timed_out" ? { how: "cancelled" as const } : first,
     );
+    return await keepCaused(ports, caused, ended);
   } finally {
     steps.close();
     await attempt.close();
+  }
+}
+
+/** A later attempt may follow, and must know what this one has caused. An attempt that was suspended, and cannot tell, is tried again. */
+async function keepCaused({ log }: AttemptPorts, caused: AttemptCaused, ended: Ended): Promise<Ended> {
+  if (ended.how === "returned" || ended.how === "cancelled") return ended;
+  try {
+    // The seal of a family says all that a note of its pages would say.
+    await (ended.how === "spawned" ? caused.submits.keep() : caused.keepAll());
+    return ended;
+  } catch (error) {
+    if (ended.how === "suspended" || ended.how === "spawned") return { how: "threw", error };
+    log.warn("could not create the children that a failed attempt has spawned", { error: String(error) });
+    return ended;
   }
 }
 
@@ -82,26 +100,31 @@ async function call(
   ports: AttemptPorts,
   running: Running,
   input: unknown,
-  { context, isOpen, spawner }: OpenAttempt,
+  { context, isOpen, caused: { spawner } }: OpenAttempt,
 ): Promise<Ended> {
   const { type, record } = running;
-  const pack = async (value: unknown): Promise<Ended> => ({
-    how: "returned",
-    packed: await packResult(ports, record, type, value, context.signal),
-  });
+  const packed = (value: unknown) => packResult(ports, record, type, value, context.signal);
   try {
     if (isClosing(running)) {
       const children = endedChildren(ports, record);
-      return await pack(await runInContext(context, isOpen, () => type.aggregate?.(children, context)));
+      const result = await runInContext(context, isOpen, () => type.aggregate?.(children, context));
+      return await afterAggregate(record, spawner, await packed(result));
     }
     const threshold = thresholdOf(type, input);
     const value = await runInContext(context, isOpen, () => type.handler(input as never, context));
     const family = await spawner.seal();
-    if (family === undefined) return await pack(await withoutChildren(running, value, context, isOpen));
-    return { how: "spawned", family, threshold };
+    if (family !== undefined) return { how: "spawned", family, threshold };
+    return { how: "returned", packed: await packed(await withoutChildren(running, value, context, isOpen)) };
   } catch (error) {
     return { how: "threw", error };
   }
+}
+
+/** The children that `aggregate` spawned are waited for, too. */
+async function afterAggregate(record: TaskRecord, spawner: Spawner, packed: Packed): Promise<Ended> {
+  const family = spawner.hasUncounted ? await spawner.seal() : undefined;
+  if (family === undefined) return { how: "returned", packed };
+  return { how: "spawned", family, threshold: record.family_threshold ?? 1, aggregated: packed };
 }
 
 /** Result of a handler that spawned no child: its own, or that of `aggregate` where the handler returned nothing. */
@@ -121,7 +144,7 @@ function thresholdOf({ children }: TaskType, input: unknown): number {
 /** A running attempt: its context, and the ends that come from outside the handler. */
 interface OpenAttempt {
   context: TaskContext;
-  spawner: Spawner;
+  caused: AttemptCaused;
   isOpen(): boolean;
   /** Resolves when the attempt times out; otherwise never. */
   ended: Promise<Ended>;
@@ -137,7 +160,7 @@ const logOf = ({ log }: AttemptPorts, { type, envelope }: Running, input: unknow
 function openAttempt(
   ports: AttemptPorts,
   running: Running,
-  given: Pick<ContextParts, "steps" | "state" | "log">,
+  given: Pick<ContextParts, "steps" | "caused" | "state" | "log">,
 ): OpenAttempt {
   const abort = new AbortController();
   let open = true;
@@ -172,11 +195,10 @@ function openAttempt(
   const isOpen = () => open;
   const report = (percent: number) => open && progress.report(percent);
   const remainingMs = () => Math.max(0, endsAt - ports.clock.now());
-  const spawner = new Spawner(ports, record, running.traceparent);
-  const parts = { ...given, signal: abort.signal, progress: report, remainingMs, isOpen, spawner };
+  const parts = { ...given, signal: abort.signal, progress: report, remainingMs, isOpen };
   return {
     context: contextOf(ports, running, parts),
-    spawner,
+    caused: given.caused,
     isOpen,
     ended,
     cancelled: () => cancelled,

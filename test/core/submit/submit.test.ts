@@ -33,7 +33,7 @@ describe("an accepted task", () => {
       status: "pending",
       requested_by: "olga",
       correlation_id: "corr-1",
-      kept_input: '{"input":{"value":null}}',
+      shown_input: '{"input":{"value":null}}',
       request_hash: expect.stringMatching(/^\S{27}$/),
       created_at: now,
       updated_at: now,
@@ -72,7 +72,7 @@ describe("an accepted task", () => {
   test("an accepted task keeps every option", async () => {
     const pipeline = memoryPipeline();
     const { clock } = pipeline;
-    const expiresAt = iso(clock.now() + 600_000);
+    const expiresAt = iso(clock.now() + 660_000);
     const record = await pipeline.accept({
       priority: "critical",
       max_attempts: 2,
@@ -320,6 +320,17 @@ describe("an idempotency key", () => {
     expect(envelopes(pipeline, "high")).toMatchObject([{ task_id: record.task_id }]);
     await pipeline.drain();
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", attempts_total: 1 });
+  });
+
+  test("repeats into a backlog send one more message in a minute, and then one again", async () => {
+    const { accept, queues, clock, records } = memoryPipeline();
+    const repeat = () => accept({}, { idempotencyKey: "again" });
+    for (let times = 0; times < 6; times++) await repeat();
+    expect(queues.waiting("normal")).toHaveLength(2);
+    await clock.advance(61_000);
+    for (let times = 0; times < 6; times++) await repeat();
+    expect(queues.waiting("normal")).toHaveLength(3);
+    expect(records.all()).toHaveLength(1);
   });
 
   test("a repeat after the task started sends nothing", async () => {
