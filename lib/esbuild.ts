@@ -5,6 +5,7 @@ import type { AssetOptions } from "../src/build/asset-code.ts";
 import { codeName } from "../src/build/names.ts";
 import type { FunctionName } from "../src/config.ts";
 import { codeExtension, codeFile, codeFolder, entries, ownFolders } from "../src/installation.ts";
+import { buildAround, codePrefix } from "./around-code.ts";
 import { taskCode } from "./task-code.ts";
 
 /** The project's files in a function's bundle, besides the function's own code. */
@@ -61,18 +62,21 @@ const withoutClassNames: readonly BundleName[] = ["submit", "status", "authorize
  */
 export function bundle(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
   const code = name === "worker" || name === "work" ? taskCode({ tasks: "tasks", ...files }).folder : undefined;
-  const { metafile, outputFiles } = buildSync({
+  const options = {
     ...buildOptions,
-    ...(code === undefined ? { entryPoints: { index: codeFile(`lambdas/${name}`) } } : withTasks(name, code)),
     write: false,
     outdir: virtualFolder,
     conditions: ["module", leanClients],
     keepNames: !withoutClassNames.includes(name),
-  });
+  } as const satisfies BuildOptions;
+  const { metafile, outputFiles } =
+    code === undefined
+      ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
+      : buildAround(code, { ...options, ...withTasks(name, code) });
   removeUnusedFiles(metafile);
   for (const { path, text } of outputFiles) {
     if (metafile.outputs[relative(codeFolder, path)] === undefined) continue;
-    const named = path.endsWith(".map") ? withNames(path, text, code) : text;
+    const named = path.endsWith(".map") ? withNames(path, text) : text;
     writeFileSync(within(folder, relative(virtualFolder, path)), named);
   }
   if (code !== undefined) copyBeside(code, folder);
@@ -103,18 +107,20 @@ function copyBeside(code: string, folder: string): void {
 const virtualFolder = join(codeFolder, "bundle");
 
 /**
- * Names the sources in a source map by their places in the project. Offload's own sources lose their names: stacks leave them out.
- * @param code Folder of the built code of the task types, whose own maps name their sources by places already.
+ * Names the sources in a source map by their places in the project, as the maps of the built code do already. Offload's own sources lose their
+ * names: stacks leave them out.
  */
-function withNames(path: string, text: string, code = ""): string {
+function withNames(path: string, text: string): string {
   const map = JSON.parse(text) as { sources: string[] };
-  return JSON.stringify({ ...map, sources: map.sources.map((source) => nameOf(resolve(dirname(path), source), code)) });
+  return JSON.stringify({ ...map, sources: map.sources.map((source) => nameOf(source, dirname(path))) });
 }
 
-function nameOf(source: string, code: string): string {
-  if (source.startsWith(`${code}/`)) return source.slice(code.length + 1);
-  const isOwn = ownFolders.some((folder) => source.startsWith(folder));
-  return isOwn ? "" : source.slice(Math.max(0, source.indexOf("/node_modules/") + 1));
+function nameOf(source: string, folder: string): string {
+  if (source.startsWith(codePrefix)) return source.slice(codePrefix.length);
+  const path = resolve(folder, source);
+  return ownFolders.some((own) => path.startsWith(own))
+    ? ""
+    : path.slice(Math.max(0, path.indexOf("/node_modules/") + 1));
 }
 
 /** The worker, or the container's program, around the built code of the task types. */
@@ -122,11 +128,11 @@ function withTasks(name: BundleName, code: string) {
   const threadFiles = readdirSync(code, { recursive: true, encoding: "utf8" }).filter(
     (path) => path.startsWith(`${threads}/`) && path.endsWith(".mjs"),
   );
-  const entry = join(code, `${name}-entry.mjs`);
-  writeFileSync(entry, (name === "work" ? containerEntry : workerEntry)(join(code, codeName)));
-  const threadEntries = threadFiles.map((path) => [path.replace(/\.mjs$/, ""), join(code, path)]);
+  const entry = `${name}-entry.mjs`;
+  writeFileSync(join(code, entry), name === "work" ? containerEntry : workerEntry);
+  const threadEntries = threadFiles.map((path) => [path.replace(/\.mjs$/, ""), codePrefix + path]);
   return {
-    entryPoints: { index: entry, ...Object.fromEntries(threadEntries) } as Record<string, string>,
+    entryPoints: { index: codePrefix + entry, ...Object.fromEntries(threadEntries) } as Record<string, string>,
     // Places in the sources, for the stacks of failed attempts. The code has no link to them, so that Node does not load them.
     sourcemap: "external",
     sourcesContent: false,
@@ -134,16 +140,14 @@ function withTasks(name: BundleName, code: string) {
 }
 
 /** With the variable the code is only there to be loaded by others: a synthesis does that. */
-const workerEntry = (file: string): string =>
-  `import { createWorker } from ${JSON.stringify(codeFile("lambdas/worker"))};
-import * as code from ${JSON.stringify(file)};
+const workerEntry = `import { createWorker } from ${JSON.stringify(codeFile("lambdas/worker"))};
+import * as code from "./${codeName}";
 export const { folder, files } = code;
 export const handler = process.env.OFFLOAD_LOAD_ONLY === "1" ? undefined : await createWorker(code);`;
 
-const containerEntry = (file: string): string =>
-  `import { useContainerCredentials } from ${JSON.stringify(codeFile("src/aws/lean/container-credentials"))};
+const containerEntry = `import { useContainerCredentials } from ${JSON.stringify(codeFile("src/aws/lean/container-credentials"))};
 import { startContainer } from ${JSON.stringify(codeFile("src/work/container"))};
-import * as code from ${JSON.stringify(file)};
+import * as code from "./${codeName}";
 useContainerCredentials();
 await startContainer(code);`;
 
@@ -152,7 +156,8 @@ await startContainer(code);`;
  * dead code.
  */
 function removeUnusedFiles({ outputs }: Metafile): void {
-  const isEntry = (path: string) => path.endsWith("/index.mjs") || outputs[path]?.entryPoint?.includes(`/${threads}/`);
+  const isEntry = (path: string) =>
+    path.endsWith("/index.mjs") || outputs[path]?.entryPoint?.startsWith(`${codePrefix}${threads}/`);
   const reached = new Set(Object.keys(outputs).filter(isEntry));
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);

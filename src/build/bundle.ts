@@ -108,7 +108,8 @@ const inputOptions = (
 /** The modules that run as soon as a type is loaded are in one file. A module that is imported when it is needed is in another one. */
 const filesOf = (name: string, input: string): OutputOptions => ({
   entryFileNames: name,
-  chunkFileNames: "[name]-[hash].mjs",
+  // Without a hash of the text, in which are paths of this machine.
+  chunkFileNames: "[name].mjs",
   codeSplitting: {
     includeDependenciesRecursively: false,
     groups: [{ name: (id, modules) => (startsWith(input, modules).has(id) ? "start" : null) }],

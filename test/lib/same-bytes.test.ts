@@ -13,6 +13,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 function projectIn(name: string): string {
   const folder = join(root, name);
   mkdirSync(join(folder, "tasks"), { recursive: true });
+  writeFileSync(join(folder, "package.json"), "{}");
   writeFileSync(
     join(folder, "shared.ts"),
     `export const text = "shared"; export const late = () => import(${JSON.stringify("./late.ts")});`,
@@ -49,6 +50,16 @@ test.each(["worker", "work"] as const)(
     expect(archiveOf(second).equals(archiveOf(first))).toBe(true);
   },
 );
+
+test("the same sources make the same worker in any checkout", { timeout: 120_000 }, () => {
+  const made = ["b/project", "further/in/c/project"].map((place) => {
+    const folder = join(root, "out", place);
+    mkdirSync(folder, { recursive: true });
+    bundle("worker", folder, { tasks: join(projectIn(place), "tasks") });
+    return filesIn(folder);
+  });
+  expect(made[1]).toEqual(made[0]);
+});
 
 test("an archive does not depend on how a machine compresses", () => {
   const archive = archiveOf(join(project, "tasks"));

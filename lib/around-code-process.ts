@@ -1,0 +1,56 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
+
+/*
+ * Runs esbuild with names of its own for the files of the built code, for a caller that must not wait: plugins have no synchronous calls.
+ */
+
+export interface AroundRequest {
+  /** Folder of the built code. */
+  readonly code: string;
+  /** How the names of its files start, with a colon at the end. */
+  readonly prefix: string;
+  readonly options: BuildOptions & { readonly write: false };
+  /** File for the result. */
+  readonly result: string;
+}
+
+export interface AroundResult {
+  readonly metafile: Metafile;
+  readonly outputFiles: readonly { readonly path: string; readonly text: string }[];
+}
+
+const { code, prefix, options, result } = JSON.parse(process.argv[2] ?? "") as AroundRequest;
+const namespace = prefix.slice(0, -1);
+
+/** Code with its source map in it. The sources have names that no folder is put before. */
+function withMap(text: string, file: string): string {
+  if (!existsSync(file)) return text;
+  const map = JSON.parse(readFileSync(file, "utf8")) as { sources: string[] };
+  const named = JSON.stringify({ ...map, sources: map.sources.map((source) => prefix + source) });
+  const url = `data:application/json;base64,${Buffer.from(named).toString("base64")}`;
+  return `${text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, "")}\n//# sourceMappingURL=${url}\n`;
+}
+
+const builtCode: Plugin = {
+  name: "built-code",
+  setup(esbuild) {
+    esbuild.onResolve({ filter: new RegExp(`^${prefix}`) }, ({ path }) => ({
+      path: path.slice(prefix.length),
+      namespace,
+    }));
+    esbuild.onResolve({ filter: /^\.{1,2}\//, namespace }, ({ path, importer }) => ({
+      path: join(dirname(importer), path),
+      namespace,
+    }));
+    esbuild.onLoad({ filter: /./, namespace }, ({ path }) => {
+      const file = join(code, path);
+      return { contents: withMap(readFileSync(file, "utf8"), `${file}.map`), loader: "js", resolveDir: dirname(file) };
+    });
+  },
+};
+
+const { metafile = { inputs: {}, outputs: {} }, outputFiles } = await build({ ...options, plugins: [builtCode] });
+const answer: AroundResult = { metafile, outputFiles: outputFiles.map(({ path, text }) => ({ path, text })) };
+writeFileSync(result, JSON.stringify(answer));
