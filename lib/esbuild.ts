@@ -139,15 +139,17 @@ function withTasks(name: BundleName, code: string) {
   } as const satisfies BuildOptions;
 }
 
+const codeImport = JSON.stringify(`./${codeName}`);
+
 /** With the variable the code is only there to be loaded by others: a synthesis does that. */
 const workerEntry = `import { createWorker } from ${JSON.stringify(codeFile("lambdas/worker"))};
-import * as code from "./${codeName}";
+import * as code from ${codeImport};
 export const { folder, files } = code;
 export const handler = process.env.OFFLOAD_LOAD_ONLY === "1" ? undefined : await createWorker(code);`;
 
 const containerEntry = `import { useContainerCredentials } from ${JSON.stringify(codeFile("src/aws/lean/container-credentials"))};
 import { startContainer } from ${JSON.stringify(codeFile("src/work/container"))};
-import * as code from "./${codeName}";
+import * as code from ${codeImport};
 useContainerCredentials();
 await startContainer(code);`;
 
