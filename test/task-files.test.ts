@@ -32,7 +32,7 @@ describe("a folder of task types", { timeout: 120_000 }, () => {
       "invoice.ts": typeNamed("invoice"),
       "schedules.ts": "export const schedules = [];",
       "environment.ts":
-        'import { defineEnvironment } from "offload"; export default defineEnvironment({ variables: { A1: "x" } });',
+        'import { defineEnvironment } from "offload"; export default defineEnvironment({ variables: { A1: "x", B2: {} } });',
       "mail/template.ts": "export const template = 1;",
       "pdf.d.ts": "declare const pdf: string;",
       "notes.md": "Notes.",
@@ -40,7 +40,8 @@ describe("a folder of task types", { timeout: 120_000 }, () => {
     expect(taskFiles(folder)).toEqual(["invoice.ts", "mail.send.ts"]);
     const app = await wholeApp(folder, false);
     expect(app.catalog.map(({ name }) => name)).toEqual(["invoice", "mail.send"]);
-    expect(app.environment).toEqual({ variables: { A1: "x" }, secrets: {} });
+    // A variable without a default is declared all the same.
+    expect(app.environment).toStrictEqual({ variables: { A1: "x", B2: undefined }, secrets: {} });
     expect(app.triggers).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { serialize } from "node:v8";
 import { optionsVariable, type ProcessOptions } from "./describe.ts";
 import { type DescribedCode, describeCode } from "./describe-code.ts";
 
@@ -27,6 +28,7 @@ const answer = await described().then(
   (found) => ({ found }),
   (error: unknown) => ({ crash: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
 );
-writeFileSync(result, JSON.stringify(answer));
+// JSON would lose the names of variables without a value.
+writeFileSync(result, serialize(answer));
 // Code that was loaded may keep timers and connections.
 process.exit(0);

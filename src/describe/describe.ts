@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deserialize } from "node:v8";
 import { codeFile } from "../installation.ts";
 import { TaskFileError } from "../task-modules.ts";
 import type { DescribedCode } from "./describe-code.ts";
@@ -69,7 +70,7 @@ const argumentsOf = ({ deployed }: CodeToDescribe): string[] => [
 
 function resultPlace(): Disposable & { file: string } {
   const folder = mkdtempSync(join(tmpdir(), "offload-describe-"));
-  return { file: join(folder, "code.json"), [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+  return { file: join(folder, "code.bin"), [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** @throws TaskFileError */
@@ -85,7 +86,7 @@ function answerIn(file: string, ended: string, said: string): DescribedCode {
 
 function readAnswer(file: string): { found?: DescribedCode; crash?: string } | undefined {
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    return deserialize(readFileSync(file));
   } catch {
     return undefined;
   }
