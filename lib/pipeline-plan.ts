@@ -32,7 +32,7 @@ interface Given {
   readonly code: TaskOptions;
 }
 
-/** What both stacks of a deployment follow from, checked. */
+/** The checked options from which both stacks of a deployment follow. */
 interface Plan extends Given {
   readonly place: Place;
   readonly catalog: Catalog;
