@@ -72,7 +72,7 @@ export function bundle(name: BundleName, folder: string, files: BundleFiles = {}
   const { metafile, outputFiles } =
     code === undefined
       ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
-      : buildAround(code, { ...options, ...withTasks(name, code) });
+      : builtAround(name, code, { ...options, ...withTasks(name, code) });
   removeUnusedFiles(metafile);
   for (const { path, text } of outputFiles) {
     if (metafile.outputs[relative(codeFolder, path)] === undefined) continue;
@@ -87,6 +87,16 @@ export function bundle(name: BundleName, folder: string, files: BundleFiles = {}
     cpSync(resolve(source), within(folder, path), { recursive: true });
   }
   return metafile;
+}
+
+const builtBefore = new Map<string, ReturnType<typeof buildAround>>();
+
+/** The worker is built once in this process: to be started, and to be deployed. */
+function builtAround(name: BundleName, code: string, options: Parameters<typeof buildAround>[1]) {
+  const key = `${name} ${code}`;
+  const built = builtBefore.get(key) ?? buildAround(code, options);
+  builtBefore.set(key, built);
+  return built;
 }
 
 /** Folder of worker threads in the built code (`src/build`). */

@@ -1,9 +1,11 @@
+import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { Token } from "aws-cdk-lib";
 import { describeNow } from "../src/describe/describe.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
 import type { LoadProblem } from "../src/describe/load-problem.ts";
 import { TaskFileError } from "../src/task-modules.ts";
+import { checkAsset } from "./asset-checks.ts";
 import { codeOptionsOf } from "./code-options.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
@@ -53,9 +55,11 @@ export function loadTasks(options: TaskOptions): DescribedApp {
 
 /** Starts the worker in a folder that has nothing else of the project. */
 function started({ files, probes, variables }: TaskOptions): DescribedApp {
-  const { root } = taskCode(files);
+  const { root, here } = taskCode(files);
   const bare = temporaryFolder("offload-start-");
   bundle("worker", bare, files);
+  checkAsset(bare);
+  if (existsSync(here)) cpSync(here, bare, { recursive: true });
   const code = { file: join(bare, "index.mjs"), root, probes, deployed: variables };
   const { app, problems } = describeNow(code, bare, lambdaEnvironment(bare));
   if (problems.length === 0) return app;

@@ -13,6 +13,8 @@ const limitMs = 300_000;
 /** The built code of a project's task types, in a folder that is deleted when this process ends. */
 export interface TaskFolder {
   readonly folder: string;
+  /** Folder with this machine's binaries, at the same paths. It may not be there. */
+  readonly here: string;
   /** Folder that the places of the sources start at. */
   readonly root: string;
 }
@@ -29,9 +31,9 @@ export function taskCode(options: AssetOptions): TaskFolder {
   const known = made.get(key);
   if (known !== undefined) return known;
   const parent = temporaryFolder("offload-code-");
-  const folder = join(parent, "code");
-  const { root } = built({ options: full, out: folder, result: join(parent, "result.json") });
-  const found = { folder, root };
+  const [folder, here] = [join(parent, "code"), join(parent, "here")];
+  const { root } = built({ options: full, out: folder, here, result: join(parent, "result.json") });
+  const found = { folder, here, root };
   made.set(key, found);
   return found;
 }

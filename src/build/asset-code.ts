@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { taskFiles } from "../task-folder.ts";
 import { TaskFileError } from "../task-modules.ts";
+import { useTargetBinaries } from "./binaries.ts";
 import { type BundleOptions, bundleTasks } from "./bundle.ts";
 import { type CopiedPackages, chooseCopied, filesOfPackage, isFile } from "./choose.ts";
 import type { ImportGraph } from "./imports.ts";
@@ -30,9 +31,10 @@ export interface AssetCode {
 /**
  * Builds a project's code into a folder that needs nothing else of the project: the code, the packages that cannot be bundled, and the files
  * that the code reads.
+ * @param here Folder for this machine's binaries, which take the place of Lambda's where the code is started here.
  * @throws TaskFileError
  */
-export async function buildAssetCode(options: AssetOptions, out: string): Promise<AssetCode> {
+export async function buildAssetCode(options: AssetOptions, out: string, here: string): Promise<AssetCode> {
   const root = rootOf(options.tasks);
   const tasks = realpathSync(options.tasks);
   const common = { root, tasks, mode: "asset" } as const;
@@ -45,6 +47,7 @@ export async function buildAssetCode(options: AssetOptions, out: string): Promis
   };
   await bundleTasks(bundling, out);
   copyFiles(out, { root, files, packages, layout, assets: options.assets ?? [] });
+  await useTargetBinaries({ root, out, here, packages, layout });
   return { root };
 }
 

@@ -9,15 +9,17 @@ import { type AssetCode, type AssetOptions, buildAssetCode } from "./asset-code.
 export interface BuildRequest {
   readonly options: AssetOptions;
   readonly out: string;
+  /** Folder for this machine's binaries. */
+  readonly here: string;
   /** File for the answer. */
   readonly result: string;
 }
 
 export type BuildAnswer = { built: AssetCode } | { refused: string } | { crash: string };
 
-const { options, out, result } = JSON.parse(process.argv[2] ?? "") as BuildRequest;
+const { options, out, here, result } = JSON.parse(process.argv[2] ?? "") as BuildRequest;
 
-const answer: BuildAnswer = await buildAssetCode(options, out).then(
+const answer: BuildAnswer = await buildAssetCode(options, out, here).then(
   (built) => ({ built }),
   (error: unknown) => {
     if (error instanceof TaskFileError) return { refused: error.message };

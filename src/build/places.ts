@@ -41,6 +41,7 @@ export interface Manifest {
   readonly version?: string;
   readonly type?: string;
   readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
