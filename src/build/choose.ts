@@ -22,7 +22,8 @@ const signs: readonly { why: string; sign: RegExp; whole: boolean }[] = [
   { why: "makes its own `require`", sign: /\bcreateRequire\w*\s*\)?\s*\(/, whole: false },
   {
     why: "loads a computed name",
-    sign: /(?<![.\w$])(?:require|import)\s*\(\s*(?!["'`)]|\/\*)(?!\w+\s*\)\s*\{)[^)]/,
+    // All but one text, and but a function of that name.
+    sign: /(?<![.\w$])(?:require|import)\s*\(\s*(?!(["'`])(?:(?!\1|\$\{).)*\1\s*[,)])(?!\w+\s*\)\s*\{)[^)]/,
     whole: true,
   },
 ];

@@ -69,11 +69,8 @@ describe("reads of undeclared variables", () => {
   });
 });
 
-/** Folder of the core, as seen from the folder of task types. */
-const core = "../src/core";
-
 const type = `import * as z from "zod";
-import { defineTask } from "${core}/task.ts";
+import { defineTask } from "offload";
 
 export default defineTask({
   name: "env.read",
@@ -83,7 +80,7 @@ export default defineTask({
 });
 `;
 
-const environment = `import { defineEnvironment } from "${core}/environment.ts";
+const environment = `import { defineEnvironment } from "offload";
 
 export default defineEnvironment({
   variables: { API_BASE: "https://api.example.com", BUCKET: {} },
