@@ -41,15 +41,21 @@ export class DynamoOnceStore implements OnceStore {
       port,
       this.#client.send(new GetCommand({ TableName: this.#table, Key: key, ConsistentRead: true })),
     );
-    return Item?.state === "done" ? { state: "done", value: parse(Item.value) } : { state: "busy" };
+    if (Item?.state !== "done") return { state: "busy" };
+    return {
+      state: "done",
+      value: parse(Item.value),
+      ...(typeof Item.fault === "string" && { fault: Item.fault }),
+    };
   }
 
   finish(once: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {
+    const { fault } = once;
     return this.#conditionally(
       new UpdateCommand({
         TableName: this.#table,
         Key: keys.once(once.tenantId, once.key),
-        UpdateExpression: "SET #state = :done, #value = :value, purge_at = :purge_at REMOVE held_until",
+        UpdateExpression: `SET #state = :done, #value = :value, purge_at = :purge_at${fault === undefined ? "" : ", fault = :fault"} REMOVE held_until`,
         ConditionExpression: "#state = :held AND #owner = :owner",
         ExpressionAttributeNames: { "#state": "state", "#owner": "owner", "#value": "value" },
         ExpressionAttributeValues: {
@@ -58,6 +64,7 @@ export class DynamoOnceStore implements OnceStore {
           ":owner": once.owner,
           ":value": JSON.stringify(once.value) ?? "",
           ":purge_at": once.purgeAt,
+          ...(fault !== undefined && { ":fault": fault }),
         },
       }),
     );

@@ -16,6 +16,8 @@ export type Reply =
   | { kind: "ready" }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
   | { kind: "error"; id: number; error: string }
+  /** The process must get no further batch, and be replaced: an exception was not caught. */
+  | { kind: "worn" }
   /** A handler read a variable that it does not have. */
   | { kind: "undeclared"; name: string };
 
@@ -34,11 +36,12 @@ if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).kee
 
 process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
 const { createWorker } = await import("../../lambdas/worker.ts");
-const handler = await createWorker(await taskTypes(), {
+const own = {
   stackOf: sourceStackOf,
   // With a debugger, time-outs wait at a breakpoint, and nothing kills the process.
   ...(url() !== undefined && { clock: debugClock(), watchdog: { guard: () => () => {} } }),
-});
+};
+const handler = await createWorker(await taskTypes(), own, () => reply({ kind: "worn" }));
 
 process.on("message", async ({ id, event, deadlineMs }: Invocation) => {
   const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;

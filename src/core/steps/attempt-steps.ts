@@ -1,12 +1,15 @@
 import type * as z from "zod";
-import { AttemptCrashed, InvalidInput, PermanentError } from "../model/errors.ts";
+import { AttemptCrashed, PermanentError } from "../model/errors.ts";
 import { taskIdOf } from "../model/idempotency.ts";
 import { fence } from "../model/lease.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import type { StepEntry, StoredEntry } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
+import { mustBeOutside, runWithin } from "../task/context.ts";
 import { parsedValue, valueText } from "../task/json-value.ts";
+import { keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
+import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
 import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
 import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
 import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "./keep-entries.ts";
@@ -84,31 +87,27 @@ export class AttemptSteps {
    */
   async state(): Promise<unknown> {
     const text = (await this.#stored()).get("state:")?.value;
-    return text === undefined ? undefined : this.#checked(parsedValue(text));
+    return text === undefined ? undefined : dataOf(await this.#check(parsedValue(text)));
   }
 
-  #checked(state: unknown): unknown {
-    const parsed = this.#schema?.safeParse(state);
-    if (parsed === undefined) return state;
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    throw new InvalidInput(`${["state", ...(issue?.path ?? [])].join(".")}: ${issue?.message}`);
+  #check(state: unknown): Parsed | Promise<Parsed> {
+    return this.#schema === undefined ? { data: state } : parseBy(this.#schema, state, "state");
   }
 
   async step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T> {
     return this.#call("step", checkedStepName(name), async (call, stored) => {
-      if (stored !== undefined) return parsedValue(stored.value) as T;
+      const what = inWords(call);
+      if (stored !== undefined) return mustBeKept(keptIn(stored), what) as T;
       const { tenant_id, task_id, created_at } = this.#record;
-      const value = valueText(
-        await run(taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]))),
-        `the result of ${inWords(call)}`,
-      );
-      const { value: first } = await this.#add({ ...call, ...(value !== undefined && { value }) });
-      return parsedValue(first) as T;
+      const idempotencyKey = taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]));
+      const { text, fault } = keptText(await runWithin({ kind: "step", name }, () => run(idempotencyKey)), what);
+      const first = await this.#add({ ...call, ...(text !== undefined && { value: text }), ...(fault && { fault }) });
+      return mustBeKept(keptIn(first), what) as T;
     });
   }
 
   async sleep(seconds: number): Promise<void> {
+    mustBeOutside("task.sleep");
     const ms = checkedMs(seconds, "sleep: seconds");
     this.#sleeps += 1;
     return this.#call("sleep", String(this.#sleeps), async (call, stored) => {
@@ -120,6 +119,7 @@ export class AttemptSteps {
 
   /** @returns The signal's body; undefined when the wait timed out. */
   async waitFor(name: string, timeoutSeconds: number): Promise<unknown> {
+    mustBeOutside("task.waitFor");
     const ms = checkedMs(timeoutSeconds, "waitFor: timeoutSeconds");
     return this.#call("wait", checkedSignalName(name), async (call, stored) => {
       const until = iso(this.#ports.clock.now() + ms);
@@ -134,15 +134,20 @@ export class AttemptSteps {
 
   /** Stores the state that the next attempt starts with. States are stored in the order of the calls. */
   async checkpoint(state: unknown): Promise<void> {
-    this.#checked(state);
-    const value = valueText(state ?? null, "the state of task.checkpoint") ?? "null";
+    const checked = this.#check(state);
+    if (!(checked instanceof Promise)) dataOf(checked);
+    const value = valueText(state ?? null, "the state of task.checkpoint", "state") ?? "null";
     this.#running += 1;
-    const saved = this.#saving.then(() => this.#saveState(value));
+    const saved = this.#saving.then(async () => {
+      if (checked instanceof Promise) dataOf(await checked);
+      await this.#saveState(value);
+    });
     this.#saving = saved.catch(() => {});
     return saved.finally(() => this.#ended());
   }
 
-  continueLater(): Promise<never> {
+  async continueLater(): Promise<never> {
+    mustBeOutside("task.continueLater");
     this.#continues = true;
     this.#consider();
     return new Promise<never>(() => {});

@@ -1,3 +1,4 @@
+import { Misuse } from "../model/errors.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
 
@@ -23,6 +24,11 @@ export class FileResult {
   get bytes(): Uint8Array {
     if (this.source instanceof Uint8Array) return this.source;
     throw new TypeError("the file was not made from bytes");
+  }
+
+  /** Only a whole result can be a file: one within a value is empty, and is refused as such. */
+  toJSON(): object {
+    return {};
   }
 }
 
@@ -51,6 +57,11 @@ export class OutcomeResult<Result = unknown> {
     this.result = result;
     this.location = location;
   }
+
+  /** Only a whole result has an outcome: one within a value is empty, and is refused as such. */
+  toJSON(): object {
+    return {};
+  }
 }
 
 /** A media type with its parameters, as a header has it. */
@@ -64,11 +75,22 @@ const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w-]+=("[^"\\\r\n]*"|[\
  * @throws TypeError for a content type that no header can have
  */
 export function file(source: FileSource, options: { contentType: string; fileName: string }): FileResult {
-  if (!mediaType.test(options.contentType)) {
-    throw new TypeError(`contentType must be a media type, got ${JSON.stringify(options.contentType)}`);
+  const { contentType, fileName } = options ?? {};
+  if (!isSource(source)) {
+    throw new Misuse("file: the source must be bytes, a Blob, a stream of bytes, or the path of a file");
   }
-  return new FileResult(source, options.contentType, options.fileName);
+  if (!mediaType.test(contentType)) {
+    throw new Misuse(`file: contentType must be a media type, got ${JSON.stringify(contentType)}`);
+  }
+  return new FileResult(source, contentType, fileName);
 }
+
+const isSource = (source: unknown): boolean =>
+  typeof source === "string" ||
+  source instanceof Uint8Array ||
+  source instanceof ArrayBuffer ||
+  source instanceof Blob ||
+  (typeof source === "object" && source !== null && Symbol.asyncIterator in source);
 
 /** A path on the same host, or a URL: a client is sent there, so that it must not depend on who reads it. */
 const place = /^(\/(?!\/)|https?:\/\/)[\x21-\x7e]*$/;
@@ -86,11 +108,11 @@ export function withOutcome<Result>(
   result: Result,
   { location }: { location?: string } = {},
 ): OutcomeResult<Result> {
-  if (!/^[A-Z0-9_]{1,64}$/.test(outcome)) {
-    throw new TypeError(`outcome must be 1 to 64 of A-Z, 0-9 and _, got ${JSON.stringify(outcome)}`);
+  if (typeof outcome !== "string" || !/^[A-Z0-9_]{1,64}$/.test(outcome)) {
+    throw new Misuse(`withOutcome: outcome must be 1 to 64 of A-Z, 0-9 and _, got ${JSON.stringify(outcome)}`);
   }
   if (location !== undefined && (!place.test(location) || location.length > 2048)) {
-    throw new TypeError(`location must be a path or URL in ASCII, got ${JSON.stringify(location)}`);
+    throw new Misuse(`withOutcome: location must be a path or URL in ASCII, got ${JSON.stringify(location)}`);
   }
   return new OutcomeResult(outcome, result, location);
 }

@@ -1,0 +1,148 @@
+import { inShort, namesOf } from "../model/foreign-value.ts";
+import { nearestNames } from "../model/nearest.ts";
+
+/** Checks the value of an option. Returns what was expected, such as `a whole number from 1 to 20`. Undefined: the value is right. */
+export type Check = (value: unknown) => string | undefined;
+
+/** The options that an object may have. */
+export type Checks = Readonly<Record<string, Check>>;
+
+/** Names of options elsewhere, and those of Offload that do the same. */
+const elsewhere: Readonly<Record<string, readonly string[]>> = {
+  retries: ["maxAttempts", "retry"],
+  maxretries: ["maxAttempts", "maxRetries", "retry"],
+  attempts: ["maxAttempts"],
+  timeout: ["timeoutSeconds"],
+  timeoutms: ["timeoutSeconds"],
+  ttl: ["expiresInSeconds", "retentionSeconds"],
+  schema: ["input"],
+  payload: ["input"],
+  data: ["input"],
+  id: ["name", "key"],
+  run: ["handler"],
+  fn: ["handler"],
+  process: ["handler"],
+  execute: ["handler"],
+  backoff: ["retry", "baseSeconds"],
+  delay: ["delaySeconds"],
+  delayms: ["delaySeconds"],
+  tz: ["timezone"],
+  task: ["type"],
+  tenant: ["tenantId"],
+  every: ["everySeconds"],
+  schedule: ["cron"],
+  idempotencykey: ["key"],
+  concurrencylimit: ["concurrency"],
+  max: ["limit"],
+};
+
+/**
+ * Finds the first fault of an object of options: one that does not exist, with the nearest that does; one with a wrong value; one that is missing.
+ * @param within Path of the object, such as `retry`. Default: it is the call's own argument.
+ * @param needed Options that must be there.
+ */
+export function optionsFault(
+  given: unknown,
+  checks: Checks,
+  { within, needed = [] }: { within?: string; needed?: readonly string[] } = {},
+): string | undefined {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    return `${within ?? "the argument"} must be an object of options, got ${inShort(given)}`;
+  }
+  const pathTo = (name: string) => (within === undefined ? name : `${within}.${name}`);
+  const options = given as Readonly<Record<string, unknown>>;
+  const unknown = namesOf(given).find((name) => !Object.hasOwn(checks, name));
+  if (unknown !== undefined)
+    return `${pathTo(unknown)} is not an option; ${meant(unknown, Object.keys(checks), pathTo)}`;
+  for (const name of Object.keys(checks)) {
+    const value = options[name];
+    const expected = value === undefined ? undefined : checks[name]?.(value);
+    if (expected !== undefined) return faultText(pathTo(name), expected, value);
+  }
+  const missing = needed.find((name) => options[name] === undefined);
+  return missing === undefined ? undefined : `${within ?? "the call"} needs ${missing}`;
+}
+
+/** A check that looks into its value says the whole fault itself. */
+const whole = "\u0000";
+
+const faultText = (path: string, expected: string, value: unknown): string =>
+  expected.startsWith(whole) ? expected.slice(1) : `${path} must be ${expected}, got ${inShort(value)}`;
+
+function meant(name: string, known: readonly string[], pathTo: (name: string) => string): string {
+  const same = (elsewhere[name.toLowerCase().replaceAll("_", "")] ?? []).filter((one) => known.includes(one));
+  const near = nearestNames(name.replaceAll("_", ""), known);
+  const [first, second] = [...new Set([...same, ...near])];
+  if (first === undefined) return `expected one of ${known.map(pathTo).join(", ")}`;
+  return `did you mean ${pathTo(first)}${second === undefined ? "" : ` or ${pathTo(second)}`}?`;
+}
+
+/** An object with options of its own. */
+export const object =
+  (path: string, checks: Checks, needed: readonly string[] = []): Check =>
+  (value) => {
+    const fault = optionsFault(value, checks, { within: path, needed });
+    return fault === undefined ? undefined : whole + fault;
+  };
+
+/** A value that a check outside of this file refuses with a sentence. */
+export const sentence =
+  (fault: (value: never) => string | undefined): Check =>
+  (value) => {
+    const text = fault(value as never);
+    return text === undefined ? undefined : whole + text;
+  };
+
+export const wholeNumber =
+  (least: number, most: number): Check =>
+  (value) =>
+    Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+      ? undefined
+      : `a whole number from ${least} to ${most}`;
+
+export const number =
+  (least: number, most: number): Check =>
+  (value) =>
+    typeof value === "number" && value >= least && value <= most ? undefined : `a number from ${least} to ${most}`;
+
+export const oneOf =
+  (values: readonly unknown[]): Check =>
+  (value) =>
+    values.includes(value) ? undefined : `one of ${values.join(", ")}`;
+
+export const flag: Check = (value) => (typeof value === "boolean" ? undefined : "true or false");
+
+export const func: Check = (value) => (typeof value === "function" ? undefined : "a function");
+
+/** A function that must answer at once: an async one returns a promise where its answer is needed. */
+export const syncFunction: Check = (value) =>
+  typeof value === "function" && value.constructor.name !== "AsyncFunction"
+    ? undefined
+    : "a function that is not async";
+
+export const text: Check = (value) => (typeof value === "string" ? undefined : "a text");
+
+/** The first check that a value passes. */
+export const either =
+  (...checks: readonly Check[]): Check =>
+  (value) => {
+    const expected = checks.map((check) => check(value));
+    const texts = expected.filter((one) => one !== undefined);
+    if (texts.length < checks.length) return undefined;
+    // A sentence about the inside of an object says more.
+    return (
+      texts.find((one) => one.startsWith(whole) && typeof value === "object") ??
+      texts.filter((one) => !one.startsWith(whole)).join(", or ")
+    );
+  };
+
+export const anything: Check = () => undefined;
+
+export const listOf =
+  (check: Check, most = Number.POSITIVE_INFINITY): Check =>
+  (value) => {
+    if (!Array.isArray(value)) return "a list";
+    if (value.length === 0 || value.length > most)
+      return most === Number.POSITIVE_INFINITY ? "a list that is not empty" : `a list of 1 to ${most}`;
+    return value.map(check).find((expected) => expected !== undefined);
+  };
