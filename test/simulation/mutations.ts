@@ -250,7 +250,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a handler's changes of its input are stored",
-    file: "model/envelope.ts",
+    file: "model/own-input.ts",
     find: "      const input = first ?? again();\n      first = undefined;\n",
     replace: "      const input = first ?? again();\n",
   },

@@ -1,4 +1,4 @@
-import { awsKinds } from "./aws-errors.ts";
+import { awsLimits, awsThrottles, awsTimeouts } from "./aws-errors.ts";
 import { type Described, describeError, innerErrors, withCauses } from "./describe-error.ts";
 import { type ErrorKind, errorKinds, Misuse, RetryAfter, TaskError } from "./errors.ts";
 import { isA, namesOf, property, quiet } from "./foreign-value.ts";
@@ -39,9 +39,33 @@ const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
   503: "unavailable",
 };
 
+const named = (kind: ErrorKind, names: readonly string[]): Record<string, ErrorKind> =>
+  Object.fromEntries(names.map((name) => [name, kind]));
+
+/** Credentials of AWS that have ended, a clock that is wrong, rights that are not there yet: the next attempt has others. */
+const otherRights = (
+  "ExpiredToken ExpiredTokenException TokenRefreshRequired InvalidToken UnrecognizedClientException InvalidClientTokenId " +
+  "MissingAuthenticationToken MissingAuthenticationTokenException AuthFailure InvalidSignatureException " +
+  "SignatureDoesNotMatch IncompleteSignature IncompleteSignatureException RequestExpired RequestInTheFuture " +
+  "RequestTimeTooSkewed CredentialsProviderError AccessDenied AccessDeniedException"
+).split(" ");
+
 /** Failure classes by error name or code: Node's, the AWS SDK's, `fetch`'s. */
 const kindByName: Readonly<Record<string, ErrorKind>> = {
-  ...awsKinds,
+  ...named("rate_limited", [...awsThrottles, ...awsLimits]),
+  ...named("transient", [...awsTimeouts, ...otherRights, "InternalServerError"]),
+  ConditionalCheckFailedException: "conflict",
+  TransactionConflictException: "conflict",
+  TransactionCanceledException: "conflict",
+  ReplicatedWriteConflictException: "conflict",
+  ResourceInUseException: "conflict",
+  ServiceUnavailable: "unavailable",
+  ServiceUnavailableException: "unavailable",
+  ResourceNotFoundException: "not_found",
+  NoSuchKey: "not_found",
+  NotFound: "not_found",
+  ValidationException: "validation",
+  ValidationError: "validation",
   ECONNREFUSED: "unavailable",
   EHOSTDOWN: "unavailable",
   EHOSTUNREACH: "unavailable",

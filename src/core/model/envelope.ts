@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { withOwnInputs } from "./own-input.ts";
 import { type Tier, tiers } from "./tier.ts";
 
 /**
@@ -76,24 +77,6 @@ export function parseEnvelope(body: string): ParsedEnvelope {
 }
 
 const inputIn = (body: string): unknown => (JSON.parse(body) as Envelope).input;
-
-/**
- * Makes each read of the input an object of its own, so that code that changes its input changes no message that is sent again, and no dead letter. The
- * first read gets the object that is there; only those who keep or send the envelope, after the handler, parse it anew.
- */
-export function withOwnInputs(envelope: Envelope, again: () => unknown): Envelope {
-  let first = envelope.input;
-  if (typeof first !== "object" || first === null) return envelope;
-  return Object.defineProperty(envelope, "input", {
-    enumerable: true,
-    configurable: true,
-    get: () => {
-      const input = first ?? again();
-      first = undefined;
-      return input;
-    },
-  });
-}
 
 /** A message that makes a worker look at a line of waiting tasks. It belongs to no task. */
 export interface LineCheck {
