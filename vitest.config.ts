@@ -3,18 +3,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The e2e files that wait the longest, longest first: they start first, so that the rest runs beside them. */
-const slowest = [
-  "schedule-firing",
-  "crash-forever",
-  "keys",
-  "fairness",
-  "limits",
-  "crash-batch",
-  "dead-letters",
-  "failures",
-  "crash",
-  "expiry",
-];
+const slowest = ["schedule-firing", "keys", "fairness", "limits", "dead-letters", "failures", "crash", "expiry"];
 
 const place = ({ moduleId }: TestSpecification) => {
   const index = slowest.indexOf(basename(moduleId, ".test.ts"));
@@ -46,11 +35,24 @@ const alias = Object.entries({
 /** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
 const expectSomething = { requireAssertions: true };
 
+/** Ends a test that hangs. Long, because a busy machine is no fault: what has to be quick is a benchmark. */
+const patience = { testTimeout: 300_000, hookTimeout: 300_000 };
+
 /** They replace modules, which holds only where a file's modules are not those of the files before it. */
 const ownModules = ["budget", "flow-budget", "notify-budget"].map((name) => `test/aws/${name}.test.ts`);
 
 /** It waits for real time-outs. */
 const outage = "test/aws/outage.test.ts";
+
+/** They build bundles, compile pages, start processes of their own, or compare pictures: seconds each, and rarely of use before a commit. */
+const builds = [
+  "test/cli/{completion,doctor}.test.ts",
+  "test/{client,direct,lib}/bundle.test.ts",
+  "test/lib/{container-code,runbook,setting-error,source-maps}.test.ts",
+  "test/structure/snippets.test.ts",
+  "test/tasks/invoice-logo.test.ts",
+  "test/webhooks/receiver-guide.test.ts",
+];
 
 const unitFolders = [
   ...[
@@ -84,13 +86,24 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
-          exclude: [...ownModules, outage, "test/http/hostile.test.ts"],
+          exclude: [...builds, ...ownModules, outage, "test/http/hostile.test.ts"],
           expect: expectSomething,
           setupFiles: ["test/support/own-environment.ts"],
           isolate: false,
           pool: "threads",
-          // The first synthesis bundles every function; on a busy machine that takes a while.
-          testTimeout: 30_000,
+          ...patience,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "build",
+          include: builds,
+          expect: expectSomething,
+          setupFiles: ["test/support/own-environment.ts"],
+          isolate: false,
+          pool: "threads",
+          ...patience,
         },
       },
       {
@@ -98,7 +111,7 @@ export default defineConfig({
         test: {
           name: "contract",
           include: ["test/contract/**/*.test.ts", "test/bench/**/*.test.ts", ...ownModules],
-          testTimeout: 20_000,
+          ...patience,
         },
       },
       {
@@ -108,7 +121,7 @@ export default defineConfig({
         test: {
           name: "contract-lean",
           include: ["test/contract/**/*.test.ts", "test/aws/s3/**/*.test.ts"],
-          testTimeout: 20_000,
+          ...patience,
         },
       },
       {
@@ -117,7 +130,7 @@ export default defineConfig({
           name: "local",
           include: ["test/local/**/*.test.ts", outage],
           expect: expectSomething,
-          testTimeout: 30_000,
+          ...patience,
         },
       },
       {
@@ -126,7 +139,7 @@ export default defineConfig({
         test: {
           name: "local-lean",
           include: [outage],
-          testTimeout: 30_000,
+          ...patience,
         },
       },
       {
@@ -135,7 +148,7 @@ export default defineConfig({
           name: "simulation",
           include: ["test/{simulation,scale}/**/*.test.ts", "test/http/hostile.test.ts"],
           expect: expectSomething,
-          testTimeout: 120_000,
+          ...patience,
         },
       },
       {

@@ -2,6 +2,7 @@ import type { APIGatewayRequestAuthorizerEventV2 } from "aws-lambda";
 import { DynamoApiKeys } from "../src/aws/api-keys.ts";
 import { answersWithin, authorizerMs } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
+import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { fromEnv } from "../src/config.ts";
@@ -13,7 +14,7 @@ const issuer = jwtSettings(config);
 const authorize = createAuthorizer({
   clock: systemClock,
   log: createLog("authorizer"),
-  keys: new DynamoApiKeys(tableClient(), config.table),
+  keys: new DynamoApiKeys(new DynamoTable(tableClient(), config.table)),
   localKeys: config.localKeys,
   verifyToken: issuer && createJwtVerifier(issuer, systemClock),
 });

@@ -28,8 +28,8 @@ const ports = {
   ...base,
   newId,
   newCorrelationId,
-  audit: new DynamoAuditLog(base.documents, config.table),
-  steps: new DynamoStepStore(base.documents, config.table),
+  audit: new DynamoAuditLog(base.table),
+  steps: new DynamoStepStore(base.table),
   types: new Map([...types, ...internalTypes]),
   tracing: await createTracing(),
   /** Few tasks have webhooks with results. */
@@ -38,14 +38,14 @@ const ports = {
       import("../src/core/notify/forget-result.ts"),
       import("../src/aws/deliveries-store.ts"),
     ]);
-    await forgetResult(new DynamoDeliveries(base.documents, config.table), key);
+    await forgetResult(new DynamoDeliveries(base.table), key);
   },
 };
 const schedulePorts = {
   ...ports,
   types,
   gate: gateOf(config, base),
-  schedules: new DynamoSchedules(base.documents, config.table),
+  schedules: new DynamoSchedules(base.table),
   rules: new SchedulerRules(base.scheduler, config),
   checks: new SqsRuleChecks(queues, config.firingsUrl),
 };
@@ -80,7 +80,7 @@ const handlers = withLazy("control", usual, async () => {
   ]);
   // The local server knows the URL when it has started.
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
-  const channels = new DynamoChannels(base.documents, config.table);
+  const channels = new DynamoChannels(base.table);
   const pushed = channelStarts({ ...ports, channels, newTicket, socketUrl });
   return {
     ...signalTask(ports),
@@ -110,14 +110,14 @@ async function flowRoutes() {
       import("../src/http/metrics.ts"),
       import("../src/aws/metric-history.ts"),
     ]);
-  const { documents, clock } = base;
+  const { table, clock } = base;
   const cloudWatch = cloudWatchClient();
   const history = new CloudWatchHistory(cloudWatch, process.env.POWERTOOLS_SERVICE_NAME ?? "");
   const flowPorts = {
     ...ports,
     types,
-    flowSettings: new DynamoFlowSettings(documents, config.table),
-    lines: new DynamoLines(documents, config.table, clock.now),
+    flowSettings: new DynamoFlowSettings(table),
+    lines: new DynamoLines(table, clock.now),
     ages: new CloudWatchQueueAges(cloudWatch, clock, config.queueUrls, config.containerQueueUrls),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   };
@@ -139,10 +139,10 @@ async function adminRoutes() {
       import("../src/aws/limit-editor.ts"),
       import("../src/core/limits/limits.ts"),
     ]);
-  const { documents } = base;
-  const limits = new DynamoLimitEditor(documents, config.table);
+  const { table } = base;
+  const limits = new DynamoLimitEditor(table);
   return {
-    ...keyWrites({ ...ports, keys: new DynamoKeyStore(documents, config.table), randomBytes }),
+    ...keyWrites({ ...ports, keys: new DynamoKeyStore(table), randomBytes }),
     ...tenantLimits({ limits, configuredLimits: parseLimits(config.limits) }),
   };
 }
@@ -156,10 +156,10 @@ async function webhookRoutes() {
       import("../src/aws/secret-versions.ts"),
       import("../src/aws/webhook-key.ts"),
     ]);
-  const { documents, clock } = base;
-  const versions = new DynamoSecretVersions(documents, config.table);
+  const { table, clock } = base;
+  const versions = new DynamoSecretVersions(table);
   return {
-    ...redeliveries({ ...ports, deliveries: new DynamoDeliveries(documents, config.table) }),
+    ...redeliveries({ ...ports, deliveries: new DynamoDeliveries(table) }),
     ...webhookSecretRoutes({
       clock,
       versions,

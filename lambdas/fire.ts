@@ -16,17 +16,17 @@ import { fireArrived } from "../src/core/schedules/fire.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, "firingsDlqUrl"]);
-const { documents, scheduler, ...base } = dispatchPorts(config, createLog("fire"));
-const tenants = new DynamoTenants(documents, config.table);
+const { table, scheduler, ...base } = dispatchPorts(config, createLog("fire"));
+const tenants = new DynamoTenants(table);
 const ports = {
   ...base,
   newId,
   types: catalogTypes(process.env),
   appSchedules: appSchedules(process.env),
-  schedules: new DynamoSchedules(documents, config.table),
+  schedules: new DynamoSchedules(table),
   rules: new SchedulerRules(scheduler, config),
   tenants,
-  firings: new DynamoFirings(documents, config.table),
+  firings: new DynamoFirings(table),
   triggers: appTriggers(process.env),
   refusedEvents: new SqsRefusedEvents(config.firingsDlqUrl),
   noteTenantOfEvent: tenantNoter(tenants, base.log),

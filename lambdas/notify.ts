@@ -27,12 +27,12 @@ const config = fromEnv(process.env, [
 ]);
 const log = createLog("notify");
 const base = dispatchPorts(config, log);
-const { clock, documents } = base;
+const { clock, table } = base;
 const tracing = await createTracing();
 const secrets = webhookSecrets({
   clock,
   key: webhookKeyOf(config, clock),
-  versions: new DynamoSecretVersions(documents, config.table),
+  versions: new DynamoSecretVersions(table),
 });
 
 /** Connections of the WebSocket API. Its client loads with the first message for a connection. */
@@ -58,14 +58,14 @@ const ports: NotifyPorts = {
   ...base,
   random: Math.random,
   timeScale: config.timeScale,
-  deliveries: new DynamoDeliveries(documents, config.table),
-  slowHosts: new DynamoSlowHosts(documents, config.table),
+  deliveries: new DynamoDeliveries(table),
+  slowHosts: new DynamoSlowHosts(table),
   sender: createWebhookSender({ allowedHosts: config.callbackHosts }),
   signer: {
     sign: async (tenantId, id, nowMs, body) => signedHeaders(await secrets.of(tenantId), id, nowMs, body),
   },
   eventBus: busOf(),
-  connections: config.notifyPush ? new DynamoConnections(documents, config.table) : noConnections,
+  connections: config.notifyPush ? new DynamoConnections(table) : noConnections,
   socket: socketOf(config.socketEndpoint),
 };
 

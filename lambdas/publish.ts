@@ -3,10 +3,11 @@ import { besideBundle } from "../src/aws/beside-bundle.ts";
 import { DynamoCatalog } from "../src/aws/catalog-store.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { asResource } from "../src/aws/cloudformation.ts";
+import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { fromEnv } from "../src/config.ts";
 
 const { table, catalogFile } = fromEnv(process.env, ["table", "catalogFile"]);
-const catalog = new DynamoCatalog(tableClient(), table);
+const catalog = new DynamoCatalog(new DynamoTable(tableClient(), table));
 
 /** Publishes the catalogue beside this function's bundle. When the resource is deleted, nobody can submit directly any more. */
 export const handler = (event: CloudFormationCustomResourceEvent): Promise<void> =>

@@ -3,18 +3,19 @@ import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { DynamoChannels } from "../src/aws/channels.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { DynamoConnections } from "../src/aws/connections.ts";
+import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { fromEnv } from "../src/config.ts";
 import { type Connected, connect, disconnect, replyTo } from "../src/core/notify/connect.ts";
 
 const config = fromEnv(process.env, ["table"]);
-const documents = tableClient();
+const table = new DynamoTable(tableClient(), config.table);
 const log = createLog("socket");
 const ports = {
   clock: systemClock,
-  channels: new DynamoChannels(documents, config.table),
-  connections: new DynamoConnections(documents, config.table),
+  channels: new DynamoChannels(table),
+  connections: new DynamoConnections(table),
 };
 
 /** Status with which API Gateway answers the request for a connection. */

@@ -2,6 +2,7 @@ import { besideBundle } from "../src/aws/beside-bundle.ts";
 import { s3Blobs } from "../src/aws/blobs.ts";
 import { answersWithin, apiMs, callTime } from "../src/aws/call-times.ts";
 import { tableClient } from "../src/aws/clients.ts";
+import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { DynamoFamilies } from "../src/aws/families.ts";
 import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
@@ -25,27 +26,27 @@ const config = fromEnv(process.env, [
   "openApiFile",
   "waits",
 ]);
-const documents = tableClient();
+const table = new DynamoTable(tableClient(), config.table);
 const tracing = await createTracing();
 const ports: StatusPorts = {
   clock: systemClock,
   newCorrelationId,
   tracing,
   log: createLog("status"),
-  records: new DynamoRecords(documents, config.table, config.listShards),
-  families: new DynamoFamilies(documents, config.table),
+  records: new DynamoRecords(table, config.listShards),
+  families: new DynamoFamilies(table),
   blobs: s3Blobs(config.bucket),
   lines: {
     // Few tasks wait in a line.
     before: async (...call) => {
       const { DynamoLines } = await import("../src/aws/lines.ts");
-      return new DynamoLines(documents, config.table, systemClock.now).before(...call);
+      return new DynamoLines(table, systemClock.now).before(...call);
     },
   },
   waits: {
     admit: async (...call) => {
       const { DynamoWaits } = await import("../src/aws/waits.ts");
-      return new DynamoWaits(documents, config.table, config.waits).admit(...call);
+      return new DynamoWaits(table, config.waits).admit(...call);
     },
   },
   callTime,
@@ -83,15 +84,15 @@ const handlers = withLazy("status", taskReads(ports), async () => {
     import("../src/http/schedules.ts"),
     import("../src/aws/schedules.ts"),
   ]);
-  const schedules = new DynamoSchedules(documents, config.table);
-  const deliveries = new DynamoDeliveries(documents, config.table);
+  const schedules = new DynamoSchedules(table);
+  const deliveries = new DynamoDeliveries(table);
   return {
-    ...auditReads({ ...ports, audit: new DynamoAuditLog(documents, config.table) }),
-    ...keyReads({ keys: new DynamoKeyStore(documents, config.table) }),
+    ...auditReads({ ...ports, audit: new DynamoAuditLog(table) }),
+    ...keyReads({ keys: new DynamoKeyStore(table) }),
     ...tenantReads({
       ...ports,
-      tenants: new DynamoTenants(documents, config.table),
-      flowSettings: new DynamoFlowSettings(documents, config.table),
+      tenants: new DynamoTenants(table),
+      flowSettings: new DynamoFlowSettings(table),
     }),
     ...deadLetterReads(ports),
     ...deliveryReads({ ...ports, deliveries }),

@@ -23,6 +23,7 @@ import type { HandlerOptions } from "./handler-options.ts";
 import { loadTasks } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
+import { checkedNumbers } from "./own-numbers.ts";
 import { acceptedBy, present, timesOf } from "./pipeline-options.ts";
 import { type ProfileName, sharesOf } from "./profile.ts";
 import { ServiceStack } from "./service-stack.ts";
@@ -188,7 +189,7 @@ export class TaskPipeline extends Construct implements IConnectable {
     checkStage(stage);
     checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
-    const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, props);
+    const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, checkedNumbers(props));
     const { types, schedules, triggers, environment } = this.load(tasks, props.probes ?? false);
     const catalog = toCatalog(types);
     checkTimeouts(catalog, tiers);

@@ -161,7 +161,8 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): 
     },
     depth: { ...defaultDepthBounds, ...depth },
   };
-  const text = JSON.stringify(limits);
+  // JSON has no NaN: it would be null, which is no limit.
+  const text = JSON.stringify(limits, (_, value) => (Number.isNaN(value) ? "NaN" : value));
   // Parsed as the function will parse it, so that a mistake fails the synthesis.
   inSettings(() => parseLimits(text));
   return { limits: text };

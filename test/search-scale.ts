@@ -1,4 +1,5 @@
 import { tableClient } from "../src/aws/clients.ts";
+import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
 import { localTable } from "../src/config.ts";
 import { type Answer, Client } from "./support/http-client.ts";
@@ -12,7 +13,7 @@ import { startHere } from "./support/own-process-server.ts";
 
 const count = Number(process.argv[2] ?? 50_000);
 const offload = await startHere({ OFFLOAD_PROBES: "1" });
-const records = new DynamoRecords(tableClient(), localTable);
+const records = new DynamoRecords(new DynamoTable(tableClient(), localTable));
 const startMs = Date.now() - count * 1000;
 const uuid = (number: number) => `0190c000-0000-7000-8000-${String(number).padStart(12, "0")}`;
 

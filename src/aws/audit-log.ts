@@ -1,12 +1,7 @@
-import { type DynamoDBDocumentClient, PutCommand, QueryCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import { type AuditEntry, type AuditKey, type AuditLog, type AuditQuery, auditSeconds } from "../core/ports/audit.ts";
 import type { Page } from "../core/ports/tasks.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { DynamoTable, Item, Query } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
-
-type Item = Record<string, unknown>;
 
 const nothing: Page<AuditEntry> = { items: [], next: undefined };
 
@@ -16,35 +11,29 @@ const mostReads = 5;
 
 /** The acts of operators in DynamoDB: an item each, in the partition of their tenant. The TTL deletes them. */
 export class DynamoAuditLog implements AuditLog {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
+  constructor(table: DynamoTable) {
     this.#table = table;
   }
 
-  async add({ request, ...entry }: AuditEntry): Promise<void> {
-    const Item = {
+  add({ request, ...entry }: AuditEntry): Promise<void> {
+    return this.#table.put({
       ...keys.auditEntry(entry),
       ...entry,
       ...(entry.target.task_id !== undefined && { task_id: entry.target.task_id }),
       ...(request !== undefined && { request: JSON.stringify(request) }),
       purge_at: Math.ceil(Date.parse(entry.at) / 1000) + auditSeconds,
-    };
-    await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
+    });
   }
 
   async answered(key: AuditKey, status: number): Promise<void> {
-    const command = new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.auditEntry(key),
+    await this.#table.updateIf(keys.auditEntry(key), {
       UpdateExpression: "SET #status = :status",
       ConditionExpression: "attribute_exists(pk)",
       ExpressionAttributeNames: { "#status": "status" },
       ExpressionAttributeValues: { ":status": status },
     });
-    await ifConditionHolds(port, this.#client.send(command));
   }
 
   async list(query: AuditQuery): Promise<Page<AuditEntry>> {
@@ -53,36 +42,39 @@ export class DynamoAuditLog implements AuditLog {
     const items: AuditEntry[] = [];
     let from = query.from;
     for (let reads = 0; reads < mostReads && items.length < query.limit; reads++) {
-      const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(this.#read(query, from)));
-      items.push(...Items.map(entryOf));
-      if (LastEvaluatedKey === undefined) return pageOf(items, query.limit, undefined);
-      from = String(LastEvaluatedKey.sk);
+      const page = await this.#table.page(readOf(query, from));
+      items.push(...page.items.map(entryOf));
+      if (page.last === undefined) return pageOf(items, query.limit, undefined);
+      from = String(page.last.sk);
     }
     return pageOf(items, query.limit, from);
   }
+}
 
-  #read({ tenantId, actor, action, taskId, after, before, limit }: AuditQuery, from: string | undefined): QueryCommand {
-    const wanted = Object.entries({ actor, action, task_id: taskId }).filter(([, value]) => value !== undefined);
-    const { pk } = keys.auditEntry({ tenant_id: tenantId, at: "", audit_id: "" });
-    return new QueryCommand({
-      TableName: this.#table,
-      KeyConditionExpression: "pk = :pk AND sk BETWEEN :after AND :before",
-      ...(wanted.length > 0 && {
-        FilterExpression: wanted.map(([name]) => `#${name} = :${name}`).join(" AND "),
-        ExpressionAttributeNames: Object.fromEntries(wanted.map(([name]) => [`#${name}`, name])),
-      }),
-      ExpressionAttributeValues: {
-        ":pk": pk,
-        ":after": after ?? " ",
-        // An entry of this very time sorts behind it.
-        ":before": before ?? "~",
-        ...Object.fromEntries(wanted.map(([name, value]) => [`:${name}`, value])),
-      },
-      ...(from !== undefined && { ExclusiveStartKey: { pk, sk: from } }),
-      ScanIndexForward: false,
-      Limit: wanted.length === 0 ? limit + 1 : readAtOnce,
-    });
-  }
+function readOf(
+  { tenantId, actor, action, taskId, after, before, limit }: AuditQuery,
+  from: string | undefined,
+): Query {
+  const wanted = Object.entries({ actor, action, task_id: taskId }).filter(([, value]) => value !== undefined);
+  const { pk } = keys.auditEntry({ tenant_id: tenantId, at: "", audit_id: "" });
+  return {
+    KeyConditionExpression: "pk = :pk AND sk BETWEEN :after AND :before",
+    ...(wanted.length > 0 && {
+      FilterExpression: wanted.map(([name]) => `#${name} = :${name}`).join(" AND "),
+      ExpressionAttributeNames: Object.fromEntries(wanted.map(([name]) => [`#${name}`, name])),
+    }),
+    ExpressionAttributeValues: {
+      ":pk": pk,
+      ":after": after ?? " ",
+      // An entry of this very time sorts behind it.
+      ":before": before ?? "~",
+      ...Object.fromEntries(wanted.map(([name, value]) => [`:${name}`, value])),
+    },
+    ...(from !== undefined && { ExclusiveStartKey: { pk, sk: from } }),
+    ConsistentRead: false,
+    ScanIndexForward: false,
+    Limit: wanted.length === 0 ? limit + 1 : readAtOnce,
+  };
 }
 
 function pageOf(items: AuditEntry[], limit: number, next: string | undefined): Page<AuditEntry> {

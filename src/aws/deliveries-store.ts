@@ -1,74 +1,51 @@
-import {
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-  UpdateCommand,
-} from "#aws-sdk/lib-dynamodb";
 import { indexes } from "../config.ts";
 import type { TaskKey } from "../core/model/record.ts";
 import type { Page } from "../core/ports/tasks.ts";
 import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/ports/webhooks.ts";
-import { batchGet } from "./batch-get.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
-import { failedDeliveries, keyAttributes, keys } from "./table.ts";
-
-const port = "the table";
+import { type DynamoTable, fieldsOf, type Item, isNew } from "./dynamo-table.ts";
+import { getMany } from "./get-many.ts";
+import { failedDeliveries, keys } from "./table.ts";
 
 /** Deliveries of webhooks in DynamoDB, in the partition of their task. The TTL deletes them. */
 export class DynamoDeliveries implements Deliveries {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
+  constructor(table: DynamoTable) {
     this.#table = table;
   }
 
   async get(key: TaskKey, id: string): Promise<Delivery | undefined> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.delivery(key, id), ConsistentRead: true });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    return Item === undefined ? undefined : deliveryOf(Item);
+    const item = await this.#table.get(keys.delivery(key, id));
+    return item && deliveryOf(item);
   }
 
   async ofTask(key: TaskKey): Promise<Delivery[]> {
     const { pk, sk } = keys.delivery(key, "");
-    const items: Record<string, unknown>[] = [];
-    let from: Record<string, unknown> | undefined;
-    do {
-      const command = new QueryCommand({
-        TableName: this.#table,
-        KeyConditionExpression: "pk = :pk AND begins_with(sk, :sk)",
-        ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
-        ...(from && { ExclusiveStartKey: from }),
-      });
-      const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
-      items.push(...Items);
-      from = LastEvaluatedKey;
-    } while (from !== undefined);
+    const items = await this.#table.all({
+      KeyConditionExpression: "pk = :pk AND begins_with(sk, :sk)",
+      ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
+      ConsistentRead: false,
+    });
     return items.map(deliveryOf).sort((a, b) => a.created_at.localeCompare(b.created_at));
   }
 
-  async put(delivery: Delivery, expectedTries: number): Promise<boolean> {
+  put(delivery: Delivery, expectedTries: number): Promise<boolean> {
     const { tenant_id, tries, state } = delivery;
-    const command = new PutCommand({
-      TableName: this.#table,
-      Item: {
-        ...delivery,
-        tries_count: tries.length,
-        ...keys.delivery(delivery, delivery.id),
-        ...(state === "failed" && { dead_letter_pk: failedDeliveries(tenant_id), dead_letter_sk: failedKey(delivery) }),
-      },
-      ...(expectedTries < 0
-        ? { ConditionExpression: "attribute_not_exists(pk)" }
-        : { ConditionExpression: "tries_count = :tries", ExpressionAttributeValues: { ":tries": expectedTries } }),
-    });
-    return (await ifConditionHolds(port, this.#client.send(command))) !== undefined;
+    const item = {
+      ...delivery,
+      tries_count: tries.length,
+      ...keys.delivery(delivery, delivery.id),
+      ...(state === "failed" && { dead_letter_pk: failedDeliveries(tenant_id), dead_letter_sk: failedKey(delivery) }),
+    };
+    const asExpected =
+      expectedTries < 0
+        ? isNew
+        : { ConditionExpression: "tries_count = :tries", ExpressionAttributeValues: { ":tries": expectedTries } };
+    return this.#table.putIf(item, asExpected);
   }
 
   async listFailed({ tenantId, limit, from }: FailedQuery): Promise<Page<Delivery>> {
-    const command = new QueryCommand({
-      TableName: this.#table,
+    const { items, last } = await this.#table.page({
       IndexName: indexes.deadLetters,
       KeyConditionExpression:
         from === undefined ? "dead_letter_pk = :pk" : "dead_letter_pk = :pk AND dead_letter_sk < :from",
@@ -76,57 +53,48 @@ export class DynamoDeliveries implements Deliveries {
       ScanIndexForward: false,
       Limit: limit,
     });
-    const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
-    const wanted = Items.map(({ pk, sk }) => ({ pk, sk }));
-    const found = await batchGet(this.#client, this.#table, wanted, { port, consistent: true });
-    // One that was redelivered since has left the list.
-    const items = found
+    const found = await getMany(
+      this.#table,
+      items.map(({ pk, sk }) => ({ pk, sk })),
+    );
+    // A delivery that was made again since has left the list.
+    const failed = found
       .map(deliveryOf)
       .filter(({ state }) => state === "failed")
       .sort((a, b) => (failedKey(a) < failedKey(b) ? 1 : -1));
-    return { items, next: LastEvaluatedKey?.dead_letter_sk as string | undefined };
+    return { items: failed, next: last?.dead_letter_sk as string | undefined };
   }
 }
 
-function deliveryOf(item: Record<string, unknown>): Delivery {
-  const { tries_count: _, ...delivery } = item;
-  for (const name of keyAttributes) delete delivery[name];
-  return delivery as unknown as Delivery;
-}
+const deliveryOf = ({ tries_count: _, ...item }: Item): Delivery => fieldsOf(item);
 
 /** Length of the interval whose requests share the places, in milliseconds. */
 const intervalMs = 10_000;
 
 /** Slow hosts in DynamoDB: an item for each host of a tenant, and one for each interval in which places are taken. */
 export class DynamoSlowHosts implements SlowHosts {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
+  constructor(table: DynamoTable) {
     this.#table = table;
   }
 
   async isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.slowHost(tenantId, host) });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    return Number(Item?.slow_until ?? 0) > nowMs;
+    const item = await this.#table.get(keys.slowHost(tenantId, host), "eventually");
+    return Number(item?.slow_until ?? 0) > nowMs;
   }
 
-  async markSlow(tenantId: string, host: string, untilMs: number): Promise<void> {
-    const Item = { ...keys.slowHost(tenantId, host), slow_until: untilMs, purge_at: Math.ceil(untilMs / 1000) };
-    await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
+  markSlow(tenantId: string, host: string, untilMs: number): Promise<void> {
+    const purgeAt = Math.ceil(untilMs / 1000);
+    return this.#table.put({ ...keys.slowHost(tenantId, host), slow_until: untilMs, purge_at: purgeAt });
   }
 
-  async takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean> {
+  takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean> {
     const interval = Math.floor(nowMs / intervalMs);
-    const command = new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.slowHost(tenantId, `${host}#${interval}`),
+    return this.#table.updateIf(keys.slowHost(tenantId, `${host}#${interval}`), {
       UpdateExpression: "ADD taken :one SET purge_at = :purge",
       ConditionExpression: "attribute_not_exists(taken) OR taken < :most",
       ExpressionAttributeValues: { ":one": 1, ":most": most, ":purge": Math.ceil(nowMs / 1000) + 60 },
     });
-    return (await ifConditionHolds(port, this.#client.send(command))) !== undefined;
   }
 }

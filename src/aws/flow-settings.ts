@@ -1,70 +1,41 @@
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-  UpdateCommand,
-} from "#aws-sdk/lib-dynamodb";
 import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/ports/flow.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { DynamoTable, Item } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
-
-type Item = Record<string, unknown>;
 
 /** Settings of flow in DynamoDB: one item each, in one partition that workers read as a whole. */
 export class DynamoFlowSettings implements FlowSettings {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
+  constructor(table: DynamoTable) {
     this.#table = table;
   }
 
   async all(): Promise<FlowSetting[]> {
-    const settings: FlowSetting[] = [];
-    let from: Item | undefined;
-    do {
-      const command = new QueryCommand({
-        TableName: this.#table,
-        KeyConditionExpression: "pk = :pk",
-        ExpressionAttributeValues: { ":pk": keys.flowSetting("").pk },
-        ConsistentRead: true,
-        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
-      });
-      const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
-      settings.push(...Items.map(settingOf));
-      from = LastEvaluatedKey;
-    } while (from !== undefined);
-    return settings;
+    const ofAll = { KeyConditionExpression: "pk = :pk", ExpressionAttributeValues: { ":pk": keys.flowSetting("").pk } };
+    return (await this.#table.all(ofAll)).map(settingOf);
   }
 
   async find(name: string): Promise<FlowSetting | undefined> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.flowSetting(name), ConsistentRead: true });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    return Item && settingOf(Item);
+    const item = await this.#table.get(keys.flowSetting(name));
+    return item && settingOf(item);
   }
 
-  async put({ name, ...setting }: Pause | TypeLimits): Promise<void> {
-    const Item = { ...keys.flowSetting(name), ...setting };
-    await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
+  put({ name, ...setting }: Pause | TypeLimits): Promise<void> {
+    return this.#table.put({ ...keys.flowSetting(name), ...setting });
   }
 
-  async remove(name: string): Promise<void> {
-    await viaPort(port, this.#client.send(new DeleteCommand({ TableName: this.#table, Key: keys.flowSetting(name) })));
+  remove(name: string): Promise<void> {
+    return this.#table.delete(keys.flowSetting(name));
   }
 
   async countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker> {
-    const counted = await this.#update(name, {
+    const counted = await this.#table.updated(keys.flowSetting(name), {
       UpdateExpression: "SET kind = :kind, purge_at = :purge ADD failures :one",
       ExpressionAttributeValues: { ":kind": "breaker", ":one": 1, ":purge": purgeAt(openUntilMs) },
     });
     const breaker = settingOf(counted ?? {}) as Breaker;
     if (breaker.failures < most) return breaker;
-    const opened = await this.#update(name, {
+    const opened = await this.#table.updated(keys.flowSetting(name), {
       UpdateExpression: "SET openUntilMs = :until",
       // It may have been closed since.
       ConditionExpression: "failures >= :most",
@@ -73,24 +44,12 @@ export class DynamoFlowSettings implements FlowSettings {
     return opened === undefined ? breaker : (settingOf(opened) as Breaker);
   }
 
-  async tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean> {
-    const moved = await this.#update(name, {
+  tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean> {
+    return this.#table.updateIf(keys.flowSetting(name), {
       UpdateExpression: "SET openUntilMs = :until, purge_at = :purge",
       ConditionExpression: "openUntilMs = :seen",
       ExpressionAttributeValues: { ":until": untilMs, ":seen": seenMs, ":purge": purgeAt(untilMs) },
     });
-    return moved !== undefined;
-  }
-
-  /** Returns the item after the update, or undefined when its condition did not hold. */
-  async #update(name: string, update: Item & { UpdateExpression: string }): Promise<Item | undefined> {
-    const command = new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.flowSetting(name),
-      ...update,
-      ReturnValues: "ALL_NEW",
-    });
-    return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
   }
 }
 

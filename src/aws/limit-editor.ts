@@ -1,11 +1,8 @@
-import { UpdateCommand, type UpdateCommandInput, type UpdateCommandOutput } from "#aws-sdk/lib-dynamodb";
 import type { DepthBounds, LimitChanges, Limits } from "../core/limits/limits.ts";
 import type { LimitEditor } from "../core/limits/ports.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { Item, Update } from "./dynamo-table.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
 
 /** Limits in the table: the operations of operators. */
 export class DynamoLimitEditor extends DynamoLimitStore implements LimitEditor {
@@ -27,36 +24,30 @@ export class DynamoLimitEditor extends DynamoLimitStore implements LimitEditor {
   /** DynamoDB changes members of an existing map only. One without members sets no limit, so it may stay without the change. */
   async #changeOf(tenantId: string, changes: LimitChanges): Promise<Limits> {
     const Key = keys.tenantLimits(tenantId);
-    const change = new UpdateCommand({ TableName: this.table, Key, ...changeExpression(changes) });
-    const changed = await ifConditionHolds(port, this.client.send(change));
+    const change = () => this.table.updated(Key, changeExpression(changes));
+    const changed = await change();
     if (changed !== undefined) return limitsIn(changed);
-    const create = new UpdateCommand({
-      TableName: this.table,
-      Key,
+    await this.table.updateIf(Key, {
       UpdateExpression: "SET #limits = if_not_exists(#limits, :none)",
       ExpressionAttributeNames: { "#limits": "limits" },
       ExpressionAttributeValues: { ":none": {} },
     });
-    await viaPort(port, this.client.send(create));
-    return limitsIn(await viaPort(port, this.client.send(change)));
+    return limitsIn(await change());
   }
 
   async #setOfDeployment(name: "limits" | "depth" | "overridden", value: Limits | DepthBounds | true): Promise<void> {
-    const command = new UpdateCommand({
-      TableName: this.table,
-      Key: keys.deploymentLimits(),
+    await this.table.updateIf(keys.deploymentLimits(), {
       UpdateExpression: "SET #name = :value",
       ExpressionAttributeNames: { "#name": name },
       ExpressionAttributeValues: { ":value": value },
     });
-    await viaPort(port, this.client.send(command));
   }
 }
 
-const limitsIn = ({ Attributes }: UpdateCommandOutput): Limits => (Attributes?.limits ?? {}) as Limits;
+const limitsIn = (item: Item | undefined): Limits => (item?.limits ?? {}) as Limits;
 
 /** Sets and removes single members of the map `limits`. */
-function changeExpression(changes: LimitChanges): Omit<UpdateCommandInput, "TableName" | "Key"> {
+function changeExpression(changes: LimitChanges): Update {
   const given = Object.entries(changes).filter(([, limit]) => limit !== undefined);
   const set = given.filter(([, limit]) => limit !== "unset");
   const removed = given.filter(([, limit]) => limit === "unset");
@@ -74,6 +65,5 @@ function changeExpression(changes: LimitChanges): Omit<UpdateCommandInput, "Tabl
     ...(set.length > 0 && {
       ExpressionAttributeValues: Object.fromEntries(set.map(([name, limit]) => [`:${name}`, limit])),
     }),
-    ReturnValues: "ALL_NEW",
   };
 }

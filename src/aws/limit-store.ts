@@ -1,23 +1,18 @@
-import { type DynamoDBDocumentClient, GetCommand } from "#aws-sdk/lib-dynamodb";
 import type { DepthBounds, Limits } from "../core/limits/limits.ts";
 import type { LimitStore, StoredLimits } from "../core/limits/ports.ts";
-import { viaPort } from "./errors.ts";
+import type { DynamoTable } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
 
 /** Limits in the table: one item for the deployment, and one for each tenant with limits of its own. */
 export class DynamoLimitStore implements LimitStore {
-  protected readonly client: DynamoDBDocumentClient;
-  protected readonly table: string;
+  protected readonly table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.client = client;
+  constructor(table: DynamoTable) {
     this.table = table;
   }
 
   async ofDeployment(): Promise<StoredLimits | undefined> {
-    const item = await this.#read(keys.deploymentLimits());
+    const item = await this.table.get(keys.deploymentLimits(), "eventually");
     if (item === undefined) return undefined;
     return {
       default: (item.limits ?? {}) as Limits,
@@ -27,11 +22,6 @@ export class DynamoLimitStore implements LimitStore {
   }
 
   async ofTenant(tenantId: string): Promise<Limits | undefined> {
-    return (await this.#read(keys.tenantLimits(tenantId)))?.limits as Limits | undefined;
-  }
-
-  async #read(Key: Record<string, string>): Promise<Record<string, unknown> | undefined> {
-    const command = new GetCommand({ TableName: this.table, Key });
-    return (await viaPort(port, this.client.send(command))).Item;
+    return (await this.table.get(keys.tenantLimits(tenantId), "eventually"))?.limits as Limits | undefined;
   }
 }

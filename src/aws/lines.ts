@@ -1,18 +1,6 @@
-import {
-  DeleteCommand,
-  type DynamoDBDocumentClient,
-  GetCommand,
-  PutCommand,
-  QueryCommand,
-  UpdateCommand,
-} from "#aws-sdk/lib-dynamodb";
 import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { DynamoTable, Item } from "./dynamo-table.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
-
-const port = "the table";
-
-type Item = Record<string, unknown>;
 
 /**
  * A line's state is kept for this time after its last write, in seconds, and its entry in the list after the last plan of a check: longer than a place, a
@@ -28,21 +16,18 @@ const placeOf = (task: string): string => `place_${task}`;
  * gives or takes it without a look; `places` counts them.
  */
 export class DynamoLines implements Lines {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
   readonly #now: () => number;
 
   /** @param now Epoch milliseconds, from which the items' expiry counts. */
-  constructor(client: DynamoDBDocumentClient, table: string, now: () => number) {
-    this.#client = client;
+  constructor(table: DynamoTable, now: () => number) {
     this.#table = table;
     this.#now = now;
   }
 
   async add(line: string, { createdAt, envelope, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
     const key = keys.waiting(line, { createdAt, taskId: envelope.task_id });
-    const Item = { ...key, ...rest, createdAt, envelope: JSON.stringify(envelope), purge_at: purgeAt };
-    await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
+    await this.#table.put({ ...key, ...rest, createdAt, envelope: JSON.stringify(envelope), purge_at: purgeAt });
   }
 
   async first(line: string, limit: number): Promise<WaitingTask[]> {
@@ -51,13 +36,8 @@ export class DynamoLines implements Lines {
   }
 
   async remove(line: string, wait: Wait): Promise<void> {
-    const command = new DeleteCommand({
-      TableName: this.#table,
-      Key: keys.waiting(line, wait),
-      ConditionExpression: "id = :id",
-      ExpressionAttributeValues: { ":id": wait.id },
-    });
-    await ifConditionHolds(port, this.#client.send(command));
+    const isThis = { ConditionExpression: "id = :id", ExpressionAttributeValues: { ":id": wait.id } };
+    await this.#table.deleteIf(keys.waiting(line, wait), isThis);
   }
 
   async before(line: string, task: WaitingKey, most: number): Promise<number> {
@@ -68,8 +48,7 @@ export class DynamoLines implements Lines {
   }
 
   async state(line: string): Promise<LineState> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.lineState(line), ConsistentRead: true });
-    return stateOf((await viaPort(port, this.#client.send(command))).Item);
+    return stateOf(await this.#table.get(keys.lineState(line)));
   }
 
   async takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {
@@ -138,8 +117,7 @@ export class DynamoLines implements Lines {
     });
     if (planned === undefined) return;
     // Each check lists the line anew: the process of an earlier one may have died here, and an entry ends.
-    const Item = { ...keys.lineEntry(line), check_id: id, purge_at: this.#purgeAt() };
-    await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
+    await this.#table.put({ ...keys.lineEntry(line), check_id: id, purge_at: this.#purgeAt() });
   }
 
   async endChecks(line: string, id: string): Promise<void> {
@@ -149,14 +127,9 @@ export class DynamoLines implements Lines {
       values: { ":id": id },
     });
     if (ended === undefined) return;
-    const command = new DeleteCommand({
-      TableName: this.#table,
-      Key: keys.lineEntry(line),
-      // Another check may have listed the line since.
-      ConditionExpression: "check_id = :id",
-      ExpressionAttributeValues: { ":id": id },
-    });
-    await ifConditionHolds(port, this.#client.send(command));
+    // Another check may have listed the line since.
+    const isThis = { ConditionExpression: "check_id = :id", ExpressionAttributeValues: { ":id": id } };
+    await this.#table.deleteIf(keys.lineEntry(line), isThis);
   }
 
   async list(prefix: string, limit: number): Promise<string[]> {
@@ -172,25 +145,14 @@ export class DynamoLines implements Lines {
     return items.map(({ sk }) => String(sk));
   }
 
-  /** The first items of a partition, `:pk`. A query returns at most 1 MB at once. */
-  async #items(limit: number, { when, values, only }: Range): Promise<Item[]> {
-    const items: Item[] = [];
-    let from: Item | undefined;
-    do {
-      const command = new QueryCommand({
-        TableName: this.#table,
-        KeyConditionExpression: when === undefined ? "pk = :pk" : `pk = :pk AND ${when}`,
-        ExpressionAttributeValues: values,
-        ConsistentRead: true,
-        Limit: limit - items.length,
-        ...(only === undefined ? {} : { ProjectionExpression: only }),
-        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
-      });
-      const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
-      items.push(...Items);
-      from = LastEvaluatedKey;
-    } while (from !== undefined && items.length < limit);
-    return items;
+  /** The first items of a partition, `:pk`. */
+  #items(limit: number, { when, values, only }: Range): Promise<Item[]> {
+    return this.#table.all({
+      KeyConditionExpression: when === undefined ? "pk = :pk" : `pk = :pk AND ${when}`,
+      ExpressionAttributeValues: values,
+      Limit: limit,
+      ...(only === undefined ? {} : { ProjectionExpression: only }),
+    });
   }
 
   #purgeAt(): number {
@@ -198,22 +160,18 @@ export class DynamoLines implements Lines {
   }
 
   /** Returns the state's item after the update, or undefined when a condition did not hold. */
-  async #update(line: string, { set = [], remove, add, when = [], names, values }: Update): Promise<Item | undefined> {
+  #update(line: string, { set = [], remove, add, when = [], names, values }: Update): Promise<Item | undefined> {
     const clauses = [
       `SET ${[...set, "purge_at = :purge_at"].join(", ")}`,
       ...(remove === undefined ? [] : [`REMOVE ${remove}`]),
       ...(add === undefined ? [] : [`ADD ${add}`]),
     ];
-    const command = new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.lineState(line),
+    return this.#table.updated(keys.lineState(line), {
       UpdateExpression: clauses.join(" "),
       ...(when.length === 0 ? {} : { ConditionExpression: when.join(" AND ") }),
       ...(names === undefined ? {} : { ExpressionAttributeNames: names }),
       ExpressionAttributeValues: { ...values, ":purge_at": this.#purgeAt() },
-      ReturnValues: "ALL_NEW",
     });
-    return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
   }
 }
 

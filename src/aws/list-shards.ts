@@ -1,8 +1,5 @@
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { Consistency, DynamoTable } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
 
 /** A reader reads the stored number again after this time, in milliseconds. */
 const readEveryMs = 10_000;
@@ -23,14 +20,12 @@ interface Stored {
  * number.
  */
 export class ListShards {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
   readonly #setting: number;
   #usableAt: Promise<number> | undefined;
   #stored: { value: Promise<Stored>; untilMs: number } | undefined;
 
-  constructor(client: DynamoDBDocumentClient, table: string, setting: number) {
-    this.#client = client;
+  constructor(table: DynamoTable, setting: number) {
     this.#table = table;
     this.#setting = setting;
   }
@@ -50,7 +45,7 @@ export class ListShards {
   async forReading(): Promise<number> {
     const now = Date.now();
     if (this.#stored === undefined || now >= this.#stored.untilMs) {
-      this.#stored = { value: this.#read(false), untilMs: now + readEveryMs };
+      this.#stored = { value: this.#read("eventually"), untilMs: now + readEveryMs };
       this.#stored.value.catch(() => {
         this.#stored = undefined;
       });
@@ -60,23 +55,19 @@ export class ListShards {
 
   /** Stores the setting if it is larger than the stored number. Returns the time from which it may be used. */
   async #announce(): Promise<number> {
-    const stored = await this.#read(true);
+    const stored = await this.#read("consistently");
     if (stored.shards >= this.#setting) return stored.usableAtMs;
     const usableAtMs = Date.now() + usableAfterMs;
-    const command = new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.listShards(),
+    const done = await this.#table.updateIf(keys.listShards(), {
       UpdateExpression: "SET shards = :shards, usable_at = :at",
       ConditionExpression: "attribute_not_exists(shards) OR shards < :shards",
       ExpressionAttributeValues: { ":shards": this.#setting, ":at": usableAtMs },
     });
-    const done = await ifConditionHolds(port, this.#client.send(command));
-    return done === undefined ? this.#announce() : usableAtMs;
+    return done ? usableAtMs : this.#announce();
   }
 
-  async #read(consistent: boolean): Promise<Stored> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.listShards(), ConsistentRead: consistent });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    return { shards: Number(Item?.shards ?? 1), usableAtMs: Number(Item?.usable_at ?? 0) };
+  async #read(how: Consistency): Promise<Stored> {
+    const item = await this.#table.get(keys.listShards(), how);
+    return { shards: Number(item?.shards ?? 1), usableAtMs: Number(item?.usable_at ?? 0) };
   }
 }

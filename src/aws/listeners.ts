@@ -1,7 +1,7 @@
-import type { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 import type { Listeners } from "../core/ports/push.ts";
 import type { Clock } from "../core/ports/tasks.ts";
-import { batchGet } from "./batch-get.ts";
+import type { DynamoTable } from "./dynamo-table.ts";
+import { getMany, mostKeys } from "./get-many.ts";
 import { keys } from "./table.ts";
 
 /** Age of an answer that need not be fresh, in milliseconds, at most. */
@@ -9,9 +9,6 @@ const staleMs = 2_000;
 
 /** Most answers that a process remembers. */
 const mostRemembered = 2_000;
-
-/** Most keys of one BatchGetItem. */
-const mostKeys = 100;
 
 interface Key extends Record<string, string> {
   pk: string;
@@ -25,16 +22,14 @@ interface Read {
 
 /** Marks of open connections in DynamoDB. Calls of the same tick share one request of at most 100 keys. */
 export class DynamoListeners implements Listeners {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
   readonly #clock: Clock;
   /** Answers by name of a mark. */
   readonly #known = new Map<string, { heard: boolean; atMs: number }>();
   /** The read that has not started. */
   #next: Read | undefined;
 
-  constructor(client: DynamoDBDocumentClient, table: string, clock: Clock) {
-    this.#client = client;
+  constructor(table: DynamoTable, clock: Clock) {
     this.#table = table;
     this.#clock = clock;
   }
@@ -77,8 +72,7 @@ export class DynamoListeners implements Listeners {
   }
 
   async #marksOf(wanted: ReadonlyMap<string, Key>): Promise<ReadonlySet<string>> {
-    const options = { port: "the table", consistent: true };
-    const items = await batchGet(this.#client, this.#table, [...wanted.values()], options);
+    const items = await getMany(this.#table, [...wanted.values()]);
     const now = this.#clock.now();
     const live = items.filter(({ until }) => Number(until) * 1000 > now);
     const heard = new Set(live.map((item) => nameOf(item as Key)));

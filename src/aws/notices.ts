@@ -5,6 +5,7 @@ import { PortUnavailable } from "../core/model/errors.ts";
 import type { Notice } from "../core/ports/notice.ts";
 import type { Notices } from "../core/ports/notify.ts";
 import { queueClient, tableClient } from "./clients.ts";
+import { DynamoTable } from "./dynamo-table.ts";
 import { viaPort } from "./errors.ts";
 import { DynamoListeners } from "./listeners.ts";
 import { systemClock } from "./process.ts";
@@ -20,7 +21,7 @@ const mostEntries = 10;
  */
 export function openNotices(config: Config<"table" | "notifyUrl" | "notifyEvents">): Notices {
   if (config.notifyUrl === undefined) throw new Error("OFFLOAD_NOTIFY_URL: expected the URL of the notify queue");
-  const listeners = new DynamoListeners(tableClient(), config.table, systemClock);
+  const listeners = new DynamoListeners(new DynamoTable(tableClient(), config.table), systemClock);
   return new SqsNotices(queueClient(), config.notifyUrl, {
     events: config.notifyEvents,
     hears: ({ tenant_id, requested_by }, fresh) => listeners.hears(tenant_id, requested_by, fresh),

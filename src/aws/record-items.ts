@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../core/model/record.ts";
-import { keyAttributes } from "./table.ts";
+import { fieldsOf, type Item } from "./dynamo-table.ts";
 
 /**
  * A record's fields as they are stored. A result is stored as JSON text, because DynamoDB's numbers and nesting are more
@@ -9,11 +9,9 @@ export const storedFields = <Fields extends { readonly result?: unknown }>(field
   fields.result === undefined ? fields : { ...fields, result: JSON.stringify(fields.result) };
 
 /** A stored item as a record, without the attributes that are only keys. */
-export function recordOf(item: Record<string, unknown> | undefined): TaskRecord {
-  const record = { ...item };
-  if (record.result !== undefined) record.result = JSON.parse(String(record.result));
-  for (const attribute of keyAttributes) delete record[attribute];
-  return record as unknown as TaskRecord;
+export function recordOf(item: Item): TaskRecord {
+  const record = fieldsOf<TaskRecord>(item);
+  return record.result === undefined ? record : { ...record, result: JSON.parse(String(record.result)) };
 }
 
 /** A part's value under an attribute whose name says how to read it. Text is not stored as JSON, which can double its size. */
@@ -23,5 +21,5 @@ export function storedPart(value: unknown) {
 }
 
 /** The value of a stored part. Returns undefined when there is no item. */
-export const partOf = (item: Record<string, unknown> | undefined): unknown =>
+export const partOf = (item: Item | undefined): unknown =>
   item?.json === undefined ? (item?.text ?? item?.bytes) : JSON.parse(String(item.json));

@@ -1,15 +1,12 @@
-import { type DynamoDBDocumentClient, QueryCommand } from "#aws-sdk/lib-dynamodb";
 import { indexes } from "../config.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import type { DeadLetterQuery, ListQuery, Page } from "../core/ports/tasks.ts";
-import { batchGet } from "./batch-get.ts";
-import { viaPort } from "./errors.ts";
+import type { DynamoTable } from "./dynamo-table.ts";
+import { getMany } from "./get-many.ts";
 import { type IndexRead, indexQuery } from "./index-query.ts";
 import type { ListShards } from "./list-shards.ts";
 import { recordOf } from "./record-items.ts";
 import { keys, principalPartitions, tenantPartitions, termPartitions } from "./table.ts";
-
-const port = "the table";
 
 /** Rounds of queries for one page, at most. A page can need several, as filters can leave a round empty. */
 const maxRounds = 5;
@@ -30,12 +27,10 @@ interface IndexEntry extends TaskKey {
 
 /** Lists of records, newest first, from the table's indexes. */
 export class RecordLists {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
   readonly #shards: ListShards;
 
-  constructor(client: DynamoDBDocumentClient, table: string, shards: ListShards) {
-    this.#client = client;
+  constructor(table: DynamoTable, shards: ListShards) {
     this.#table = table;
     this.#shards = shards;
   }
@@ -116,14 +111,13 @@ export class RecordLists {
   }
 
   async #query(read: IndexRead, partition: string): Promise<{ entries: IndexEntry[]; stoppedAt: string | undefined }> {
-    const command = new QueryCommand({ TableName: this.#table, ...indexQuery(read, partition) });
-    const { Items = [], LastEvaluatedKey } = await viaPort(port, this.#client.send(command));
-    const entries = Items.map((item) => ({
+    const { items, last } = await this.#table.page({ ConsistentRead: false, ...indexQuery(read, partition) });
+    const entries = items.map((item) => ({
       sortKey: String(item[read.sk]),
       tenant_id: String(item.tenant_id),
       task_id: String(item.task_id),
     }));
-    return { entries, stoppedAt: LastEvaluatedKey?.[read.sk] as string | undefined };
+    return { entries, stoppedAt: last?.[read.sk] as string | undefined };
   }
 
   /**
@@ -133,13 +127,8 @@ export class RecordLists {
    */
   async #fetch(sk: string, entries: readonly IndexEntry[]): Promise<TaskRecord[]> {
     const wanted = new Map(entries.map((entry) => [entry.task_id, keys.record(entry)]));
-    const all = [...wanted.values()];
-    const batches = Array.from({ length: Math.ceil(all.length / 100) }, (_, batch) =>
-      all.slice(batch * 100, batch * 100 + 100),
-    );
-    const get = (batch: typeof all) => batchGet(this.#client, this.#table, batch, { port, consistent: false });
-    const items = await Promise.all(batches.map(get));
-    const found = new Map(items.flat().map((item) => [`${item.task_id} ${item[sk]}`, recordOf(item)]));
+    const items = await getMany(this.#table, [...wanted.values()], "eventually");
+    const found = new Map(items.map((item) => [`${item.task_id} ${item[sk]}`, recordOf(item)]));
     return entries.flatMap((entry) => found.get(`${entry.task_id} ${entry.sortKey}`) ?? []);
   }
 }

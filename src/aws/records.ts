@@ -1,44 +1,38 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import type { Change, Changed } from "../core/model/change.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import { searchTerms, termSeconds } from "../core/model/search-terms.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports/tasks.ts";
-import { batchGet } from "./batch-get.ts";
 import { asOneCall } from "./call-times.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { Consistency, DynamoTable } from "./dynamo-table.ts";
 import { type IndexKeys, updateOf } from "./expression.ts";
+import { getMany } from "./get-many.ts";
 import { ListShards } from "./list-shards.ts";
 import { partOf, recordOf, storedFields, storedPart } from "./record-items.ts";
 import { RecordLists } from "./record-lists.ts";
 import { deadLetterKeys, keys, listKeys } from "./table.ts";
 
-const port = "the table";
-
 /** The records in DynamoDB. */
 export class DynamoRecords implements Records {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
   readonly #shards: ListShards;
   readonly #lists: RecordLists;
 
   /** @param listShards Number of shards for the lists' new entries. Default: 1. */
-  constructor(client: DynamoDBDocumentClient, table: string, listShards = 1) {
-    this.#client = client;
+  constructor(table: DynamoTable, listShards = 1) {
     this.#table = table;
-    this.#shards = new ListShards(client, table, listShards);
-    this.#lists = new RecordLists(client, table, this.#shards);
+    this.#shards = new ListShards(table, listShards);
+    this.#lists = new RecordLists(table, this.#shards);
   }
 
   async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {
     await this.#putTerms(record);
-    const command = new PutCommand({
-      TableName: this.#table,
-      Item: { ...storedFields(record), ...keys.record(record), ...listKeys(record, await this.#shards.forWriting()) },
+    const shards = await this.#shards.forWriting();
+    const item = { ...storedFields(record), ...keys.record(record), ...listKeys(record, shards) };
+    const created = await this.#table.putIf(item, {
       ConditionExpression: "attribute_not_exists(pk) OR (purge_at <= :now AND created_at <> :created_at)",
       ExpressionAttributeValues: { ":now": Math.floor(Date.parse(nowIso) / 1000), ":created_at": record.created_at },
     });
-    const created = await ifConditionHolds(port, this.#client.send(command));
-    return created === undefined ? this.#read(record, true) : undefined;
+    return created ? undefined : this.#read(record, "consistently");
   }
 
   /** Before the record: a term without a task is left out of lists, but a task without its terms would not be found. */
@@ -48,23 +42,18 @@ export class DynamoRecords implements Records {
     const shards = await this.#shards.forWriting();
     const { tenant_id, task_id } = record;
     const rest = { tenant_id, task_id, purge_at: record.purge_at + termSeconds };
-    const put = (term: string) =>
-      this.#client.send(
-        new PutCommand({ TableName: this.#table, Item: { ...keys.term(record, term, shards), ...rest } }),
-      );
-    await Promise.all(terms.map((term) => viaPort(port, put(term))));
+    await Promise.all(terms.map((term) => this.#table.put({ ...keys.term(record, term, shards), ...rest })));
   }
 
   async get(key: TaskKey, how?: "consistently"): Promise<TaskRecord | undefined> {
-    if (how === "consistently") return this.#read(key, true);
-    return (await this.#read(key, false)) ?? (await this.#read(key, true));
+    if (how === "consistently") return this.#read(key, "consistently");
+    return (await this.#read(key, "eventually")) ?? (await this.#read(key, "consistently"));
   }
 
   async getMany(wanted: readonly TaskKey[]): Promise<(TaskRecord | undefined)[]> {
     const nameOf = ({ tenant_id, task_id }: TaskKey) => `${tenant_id}\n${task_id}`;
     const unique = new Map(wanted.map((key) => [nameOf(key), keys.record(key)]));
-    const options = { port, consistent: true };
-    const items = await batchGet(this.#client, this.#table, [...unique.values()], options);
+    const items = await getMany(this.#table, [...unique.values()]);
     const found = new Map(items.map((item) => [nameOf(recordOf(item)), recordOf(item)]));
     return wanted.map((key) => found.get(nameOf(key)));
   }
@@ -75,16 +64,11 @@ export class DynamoRecords implements Records {
   }
 
   async #change(key: TaskKey, change: Change): Promise<Changed> {
-    const command = new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.record(key),
-      ...updateOf(storedChange(change), await this.#indexKeysOf(key, change)),
-      ReturnValues: "ALL_NEW",
-    });
-    const changed = await ifConditionHolds(port, this.#client.send(command));
+    const update = updateOf(storedChange(change), await this.#indexKeysOf(key, change));
+    const changed = await this.#table.updated(keys.record(key), update);
     return changed === undefined
-      ? { done: false, record: await this.#read(key, true) }
-      : { done: true, record: recordOf(changed.Attributes) };
+      ? { done: false, record: await this.#read(key, "consistently") }
+      : { done: true, record: recordOf(changed) };
   }
 
   list(query: ListQuery): Promise<Page<TaskRecord>> {
@@ -95,15 +79,12 @@ export class DynamoRecords implements Records {
     return this.#lists.listDeadLetters(query);
   }
 
-  async savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {
-    const Item = { ...keys.part(key, part), ...storedPart(value), purge_at: purgeAt };
-    await viaPort(port, this.#client.send(new PutCommand({ TableName: this.#table, Item })));
+  savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {
+    return this.#table.put({ ...keys.part(key, part), ...storedPart(value), purge_at: purgeAt });
   }
 
   async loadPart(key: TaskKey, part: Part): Promise<unknown> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.part(key, part), ConsistentRead: true });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    return partOf(Item);
+    return partOf(await this.#table.get(keys.part(key, part)));
   }
 
   /** Keys of the dead-letter index for a change of `dead_letter_at`. */
@@ -113,10 +94,9 @@ export class DynamoRecords implements Records {
     return change.remove?.includes("dead_letter_at") ? { remove: ["dead_letter_pk", "dead_letter_sk"] } : {};
   }
 
-  async #read(key: TaskKey, consistent: boolean): Promise<TaskRecord | undefined> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.record(key), ConsistentRead: consistent });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    return Item === undefined ? undefined : recordOf(Item);
+  async #read(key: TaskKey, how: Consistency): Promise<TaskRecord | undefined> {
+    const item = await this.#table.get(keys.record(key), how);
+    return item && recordOf(item);
   }
 }
 

@@ -1,35 +1,26 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand } from "#aws-sdk/lib-dynamodb";
 import type { SecretVersion, SecretVersions } from "../core/notify/secret.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import { type DynamoTable, fieldsOf } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
 
 /** Versions of tenants' secrets in DynamoDB. */
 export class DynamoSecretVersions implements SecretVersions {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
+  constructor(table: DynamoTable) {
     this.#table = table;
   }
 
   async get(tenantId: string): Promise<SecretVersion | undefined> {
-    const command = new GetCommand({
-      TableName: this.#table,
-      Key: keys.webhookSecret(tenantId),
-      ConsistentRead: true,
-    });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    return Item === undefined ? undefined : { version: Item.version, rotated_at: Item.rotated_at };
+    const item = await this.#table.get(keys.webhookSecret(tenantId));
+    if (item === undefined) return undefined;
+    const { version, rotated_at } = fieldsOf<SecretVersion>(item);
+    return { version, rotated_at };
   }
 
-  async put(tenantId: string, { version, rotated_at }: SecretVersion): Promise<boolean> {
+  put(tenantId: string, { version, rotated_at }: SecretVersion): Promise<boolean> {
     const isNext = version === 2 ? "attribute_not_exists(pk)" : "version = :before";
-    const command = new PutCommand({
-      TableName: this.#table,
-      Item: { ...keys.webhookSecret(tenantId), tenant_id: tenantId, version, rotated_at },
+    const item = { ...keys.webhookSecret(tenantId), tenant_id: tenantId, version, rotated_at };
+    return this.#table.putIf(item, {
       // A repeated request of a client whose first answer was lost stores the same version again.
       ConditionExpression: `${isNext} OR (version = :version AND rotated_at[0] = :at)`,
       ExpressionAttributeValues: {
@@ -38,6 +29,5 @@ export class DynamoSecretVersions implements SecretVersions {
         ":at": rotated_at[0],
       },
     });
-    return (await ifConditionHolds(port, this.#client.send(command))) !== undefined;
   }
 }

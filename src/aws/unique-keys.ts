@@ -1,10 +1,7 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import type { Envelope } from "../core/model/envelope.ts";
 import type { Holder, Seen, Submitted, UniqueKey, UniqueKeys } from "../core/ports/unique.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import { type DynamoTable, fieldsOf } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
 
 /** The condition that an item names the task with these placeholders. */
 const names = "task_id = :task_id AND created_at = :created_at";
@@ -13,50 +10,54 @@ const valuesOf = ({ task_id, created_at }: Submitted) => ({ ":task_id": task_id,
 /** Number of replacements that stands for none: a condition then needs no other form. */
 const none = -1;
 
+/** A holder as it is stored. */
+interface StoredHolder extends Submitted {
+  unsent?: string;
+  replaced: number;
+  purge_at: number;
+}
+
 /** Keys of unique submits in DynamoDB: one item each. */
 export class DynamoUniqueKeys implements UniqueKeys {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
+  constructor(table: DynamoTable) {
     this.#table = table;
   }
 
   async holder(key: UniqueKey): Promise<Holder | undefined> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.uniqueKey(key), ConsistentRead: true });
-    const { Item } = await viaPort(port, this.#client.send(command));
-    if (Item === undefined) return undefined;
-    const { pk: _pk, sk: _sk, purge_at: _purgeAt, unsent, replaced, ...holder } = Item;
+    const item = await this.#table.get(keys.uniqueKey(key));
+    if (item === undefined) return undefined;
+    const { purge_at: _, unsent, replaced, ...holder } = fieldsOf<StoredHolder>(item);
     return {
-      ...(holder as Submitted),
+      ...holder,
       ...(unsent !== undefined && { unsent: JSON.parse(unsent) as Envelope }),
       ...(replaced !== none && { replaced }),
     };
   }
 
-  async take(key: UniqueKey, holder: Holder, seen: Seen | undefined, purgeAt: number): Promise<boolean> {
+  take(key: UniqueKey, holder: Holder, seen: Seen | undefined, purgeAt: number): Promise<boolean> {
     const { unsent, replaced = none } = holder;
     const text = unsent && { unsent: JSON.stringify(unsent) };
     const mine = `(${names} AND replaced = :replaced)`;
-    const put = new PutCommand({
-      TableName: this.#table,
-      Item: { ...keys.uniqueKey(key), ...holder, ...text, replaced, purge_at: purgeAt },
-      ConditionExpression:
-        seen === undefined
-          ? `attribute_not_exists(pk) OR ${mine}`
-          : `(task_id = :seen_id AND created_at = :seen_at AND replaced = :seen_replaced) OR ${mine}`,
-      ExpressionAttributeValues: {
-        ...valuesOf(holder),
-        ":replaced": replaced,
-        ...(seen && {
-          ":seen_id": seen.task_id,
-          ":seen_at": seen.created_at,
-          ":seen_replaced": seen.replaced ?? none,
-        }),
+    return this.#table.putIf(
+      { ...keys.uniqueKey(key), ...holder, ...text, replaced, purge_at: purgeAt },
+      {
+        ConditionExpression:
+          seen === undefined
+            ? `attribute_not_exists(pk) OR ${mine}`
+            : `(task_id = :seen_id AND created_at = :seen_at AND replaced = :seen_replaced) OR ${mine}`,
+        ExpressionAttributeValues: {
+          ...valuesOf(holder),
+          ":replaced": replaced,
+          ...(seen && {
+            ":seen_id": seen.task_id,
+            ":seen_at": seen.created_at,
+            ":seen_replaced": seen.replaced ?? none,
+          }),
+        },
       },
-    });
-    return (await ifConditionHolds(port, this.#client.send(put))) !== undefined;
+    );
   }
 
   sent(key: UniqueKey, holder: Submitted): Promise<void> {
@@ -68,13 +69,10 @@ export class DynamoUniqueKeys implements UniqueKeys {
   }
 
   async #update(key: UniqueKey, holder: Submitted, update: string, condition: string, values = {}): Promise<void> {
-    const command = new UpdateCommand({
-      TableName: this.#table,
-      Key: keys.uniqueKey(key),
+    await this.#table.updateIf(keys.uniqueKey(key), {
       UpdateExpression: update,
       ConditionExpression: names + condition,
       ExpressionAttributeValues: { ...valuesOf(holder), ...values },
     });
-    await ifConditionHolds(port, this.#client.send(command));
   }
 }

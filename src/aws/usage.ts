@@ -1,10 +1,7 @@
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand, type UpdateCommandInput } from "#aws-sdk/lib-dynamodb";
 import { hourOf } from "../core/limits/hours.ts";
 import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { DynamoTable, Item, Update } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
-
-const port = "the table";
 
 /** A bucket's item expires after this time without a submit. The bucket is full by then, and a missing item means the same. */
 const keepBucketSeconds = 86_400;
@@ -12,52 +9,45 @@ const keepBucketSeconds = 86_400;
 /** Name of the attribute for one hour's count: `h` and the number of hours since 1970. */
 const attributeOf = (hour: number): string => `h${hour}`;
 
-type Update = Pick<
-  UpdateCommandInput,
-  "UpdateExpression" | "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
->;
-
 /** Usage of tenants in the table: two items for each tenant that has limits, none for other tenants. */
 export class DynamoUsage implements Usage {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
 
-  constructor(client: DynamoDBDocumentClient, table: string) {
-    this.#client = client;
+  constructor(table: DynamoTable) {
     this.#table = table;
   }
 
   async spend(tenantId: string, spend: Parameters<Usage["spend"]>[1]): Promise<Spent> {
     const key = keys.usage(tenantId, "rate");
     if (spend.nowMs + spend.costMs > spend.atMostMs) return this.#refused(key, spend);
-    const full = () => this.#update(key, spendFromFull(spend));
-    const partial = () => this.#update(key, spendFromPartial(spend));
+    const full = () => this.#table.updated(key, spendFromFull(spend));
+    const partial = () => this.#table.updated(key, spendFromPartial(spend));
     const [first, second] = spend.likelyIdle ? [full, partial] : [partial, full];
     const spent = (await first()) ?? (await second());
     if (spent !== undefined) return { done: true, spentUntilMs: Number(spent.spent_until) };
     return this.#refused(key, spend);
   }
 
-  async #refused(key: Record<string, string>, { nowMs }: Spend): Promise<Spent> {
-    const item = await this.#read(key);
+  async #refused(key: Item, { nowMs }: Spend): Promise<Spent> {
+    const item = await this.#table.get(key);
     return { done: false, spentUntilMs: Number(item?.spent_until ?? nowMs) };
   }
 
   async reserve(tenantId: string, { by, atMost, nowMs }: Parameters<Usage["reserve"]>[1]) {
     const key = keys.usage(tenantId, "open");
-    if (by > atMost) return { done: false, open: openOf(await this.#read(key)) };
-    const item = await this.#update(key, {
+    if (by > atMost) return { done: false, open: openOf(await this.#table.get(key)) };
+    const item = await this.#table.updated(key, {
       UpdateExpression: "ADD #total :by, #hour :by SET reserved_at = :now",
       ConditionExpression: "attribute_not_exists(#total) OR #total <= :room",
       ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hourOf(nowMs)) },
       ExpressionAttributeValues: { ":by": by, ":room": atMost - by, ":now": nowMs },
     });
-    return { done: item !== undefined, open: openOf(item ?? (await this.#read(key))) };
+    return { done: item !== undefined, open: openOf(item ?? (await this.#table.get(key))) };
   }
 
   async unreserve(tenantId: string, { by, reservedAtMs }: Parameters<Usage["unreserve"]>[1]): Promise<void> {
     const { ConditionExpression, ExpressionAttributeValues, ...less } = lessOf(hourOf(reservedAtMs), by);
-    await this.#update(keys.usage(tenantId, "open"), {
+    await this.#table.updated(keys.usage(tenantId, "open"), {
       ...less,
       ConditionExpression: `${ConditionExpression} AND (attribute_not_exists(audited_at) OR audited_at < :reserved)`,
       ExpressionAttributeValues: { ...ExpressionAttributeValues, ":reserved": reservedAtMs },
@@ -65,11 +55,11 @@ export class DynamoUsage implements Usage {
   }
 
   async release(tenantId: string, hour: number, by: number): Promise<void> {
-    await this.#update(keys.usage(tenantId, "open"), lessOf(hour, by));
+    await this.#table.updated(keys.usage(tenantId, "open"), lessOf(hour, by));
   }
 
   async forget(tenantId: string, hour: number): Promise<void> {
-    await this.#update(keys.usage(tenantId, "open"), {
+    await this.#table.updated(keys.usage(tenantId, "open"), {
       UpdateExpression: "SET #total = #total - #hour REMOVE #hour",
       ConditionExpression: "attribute_exists(#hour)",
       ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
@@ -77,7 +67,7 @@ export class DynamoUsage implements Usage {
   }
 
   async beginAudit(tenantId: string, nowMs: number, unlessAfterMs: number): Promise<boolean> {
-    const item = await this.#update(keys.usage(tenantId, "open"), {
+    const item = await this.#table.updated(keys.usage(tenantId, "open"), {
       UpdateExpression: "SET audited_at = :now",
       ConditionExpression: "attribute_not_exists(audited_at) OR audited_at <= :before",
       ExpressionAttributeValues: { ":now": nowMs, ":before": unlessAfterMs },
@@ -86,23 +76,12 @@ export class DynamoUsage implements Usage {
   }
 
   async correct(tenantId: string, hour: number, from: number, to: number): Promise<void> {
-    await this.#update(keys.usage(tenantId, "open"), {
+    await this.#table.updated(keys.usage(tenantId, "open"), {
       UpdateExpression: "SET #hour = :to ADD #total :more",
       ConditionExpression: "#hour = :from",
       ExpressionAttributeNames: { "#total": "total", "#hour": attributeOf(hour) },
       ExpressionAttributeValues: { ":from": from, ":to": to, ":more": to - from },
     });
-  }
-
-  /** Returns the item after the update, or undefined when the condition did not hold. */
-  async #update(Key: Record<string, string>, update: Update): Promise<Record<string, unknown> | undefined> {
-    const command = new UpdateCommand({ TableName: this.#table, Key, ...update, ReturnValues: "ALL_NEW" });
-    return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
-  }
-
-  async #read(Key: Record<string, string>): Promise<Record<string, unknown> | undefined> {
-    const command = new GetCommand({ TableName: this.#table, Key, ConsistentRead: true });
-    return (await viaPort(port, this.#client.send(command))).Item;
   }
 }
 
@@ -139,7 +118,7 @@ export const spendFromPartial = ({ nowMs, costMs, atMostMs }: Spend): Update => 
   },
 });
 
-function openOf(item: Record<string, unknown> | undefined): OpenCount {
+function openOf(item: Item | undefined): OpenCount {
   const hours = Object.entries(item ?? {}).filter(([name]) => /^h\d+$/.test(name));
   return {
     total: Number(item?.total ?? 0),

@@ -1,9 +1,6 @@
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from "#aws-sdk/lib-dynamodb";
 import { intervalMs, placesOfTenant, type Release, type Waits } from "../core/ports/waiting.ts";
-import { ifConditionHolds, viaPort } from "./errors.ts";
+import type { DynamoTable } from "./dynamo-table.ts";
 import { hashOf, keys } from "./table.ts";
-
-const port = "the table";
 
 /** An interval's item is kept for this time after its start, in seconds. */
 const keepSeconds = 3600;
@@ -19,13 +16,11 @@ export const waitSlot = (tenantId: string): string => `slot_${hashOf(tenantId) %
  * places of the interval before are read first; they only become fewer.
  */
 export class DynamoWaits implements Waits {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #table: string;
+  readonly #table: DynamoTable;
   readonly #places: number;
 
   /** @param places Number of places. 0: no request waits, and the table is not asked. */
-  constructor(client: DynamoDBDocumentClient, table: string, places: number) {
-    this.#client = client;
+  constructor(table: DynamoTable, places: number) {
     this.#table = table;
     this.#places = places;
   }
@@ -34,11 +29,11 @@ export class DynamoWaits implements Waits {
     if (this.#places === 0) return undefined;
     const interval = Math.floor(nowMs / intervalMs);
     const slot = waitSlot(tenantId);
-    const before = await this.#read(interval - 1);
+    const before = await this.#table.get(keys.waits(interval - 1));
     const room = this.#places - Number(before?.taken ?? 0);
     const tenantRoom = placesOfTenant(this.#places) - Number(before?.[slot] ?? 0);
     if (room <= 0 || tenantRoom <= 0) return undefined;
-    const taken = await this.#update(interval, {
+    const taken = await this.#table.updateIf(keys.waits(interval), {
       UpdateExpression: "ADD taken :one, #slot :one SET purge_at = :purge_at",
       ConditionExpression:
         "(attribute_not_exists(taken) OR taken < :room) AND (attribute_not_exists(#slot) OR #slot < :tenant_room)",
@@ -54,22 +49,11 @@ export class DynamoWaits implements Waits {
   }
 
   async #release(interval: number, slot: string): Promise<void> {
-    await this.#update(interval, {
+    await this.#table.updateIf(keys.waits(interval), {
       UpdateExpression: "ADD taken :less, #slot :less",
       ConditionExpression: "taken > :none AND #slot > :none",
       ExpressionAttributeNames: { "#slot": slot },
       ExpressionAttributeValues: { ":less": -1, ":none": 0 },
     });
-  }
-
-  async #read(interval: number): Promise<Record<string, unknown> | undefined> {
-    const command = new GetCommand({ TableName: this.#table, Key: keys.waits(interval), ConsistentRead: true });
-    return (await viaPort(port, this.#client.send(command))).Item;
-  }
-
-  /** Returns false when the condition did not hold. */
-  async #update(interval: number, update: object): Promise<boolean> {
-    const command = new UpdateCommand({ TableName: this.#table, Key: keys.waits(interval), ...update });
-    return (await ifConditionHolds(port, this.#client.send(command))) !== undefined;
   }
 }

@@ -10,6 +10,7 @@ import { besideBundle } from "./beside-bundle.ts";
 import { DynamoBlobList } from "./blob-list.ts";
 import { s3Blobs } from "./blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
+import { DynamoTable } from "./dynamo-table.ts";
 import { DynamoFamilies } from "./families.ts";
 import { newCorrelationId, newId } from "./ids.ts";
 import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
@@ -46,29 +47,29 @@ export function dispatchPorts(
   log: Log,
   metrics: StoredMetrics = createMetrics(),
 ) {
-  const documents = tableClient();
+  const table = new DynamoTable(tableClient(), config.table);
   const scheduler = schedulerClient();
-  const usage = new DynamoUsage(documents, config.table);
+  const usage = new DynamoUsage(table);
   const sqs = new SqsQueues(queueClient(), config.queueUrls, config.dlqUrls, log, config.containerQueueUrls);
   const queues = wakingQueues(sqs, config.wakeFunction, log);
   const ports: DispatchPorts = {
     clock: systemClock,
     // A count that could not be lowered is corrected when it is about to refuse a submit, so this is not an error.
-    records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (tenantId, hour) =>
+    records: countingRecords(new DynamoRecords(table, config.listShards), (tenantId, hour) =>
       usage.release(tenantId, hour, 1).catch(() => {}),
     ),
     queues,
     oneOffs: new SchedulerOneOffs(scheduler, config),
-    families: new DynamoFamilies(documents, config.table),
+    families: new DynamoFamilies(table),
     blobs: s3Blobs(config.bucket),
-    blobList: new DynamoBlobList(documents, config.table),
+    blobList: new DynamoBlobList(table),
     notices: lazyNotices(config),
-    uniqueKeys: new DynamoUniqueKeys(documents, config.table),
+    uniqueKeys: new DynamoUniqueKeys(table),
     newId,
     log,
     metrics,
   };
-  return { ...ports, queues, metrics, usage, documents, scheduler };
+  return { ...ports, queues, metrics, usage, table, scheduler };
 }
 
 /** The settings that `gateOf` reads in addition to `dispatchSettings`. */
@@ -77,7 +78,7 @@ export const gateSettings = ["limits"] as const;
 /** Creates the gate for clients' submits. */
 export const gateOf = (
   config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number]>,
-  { clock, records, usage, documents, log }: ReturnType<typeof dispatchPorts>,
+  { clock, records, usage, table, log }: ReturnType<typeof dispatchPorts>,
 ): Gate =>
   createGate(
     {
@@ -85,7 +86,7 @@ export const gateOf = (
       log,
       records,
       usage,
-      limits: new DynamoLimitStore(documents, config.table),
+      limits: new DynamoLimitStore(table),
       depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
     },
     limitsOf(config.limits),
@@ -98,8 +99,8 @@ export const submitSettings = [...dispatchSettings, ...gateSettings, "callbackHo
 export function submitPorts(config: Config<(typeof submitSettings)[number]>, log: Log, metrics?: StoredMetrics) {
   const base = dispatchPorts(config, log, metrics);
   const gate = gateOf(config, base);
-  const noteTenant = tenantNoter(new DynamoTenants(base.documents, config.table), log);
-  const uploads = new DynamoUploads(base.documents, config.table);
+  const noteTenant = tenantNoter(new DynamoTenants(base.table), log);
+  const uploads = new DynamoUploads(base.table);
   const callbackFault = async (url: string) =>
     // Few tasks have a callback.
     (await import("../core/notify/callback-url.ts")).callbackFault(url, config.callbackHosts);

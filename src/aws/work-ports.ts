@@ -54,11 +54,11 @@ export async function workPorts(
   { disk, own, env }: { disk: Disk; own: OwnPorts; env: NodeJS.ProcessEnv },
 ) {
   addPlacesToFetch();
-  const { documents, ...base } = dispatchPorts(config, createLog(service));
+  const { table, ...base } = dispatchPorts(config, createLog(service));
   const types = await afterSecrets(acceptedTypes(found, config.probes), config.secrets, base, env);
-  setProbeCounters(new DynamoCounters(documents, config.table));
-  const once = new DynamoOnceStore(documents, config.table);
-  const steps = new DynamoStepStore(documents, config.table);
+  setProbeCounters(new DynamoCounters(table));
+  const once = new DynamoOnceStore(table);
+  const steps = new DynamoStepStore(table);
   const queues = queueClient();
   const known = knownTypesOf(types);
   const operations = operationTypes({
@@ -67,19 +67,17 @@ export async function workPorts(
     newId,
     once,
     steps,
-    uploads: new DynamoUploads(documents, config.table),
+    uploads: new DynamoUploads(table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   });
   const releases = new Releases(base);
   const tracing = await createTracing();
-  const flowSettings = new DynamoFlowSettings(documents, config.table);
+  const flowSettings = new DynamoFlowSettings(table);
   const ports: WorkPorts = {
     ...base,
     newId,
-    records: countingRecords(new DynamoRecords(documents, config.table, config.listShards), (...ended) =>
-      releases.add(...ended),
-    ),
+    records: countingRecords(new DynamoRecords(table, config.listShards), (...ended) => releases.add(...ended)),
     once,
     steps,
     registry: registry([...types, ...operations]),
@@ -89,7 +87,7 @@ export async function workPorts(
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),
-    lines: new DynamoLines(documents, config.table, base.clock.now),
+    lines: new DynamoLines(table, base.clock.now),
     flowSettings,
     flow: new FlowBook({ ...base, flowSettings }),
     stackOf: bundleStackOf,

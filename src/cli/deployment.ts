@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { deployedLimits } from "../aws/deployed-limits.ts";
-import { type DynamoDBClientConfig, type DynamoDBDocumentClient, operatorTable } from "../aws/operator-table.ts";
+import { DynamoTable } from "../aws/dynamo-table.ts";
+import { type DynamoDBClientConfig, operatorTable } from "../aws/operator-table.ts";
 import { localTable } from "../config.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
@@ -40,14 +41,11 @@ export function tenantId(text: string): string {
 }
 
 /** Runs `work` on the table, and reports an error of AWS or of the table in one line. */
-export async function onTable<T>(
-  options: TableOptions,
-  work: (documents: DynamoDBDocumentClient, table: string) => Promise<T>,
-): Promise<T> {
+export async function onTable<T>(options: TableOptions, work: (table: DynamoTable) => Promise<T>): Promise<T> {
   const { table, config } = await locateTable(options, process.env);
   const documents = operatorTable(config);
   try {
-    return await work(documents, table);
+    return await work(new DynamoTable(documents, table));
   } catch (error) {
     if (error instanceof CommandFailed || error instanceof UsageError) throw error;
     throw new CommandFailed(`could not use the table ${table}: ${reasonOf(error)}`, { cause: error });

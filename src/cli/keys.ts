@@ -56,10 +56,10 @@ function addCreate(command: Command, terminal: Terminal): void {
         new Date(now).toISOString(),
         randomBytes,
       );
-      await onTable(options, async (documents, name) => {
+      await onTable(options, async (table) => {
         const { key_id, role, tenant_id: tenant } = key;
-        await recordAct(documents, name, { tenant, action: "keys create", target: { key_id, role } });
-        await new DynamoKeyStore(documents, name).add(key);
+        await recordAct(table, { tenant, action: "keys create", target: { key_id, role } });
+        await new DynamoKeyStore(table).add(key);
       });
       if (options.json) return terminal.out(JSON.stringify({ key: token, ...shown(key) }, null, 2));
       terminal.out(token);
@@ -76,8 +76,8 @@ function addList(command: Command, terminal: Terminal): void {
     .option("--tenant <id>", "only keys of this tenant; default: all tenants", tenantId)
     .option("--utc", "print exact times in place of ages")
     .action(async (options: TableOptions & { tenant?: string; utc?: boolean }) => {
-      const found = await onTable(options, async (documents, name) => {
-        const store = new DynamoKeyStore(documents, name);
+      const found = await onTable(options, async (table) => {
+        const store = new DynamoKeyStore(table);
         const keys: ApiKey[] = [];
         for (const tenant of options.tenant === undefined ? await store.tenants() : [options.tenant]) {
           keys.push(...(await store.list(tenant)));
@@ -113,11 +113,11 @@ function addRevoke(command: Command, terminal: Terminal): void {
     .description("revoke a key; takes effect within 60 s")
     .argument("<key id>", "the key's id, or the whole key", keyId)
     .action(async (id: string, options: TableOptions) => {
-      const key = await onTable(options, async (documents, name) => {
-        const store = new DynamoKeyStore(documents, name);
+      const key = await onTable(options, async (table) => {
+        const store = new DynamoKeyStore(table);
         const tenant = (await store.find(id))?.tenant_id;
         if (tenant === undefined) return undefined;
-        await recordAct(documents, name, { tenant, action: "keys revoke", target: { key_id: id } });
+        await recordAct(table, { tenant, action: "keys revoke", target: { key_id: id } });
         return store.revoke(id, new Date().toISOString());
       });
       if (key === undefined) throw new CommandFailed(`there is no key ${id}`);

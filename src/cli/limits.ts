@@ -55,10 +55,10 @@ function addSet(command: Command, terminal: Terminal): void {
     .action(async (options: SetOptions) => {
       const changes = changesOf(options);
       checkTarget(options, changes);
-      const after = await onTable(options, async (documents, name) => {
-        const editor = new DynamoLimitEditor(documents, name);
+      const after = await onTable(options, async (table) => {
+        const editor = new DynamoLimitEditor(table);
         const { tenant, depth } = options;
-        await recordAct(documents, name, {
+        await recordAct(table, {
           tenant,
           action: "limits set",
           request: { ...changes, ...(depth && { depth }) },
@@ -114,9 +114,7 @@ function addShow(command: Command, terminal: Terminal): void {
     .description("show the limits in force, and which of them were set; --json prints only those that were set")
     .option("--tenant <id>", "also show the limits of this tenant", tenantId)
     .action(async (options: TableOptions & { tenant?: string }) => {
-      const found = await onTable(options, (documents, name) =>
-        stored(new DynamoLimitEditor(documents, name), options.tenant),
-      );
+      const found = await onTable(options, (table) => stored(new DynamoLimitEditor(table), options.tenant));
       await show(terminal, found, options);
     });
 }

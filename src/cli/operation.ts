@@ -18,7 +18,7 @@ export interface OperationOptions extends Connection {
 export interface Starting {
   /** The group of the command, which also has the command `operation`. */
   group: "dlq" | "tasks";
-  action: "replay" | "discard" | "cancel" | "retry";
+  action: "replay" | "discard" | "cancel" | "retry" | "run-now";
   /** Counts the selected ones. */
   count(): Promise<number>;
   start(): Promise<StartedOperation>;

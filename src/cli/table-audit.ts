@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { userInfo } from "node:os";
 import { DynamoAuditLog } from "../aws/audit-log.ts";
-import type { DynamoDBDocumentClient } from "../aws/operator-table.ts";
+import type { DynamoTable } from "../aws/dynamo-table.ts";
 import { wholeDeployment } from "../core/ports/audit.ts";
 
 /** A change that a command makes in the table itself. */
@@ -16,11 +16,10 @@ export interface TableAct {
 
 /** Stores an act, before it is done. Its actor is the user of this machine. */
 export async function recordAct(
-  documents: DynamoDBDocumentClient,
-  table: string,
+  table: DynamoTable,
   { tenant = wholeDeployment, action, target = {}, request }: TableAct,
 ): Promise<void> {
-  await new DynamoAuditLog(documents, table).add({
+  await new DynamoAuditLog(table).add({
     ...{ tenant_id: tenant, at: new Date().toISOString(), audit_id: randomUUID() },
     ...{ actor: `cli:${userName()}`, action, target },
     ...(request !== undefined && { request }),

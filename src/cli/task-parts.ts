@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { Operations, type StepView, type TaskView } from "../client/index.ts";
 import { type Status, statuses } from "../core/model/status.ts";
 import { type Connection, connectionOf, count, take, withConnection } from "./client.ts";
+import { readInput } from "./json-input.ts";
 import { type Looks, table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,9 +13,15 @@ export function addParts(group: Command, terminal: Terminal): void {
     const steps = await new Operations(connectionOf(options)).steps(id);
     terminal.out(options.json ? JSON.stringify({ steps }, null, 2) : stepsTable(steps, terminal, options));
   });
-  const input = group.command("input <task_id>").description("print the input of a task as JSON, while it is kept");
-  withConnection(input).action(async (id: string, options: Connection) => {
-    terminal.out(JSON.stringify(await new Operations(connectionOf(options)).input(id), null, 2));
+  const input = group
+    .command("input <task_id>")
+    .description("print the input of a task as JSON, if it is kept; or give a waiting task another one")
+    .option("--set <json>", "the task's input from now on, as JSON, @file, or - for the standard input");
+  withConnection(input).action(async (id: string, { set, ...options }: Connection & { set?: string }) => {
+    const operations = new Operations(connectionOf(options));
+    if (set === undefined) return terminal.out(JSON.stringify(await operations.input(id), null, 2));
+    await operations.changeInput(id, await readInput(set, terminal));
+    terminal.out(`Task ${id} runs with this input from its next attempt on.`);
   });
 }
 

@@ -5,16 +5,16 @@ import { readInput } from "./json-input.ts";
 import { addOperation, type OperationOptions, selectsByIds, startOperation, withOperation } from "./operation.ts";
 import { type Terminal, UsageError } from "./terminal.ts";
 
-interface BulkOptions extends OperationOptions, Pick<BulkFilter, "status" | "type" | "priority"> {
+interface BulkOptions extends OperationOptions, Pick<BulkFilter, "status" | "retrying" | "type" | "priority"> {
   tag?: Record<string, string>;
   createdAfter?: string;
   createdBefore?: string;
   input?: string;
 }
 
-type Action = "cancel" | "retry";
+type Action = "cancel" | "retry" | "run-now";
 
-/** Adds the commands that cancel and retry one task or many. */
+/** Adds the commands that cancel, retry and run one task or many. */
 export function addBulk(
   group: Command,
   terminal: Terminal,
@@ -24,7 +24,8 @@ export function addBulk(
   addAction(group, terminal, "retry", show)
     .option("--per-second <n>", "maximum number per second, 1 to 100", count)
     .option("--input <json>", "for one task: its input from now on, as JSON, @file, or - for the standard input");
-  addOperation(group, terminal, "a cancel or retry of many tasks");
+  addAction(group, terminal, "run-now", show).option("--per-second <n>", "maximum number per second, 1 to 100", count);
+  addOperation(group, terminal, "a cancel, retry or run-now of many tasks");
 }
 
 const texts = {
@@ -35,6 +36,10 @@ const texts = {
   retry: {
     description: "retry a failed task with a new round of attempts; or many, by ids or by filter",
     all: "all failed tasks of the tenant",
+  },
+  "run-now": {
+    description: "run a task now that waits for a retry or the end of its delay; or many, by ids or by filter",
+    all: "all tasks of the tenant that wait for their time",
   },
 } as const;
 
@@ -49,6 +54,7 @@ function addAction(
     .command(`${action} [task_ids...]`)
     .description(description)
     .option("--status <status>", "only tasks with this status")
+    .option("--retrying", "only tasks that wait for another attempt after a failed one")
     .option("--type <type>", "only tasks of this type")
     .option("--priority <tier>", "only this tier: critical, high, normal or low")
     .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag)
@@ -68,6 +74,7 @@ function addAction(
 }
 
 async function actOnOne(terminal: Terminal, action: Action, id: string, options: BulkOptions): Promise<TaskView> {
+  if (action === "run-now") return new Operations(connectionOf(options)).runNow(id);
   const client = clientOf(options);
   if (action === "cancel") return client.cancel(id);
   return client.retry(id, options.input === undefined ? {} : { input: await readInput(options.input, terminal) });
@@ -75,6 +82,7 @@ async function actOnOne(terminal: Terminal, action: Action, id: string, options:
 
 const filterOf = (options: BulkOptions): BulkFilter => ({
   status: options.status,
+  retrying: options.retrying,
   type: options.type,
   priority: options.priority,
   tags: options.tag,
@@ -86,10 +94,13 @@ function runBulk(terminal: Terminal, action: Action, taskIds: string[], options:
   const filter = filterOf(options);
   const selection = selectsByIds(taskIds, filter, options, "tasks") ? { taskIds } : { filter };
   const operations = new Operations(connectionOf(options));
-  const start = () =>
-    action === "cancel"
-      ? operations.cancelTasks(selection)
-      : operations.retryTasks(selection, { perSecond: options.perSecond });
+  const { perSecond } = options;
+  const starts = {
+    cancel: () => operations.cancelTasks(selection),
+    retry: () => operations.retryTasks(selection, { perSecond }),
+    "run-now": () => operations.runTasksNow(selection, { perSecond }),
+  };
+  const start = starts[action];
   const starting = { group: "tasks", action, count: () => operations.count(action, selection), start } as const;
   return startOperation(terminal, starting, options);
 }

@@ -14,6 +14,8 @@ import { type Time, toWire } from "./wire.ts";
 /** Filter for many tasks. An absent field selects all. */
 export interface BulkFilter {
   status?: Status | undefined;
+  /** True: only tasks that wait for another attempt after a failed one. False: all others. */
+  retrying?: boolean | undefined;
   type?: string | undefined;
   priority?: Tier | undefined;
   /** Only tasks with all these tags. */
@@ -37,8 +39,12 @@ export class Operations {
     this.#transport = new Transport(options);
   }
 
-  /** Counts the tasks that a cancel or a retry would select. Changes nothing. */
-  async count(action: "cancel" | "retry", selection: TaskSelection, options?: CallOptions): Promise<number> {
+  /** Counts the tasks that an action would select. Changes nothing. */
+  async count(
+    action: "cancel" | "retry" | "run-now",
+    selection: TaskSelection,
+    options?: CallOptions,
+  ): Promise<number> {
     const body = { ...bodyOf(selection), dry_run: true };
     return (await this.#transport.post<{ matched: number }>(`/tasks/${action}`, body, options)).matched;
   }
@@ -59,6 +65,14 @@ export class Operations {
     return this.#transport.postOnce("/tasks/retry", { ...bodyOf(selection), per_second: perSecond }, options);
   }
 
+  /** Makes the selected tasks that wait for a retry or the end of their delay due at once. */
+  runTasksNow(
+    selection: TaskSelection,
+    { perSecond, ...options }: CallOptions & { perSecond?: number | undefined } = {},
+  ): Promise<StartedOperation> {
+    return this.#transport.postOnce("/tasks/run-now", { ...bodyOf(selection), per_second: perSecond }, options);
+  }
+
   /** Groups dead letters by type and error. Reads the newest 10,000 that match the filter's times at most. */
   deadLetterGroups(filter: DeadLetterFilter = {}, options?: CallOptions): Promise<LetterGroups> {
     return this.#transport.get("/dead-letters/groups", options, toWire(filter) as Query);
@@ -71,10 +85,26 @@ export class Operations {
 
   /**
    * Reads the input of a task, while it is kept.
-   * @throws ProblemError `gone` when it is not
+   * @throws ProblemError `input_not_kept` when it is not
    */
   async input(task: TaskRef, options?: CallOptions): Promise<unknown> {
     return (await this.#transport.get<{ input: unknown }>(path`/tasks/${idOf(task)}/input`, options)).input;
+  }
+
+  /**
+   * Gives a waiting task another input, checked as at a submit.
+   * @throws ProblemError `conflict` when the task runs or has ended, or has stored steps, signals or children
+   */
+  changeInput(task: TaskRef, input: unknown, options?: CallOptions): Promise<TaskView> {
+    return this.#transport.post(path`/tasks/${idOf(task)}/input`, { input }, options);
+  }
+
+  /**
+   * Makes a task that waits for a retry or the end of its delay due at once.
+   * @throws ProblemError `not_waiting` when the task does not wait for its time
+   */
+  runNow(task: TaskRef, options?: CallOptions): Promise<TaskView> {
+    return this.#transport.post(path`/tasks/${idOf(task)}/run-now`, {}, options);
   }
 
   /** Lists the children of a task, newest first. @param filter Only those with this status. */

@@ -40,7 +40,7 @@ export function createDirectClient<Tasks = AnyTasks>(options: DirectOptions): Di
     { tenantId: tenant, principal },
     {
       ...ports,
-      types: currentTypes(new DynamoCatalog(ports.documents, config.table), ports.clock),
+      types: currentTypes(new DynamoCatalog(ports.table), ports.clock),
       flush: () => metrics.flush(),
       tracing: () => {
         tracing ??= createTracing();

@@ -34,7 +34,7 @@ const unrecorded: ReadonlySet<string> = new Set(["openChannel", "acknowledgeTask
 /** Requests whose body has no input of a task. */
 const withBody: ReadonlySet<string> = new Set([
   ...["extendTask", "changeTaskPriority", "replayDeadLetters", "discardDeadLetters"],
-  ...["cancelTasks", "retryTasks"],
+  ...["cancelTasks", "retryTasks", "runTasksNow"],
   ...["pauseType", "resumeType", "changeLimits", "changeTenantLimits", "createKey"],
 ]);
 

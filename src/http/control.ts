@@ -1,8 +1,10 @@
 import * as z from "zod";
 import { type AcknowledgePorts, acknowledge } from "../core/control/acknowledge.ts";
+import { changeInput } from "../core/control/change-input.ts";
 import { type ControlPorts, cancel, extend, retry } from "../core/control/control.ts";
 import { checkGiven } from "../core/control/given-input.ts";
 import { requestSweep } from "../core/control/request-sweep.ts";
+import { runNow } from "../core/control/run-now.ts";
 import { type ViewPorts, viewTask } from "../core/end/view.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
@@ -18,6 +20,11 @@ import { pollHeaders } from "./status.ts";
 export const extendSchema = z.strictObject({ retention_seconds: z.int().min(60).max(2_592_000) });
 /** Body of a retry. */
 export const retrySchema = z.strictObject({ input: z.unknown().optional() });
+/** Body of a change of a waiting task's input. */
+export const inputSchema = z.strictObject({ input: z.unknown() }).refine((body) => Object.hasOwn(body, "input"), {
+  path: ["input"],
+  message: "expected the task's new input",
+});
 /** Body of requests without input: an empty object. */
 export const nothingSchema = z.strictObject({});
 
@@ -25,7 +32,7 @@ export const nothingSchema = z.strictObject({});
 export const readNothing = (call: Call) =>
   expecting(nothingSchema, async () => parseInput(nothingSchema, await optionalJsonBody(call)));
 
-/** Handlers that change a submitted task: cancel, retry, extend, acknowledge. */
+/** Handlers that change a submitted task: cancel, retry, run now, extend, acknowledge. */
 export const taskChanges = (ports: ControlPorts & EntryPorts & AcknowledgePorts & ApiPorts) =>
   ({
     cancelTask: async (call) => {
@@ -41,6 +48,17 @@ export const taskChanges = (ports: ControlPorts & EntryPorts & AcknowledgePorts 
       const retried = await retry(ports, record, given);
       if (record.dead_letter_at !== undefined) await sweepSoon(ports, call, record);
       return changedTask(ports, call, retried, 202);
+    },
+    changeTaskInput: async (call) => {
+      const record = await findTask(ports, call, identify(call, "operator"));
+      const read = async () => parseInput(inputSchema, await jsonBody(call));
+      const { input } = await expecting(inputSchema, read);
+      return changedTask(ports, call, await changeInput(ports, record, checkGiven(ports.types, record, input)), 200);
+    },
+    runTaskNow: async (call) => {
+      const record = await findTask(ports, call, identify(call));
+      await readNothing(call);
+      return changedTask(ports, call, await runNow(ports, record), 202);
     },
     extendTask: async (call) => {
       const record = await findTask(ports, call, identify(call));

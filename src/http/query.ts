@@ -36,6 +36,10 @@ export const taskListSchema = z.object({
     .regex(/^\P{Cc}*$/u, "expected printable characters")
     .optional(),
   status: z.enum(statuses).optional(),
+  retrying: z
+    .enum(["true", "false"])
+    .transform((word) => word === "true")
+    .optional(),
   type: z.string().max(64).optional(),
   priority: z.enum(tiers).optional(),
   created_after: timeParameter.optional(),
@@ -64,6 +68,7 @@ export function taskListQuery(call: Call): {
   return {
     filter: {
       status: query.status,
+      retrying: query.retrying,
       type: query.type,
       priority: query.priority,
       tags: Object.fromEntries(tags),

@@ -17,6 +17,7 @@ import { pollHeaders } from "./status.ts";
 
 const filterSchema = z.strictObject({
   status: z.enum(statuses).optional(),
+  retrying: z.boolean().optional(),
   type: z.string().min(1).max(64).optional(),
   priority: z.enum(tiers).optional(),
   created_after: timeParameter.optional(),
@@ -31,11 +32,15 @@ export const cancelTasksSchema = withOneSelection(z.strictObject(taskFields));
 /** Body of a retry of many tasks. */
 export const retryTasksSchema = withOneSelection(z.strictObject({ ...taskFields, per_second: perSecond }));
 
-/** Handlers that cancel and retry many tasks, and cancel operations. */
+/** Body of a run-now of many tasks. */
+export const runTasksNowSchema = withOneSelection(z.strictObject({ ...taskFields, per_second: perSecond }));
+
+/** Handlers that cancel, retry and run many tasks, and cancel operations. */
 export const taskOperations = (ports: ControlPorts & ViewPorts & ApiPorts) =>
   ({
     cancelTasks: (call) => operationAnswer(ports, call, "cancel", cancelTasksSchema, tasksFor(ports, "cancel")),
     retryTasks: (call) => operationAnswer(ports, call, "retry", retryTasksSchema, tasksFor(ports, "retry")),
+    runTasksNow: (call) => operationAnswer(ports, call, "run_now", runTasksNowSchema, tasksFor(ports, "run_now")),
     cancelOperation: (call) => cancelAnswer(ports, call),
   }) satisfies Partial<HandlersOf<"control">>;
 

@@ -29,13 +29,13 @@ async function inputAnswer(ports: TaskPartPorts, call: Call): Promise<Response> 
   const identity = identify(call);
   const record = await findTask(ports, call, identity);
   const sensitive = isSensitive(ports, record);
-  const gone = () => new Problem("gone", sensitive ? notShown : notKept);
-  if (identity.role === "submitter" && sensitive) throw gone();
+  const notFound = () => new Problem("input_not_kept", sensitive ? notShown : notKept);
+  if (identity.role === "submitter" && sensitive) throw notFound();
   const found = await inputOf(ports, record, sensitive).catch((error: unknown) => {
-    if (error instanceof PermanentError) throw gone();
+    if (error instanceof PermanentError) throw notFound();
     throw error;
   });
-  if (found === undefined) throw gone();
+  if (found === undefined) throw notFound();
   call.header("cache-control", "no-store");
   return call.json(found);
 }

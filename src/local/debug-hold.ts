@@ -1,5 +1,6 @@
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { tableClient } from "../aws/clients.ts";
+import { DynamoTable } from "../aws/dynamo-table.ts";
 import { DynamoRecords } from "../aws/records.ts";
 import { fromEnv } from "../config.ts";
 import { parseEnvelope } from "../core/model/envelope.ts";
@@ -20,7 +21,7 @@ type Invoke = (event: SQSEvent) => Promise<SQSBatchResponse>;
  */
 export function holdingBatches(store: QueueStore, queue: string, invoke: Invoke): Invoke {
   const { table, listShards } = fromEnv(process.env, ["table", "listShards"]);
-  const records = new DynamoRecords(tableClient(), table, listShards);
+  const records = new DynamoRecords(new DynamoTable(tableClient(), table), listShards);
   return async (event) => {
     const renew = () => {
       for (const { receiptHandle, body } of event.Records) {

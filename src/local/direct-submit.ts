@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DynamoCatalog } from "../aws/catalog-store.ts";
 import { tableClient } from "../aws/clients.ts";
+import { DynamoTable } from "../aws/dynamo-table.ts";
 import { localServicesVariable } from "../aws/local-services.ts";
 import { submitSettings } from "../aws/wiring.ts";
 import { localTable, variablesOf } from "../config.ts";
@@ -12,11 +13,11 @@ const directEnvFile = "direct.env";
 
 /** Publishes the catalogue in the server's folder to the table, as a deployment does for programs that submit directly. */
 export async function publishCatalog(filesDir: string): Promise<void> {
-  const documents = tableClient();
+  const table = new DynamoTable(tableClient(), localTable);
   try {
-    await new DynamoCatalog(documents, localTable).save(readFileSync(join(filesDir, "catalog.json"), "utf8"));
+    await new DynamoCatalog(table).save(readFileSync(join(filesDir, "catalog.json"), "utf8"));
   } finally {
-    documents.destroy();
+    table.destroy();
   }
 }
 

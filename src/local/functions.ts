@@ -3,9 +3,14 @@ import type { Context, SQSEvent } from "aws-lambda";
 import type { HttpFunction } from "../http/routes.ts";
 import { codeFile } from "../installation.ts";
 import type { HttpHandler } from "./invocation.ts";
+import { movedMs } from "./moved-time.ts";
 
-/** Invocation context of a function with this time-out, in seconds. Functions read only the remaining time. */
-const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => seconds * 1000 }) as Context;
+/**
+ * Invocation context of a function with this time-out, in seconds. Functions read only the remaining time: they add it to the machine's time,
+ * and compare the sum with their clock, which tests may have moved.
+ */
+const contextOf = (seconds: number) =>
+  ({ getRemainingTimeInMillis: () => seconds * 1000 + (movedMs() ?? 0) }) as Context;
 
 /**
  * Loads the Lambda functions. Call it after the environment is set: the functions read their settings when they load.

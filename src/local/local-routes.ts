@@ -5,6 +5,7 @@ import { variablesOf } from "../config.ts";
 import { noTracing } from "../core/ports/tracing.ts";
 import { createApi } from "../http/api.ts";
 import { serve } from "../http/serve.ts";
+import { addClockRoute } from "./clock-routes.ts";
 import type { EventLog } from "./events/event-log.ts";
 import { addEventRoutes } from "./events/event-routes.ts";
 import type { HttpHandler } from "./invocation.ts";
@@ -18,6 +19,7 @@ export function localRoutes(events: EventLog): HttpHandler {
   const api = createApi({ newCorrelationId, log: createLog("local"), tracing: noTracing });
   addEventRoutes(api, events);
   addTraceRoutes(api, process.env);
+  addClockRoute(api);
   api.get(workPath, async (call) => {
     call.header("cache-control", "no-store");
     return call.json(await workEnvironment(process.env));

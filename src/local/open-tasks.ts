@@ -79,7 +79,7 @@ export async function resendOpenTasks(
   store.envelopes.keepOnly(new Set(open.map(taskText)));
   if (lost.length === 0) return;
   const {
-    documents,
+    table,
     scheduler: client,
     ...ports
   } = dispatchPorts(fromEnv(process.env, dispatchSettings), createLog("start"));
@@ -89,7 +89,7 @@ export async function resendOpenTasks(
     if (envelope === undefined) unknown.push(record.task_id);
     else await dispatch(ports, record, envelope);
   }
-  documents.destroy();
+  table.destroy();
   client.destroy();
   const without = `Open tasks without a message in ${store.rows.path}`;
   const sent = lost.length - unknown.length;

@@ -2,6 +2,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { DynamoDBDocumentClient, ScanCommand } from "@aws-sdk/lib-dynamodb";
 import { schedulerClient } from "../aws/clients.ts";
+import { DynamoTable } from "../aws/dynamo-table.ts";
 import { boundedTries } from "../aws/http-handler.ts";
 import { localConfig } from "../aws/local-services.ts";
 import { schedulerSettings } from "../aws/one-offs.ts";
@@ -31,7 +32,7 @@ export async function prepareTable(keys: string, print: Print): Promise<TaskReco
   const client = new DynamoDBClient({ ...boundedTries(), ...localConfig("dynamodb") });
   await createTable(client, localTable);
   const documents = DynamoDBDocumentClient.from(client);
-  const tenants = new DynamoTenants(documents, localTable);
+  const tenants = new DynamoTenants(new DynamoTable(documents, localTable));
   const ids = new Set([...parseLocalKeys(keys).values()].map(({ tenantId }) => tenantId));
   await Promise.all([...ids].map((tenantId) => tenants.note(tenantId)));
   const open = await readOpenTasks(documents);

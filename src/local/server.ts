@@ -19,6 +19,7 @@ import type { EventLog } from "./events/event-log.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
 import { startGateway } from "./gateway.ts";
 import { localRoutes } from "./local-routes.ts";
+import { useMovableClock } from "./moved-time.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { keepPrivate } from "./private-state.ts";
@@ -64,6 +65,7 @@ export async function startServer(
   known?: DescribedApp,
 ): Promise<LocalServer> {
   const loadedAtMs = Date.now();
+  if (settings.movableClock) useMovableClock();
   const app = known ?? (await describeApp(settings.probes));
   printMissing(app.environment.missing, print);
   keepPrivate(settings.stateDir, print);

@@ -120,6 +120,8 @@ export interface LocalSettings {
   spansFile: string | undefined;
   /** Attempts of container types at the same time. 0: the server starts no worker for them. */
   containerConcurrency: number;
+  /** True when tests move the server's time. Environment variable `OFFLOAD_MOVABLE_CLOCK`. */
+  movableClock?: boolean;
   /** True when the server follows changes of the task files. */
   reload?: boolean;
   /** Debugger port of the first tier's worker. Undefined: no debugger. */
@@ -153,6 +155,7 @@ export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean, fl
     tracing: values.OFFLOAD_TRACING === "1",
     spansFile: values.OFFLOAD_SPANS_FILE,
     containerConcurrency: values.OFFLOAD_CONTAINER_CONCURRENCY,
+    ...(env.OFFLOAD_MOVABLE_CLOCK === "1" && { movableClock: true }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { workerTimeoutSeconds } from "../config.ts";
 import { parseEnvelope } from "../core/model/envelope.ts";
 import { codeFile } from "../installation.ts";
+import { movedMs, movedVariable, onMoved } from "./moved-time.ts";
 import { keptVariables } from "./worker-environment.ts";
 import type { Reply } from "./worker-process.ts";
 
@@ -51,6 +52,7 @@ export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #slots = new Set<Slot>();
   readonly #idleCheck: NodeJS.Timeout;
+  readonly #stopFollowing: () => void;
   #waiting: (() => void)[] = [];
   #nextId = 1;
   #closed = false;
@@ -58,6 +60,9 @@ export class WorkerPool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#idleCheck = setInterval(() => this.#endIdle(), 5_000).unref();
+    this.#stopFollowing = onMoved((movedMs) => {
+      for (const { process } of this.#slots) process.send({ movedMs });
+    });
   }
 
   /** Starts a process before the first batch comes. */
@@ -130,6 +135,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#idleCheck);
+    this.#stopFollowing();
     const exits = [...this.#slots].map((slot) => once(slot.process, "exit"));
     for (const slot of this.#slots) slot.process.kill("SIGKILL");
     this.#wake();
@@ -157,7 +163,7 @@ export class WorkerPool {
     }
     const { inspectPort } = this.#options;
     const child = fork(codeFile("src/local/worker-process"), {
-      env: { ...keptVariables(process.env), ...this.#options.env() },
+      env: { ...keptVariables(process.env), ...this.#options.env(), ...movedTime() },
       execArgv: [
         `--max-old-space-size=${heapMb}`,
         "--enable-source-maps",
@@ -232,6 +238,12 @@ export class WorkerPool {
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
+}
+
+/** The time that a new process starts with, where tests move it. */
+function movedTime(): Record<string, string> {
+  const moved = movedMs();
+  return moved === undefined ? {} : { [movedVariable]: String(moved) };
 }
 
 /** Type and id of the task in a message. */

@@ -1,7 +1,10 @@
 import { url } from "node:inspector";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { threadWatchdog } from "../aws/process.ts";
+import type { Watchdog } from "../core/ports/tasks.ts";
 import { taskTypes } from "../task-files.ts";
 import { debugClock } from "./debug-clock.ts";
+import { followTime, movedMs, movedVariable, useMovableClock } from "./moved-time.ts";
 import { sourceStackOf } from "./source-places.ts";
 import { watched } from "./worker-environment.ts";
 
@@ -11,6 +14,10 @@ export interface Invocation {
   event: SQSEvent;
   /** Epoch milliseconds at which the pool ends this process. */
   deadlineMs: number;
+}
+/** The server's time moved: the sum that was added to the machine's. */
+export interface Moved {
+  movedMs: number;
 }
 export type Reply =
   | { kind: "ready" }
@@ -34,17 +41,32 @@ process.on("SIGINT", () => {});
 const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile, OFFLOAD_UNDECLARED: undeclared = "" } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
 
+const { [movedVariable]: addedMs } = process.env;
+if (addedMs !== undefined) useMovableClock(Number(addedMs));
+
 process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
 const { createWorker } = await import("../../lambdas/worker.ts");
+
+/** Kills this process by the machine's time, in which a blocked event loop stands still. */
+function watchdogOfMovedTime(): Watchdog {
+  const { guard } = threadWatchdog();
+  return { guard: (untilMs) => guard(untilMs - (movedMs() ?? 0)) };
+}
+
 const own = {
   stackOf: sourceStackOf,
   // With a debugger, time-outs wait at a breakpoint, and nothing kills the process.
+  ...(addedMs !== undefined && { watchdog: watchdogOfMovedTime() }),
   ...(url() !== undefined && { clock: debugClock(), watchdog: { guard: () => () => {} } }),
 };
 const handler = await createWorker(await taskTypes(), own, () => reply({ kind: "worn" }));
 
-process.on("message", async ({ id, event, deadlineMs }: Invocation) => {
-  const context = { getRemainingTimeInMillis: () => deadlineMs - Date.now() } as Context;
+process.on("message", async (message: Invocation | Moved) => {
+  if ("movedMs" in message) return followTime(message.movedMs);
+  const { id, event, deadlineMs } = message;
+  // The worker adds what is left to the machine's time, and compares the sum with its clock.
+  const leftMs = () => deadlineMs - Date.now() + (movedMs() ?? 0);
+  const context = { getRemainingTimeInMillis: leftMs } as Context;
   try {
     reply({ kind: "answer", id, response: await handler(event, context) });
   } catch (error) {

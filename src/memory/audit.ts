@@ -1,5 +1,6 @@
 import type { AuditEntry, AuditKey, AuditLog, AuditQuery } from "../core/ports/audit.ts";
 import type { Page } from "../core/ports/tasks.ts";
+import { copy } from "./copy.ts";
 
 const orderOf = ({ at, audit_id }: AuditKey): string => `${at}#${audit_id}`;
 
@@ -8,7 +9,7 @@ export class MemoryAuditLog implements AuditLog {
   readonly #entries = new Map<string, AuditEntry>();
 
   async add(entry: AuditEntry): Promise<void> {
-    this.#entries.set(`${entry.tenant_id}#${orderOf(entry)}`, structuredClone(entry));
+    this.#entries.set(`${entry.tenant_id}#${orderOf(entry)}`, copy(entry));
   }
 
   async answered(key: AuditKey, status: number): Promise<void> {
@@ -33,7 +34,7 @@ export class MemoryAuditLog implements AuditLog {
       .filter((entry) => action === undefined || entry.action === action)
       .filter((entry) => taskId === undefined || entry.target.task_id === taskId)
       .sort((a, b) => (orderOf(a) < orderOf(b) ? 1 : -1));
-    const items = found.slice(0, limit).map((entry) => structuredClone(entry));
+    const items = found.slice(0, limit).map((entry) => copy(entry));
     const last = items.at(-1);
     return { items, next: last === undefined || found.length <= limit ? undefined : orderOf(last) };
   }

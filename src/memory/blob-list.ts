@@ -1,5 +1,6 @@
 import { type BlobEntry, type BlobList, blobListShards } from "../core/ports/blob-list.ts";
 import type { Page } from "../core/ports/tasks.ts";
+import { copy } from "./copy.ts";
 
 const nameOf = ({ key, task_id, upload_id = "" }: BlobEntry): string => `${key}#${task_id ?? upload_id}`;
 
@@ -30,7 +31,7 @@ export class MemoryBlobList implements BlobList {
   /** All entries of a day, sorted by key. */
   on(day: string): BlobEntry[] {
     const entries = [...(this.#days.get(day)?.values() ?? [])];
-    return structuredClone(entries).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    return copy(entries).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
   }
 }
 

@@ -9,7 +9,7 @@ interface Timer {
 /** A clock whose time changes only by `advance`. Timers run in the order of their times. */
 export class FakeClock implements Clock {
   #now: number;
-  #timers: Timer[] = [];
+  readonly #timers = new Set<Timer>();
   #order = 0;
 
   /** @param startMs Epoch milliseconds. Default: 2027-01-01T00:00:00Z. */
@@ -23,10 +23,8 @@ export class FakeClock implements Clock {
 
   after(delayMs: number, callback: () => void): () => void {
     const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, callback };
-    this.#timers.push(timer);
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer);
-    };
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
   }
 
   /** Time of the next timer, in epoch milliseconds. Undefined: there are no timers. */
@@ -38,10 +36,9 @@ export class FakeClock implements Clock {
   async advance(ms: number): Promise<void> {
     const target = this.#now + ms;
     for (let timer = this.#first(); timer !== undefined && timer.at <= target; timer = this.#first()) {
-      const due = timer;
-      this.#now = Math.max(this.#now, due.at);
-      this.#timers = this.#timers.filter((other) => other !== due);
-      due.callback();
+      this.#now = Math.max(this.#now, timer.at);
+      this.#timers.delete(timer);
+      timer.callback();
       await settlePromises();
     }
     this.#now = target;

@@ -1,13 +1,14 @@
 import type { TaskKey } from "../core/model/record.ts";
 import type { Page } from "../core/ports/tasks.ts";
 import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/ports/webhooks.ts";
+import { copy } from "./copy.ts";
 
 /** Deliveries of webhooks in memory. Nothing deletes them. */
 export class MemoryDeliveries implements Deliveries {
   readonly #deliveries = new Map<string, Delivery>();
 
   async get({ tenant_id, task_id }: TaskKey, id: string): Promise<Delivery | undefined> {
-    return structuredClone(this.#deliveries.get(JSON.stringify([tenant_id, task_id, id])));
+    return copy(this.#deliveries.get(JSON.stringify([tenant_id, task_id, id])));
   }
 
   async ofTask({ tenant_id, task_id }: TaskKey): Promise<Delivery[]> {
@@ -19,7 +20,7 @@ export class MemoryDeliveries implements Deliveries {
   async put(delivery: Delivery, expectedTries: number): Promise<boolean> {
     const name = JSON.stringify([delivery.tenant_id, delivery.task_id, delivery.id]);
     if ((this.#deliveries.get(name)?.tries.length ?? -1) !== expectedTries) return false;
-    this.#deliveries.set(name, structuredClone(delivery));
+    this.#deliveries.set(name, copy(delivery));
     return true;
   }
 
@@ -33,7 +34,7 @@ export class MemoryDeliveries implements Deliveries {
   }
 
   all(): Delivery[] {
-    return [...this.#deliveries.values()].map((one) => structuredClone(one));
+    return [...this.#deliveries.values()].map((one) => copy(one));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { EventBus, OutgoingEvent } from "../core/ports/notify.ts";
 import type { RefusedEvents } from "../core/schedules/events-ports.ts";
 import type { EventFiring } from "../core/schedules/trigger.ts";
+import { copy } from "./copy.ts";
 
 /** An event bus in memory. */
 export class MemoryEventBus implements EventBus {
@@ -8,7 +9,7 @@ export class MemoryEventBus implements EventBus {
   readonly events: OutgoingEvent[] = [];
 
   async put(events: readonly OutgoingEvent[]): Promise<readonly (Error | undefined)[]> {
-    this.events.push(...structuredClone(events));
+    this.events.push(...copy(events));
     return events.map(() => undefined);
   }
 }
@@ -19,6 +20,6 @@ export class MemoryRefusedEvents implements RefusedEvents {
   readonly firings: EventFiring[] = [];
 
   async keep(firing: EventFiring): Promise<void> {
-    this.firings.push(structuredClone(firing));
+    this.firings.push(copy(firing));
   }
 }

@@ -1,6 +1,7 @@
 import type { FamilyNode, Sealing } from "../core/model/family-node.ts";
 import type { TaskKey } from "../core/model/record.ts";
 import type { Families, FamilyPage } from "../core/ports/family.ts";
+import { copy } from "./copy.ts";
 
 const nameOf = ({ tenant_id, task_id }: TaskKey, node: string) => JSON.stringify([tenant_id, task_id, node]);
 
@@ -33,19 +34,19 @@ export class MemoryFamilies implements Families {
   }
 
   async read(parent: TaskKey, node: string): Promise<FamilyNode | undefined> {
-    return structuredClone(this.#nodes.get(nameOf(parent, node)));
+    return copy(this.#nodes.get(nameOf(parent, node)));
   }
 
   async savePage(parent: TaskKey, leaf: string, page: FamilyPage): Promise<void> {
-    this.#pages.set(nameOf(parent, leaf), structuredClone(page));
+    this.#pages.set(nameOf(parent, leaf), copy(page));
   }
 
   async loadPage(parent: TaskKey, leaf: string): Promise<FamilyPage | undefined> {
-    return structuredClone(this.#pages.get(nameOf(parent, leaf)));
+    return copy(this.#pages.get(nameOf(parent, leaf)));
   }
 
   #save(parent: TaskKey, node: string, saved: FamilyNode): FamilyNode {
-    this.#nodes.set(nameOf(parent, node), structuredClone(saved));
-    return structuredClone(saved);
+    this.#nodes.set(nameOf(parent, node), copy(saved));
+    return copy(saved);
   }
 }

@@ -1,19 +1,20 @@
 import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/ports/flow.ts";
+import { copy } from "./copy.ts";
 
 /** Settings of flow in memory. */
 export class MemoryFlowSettings implements FlowSettings {
   readonly #settings = new Map<string, FlowSetting>();
 
   async all(): Promise<FlowSetting[]> {
-    return structuredClone([...this.#settings.values()]);
+    return copy([...this.#settings.values()]);
   }
 
   async find(name: string): Promise<FlowSetting | undefined> {
-    return structuredClone(this.#settings.get(name));
+    return copy(this.#settings.get(name));
   }
 
   async put(setting: Pause | TypeLimits): Promise<void> {
-    this.#settings.set(setting.name, structuredClone(setting));
+    this.#settings.set(setting.name, copy(setting));
   }
 
   async remove(name: string): Promise<void> {

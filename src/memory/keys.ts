@@ -1,12 +1,13 @@
 import type { ApiKey } from "../core/model/keys.ts";
 import type { KeyStore } from "../core/ports/tasks.ts";
+import { copy } from "./copy.ts";
 
 /** API keys in memory. */
 export class MemoryKeys implements KeyStore {
   readonly #keys = new Map<string, ApiKey>();
 
   async find(keyId: string): Promise<ApiKey | undefined> {
-    return structuredClone(this.#keys.get(keyId));
+    return copy(this.#keys.get(keyId));
   }
 
   async touch(keyId: string, usedAt: string, unlessAfter: string): Promise<void> {
@@ -15,7 +16,7 @@ export class MemoryKeys implements KeyStore {
   }
 
   async add(key: ApiKey): Promise<void> {
-    this.#keys.set(key.key_id, structuredClone(key));
+    this.#keys.set(key.key_id, copy(key));
   }
 
   async tenants(): Promise<string[]> {
@@ -24,12 +25,12 @@ export class MemoryKeys implements KeyStore {
 
   async list(tenantId: string): Promise<ApiKey[]> {
     const own = [...this.#keys.values()].filter((key) => key.tenant_id === tenantId);
-    return structuredClone(own.sort((a, b) => ((a.created_at ?? "") < (b.created_at ?? "") ? -1 : 1)));
+    return copy(own.sort((a, b) => ((a.created_at ?? "") < (b.created_at ?? "") ? -1 : 1)));
   }
 
   async revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined> {
     const key = this.#keys.get(keyId);
     if (key !== undefined) key.revoked_at ??= revokedAt;
-    return structuredClone(key);
+    return copy(key);
   }
 }

@@ -1,5 +1,6 @@
 import { type DepthBounds, type LimitChanges, type Limits, limitNames } from "../core/limits/limits.ts";
 import type { LimitEditor, StoredLimits } from "../core/limits/ports.ts";
+import { copy } from "./copy.ts";
 
 /** Stored limits in memory. */
 export class MemoryLimits implements LimitEditor {
@@ -10,12 +11,12 @@ export class MemoryLimits implements LimitEditor {
 
   async ofDeployment(): Promise<StoredLimits | undefined> {
     this.reads += 1;
-    return structuredClone(this.#deployment);
+    return copy(this.#deployment);
   }
 
   async ofTenant(tenantId: string): Promise<Limits | undefined> {
     this.reads += 1;
-    return structuredClone(this.#tenants.get(tenantId));
+    return copy(this.#tenants.get(tenantId));
   }
 
   async setDefault(limits: Limits): Promise<void> {
@@ -35,7 +36,7 @@ export class MemoryLimits implements LimitEditor {
     }
     this.#tenants.set(tenantId, limits);
     this.#set({ overridden: true });
-    return structuredClone(limits);
+    return copy(limits);
   }
 
   #set(part: Partial<StoredLimits>): void {

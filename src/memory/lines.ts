@@ -1,4 +1,5 @@
 import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
+import { copy } from "./copy.ts";
 
 interface StoredLine {
   /** By their order; the order of the map itself, unless a task came late. */
@@ -22,14 +23,14 @@ export class MemoryLines implements Lines {
     const stored = this.#of(line);
     if (order < stored.last) stored.late = true;
     else stored.last = order;
-    stored.waiting.set(order, structuredClone(task));
+    stored.waiting.set(order, copy(task));
   }
 
   async first(line: string, limit: number): Promise<WaitingTask[]> {
     const tasks: WaitingTask[] = [];
     for (const task of this.#ordered(line).values()) {
       if (tasks.length >= limit) break;
-      tasks.push(structuredClone(task));
+      tasks.push(copy(task));
     }
     return tasks;
   }

@@ -1,6 +1,7 @@
 import type { Notice } from "../core/ports/notice.ts";
 import type { Notices } from "../core/ports/notify.ts";
 import type { Clock } from "../core/ports/tasks.ts";
+import { copy } from "./copy.ts";
 
 /** A notice in the queue. `visibleAt`: epoch milliseconds. */
 export interface QueuedNotice {
@@ -23,7 +24,7 @@ export class MemoryNotices implements Notices {
   async send(notices: readonly Notice[], delaySeconds = 0): Promise<void> {
     const visibleAt = this.#clock.now() + delaySeconds * 1000;
     // As texts, so that no later change of an object shows.
-    this.queued.push(...notices.map((notice) => ({ notice: structuredClone(notice), visibleAt })));
+    this.queued.push(...notices.map((notice) => ({ notice: copy(notice), visibleAt })));
   }
 
   async hears({ tenant_id, requested_by }: { tenant_id: string; requested_by: string }): Promise<boolean> {

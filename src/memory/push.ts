@@ -1,6 +1,7 @@
 import type { Connection, Posted, Socket } from "../core/ports/notify.ts";
 import { type Channel, type Channels, keepSeconds, type Listeners, type OpenConnections } from "../core/ports/push.ts";
 import type { Clock } from "../core/ports/tasks.ts";
+import { copy } from "./copy.ts";
 
 /** Channels in memory. Nothing deletes them. */
 export class MemoryChannels implements Channels {
@@ -61,7 +62,7 @@ export class MemoryConnections implements OpenConnections, Listeners {
   }
 
   async find(connectionId: string): Promise<Connection | undefined> {
-    return structuredClone(this.#connections.get(connectionId));
+    return copy(this.#connections.get(connectionId));
   }
 
   async hearing(tenantId: string, principal: string): Promise<Connection[]> {
@@ -84,7 +85,7 @@ export class MemoryConnections implements OpenConnections, Listeners {
 
   #of(hearing: Hearing): Connection[] {
     const all = [...this.#connections.values()].filter((one) => hearingOf(one) === hearingOf(hearing));
-    return structuredClone(all);
+    return copy(all);
   }
 }
 

@@ -2,6 +2,7 @@ import { applyChange, type Change, type Changed } from "../core/model/change.ts"
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import { searchTerms } from "../core/model/search-terms.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports/tasks.ts";
+import { copy } from "./copy.ts";
 
 const keyOf = (key: TaskKey) => JSON.stringify([key.tenant_id, key.task_id]);
 
@@ -14,34 +15,34 @@ export class MemoryRecords implements Records {
     const existing = this.#records.get(keyOf(record));
     const isPurged = existing !== undefined && existing.purge_at * 1000 <= Date.parse(nowIso);
     const isFree = existing === undefined || (isPurged && existing.created_at !== record.created_at);
-    if (!isFree) return structuredClone(existing);
-    this.#records.set(keyOf(record), structuredClone(record));
+    if (!isFree) return copy(existing);
+    this.#records.set(keyOf(record), copy(record));
     return undefined;
   }
 
   async get(key: TaskKey): Promise<TaskRecord | undefined> {
-    return structuredClone(this.#records.get(keyOf(key)));
+    return copy(this.#records.get(keyOf(key)));
   }
 
   async getMany(keys: readonly TaskKey[]): Promise<(TaskRecord | undefined)[]> {
-    return keys.map((key) => structuredClone(this.#records.get(keyOf(key))));
+    return keys.map((key) => copy(this.#records.get(keyOf(key))));
   }
 
   async change(key: TaskKey, change: Change): Promise<Changed> {
     const current = this.#records.get(keyOf(key));
-    const next = current === undefined ? undefined : applyChange(current, structuredClone(change));
-    if (next === undefined) return { done: false, record: structuredClone(current) };
+    const next = current === undefined ? undefined : applyChange(current, copy(change));
+    if (next === undefined) return { done: false, record: copy(current) };
     this.#records.set(keyOf(key), next);
-    return { done: true, record: structuredClone(next) };
+    return { done: true, record: copy(next) };
   }
 
   async list(query: ListQuery): Promise<Page<TaskRecord>> {
     const { term } = query;
     const hasTerm = (record: TaskRecord) =>
       record.tenant_id === query.tenantId &&
-      searchTerms(record).includes(term ?? "") &&
       (query.createdAfter === undefined || record.created_at >= query.createdAfter) &&
-      (query.createdBefore === undefined || record.created_at < query.createdBefore);
+      (query.createdBefore === undefined || record.created_at < query.createdBefore) &&
+      searchTerms(record).includes(term ?? "");
     const mine = (record: TaskRecord) =>
       record.tenant_id === query.tenantId &&
       (query.requestedBy === undefined || (record.own_list === true && record.requested_by === query.requestedBy)) &&
@@ -63,16 +64,16 @@ export class MemoryRecords implements Records {
   }
 
   async savePart(key: TaskKey, part: Part, value: unknown, _purgeAt: number): Promise<void> {
-    this.#parts.set(`${keyOf(key)}${part}`, structuredClone(value));
+    this.#parts.set(`${keyOf(key)}${part}`, copy(value));
   }
 
   async loadPart(key: TaskKey, part: Part): Promise<unknown> {
-    return structuredClone(this.#parts.get(`${keyOf(key)}${part}`));
+    return copy(this.#parts.get(`${keyOf(key)}${part}`));
   }
 
   /** All records, for the checks of tests. */
   all(): TaskRecord[] {
-    return [...this.#records.values()].map((record) => structuredClone(record));
+    return [...this.#records.values()].map((record) => copy(record));
   }
 
   #page(
@@ -80,14 +81,13 @@ export class MemoryRecords implements Records {
     sortKey: (record: TaskRecord) => string,
     query: { limit: number; from?: string | undefined },
   ) {
-    const sorted = [...this.#records.values()].filter(mine).sort((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
-    const rest =
-      query.from === undefined ? sorted : sorted.filter((record) => sortKey(record) < (query.from as string));
-    const items = rest.slice(0, query.limit);
-    const last = items.at(-1);
+    const found = [...this.#records.values()].filter(mine).map((record) => ({ record, at: sortKey(record) }));
+    const { from } = query;
+    const rest = from === undefined ? found : found.filter(({ at }) => at < from);
+    const items = rest.sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, query.limit);
     return {
-      items: structuredClone(items),
-      next: rest.length > items.length && last !== undefined ? sortKey(last) : undefined,
+      items: items.map(({ record }) => copy(record)),
+      next: rest.length > items.length ? items.at(-1)?.at : undefined,
     };
   }
 }

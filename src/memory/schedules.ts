@@ -10,6 +10,7 @@ import type {
   Tenants,
 } from "../core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../core/schedules/schedule-record.ts";
+import { copy } from "./copy.ts";
 
 const keyOf = ({ tenant_id, schedule_id }: ScheduleKey) => JSON.stringify([tenant_id, schedule_id]);
 
@@ -19,17 +20,17 @@ export class MemorySchedules implements Schedules {
 
   async create(record: ScheduleRecord): Promise<ScheduleRecord | undefined> {
     const existing = this.#records.get(keyOf(record));
-    if (existing === undefined) this.#records.set(keyOf(record), structuredClone(record));
-    return structuredClone(existing);
+    if (existing === undefined) this.#records.set(keyOf(record), copy(record));
+    return copy(existing);
   }
 
   async get(key: ScheduleKey): Promise<ScheduleRecord | undefined> {
-    return structuredClone(this.#records.get(keyOf(key)));
+    return copy(this.#records.get(keyOf(key)));
   }
 
   async replace(record: ScheduleRecord, revision: number): Promise<boolean> {
     if (this.#records.get(keyOf(record))?.revision !== revision) return false;
-    this.#records.set(keyOf(record), structuredClone(record));
+    this.#records.set(keyOf(record), copy(record));
     return true;
   }
 
@@ -39,7 +40,7 @@ export class MemorySchedules implements Schedules {
 
   async list(tenantId: string, page: { limit: number; from?: string | undefined }): Promise<Page<ScheduleRecord>> {
     const mine = [...this.#records.values()].filter((record) => record.tenant_id === tenantId);
-    return structuredClone(pageOf(mine, (record) => record.schedule_id, page));
+    return copy(pageOf(mine, (record) => record.schedule_id, page));
   }
 }
 
@@ -50,7 +51,7 @@ export class MemoryRules implements Rules {
   async put(rule: SchedulerRule): Promise<void> {
     if (!/^(cron|rate)\(.+\)$/.test(rule.expression))
       throw new RuleRefused(`${rule.expression} is not a cron or rate expression`);
-    this.#byName.set(rule.name, structuredClone(rule));
+    this.#byName.set(rule.name, copy(rule));
   }
 
   async delete(name: string): Promise<void> {
@@ -97,11 +98,11 @@ export class MemoryFirings implements Firings {
   readonly #progress = new Map<string, FiringProgress>();
 
   async load(scheduleId: string, scheduledFor: string): Promise<FiringProgress | undefined> {
-    return structuredClone(this.#progress.get(`${scheduleId} ${scheduledFor}`));
+    return copy(this.#progress.get(`${scheduleId} ${scheduledFor}`));
   }
 
   async save(scheduleId: string, scheduledFor: string, progress: FiringProgress, _purgeAt: number): Promise<void> {
-    this.#progress.set(`${scheduleId} ${scheduledFor}`, structuredClone(progress));
+    this.#progress.set(`${scheduleId} ${scheduledFor}`, copy(progress));
   }
 }
 

@@ -1,11 +1,12 @@
 import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/ports/steps.ts";
+import { copy } from "./copy.ts";
 
 /** Entries of tasks in memory, for tests, simulations and the test kit. */
 export class MemoryStepStore implements StepStore {
   readonly #byOwner = new Map<string, Map<string, StoredEntry>>();
 
   async load(owner: StepOwner): Promise<StoredEntry[]> {
-    return structuredClone([...this.#of(owner).values()]);
+    return copy([...this.#of(owner).values()]);
   }
 
   async add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry> {
@@ -13,7 +14,7 @@ export class MemoryStepStore implements StepStore {
     const there = entries.get(nameOf(entry));
     if (there === undefined) entries.set(nameOf(entry), { ...entry, purge_at: purgeAt });
     const { purge_at: _, ...stored } = there ?? { ...entry, purge_at: purgeAt };
-    return structuredClone(stored);
+    return copy(stored);
   }
 
   async saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { Holder, Seen, Submitted, UniqueKey, UniqueKeys } from "../core/ports/unique.ts";
+import { copy } from "./copy.ts";
 
 interface Stored extends Holder {
   key: UniqueKey;
@@ -21,13 +22,13 @@ export class MemoryUniqueKeys implements UniqueKeys {
     const stored = this.#holders.get(nameOf(key));
     if (stored === undefined) return undefined;
     const { purgeAt: _, key: __, ...holder } = stored;
-    return structuredClone(holder);
+    return copy(holder);
   }
 
   async take(key: UniqueKey, holder: Holder, seen: Seen | undefined, purgeAt: number): Promise<boolean> {
     const stored = this.#holders.get(nameOf(key));
     if (!isSame(stored, seen) && !isSame(stored, holder)) return false;
-    this.#holders.set(nameOf(key), { ...structuredClone(holder), key, purgeAt });
+    this.#holders.set(nameOf(key), { ...copy(holder), key, purgeAt });
     return true;
   }
 

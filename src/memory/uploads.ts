@@ -1,4 +1,5 @@
 import type { Upload, Uploads } from "../core/ports/uploads.ts";
+import { copy } from "./copy.ts";
 
 const nameOf = (tenantId: string, uploadId: string): string => JSON.stringify([tenantId, uploadId]);
 
@@ -12,7 +13,7 @@ export class MemoryUploads implements Uploads {
   }
 
   async get(tenantId: string, uploadId: string): Promise<Upload | undefined> {
-    return structuredClone(this.#uploads.get(nameOf(tenantId, uploadId)));
+    return copy(this.#uploads.get(nameOf(tenantId, uploadId)));
   }
 
   async take(tenantId: string, uploadId: string, taskId: string, before: string | undefined): Promise<boolean> {

@@ -109,7 +109,10 @@ export const task = withName(
     next_attempt_at: time.nullable(),
     waiting_for: waitingFor.nullable(),
     expires_at: time.nullable(),
-    retained_until: time.nullable().describe("Record and result are deleted after this time."),
+    retained_until: time
+      .nullable()
+      .describe("Record and result are deleted after this time. A dead letter is kept for at least 14 days."),
+    cancel_requested_at: time.nullable().describe("Time at which the cancel of the running attempt was asked for."),
     outcome: z.string().nullable().describe("The task's own word for how it ended."),
     result: z.unknown().describe("A JSON result of at most 64 KiB. Otherwise null: see `result_url`."),
     result_url: z

@@ -1,5 +1,5 @@
 import type { AnyRouteName } from "../http/routes.ts";
-import { cancelTasksSchema, retryTasksSchema } from "../http/task-operations.ts";
+import { cancelTasksSchema, retryTasksSchema, runTasksNowSchema } from "../http/task-operations.ts";
 import * as answers from "./answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
@@ -30,11 +30,21 @@ export const bulkOperations = {
     answers: operationAnswers,
     problems: jsonProblems,
   },
+  runTasksNow: {
+    tag: "operations",
+    summary: "Run many waiting tasks now",
+    description: `Matches tasks that wait for their time: for a retry, or for the end of a delay. ${selected}`,
+    role: "operator",
+    body: withName("RunTasksNow", runTasksNowSchema),
+    example: { filter: { type: "mail.send", retrying: true }, per_second: 10 },
+    answers: operationAnswers,
+    problems: jsonProblems,
+  },
   cancelOperation: {
     tag: "operations",
     summary: "Cancel an operation",
     description:
-      "A replay, discard, cancel or retry that has not ended begins with no other task, within 5 seconds. What is done stays done and counted. May be repeated.",
+      "A replay, discard, cancel, retry or run-now that has not ended begins with no other task, within 5 seconds. What is done stays done and counted. May be repeated.",
     role: "operator",
     body: emptyBody,
     bodyOptional: true,

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import type { StepView } from "../core/control/stored-parts.ts";
+import { inputSchema } from "../http/control.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
-import { uncached } from "./operation-parts.ts";
+import { jsonProblems, taskAnswer, uncached } from "./operation-parts.ts";
 
 const step = withName(
   "Step",
@@ -41,13 +42,25 @@ export const partOperations = {
     answers: { 200: uncached("The entries.", stepList) },
     problems: ["not_found"],
   },
+  changeTaskInput: {
+    tag: "tasks",
+    summary: "Change the input of a waiting task",
+    description:
+      "The next attempt and later ones run with it. It is checked as at a submit. `conflict` when the task runs or has ended, or has stored steps, states, signals or children.",
+    role: "operator",
+    body: withName("NewInput", inputSchema),
+    example: { input: { to: "ada@example.com" } },
+    answers: { 200: taskAnswer("The task.") },
+    problems: [...jsonProblems, "not_found", "conflict", "unknown_task_type"],
+  },
   readInput: {
     tag: "tasks",
     summary: "Read the input of a task",
     description:
-      "While the table has it: for a dead letter, a long wait, an input that a later submit or retry replaced, and a small one of a task that waits. " +
+      "If Offload has kept it: where it costs nothing, which is where record and input need no more write units of 1 KB than the record alone; for a type " +
+      "with `keepInput`; for a dead letter, a long wait, and an input that a later submit or retry replaced. " +
       "That of a sensitive type only for a dead letter, for operators, and not a large one.",
     answers: { 200: uncached("The input.", input) },
-    problems: ["not_found", "gone"],
+    problems: ["not_found", "input_not_kept"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

@@ -168,6 +168,17 @@ export const taskOperations = {
     answers: { 202: laterTask("The task waits for its next attempt.") },
     problems: [...bodyProblems, "not_found", "conflict", "gone", "unknown_task_type"],
   },
+  runTaskNow: {
+    tag: "tasks",
+    summary: "Run a waiting task now",
+    description:
+      "A task that waits for its time, for a retry or the end of a delay, is due at once. It goes on waiting for a place, a rate or a pause. A task " +
+      "that waits for anything else, runs or has ended is `not_waiting`.",
+    body: emptyBody,
+    bodyOptional: true,
+    answers: { 202: laterTask("The task is due.") },
+    problems: [...bodyProblems, "not_found", "not_waiting"],
+  },
   signalTask: {
     tag: "tasks",
     summary: "Send a signal to a task",

@@ -99,7 +99,7 @@ beforeAll(async () => {
     const { tasks } = JSON.parse((answer as { body: string }).body) as { tasks: { task_id: string }[] };
     return tasks.map(({ task_id }) => task_id);
   };
-  await new DynamoCatalog(table.documents, table.table).save(readFileSync(catalogFile, "utf8"));
+  await new DynamoCatalog(table.dynamoTable).save(readFileSync(catalogFile, "utf8"));
   const direct = (await import("../../src/direct/index.ts")).createDirectClient({ tenant: "acme", principal: "olga" });
   submittedDirectly = async (value, options) => (await direct.submit("probe.echo", { value }, options)).task_id;
   signalled = async (taskId, name, body) => {
@@ -124,7 +124,7 @@ beforeAll(async () => {
   await submitted("first");
   await submittedDirectly("first");
   await work();
-}, 30_000);
+});
 
 afterAll(async () => {
   vi.restoreAllMocks();

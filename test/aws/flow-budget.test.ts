@@ -105,9 +105,9 @@ beforeAll(async () => {
       await queues.eventSource.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receiptHandle }));
     }
   };
-  settings = new DynamoFlowSettings(table.documents, table.table);
+  settings = new DynamoFlowSettings(table.dynamoTable);
   resumePause = (type) => {
-    const lines = new DynamoLines(table.documents, table.table, clock.now);
+    const lines = new DynamoLines(table.dynamoTable, clock.now);
     const log = createLog("control");
     const sending = new SqsQueues(queues.client, queueUrls, dlqUrls, log);
     const ports = { clock, log, queues: sending, lines, flowSettings: settings, newId: () => "check" };
@@ -116,7 +116,7 @@ beforeAll(async () => {
   // The tenant is made known once in a process.
   await submitted("plain");
   await work();
-}, 30_000);
+});
 
 afterAll(async () => {
   vi.restoreAllMocks();

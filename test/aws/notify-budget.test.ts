@@ -43,7 +43,7 @@ beforeAll(async () => {
     const Records = notices.map((notice, index) => ({ messageId: String(index), body: JSON.stringify(notice) }));
     return handler({ Records } as unknown as SQSEvent, context);
   };
-}, 30_000);
+});
 
 afterAll(async () => {
   vi.restoreAllMocks();

@@ -1,5 +1,5 @@
-import type { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { describe, expect, test, vi } from "vitest";
+import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import type { ListShards } from "../../src/aws/list-shards.ts";
 import { RecordLists } from "../../src/aws/record-lists.ts";
 import { tenantPartitions } from "../../src/aws/table.ts";
@@ -33,7 +33,7 @@ function tableOf(entries: readonly Item[], items: readonly Item[], serve = (keys
     const rest = Keys.slice(served.length);
     return { Responses: { t: found }, UnprocessedKeys: rest.length > 0 ? { t: { Keys: rest } } : {} };
   };
-  return { lists: new RecordLists({ send } as unknown as DynamoDBDocumentClient, "t", shards), asked };
+  return { lists: new RecordLists(new DynamoTable({ send } as never, "t"), shards), asked };
 }
 
 describe("index entries that do not fit their record", () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { contestants } from "./contestants.ts";
+import { priceOf } from "./direct.ts";
 import { emulatedBenchmark } from "./emulated.ts";
 
 // The benchmarks in miniature: that everybody does the work, and what can be counted. Nothing that takes time is judged.
@@ -24,6 +25,13 @@ test("every contestant answers over the emulators", async () => {
   expect(rows.map(([contestant]) => contestant)).toEqual([...contestants]);
   for (const [, wall] of rows) expect(Number(wall)).toBeGreaterThan(0);
 }, 60_000);
+
+test("a submit over HTTP costs the gateway, two functions and their logs more than a direct one", () => {
+  const asked = { writes: 1, writeUnits: 2, reads: 0, queue: 1 };
+  const [overHttp, direct] = [priceOf(asked, true), priceOf(asked, false)];
+  expect(direct).toBeGreaterThan(2 * 0.625 + 0.4);
+  expect(overHttp - direct).toBeGreaterThan(1 + 2 * 0.2);
+});
 
 describe("the command", () => {
   test("the command runs the parts whose name has a given word, meets every goal that is a count, and writes JSON", async () => {

@@ -1,7 +1,9 @@
+import { knownArrivals } from "../../src/plan/arrivals.ts";
 import { frontLines } from "../../src/plan/cost.ts";
 import { prices } from "../../src/plan/figures.ts";
+import { awsModel } from "../../src/plan/model.ts";
 import { readScenario } from "../../src/plan/scenario.ts";
-import type { Outcome } from "../../src/plan/simulate.ts";
+import { simulate } from "../../src/plan/simulate.ts";
 import type { Took } from "./contestant-process.ts";
 import { type Built, build, buildDirect, environment, Process } from "./contestants.ts";
 import { type Benchmark, type Setting, type Spread, spreadOf } from "./measure.ts";
@@ -11,6 +13,9 @@ import { submitRequest } from "./workload.ts";
 /** Calls in a round, and rounds before the ones that count. */
 const calls = 800;
 const warmUps = 3;
+
+/** Tasks that the planner simulates: their price is in proportion to their number. */
+const simulatedTasks = 1_000;
 
 interface Measured {
   cpuUs: Spread;
@@ -74,10 +79,10 @@ async function measure(both: readonly Built[], { folder, rounds, note }: Setting
 }
 
 /** The price of a million submits: requests to AWS and logs; over HTTP the gateway and two functions, as the planner has them. */
-function priceOf({ writeUnits, queue }: Asked, overHttp: boolean): number {
-  const scenario = readScenario({ pollsPerTask: 0 });
-  const million = { tiers: [{ tasks: 1e6 }] } as unknown as Outcome;
-  const front = frontLines(scenario, million).reduce((sum, { perMonth }) => sum + perMonth, 0);
+export function priceOf({ writeUnits, queue }: Asked, overHttp: boolean): number {
+  const scenario = readScenario({ pollsPerTask: 0, failureRate: 0 });
+  const outcome = simulate(awsModel(scenario, knownArrivals(new Array(simulatedTasks).fill(0))));
+  const front = frontLines(scenario, outcome).reduce((sum, { perMonth }) => sum + perMonth, 0) * (1e6 / simulatedTasks);
   const logs = (scenario.overhead.submitLogBytes * prices.logs.value) / 1e3;
   return writeUnits * prices.tableWrites.value + queue * prices.queueRequests.value + (overHttp ? front : logs);
 }

@@ -30,10 +30,11 @@ const benchmarks: readonly Benchmark[] = [
   planner,
 ];
 
-const help = `Usage: npm run bench -- [part of a name] [--rounds 15] [--json .offload/bench.json]
+const help = `Usage: npm run bench -- [part of a name] [--rounds 15] [--short] [--json .offload/bench.json]
 
 Compares Offload with a floor (the bare AWS calls with the SDK) and a peer (the same work on Powertools), in turn on this
-machine. docs/performance.md says what each benchmark measures.
+machine. docs/performance.md says what each benchmark measures. --short makes two rounds, for a machine that is busy: it shows
+that each benchmark runs, and a goal that is missed does not fail it.
 
 Benchmarks: ${benchmarks.map(({ name }) => name).join(", ")}`;
 
@@ -41,6 +42,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: "string", default: "15" },
+    short: { type: "boolean", default: false },
     json: { type: "string", default: ".offload/bench.json" },
     help: { type: "boolean", short: "h", default: false },
   },
@@ -51,7 +53,7 @@ else process.exitCode = await runAll();
 
 async function runAll(): Promise<number> {
   const [filter = ""] = positionals;
-  const rounds = Number(values.rounds);
+  const rounds = values.short ? 2 : Number(values.rounds);
   const chosen = benchmarks.filter(({ name }) => name.includes(filter));
   if (chosen.length === 0 || !(rounds >= 1)) {
     const wrong = chosen.length === 0 ? `no benchmark has ${JSON.stringify(filter)} in its name` : "rounds start at 1";
@@ -77,7 +79,7 @@ async function runAll(): Promise<number> {
   mkdirSync(dirname(values.json), { recursive: true });
   writeFileSync(values.json, JSON.stringify({ ...machine(), reports }, null, 2));
   console.log(`All figures: ${values.json}`);
-  return reports.every(({ goals }) => goals.every(isMet)) ? 0 : 1;
+  return values.short || reports.every(({ goals }) => goals.every(isMet)) ? 0 : 1;
 }
 
 /** Progress, on one line that is written over. */

@@ -183,7 +183,7 @@ describe("an app with a mistake of each severity", () => {
 });
 
 describe("the app that ships", () => {
-  test("the command synthesizes the app itself, and finds nothing above low", { timeout: 120_000 }, async () => {
+  test("the command synthesizes the app itself, and finds nothing above low", async () => {
     // The CDK's own rules, which take as long as all the rest, are checked in test/lib/checks.test.ts.
     vi.stubEnv("CDK_VALIDATION", "false");
     const { code, out } = await doctor("--fail-on", "medium", "--json");
@@ -194,7 +194,7 @@ describe("the app that ships", () => {
     expect(code).toBe(0);
   });
 
-  test("one line says why the app does not synthesize", { timeout: 120_000 }, async () => {
+  test("one line says why the app does not synthesize", async () => {
     const { code, notes } = await doctor("--context", "stage=Not-A-Stage");
     expect([code, notes]).toEqual([
       1,
@@ -227,7 +227,7 @@ describe("--live", () => {
   const onApp = (...args: string[]) =>
     synthesized({ own: [...tasks] }, ({ folder }) => doctor("--templates", folder, ...args));
 
-  test("without credentials, the templates are reviewed all the same", { timeout: 120_000 }, async () => {
+  test("without credentials, the templates are reviewed all the same", async () => {
     env(nobody);
     const { code, out, notes } = await onApp("--live");
     expect(code).toBe(1);
@@ -235,7 +235,7 @@ describe("--live", () => {
     expect(notes).toMatch(/^The deployed resources were not checked: .*credentials.*\n$/);
   });
 
-  test("problems of the live account are findings", { timeout: 120_000 }, async () => {
+  test("problems of the live account are findings", async () => {
     await using api = await StubApi.start(({ path }) => {
       if (path.endsWith("/account-settings/")) return { json: { AccountLimit: { ConcurrentExecutions: 10 } } };
       if (path.endsWith("/Offload-dev-fire/configuration")) return { json: fireOf(api.url) };

@@ -12,5 +12,5 @@ describe("API keys in the table", () => {
     emulated = await emulatedTable();
   });
   afterEach(() => emulated.close());
-  keyStoreContract(() => new DynamoKeyStore(emulated.documents, emulated.table));
+  keyStoreContract(() => new DynamoKeyStore(emulated.dynamoTable));
 });

@@ -6,6 +6,6 @@ import { emulatedTable } from "./emulators.ts";
 describeAudit("the audit in memory", async () => ({ audit: new MemoryAuditLog(), close: async () => {} }));
 
 describeAudit("the audit in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { audit: new DynamoAuditLog(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { audit: new DynamoAuditLog(dynamoTable), close };
 });

@@ -6,6 +6,6 @@ import { emulatedTable } from "./emulators.ts";
 describeBlobList("the list of objects in memory", async () => ({ list: new MemoryBlobList(), close: async () => {} }));
 
 describeBlobList("the list of objects in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { list: new DynamoBlobList(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { list: new DynamoBlobList(dynamoTable), close };
 });

@@ -3,9 +3,9 @@ import { DynamoCatalog } from "../../src/aws/catalog-store.ts";
 import { emulatedTable } from "./emulators.ts";
 
 test("the published catalogue is what was saved last, until it is deleted", async () => {
-  const { documents, table, close } = await emulatedTable();
+  const { dynamoTable, close } = await emulatedTable();
   try {
-    const catalog = new DynamoCatalog(documents, table);
+    const catalog = new DynamoCatalog(dynamoTable);
     expect(await catalog.load()).toBeUndefined();
     await catalog.save('[{"name":"old"}]');
     // Far above the 400 KB of an item.

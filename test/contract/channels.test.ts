@@ -6,6 +6,6 @@ import { emulatedTable } from "./emulators.ts";
 describeChannels("channels in memory", async () => ({ channels: new MemoryChannels(), close: async () => {} }));
 
 describeChannels("channels in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { channels: new DynamoChannels(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { channels: new DynamoChannels(dynamoTable), close };
 });

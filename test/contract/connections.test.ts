@@ -14,9 +14,9 @@ describeConnections("connections in memory", async (clock) => {
 });
 
 describeConnections("connections in DynamoDB", async (clock) => {
-  const { documents, table, close } = await emulatedTable();
-  const listeners = new DynamoListeners(documents, table, clock);
-  return { connections: new DynamoConnections(documents, table), listeners, close };
+  const { dynamoTable, close } = await emulatedTable();
+  const listeners = new DynamoListeners(dynamoTable, clock);
+  return { connections: new DynamoConnections(dynamoTable), listeners, close };
 });
 
 describe("connections in DynamoDB, beyond the contract", () => {
@@ -37,8 +37,8 @@ describe("connections in DynamoDB, beyond the contract", () => {
   });
 
   test("a connection that is announced during a look that finds none stays announced, also in the same second", async () => {
-    const { documents, table } = emulated;
-    const connections = new DynamoConnections(documents, table);
+    const { documents, dynamoTable } = emulated;
+    const connections = new DynamoConnections(dynamoTable);
     const first = connectionOf("acme");
     await connections.add(first);
     await connections.announce(first);
@@ -54,15 +54,15 @@ describe("connections in DynamoDB, beyond the contract", () => {
       return answer;
     }) as never);
     expect(await connections.hearing("acme", "olga")).toEqual([]);
-    expect(await new DynamoListeners(documents, table, clock).hears("acme", "olga", true)).toBe(true);
+    expect(await new DynamoListeners(dynamoTable, clock).hears("acme", "olga", true)).toBe(true);
     expect(await connections.hearing("acme", "olga")).toEqual([second]);
   });
 
   test("calls of the same tick share one request, and later ones use its answers for two seconds", async () => {
-    const { documents, table } = emulated;
-    const listeners = new DynamoListeners(documents, table, clock);
+    const { documents, dynamoTable } = emulated;
+    const listeners = new DynamoListeners(dynamoTable, clock);
     const connection = connectionOf("globex");
-    await new DynamoConnections(documents, table).announce(connection);
+    await new DynamoConnections(dynamoTable).announce(connection);
     const sent = vi.spyOn(documents, "send");
     const names = ["olga", "otto", "anna", "olga"];
     const many = (fresh: boolean) => Promise.all(names.map((name) => listeners.hears("globex", name, fresh)));
@@ -81,9 +81,9 @@ describe("connections in DynamoDB, beyond the contract", () => {
   });
 
   test("more marks than a request can have are read in several requests", async () => {
-    const { documents, table } = emulated;
-    const listeners = new DynamoListeners(documents, table, clock);
-    await new DynamoConnections(documents, table).announce({ ...connectionOf("large"), principal: "p-119" });
+    const { dynamoTable } = emulated;
+    const listeners = new DynamoListeners(dynamoTable, clock);
+    await new DynamoConnections(dynamoTable).announce({ ...connectionOf("large"), principal: "p-119" });
     const names = Array.from({ length: 120 }, (_, index) => `p-${index}`);
     const heard = await Promise.all(names.map((name) => listeners.hears("large", name, true)));
     expect(heard.indexOf(true)).toBe(119);

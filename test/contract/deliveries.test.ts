@@ -10,10 +10,10 @@ describeDeliveries("deliveries in memory", async () => ({
 }));
 
 describeDeliveries("deliveries in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
+  const { dynamoTable, close } = await emulatedTable();
   return {
-    deliveries: new DynamoDeliveries(documents, table),
-    slowHosts: new DynamoSlowHosts(documents, table),
+    deliveries: new DynamoDeliveries(dynamoTable),
+    slowHosts: new DynamoSlowHosts(dynamoTable),
     close,
   };
 });

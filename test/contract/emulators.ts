@@ -6,6 +6,7 @@ import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
 import { s3Blobs } from "../../src/aws/blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "../../src/aws/clients.ts";
+import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import type { PerTier } from "../../src/config.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { Clock, FirePayload } from "../../src/core/ports/tasks.ts";
@@ -40,7 +41,7 @@ export async function emulatedTable() {
     documents.destroy();
     await server.close();
   };
-  return { documents, table, close };
+  return { documents, table, dynamoTable: new DynamoTable(documents, table), close };
 }
 
 /** The tier queues and their DLQs in an emulated SQS, whose time may be a test's to move; and a client as Lambda's event source is one. */

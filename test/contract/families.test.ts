@@ -6,6 +6,6 @@ import { describeFamilies } from "./families.ts";
 describeFamilies("families in memory", async () => ({ families: new MemoryFamilies(), close: async () => {} }));
 
 describeFamilies("families in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { families: new DynamoFamilies(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { families: new DynamoFamilies(dynamoTable), close };
 });

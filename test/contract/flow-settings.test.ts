@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { emulatedTable } from "./emulators.ts";
@@ -10,19 +11,23 @@ describeFlowSettings("settings of flow in memory", async () => ({
 }));
 
 describeFlowSettings("settings of flow in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { settings: new DynamoFlowSettings(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { settings: new DynamoFlowSettings(dynamoTable), close };
 });
 
 test("a breaker that closes between a failure's two writes stays closed", async () => {
-  const { documents, table, close } = await emulatedTable();
-  const settings = new DynamoFlowSettings(documents, table);
+  const { documents, table, dynamoTable, close } = await emulatedTable();
+  const settings = new DynamoFlowSettings(dynamoTable);
   let updates = 0;
   const send = async (command: { constructor: { name: string } }) => {
     if (command.constructor.name === "UpdateCommand" && ++updates === 2) await settings.remove("breaker/a/b");
     return documents.send(command as never);
   };
-  const counted = await new DynamoFlowSettings({ send } as never, table).countFailure("breaker/a/b", 1, 5);
+  const counted = await new DynamoFlowSettings(new DynamoTable({ send } as never, table)).countFailure(
+    "breaker/a/b",
+    1,
+    5,
+  );
   expect(counted).toEqual({ kind: "breaker", name: "breaker/a/b", failures: 1 });
   expect(await settings.all()).toEqual([]);
   await close();

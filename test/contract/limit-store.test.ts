@@ -18,7 +18,7 @@ describe("limits in the table", () => {
   });
   afterEach(() => emulated.close());
   limitStoreContract(() => ({
-    store: new DynamoLimitStore(emulated.documents, emulated.table),
-    editor: new DynamoLimitEditor(emulated.documents, emulated.table),
+    store: new DynamoLimitStore(emulated.dynamoTable),
+    editor: new DynamoLimitEditor(emulated.dynamoTable),
   }));
 });

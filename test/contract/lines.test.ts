@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { emulatedTable } from "./emulators.ts";
@@ -10,21 +11,21 @@ const now = () => 1_800_000_000_000;
 describeLines("lines in memory", async () => ({ lines: new MemoryLines(), close: async () => {} }));
 
 describeLines("lines in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { lines: new DynamoLines(documents, table, now), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { lines: new DynamoLines(dynamoTable, now), close };
 });
 
 describe("the list of lines in DynamoDB, whose entry is a second write", () => {
   /** Lines whose first request of an operation is preceded by `act`. */
   async function setUp(operation: string, act: (lines: DynamoLines) => Promise<void>) {
-    const { documents, table, close } = await emulatedTable();
-    const lines = new DynamoLines(documents, table, now);
+    const { documents, table, dynamoTable, close } = await emulatedTable();
+    const lines = new DynamoLines(dynamoTable, now);
     let left = 1;
     const send = async (command: { constructor: { name: string } }) => {
       if (command.constructor.name === operation && left-- === 1) await act(lines);
       return documents.send(command as never);
     };
-    return { lines, interrupted: new DynamoLines({ send } as never, table, now), close };
+    return { lines, interrupted: new DynamoLines(new DynamoTable({ send } as never, table), now), close };
   }
 
   test("a line whose process died before it was listed is listed with the next check", async () => {

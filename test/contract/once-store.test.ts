@@ -10,6 +10,6 @@ describeOnceStore("once in memory", async () => ({
 }));
 
 describeOnceStore("once in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { once: new DynamoOnceStore(documents, table), counters: new DynamoCounters(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { once: new DynamoOnceStore(dynamoTable), counters: new DynamoCounters(dynamoTable), close };
 });

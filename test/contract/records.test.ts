@@ -11,16 +11,16 @@ import { describeRecords } from "./records.ts";
 describeRecords("records in memory", async () => ({ records: new MemoryRecords(), close: async () => {} }));
 
 describeRecords("records in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { records: new DynamoRecords(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { records: new DynamoRecords(dynamoTable), close };
 });
 
 describe.each([9])("with %i list shards", (setting) => {
   describeRecords("records in DynamoDB", async () => {
-    const { documents, table, close } = await emulatedTable();
+    const { documents, table, dynamoTable, close } = await emulatedTable();
     const Item = { ...keys.listShards(), shards: setting, usable_at: 0 };
     await documents.send(new PutCommand({ TableName: table, Item }));
-    return { records: new DynamoRecords(documents, table, setting), close };
+    return { records: new DynamoRecords(dynamoTable, setting), close };
   });
 });
 
@@ -37,7 +37,7 @@ describe("a change of the number of list shards", () => {
   });
 
   /** A process whose setting is this number. */
-  const processWith = (setting: number) => new DynamoRecords(emulated.documents, emulated.table, setting);
+  const processWith = (setting: number) => new DynamoRecords(emulated.dynamoTable, setting);
   const later = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 
   /** Writes tasks of one submitter that are dead letters. Returns their ids. */

@@ -14,19 +14,19 @@ const nothing = async () => {};
 
 describeSchedules("schedules in memory", async () => ({ schedules: new MemorySchedules(), close: nothing }));
 describeSchedules("schedules in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { schedules: new DynamoSchedules(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { schedules: new DynamoSchedules(dynamoTable), close };
 });
 
 describeTenants("tenants in memory", async () => ({ tenants: new MemoryTenants(), close: nothing }));
 describeTenants("tenants in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { tenants: new DynamoTenants(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { tenants: new DynamoTenants(dynamoTable), close };
 });
 
 test("a tenant that is in the first partition of the directory, too, is listed once", async () => {
-  const { documents, table, close } = await emulatedTable();
-  const tenants = new DynamoTenants(documents, table);
+  const { documents, table, dynamoTable, close } = await emulatedTable();
+  const tenants = new DynamoTenants(dynamoTable);
   const ids = Array.from({ length: 30 }, (_, index) => `tenant-${100 + index}`);
   const [first = "", ...others] = directoryPartitions;
   expect(others.length).toBeGreaterThan(0);
@@ -35,14 +35,14 @@ test("a tenant that is in the first partition of the directory, too, is listed o
   }
   for (const id of ids.slice(10)) await tenants.note(id);
   expect((await tenants.list({ limit: 100 })).items).toEqual(ids);
-  expect((await new DynamoKeyStore(documents, table).tenants()).sort()).toEqual(ids);
+  expect((await new DynamoKeyStore(dynamoTable).tenants()).sort()).toEqual(ids);
   await close();
 });
 
 describeFirings("firings in memory", async () => ({ firings: new MemoryFirings(), close: nothing }));
 describeFirings("firings in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { firings: new DynamoFirings(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { firings: new DynamoFirings(dynamoTable), close };
 });
 
 describeRules("rules in memory", async () => {

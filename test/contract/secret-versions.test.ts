@@ -9,6 +9,6 @@ describeSecretVersions("secret versions in memory", async () => ({
 }));
 
 describeSecretVersions("secret versions in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { versions: new DynamoSecretVersions(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { versions: new DynamoSecretVersions(dynamoTable), close };
 });

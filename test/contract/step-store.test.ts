@@ -6,6 +6,6 @@ import { describeStepStore } from "./step-store.ts";
 describeStepStore("steps in memory", async () => ({ steps: new MemoryStepStore(), close: async () => {} }));
 
 describeStepStore("steps in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { steps: new DynamoStepStore(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { steps: new DynamoStepStore(dynamoTable), close };
 });

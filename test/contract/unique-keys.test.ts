@@ -6,6 +6,6 @@ import { describeUniqueKeys } from "./unique-keys.ts";
 describeUniqueKeys("unique keys in memory", async () => ({ keys: new MemoryUniqueKeys(), close: async () => {} }));
 
 describeUniqueKeys("unique keys in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { keys: new DynamoUniqueKeys(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { keys: new DynamoUniqueKeys(dynamoTable), close };
 });

@@ -6,6 +6,6 @@ import { describeUploads } from "./uploads.ts";
 describeUploads("uploads in memory", async () => ({ uploads: new MemoryUploads(), close: async () => {} }));
 
 describeUploads("uploads in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { uploads: new DynamoUploads(documents, table), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { uploads: new DynamoUploads(dynamoTable), close };
 });

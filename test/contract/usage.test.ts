@@ -12,5 +12,5 @@ describe("usage in the table", () => {
     emulated = await emulatedTable();
   });
   afterAll(() => emulated.close());
-  usageContract(() => new DynamoUsage(emulated.documents, emulated.table));
+  usageContract(() => new DynamoUsage(emulated.dynamoTable));
 });

@@ -10,8 +10,8 @@ describeWaits("places of waiting requests in memory", async () => ({
 }));
 
 describeWaits("places of waiting requests in DynamoDB", async () => {
-  const { documents, table, close } = await emulatedTable();
-  return { make: (places) => new DynamoWaits(documents, table, places), close };
+  const { dynamoTable, close } = await emulatedTable();
+  return { make: (places) => new DynamoWaits(dynamoTable, places), close };
 });
 
 test("the tenants of these tests have attributes of their own in an interval's item", () => {

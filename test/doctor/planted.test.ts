@@ -86,7 +86,7 @@ test("at synth, the same findings are warnings at their constructs, never errors
   });
 });
 
-test("acknowledged warnings are silent, in either of the CDK's ways", { timeout: 60_000 }, async () => {
+test("acknowledged warnings are silent, in either of the CDK's ways", async () => {
   const mistakes = ten.filter(({ check }) => ["encryption", "retention", "log-retention"].includes(check));
   const plant = (sketch: Sketch) => {
     for (const mistake of mistakes) mistake.plant?.(sketch);
@@ -98,7 +98,7 @@ test("acknowledged warnings are silent, in either of the CDK's ways", { timeout:
   expect(warnings.map(({ text }) => text)).toEqual([expect.stringContaining("[ack: offload:log-retention]")]);
 });
 
-test("a pipeline in a stage of the CDK has its warnings there", { timeout: 60_000 }, () => {
+test("a pipeline in a stage of the CDK has its warnings there", () => {
   const app = quickApp();
   const stage = new Stage(app, "Beta");
   const types = [mail];

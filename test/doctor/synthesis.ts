@@ -21,9 +21,11 @@ export function quickApp(props: { outdir?: string } = {}): App {
   const quick = {
     "aws:cdk:bundling-stacks": [],
     "aws:cdk:enable-path-metadata": true,
+    "aws:cdk:disable-stack-trace": true,
     "@aws-cdk/core:annotationsInValidationReport": false,
   };
-  return new App({ context: { ...context, ...quick }, builtinCloudFormationValidation: false, ...props });
+  const without = { analyticsReporting: false, treeMetadata: false, builtinCloudFormationValidation: false };
+  return new App({ context: { ...context, ...quick }, ...without, ...props });
 }
 
 /** A type that nothing is wrong with. */

@@ -107,3 +107,9 @@ describe("handlers that load later", () => {
     expect(loads).toBe(1);
   });
 });
+
+test("GET /openapi.json answers the deployment's document, without a token", async () => {
+  const { status } = appsOf(memoryPipeline().ports);
+  const { json } = await ask(status, "/openapi.json", { as: {} as never });
+  expect(json).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), info: { version: "1.2.3" } });
+});

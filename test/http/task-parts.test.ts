@@ -26,7 +26,7 @@ describe("GET /tasks/{task_id}/input", () => {
     const apps = served();
     const { task_id } = await apps.accepted({ input: { value: "x".repeat(1_000) } });
     const answer = await ask(apps.control, `/tasks/${task_id}/input`);
-    expect(answer).toMatchObject(problem(410, "gone"));
+    expect(answer).toMatchObject(problem(404, "input_not_kept"));
     expect(answer.json.detail).toMatch(/cannot be read/);
   });
 });
@@ -42,7 +42,7 @@ describe("GET /tasks/{task_id}/input of a sensitive type", () => {
     expect(letters).toMatchObject([{ task_id, input: { pin: "0815" } }]);
     expect((await ask(apps.control, `/tasks/${task_id}/input`)).json).toEqual({ input: { pin: "0815" } });
     const own = await ask(apps.control, `/tasks/${task_id}/input`, { as: sam });
-    expect(own).toMatchObject(problem(410, "gone"));
+    expect(own).toMatchObject(problem(404, "input_not_kept"));
     expect(own.text).not.toContain("0815");
   });
 
@@ -53,7 +53,7 @@ describe("GET /tasks/{task_id}/input of a sensitive type", () => {
       const { task_id } = await apps.accepted({ input, delay_seconds: 86_400 });
       for (const { control } of [apps, appsOf({ ...apps.ports, types: new Map() })]) {
         const answer = await ask(control, `/tasks/${task_id}/input`);
-        expect(answer).toMatchObject(problem(410, "gone"));
+        expect(answer).toMatchObject(problem(404, "input_not_kept"));
         expect(answer.text).not.toContain("0815");
         expect(answer.json.detail).toMatch(/sensitive/);
       }

@@ -188,7 +188,8 @@ describe("the worker", () => {
     expect(startup(metafileOf("worker"), "worker").sources.filter(heavy)).toEqual([]);
   });
 
-  const secretsOf = (path: string) => /^src\/(core\/task|aws)\/secrets\.ts$|lean\/client-(secrets-manager|ssm)/.test(path);
+  const secretsOf = (path: string) =>
+    /^src\/(core\/task|aws)\/secrets\.ts$|lean\/client-(secrets-manager|ssm)/.test(path);
 
   test("the worker loads the code that reads secrets only where secrets are declared", () => {
     expect(sourcesOf("worker").filter(secretsOf)).toHaveLength(4);

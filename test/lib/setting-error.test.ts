@@ -20,7 +20,7 @@ test.each([
   [{ stage: "prod" }, /^Error: the alarms of stage prod have no receiver: set alarmEmail or alarmTopicArn .*\n$/],
   [{ alarms: "2" }, /^Error: -c alarms=2: expected 0 or 1\n$/],
   [{ profile: "tiny" }, /^Error: profile must be one of standard, small; got "tiny"\n$/],
-])("the app ends with one line for the context %j", { timeout: 60_000 }, (context, line) => {
+])("the app ends with one line for the context %j", (context, line) => {
   expect(ran(["bin/app.ts"], context)).toEqual({ status: 1, stderr: expect.stringMatching(line) });
 });
 

@@ -17,8 +17,16 @@ const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.met
 /** The one task type of these pipelines. */
 export const echo = defineTask({ name: "echo", input: z.object({ value: z.unknown() }), handler: (input) => input });
 
-/** Context of an app that is synthesized without its bundles. */
-export const withoutBundles = { ...context, "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
+/** Context of an app that is synthesized without its bundles, and without the stack trace of each construct. */
+export const withoutBundles = {
+  ...context,
+  "aws:cdk:bundling-stacks": [],
+  "aws:cdk:enable-path-metadata": true,
+  "aws:cdk:disable-stack-trace": true,
+};
+
+/** What no test of templates reads, and takes a part of each synthesis. */
+const withoutReports = { analyticsReporting: false, treeMetadata: false };
 
 /** The templates of a pipeline without its bundles, with the project's feature flags. Unchecked, which halves its time. */
 interface Props extends TaskPipelineProps {
@@ -33,12 +41,34 @@ interface Props extends TaskPipelineProps {
 /** Options, or a function that makes them from constructs of the app. */
 type PropsOrMaker = Props | ((app: App) => Props);
 
-export const synthesize = (props: PropsOrMaker = {}, use?: (pipeline: TaskPipeline) => void) =>
-  synthesized(new App({ context: withoutBundles, builtinCloudFormationValidation: false }), props, use);
+/** The templates of a pipeline. Options that are plain data are synthesized once for all tests of a thread. */
+export function synthesize(props: PropsOrMaker = {}, use?: (pipeline: TaskPipeline) => void): Synthesis {
+  const make = () =>
+    synthesized(
+      new App({ context: withoutBundles, ...withoutReports, builtinCloudFormationValidation: false }),
+      props,
+      use,
+    );
+  if (use !== undefined || !isPlain(props)) return make();
+  const key = JSON.stringify(props);
+  const known = made.get(key) ?? make();
+  made.set(key, known);
+  return known;
+}
+
+/** True for values that JSON holds as a whole: no constructs, no functions. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return typeof value !== "function";
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && !Array.isArray(value)) return false;
+  return Object.values(value).every(isPlain);
+}
+
+const made = new Map<string, Synthesis>();
 
 /** The same, checked as a deployment is. Throws when a check finds what is not acknowledged. */
 export function synthesizeChecked(props: PropsOrMaker, use?: (pipeline: TaskPipeline) => void) {
-  const app = new App({ context: withoutBundles });
+  const app = new App({ context: withoutBundles, ...withoutReports });
   addChecks(app);
   return synthesized(app, props, use);
 }
@@ -63,19 +93,13 @@ function synthesized(app: App, given: PropsOrMaker, use?: (pipeline: TaskPipelin
   }
 }
 
-export type Synthesis = ReturnType<typeof synthesize>;
-
-const made = new Map<string, Synthesis>();
+export type Synthesis = ReturnType<typeof synthesized>;
 
 /** What a stage cannot do without. */
 export const needed = { dev: {}, prod: { alarmEmail: "team@example.com" } };
 
-/** A stage's pipeline with every default; made once for all tests of a thread. */
-export function stage(name: "dev" | "prod"): Synthesis {
-  const known = made.get(name) ?? synthesize({ stage: name, ...needed[name] });
-  made.set(name, known);
-  return known;
-}
+/** A stage's pipeline with every default. */
+export const stage = (name: "dev" | "prod"): Synthesis => synthesize({ stage: name, ...needed[name] });
 
 interface ResourceJson {
   Type: string;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { tableClient } from "../../src/aws/clients.ts";
+import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoListeners } from "../../src/aws/listeners.ts";
 import { systemClock } from "../../src/aws/process.ts";
 import { createClient, TaskCancelled } from "../../src/client/index.ts";
@@ -47,7 +48,7 @@ const eventually = async (holds: () => unknown) => {
   for (let tries = 0; tries < 100 && !(await holds()); tries++) await sleep(20);
 };
 const hears = (principal: string) =>
-  new DynamoListeners(tableClient(), localTable, systemClock).hears("acme", principal, true);
+  new DynamoListeners(new DynamoTable(tableClient(), localTable), systemClock).hears("acme", principal, true);
 describe("a channel of the local server", () => {
   test("a ping is answered by a pong, and any other message by an error", async () => {
     const { socket, messages } = await connected();

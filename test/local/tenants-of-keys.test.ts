@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "@aws-sdk/lib-dynamodb";
 import { afterEach, expect, test, vi } from "vitest";
+import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { localServicesEnv } from "../../src/aws/local-services.ts";
 import { DynamoTenants } from "../../src/aws/tenants.ts";
 import { localTable } from "../../src/config.ts";
@@ -21,7 +22,7 @@ test("tenants of the local server's keys are known, so schedules for each tenant
     const keys = "a:acme:operator,b:acme:submitter,c:globex:admin";
     await prepareTable(keys, () => {});
     await prepareTable(keys, () => {});
-    const tenants = new DynamoTenants(DynamoDBDocumentClient.from(client), localTable);
+    const tenants = new DynamoTenants(new DynamoTable(DynamoDBDocumentClient.from(client), localTable));
     expect((await tenants.list({ limit: 10 })).items).toEqual(["acme", "globex"]);
   } finally {
     client.destroy();

@@ -1,4 +1,5 @@
 import type { NewState, StepEntry, StepOwner, StoredEntry } from "../../src/core/ports/steps.ts";
+import { copy } from "../../src/memory/copy.ts";
 
 /** A stored entry and the task that it belongs to. */
 export interface OwnedEntry {
@@ -18,16 +19,16 @@ export class Entries {
   readonly #byOwner = new Map<string, Owned>();
 
   load(owner: StepOwner): StoredEntry[] {
-    return structuredClone([...this.#of(owner).values()]);
+    return copy([...this.#of(owner).values()]);
   }
 
   /** Stores the entry unless there is one. Returns the one that is stored now, and true when it is the given one. */
   add(owner: StepOwner, entry: StepEntry, purgeAt: number): { stored: StepEntry; added: boolean } {
     const entries = this.#of(owner);
     const there = entries.get(entryKeyOf(entry));
-    if (there === undefined) entries.set(entryKeyOf(entry), { ...structuredClone(entry), purge_at: purgeAt });
+    if (there === undefined) entries.set(entryKeyOf(entry), { ...copy(entry), purge_at: purgeAt });
     const { purge_at: _, ...stored } = there ?? { ...entry, purge_at: purgeAt };
-    return { stored: structuredClone(stored), added: there === undefined };
+    return { stored: copy(stored), added: there === undefined };
   }
 
   saveState(owner: StepOwner, state: NewState, purgeAt: number): boolean {

@@ -20,7 +20,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place ends before its attempt's lease",
-    file: "flow/enter.ts",
+    file: "flow/place-end.ts",
     find: "(leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000",
     replace: "(leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000",
   },

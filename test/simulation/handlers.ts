@@ -63,15 +63,39 @@ export function knownTypes(core: Core): ReadonlyMap<string, KnownType> {
   return map;
 }
 
-/** The types as one invocation of a worker has them. */
-export function typesFor(world: World, from: Invocation, ports: SubmitPorts): TaskType[] {
+type Defined = { own: TaskType[]; cancels: TaskType };
+
+const definitions = new WeakMap<Core, Defined>();
+
+/** The types without their handlers, defined once for each core: an invocation would spend a fifth of its time on them. */
+function definedTypes(core: Core): Defined {
+  const made = definitions.get(core);
+  if (made !== undefined) return made;
+  const { defineTask } = core.task;
   const own = options.map((one) =>
-    world.core.task.defineTask({
+    defineTask({
       ...one,
       input,
-      ...(one.name === familyType ? { aggregate: (children, task) => aggregate(world, from, children, task) } : {}),
-      handler: (given, task) => {
-        const begun = world.witness.runs.start(from, task, given, one.timeoutSeconds);
+      ...(one.name === familyType ? { aggregate: () => null } : {}),
+      handler: () => null,
+    }),
+  );
+  const defined = { own, cancels: defineTask({ ...internalOptions.cancelChildren, handler: () => null }) };
+  definitions.set(core, defined);
+  return defined;
+}
+
+/** The types as one invocation of a worker has them. */
+export function typesFor(world: World, from: Invocation, ports: SubmitPorts): TaskType[] {
+  const { own, cancels } = definedTypes(world.core);
+  const begin = (task: TaskContext, given: unknown, timeoutSeconds: number) =>
+    world.witness.runs.start(from, task, given, timeoutSeconds);
+  const handled = own.map(
+    (type): TaskType => ({
+      ...type,
+      ...(type.aggregate && { aggregate: (children, task) => aggregate(world, from, children, task) }),
+      handler: (given: z.output<typeof input>, task) => {
+        const begun = begin(task, given, type.timeoutSeconds);
         world.witness.steps.started(begun);
         const attempts = structuredClone(given.attempts) as Step[][];
         // Its input is the handler's own: no later attempt may see this.
@@ -80,15 +104,15 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts): Ta
       },
     }),
   );
-  const cancels = world.core.task.defineTask({
-    ...internalOptions.cancelChildren,
-    handler: async (parent, task) => {
-      const begun = world.witness.runs.start(from, task, parent, internalTimeoutSeconds);
+  const cancelling: TaskType = {
+    ...cancels,
+    handler: async (parent: z.output<typeof internalOptions.cancelChildren.input>, task) => {
+      const begun = begin(task, parent, internalTimeoutSeconds);
       await cancelChildren(ports, parent).finally(() => world.witness.runs.end(begun));
       return { attempt: task.attempt };
     },
-  });
-  return [...own, cancels];
+  };
+  return [...handled, cancelling];
 }
 
 /** Reads every child's result, and sometimes dies or fails. */

@@ -158,9 +158,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retry is not dispatched",
     file: "work/settle.ts",
-    find: '  if (settled.as === "retried" && settled.record !== undefined) {\n    await dispatch(',
-    replace:
-      '  if (settled.as === "retried" && settled.record !== undefined) {\n    if (waitSeconds < 0) await dispatch(',
+    find: "    await keepForWait(ports, settled.record, envelope, type);\n    await dispatch(",
+    replace: "    await keepForWait(ports, settled.record, envelope, type);\n    if (waitSeconds < 0) await dispatch(",
   },
   {
     name: "input: a retry does not name the input that it brings",

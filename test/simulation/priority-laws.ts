@@ -9,7 +9,7 @@ const longestDelayMs = 900_000;
 export function judgeMove({ table, time, queues, witness, core }: World, moved: TaskRecord, tier: Tier): void {
   if (moved.priority !== tier) witness.violated(`moved to ${tier}, and it is in ${moved.priority}`, moved.task_id);
   const present = table.read(moved);
-  if (present === undefined || moved.kept_input === undefined) return;
+  if (present === undefined || (moved.kept_input ?? moved.shown_input) === undefined) return;
   const sameWait = present.attempts_total === moved.attempts_total && present.due_at === moved.due_at;
   const waits = core.record.statusAt(present, core.record.iso(time.now)) !== "expired" && present.status === "pending";
   const isNear = Date.parse(moved.due_at) - time.now <= longestDelayMs;

@@ -41,7 +41,7 @@ export const priorityMutations: readonly Mutation[] = [
   {
     name: "priority: the new message has no input",
     file: "send/kept-input.ts",
-    find: "{ ...frame, ...(JSON.parse(record.kept_input)",
+    find: "{ ...frame, ...(JSON.parse(text)",
     replace: "{ ...frame, input: null, ...({}",
   },
   {

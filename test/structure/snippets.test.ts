@@ -64,7 +64,7 @@ function writeProject(folder: string, snippets: readonly Fence[]): void {
   }
 }
 
-test("the TypeScript of the pages compiles", { timeout: 120_000 }, async () => {
+test("the TypeScript of the pages compiles", async () => {
   // Quotes compile in their own files.
   const snippets = inLanguage("ts").filter(({ words }) => !words.includes("no-check") && words[1] !== "from");
   expect(snippets.length).toBeGreaterThan(40);

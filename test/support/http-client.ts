@@ -32,6 +32,7 @@ export interface Task {
   waiting_for?: { kind: string; signals?: string[]; until: string } | null;
   expires_at: string | null;
   retained_until: string | null;
+  cancel_requested_at: string | null;
   outcome: string | null;
   result: unknown;
   result_url: string | null;

@@ -15,6 +15,8 @@ const notes = await client.upload(bytes, { fileName: "a.txt", contentType: "text
   readResult: `const result = await client.result(task, { timeoutMs: 60_000 }); // waits for the end of the task
 const { name, body } = await client.download(task); // as a stream, whatever its size`,
   cancelTask: "const { status } = await client.cancel(task);",
+  runTaskNow: "await operations.runNow(task);",
+  changeTaskInput: 'await operations.changeInput(task, { to: "ada@example.com" });',
   retryTask: `await client.retry(task);
 await client.retry(task, { input: { to: "ada@example.com" } });`,
   changeTaskPriority: `await client.setPriority(task, "high");`,
@@ -60,6 +62,7 @@ await flow.setLimits("mail.send", { concurrency: null }); // as defined`,
   cancelTasks: `// operations is new Operations({ url, key })
 const matched = await operations.count("cancel", { filter: { type: "mail.send", tags: { campaign: "spring" } } }); // dry_run
 const { operation_id } = await operations.cancelTasks({ filter: { type: "mail.send", tags: { campaign: "spring" } } });`,
+  runTasksNow: `const { operation_id } = await operations.runTasksNow({ filter: { type: "mail.send", retrying: true } });`,
   retryTasks: `const { operation_id } = await operations.retryTasks({ filter: { type: "mail.send" } }, { perSecond: 10 });`,
   readOperation: "const { done, matched } = await operations.get(operationId);",
   cancelOperation: "const { status, done } = await operations.cancel(operationId);",
@@ -98,7 +101,12 @@ export const problemTexts: Readonly<Record<ProblemCode, readonly [meaning: strin
     "the object's status does not allow it: cancel of an ended task, retry of one that has not failed, result of a failed one",
     "read the object",
   ],
-  gone: ["the result was acknowledged, or the result or the input is no longer kept", "submit a new task"],
+  not_waiting: ["the task does not wait for its time", "read the task: `status` and `waiting_for` say why"],
+  input_not_kept: [
+    "Offload has not kept the task's input",
+    "set `keepInput` in the type to keep the inputs of all its tasks",
+  ],
+  gone: ["the result was acknowledged, or the result is no longer kept", "submit a new task"],
   too_large: ["the request, its form or its input is larger than allowed", "send less: see [limits](limits.md)"],
   unsupported_media_type: ["the body is not JSON", "send `Content-Type: application/json`"],
   invalid_input: ["a field, or the task's input, does not fit; `errors` names each one", "correct the request"],

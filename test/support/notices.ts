@@ -23,6 +23,7 @@ const endedTask = (more: Partial<TaskView>): TaskView => ({
   waiting_for: null,
   expires_at: null,
   retained_until: null,
+  cancel_requested_at: null,
   outcome: null,
   result: null,
   result_url: null,

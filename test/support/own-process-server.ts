@@ -1,5 +1,6 @@
 import { tableClient } from "../../src/aws/clients.ts";
 import { DynamoConnections } from "../../src/aws/connections.ts";
+import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { systemClock } from "../../src/aws/process.ts";
 import { ApiGatewaySocket } from "../../src/aws/socket.ts";
 import { localTable } from "../../src/config.ts";
@@ -24,7 +25,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {}, with: () => silen
 /** The ports with which the function notify sends messages, in the process of the server. */
 export const pushPorts = (): PushPorts => ({
   clock: systemClock,
-  connections: new DynamoConnections(tableClient(), localTable),
+  connections: new DynamoConnections(new DynamoTable(tableClient(), localTable)),
   socket: new ApiGatewaySocket(process.env.OFFLOAD_SOCKET_ENDPOINT ?? ""),
   random: Math.random,
   log: silent,

@@ -262,7 +262,7 @@ describe("the task's code", () => {
     return readFile(join(folder, "out.pdf"));
   }
 
-  it("the task runs from source, and as one bundled file with nothing beside it", { timeout: 60_000 }, async () => {
+  it("the task runs from source, and as one bundled file with nothing beside it", async () => {
     const outdir = join(folder, "bundle");
     await bundle(outdir, false);
     const { bytes } = await generate(await example("order-de.json"));
@@ -271,7 +271,7 @@ describe("the task's code", () => {
     }
   });
 
-  it("the PDF library is loaded only when a task runs", { timeout: 60_000 }, async () => {
+  it("the PDF library is loaded only when a task runs", async () => {
     const { outputs } = (await bundle(join(folder, "split"), true)).metafile;
     const starts = Object.values(outputs).filter(({ entryPoint }) => entryPoint?.endsWith("invoice.generate.ts"));
     const imported = starts.flatMap(({ imports }) => imports.filter(({ kind }) => kind === "import-statement"));

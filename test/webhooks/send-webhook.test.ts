@@ -374,7 +374,7 @@ test("a DNS server that refuses connections is not told as a receiver that does"
   expect(await sender.send(request, AbortSignal.timeout(20_000))).toEqual({ error: "no DNS server can be reached" });
 });
 
-test("a process ends when its webhooks have ended: nothing stays open", { timeout: 60_000 }, async () => {
+test("a process ends when its webhooks have ended: nothing stays open", async () => {
   const port = await listen(webServer((request) => request.url === "/hang" || request.socket.destroy()));
   const module = "./src/webhooks/send-webhook.ts";
   const program = `

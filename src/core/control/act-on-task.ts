@@ -4,6 +4,7 @@ import type { EntryPorts } from "../steps/keep-entries.ts";
 import { discardOne, type LetterOutcome, replayOne } from "./act-on-letter.ts";
 import { type ControlPorts, cancel, retry } from "./control.ts";
 import type { Matched, OperationAction } from "./operation-state.ts";
+import { runNow } from "./run-now.ts";
 
 /** Outcome of an operation's action on one task. `skipped`: the task is no longer as it matched. */
 export type ActOutcome = LetterOutcome;
@@ -16,21 +17,27 @@ export const actions: Readonly<Record<OperationAction, (ports: ActPorts, matched
   discard: (ports, { key, entry }) => discardOne(ports, { ...key, dead_letter_at: entry[1] }),
   cancel: (ports, matched) => onSameRound(ports, matched, (record) => cancel(ports, record)),
   retry: (ports, matched) => onSameRound(ports, matched, (record) => retry(ports, record)),
+  run_now: (ports, matched) => onSame(ports, matched, "due_at", (record) => runNow(ports, record)),
 };
 
-/** Acts on a task that is still in the round in which it matched. A conflict means that it has moved on. */
-async function onSameRound(
+const onSameRound = (ports: ActPorts, matched: Matched, act: (record: TaskRecord) => Promise<unknown>) =>
+  onSame(ports, matched, "round", act);
+
+/** Acts on a task whose field is still as it matched. A conflict means that the task has moved on. */
+async function onSame(
   ports: ActPorts,
   { key, entry }: Matched,
+  field: "round" | "due_at",
   act: (record: TaskRecord) => Promise<unknown>,
 ): Promise<ActOutcome> {
   const record = await ports.records.get(key, "consistently");
-  if (record === undefined || !isKept(record, ports.clock.now()) || record.round !== Number(entry[1])) return "skipped";
+  if (record === undefined || !isKept(record, ports.clock.now()) || String(record[field]) !== entry[1])
+    return "skipped";
   try {
     await act(record);
     return "done";
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return error.code === "conflict" ? "skipped" : "failed";
+    return error.code === "conflict" || error.code === "not_waiting" ? "skipped" : "failed";
   }
 }

@@ -1,6 +1,7 @@
 import type { Identity } from "../model/identity.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Status } from "../model/status.ts";
+import { isSuspended } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Clock, Page, Records } from "../ports/tasks.ts";
 
@@ -10,6 +11,8 @@ const mostPages = 5;
 /** Selects tasks. An absent field selects all. */
 export interface TaskFilter {
   status?: Status | undefined;
+  /** True: only tasks that wait for another attempt after a failed one. False: all but those. */
+  retrying?: boolean | undefined;
   type?: string | undefined;
   priority?: Tier | undefined;
   tags?: Record<string, string> | undefined;
@@ -40,9 +43,17 @@ export function listTasks(
   return collect(read, wanted, (record) => `${record.created_at}#${record.task_id}`, page);
 }
 
+/** True for a task that waits for another attempt after a failed one. */
+export const isRetrying = (record: TaskRecord, nowMs: number): boolean =>
+  record.error_kind !== undefined &&
+  record.attempts > 0 &&
+  !isSuspended(record.waiting_for) &&
+  statusAt(record, iso(nowMs)) === "pending";
+
 /** True for a record that a filter's status, type, tier and tags select. */
 export const isSelected = (filter: TaskFilter, record: TaskRecord, nowMs: number): boolean =>
   (filter.status === undefined || statusAt(record, iso(nowMs)) === filter.status) &&
+  (filter.retrying === undefined || filter.retrying === isRetrying(record, nowMs)) &&
   (filter.type === undefined || record.type === filter.type) &&
   (filter.priority === undefined || record.priority === filter.priority) &&
   Object.entries(filter.tags ?? {}).every(([name, value]) => record.tags?.[name] === value);

@@ -1,12 +1,13 @@
 import { isInternal } from "../model/internal-names.ts";
 import { Problem } from "../model/problem.ts";
-import { hasEnded, isKept, type TaskRecord } from "../model/record.ts";
+import { hasEnded, isKept, iso, type TaskRecord } from "../model/record.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { type ControlPorts, isCancellable } from "./control.ts";
 import { isSelected, type TaskFilter } from "./list.ts";
+import { waitsForItsTime } from "./run-now.ts";
 
 /** Operations that match tasks of any status, not dead letters. */
-export type TaskAction = "cancel" | "retry";
+export type TaskAction = "cancel" | "retry" | "run_now";
 
 interface MatchPorts extends Pick<ControlPorts, "types"> {
   records: Records;
@@ -18,6 +19,13 @@ export const mostTasks = 10_000;
 
 const pageSize = 100;
 
+/** True for a task that an action can change at a given time. */
+const canChange: Readonly<Record<TaskAction, (ports: MatchPorts, record: TaskRecord, nowMs: number) => boolean>> = {
+  cancel: (ports, record, nowMs) => !hasEnded(record, nowMs) && isCancellable(ports, record),
+  retry: (_, record) => record.status === "failed",
+  run_now: (_, record, nowMs) => waitsForItsTime(record, iso(nowMs)),
+};
+
 /** Returns a function that is true for tasks that an action can change. An index that is behind may list a task twice: only the first one matches. */
 function matcherFor(ports: MatchPorts, action: TaskAction): (record: TaskRecord) => boolean {
   const now = ports.clock.now();
@@ -25,13 +33,13 @@ function matcherFor(ports: MatchPorts, action: TaskAction): (record: TaskRecord)
   return (record) => {
     if (!isKept(record, now) || isInternal(record) || seen.has(record.task_id)) return false;
     seen.add(record.task_id);
-    return action === "retry" ? record.status === "failed" : !hasEnded(record, now) && isCancellable(ports, record);
+    return canChange[action](ports, record, now);
   };
 }
 
 /**
  * Returns all tasks that match a filter and that the action can change: for a cancel those that have not ended and are cancellable, for a retry those that
- * have failed, also discarded ones.
+ * have failed, also discarded ones; for a run-now those that wait for their time.
  * @throws Problem `invalid_input` when the filter's time span has more than `mostTasks`
  */
 export async function matchTasksByFilter(

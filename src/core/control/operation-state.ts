@@ -5,11 +5,11 @@ import type { Tier } from "../model/tier.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 
 /*
- * An operation replays or discards many dead letters, or cancels or retries many tasks. It is a task of one of Offload's own types: its id is the
+ * An operation replays or discards many dead letters, or cancels, retries or runs many tasks now. It is a task of one of Offload's own types: its id is the
  * task's id, its status is the task's status. Its list of tasks and its progress are stored as parts of the task's record.
  */
 
-export const operationActions = ["replay", "discard", "cancel", "retry"] as const;
+export const operationActions = ["replay", "discard", "cancel", "retry", "run_now"] as const;
 export type OperationAction = (typeof operationActions)[number];
 
 /** Progress of an operation. Written when it is accepted, then by its attempts. */
@@ -31,7 +31,7 @@ export interface OperationState {
 
 /**
  * One matched task in a chunk. `mark` is what the operation's action finds the task by, as it matched: of a replay or discard its `dead_letter_at`, of a cancel
- * or retry its round. `deadLetterAt`: of a retry, if the task was a dead letter.
+ * or retry its round, of a run-now its due time. `deadLetterAt`: of a retry, if the task was a dead letter.
  */
 export type ChunkEntry = readonly [taskId: string, mark: string, deadLetterAt?: string];
 
@@ -99,6 +99,7 @@ const looksDone: Readonly<Record<OperationAction, (record: TaskRecord, mark: str
   discard: ({ dead_letter_at }, mark) => dead_letter_at !== mark,
   cancel: ({ status, cancel_requested_at }) => status === "cancelled" || cancel_requested_at !== undefined,
   retry: ({ round }, mark) => round !== Number(mark),
+  run_now: ({ due_at }, mark) => due_at !== mark,
 };
 
 /** An attempt that died may have processed tasks that no later one has counted, as the operation was cancelled or failed then: their records tell. */

@@ -69,6 +69,10 @@ export function operationTypes(ports: OperationPorts): TaskType[] {
       handler: ({ per_second }, task) => operate(ports, task, "retry", per_second),
     }),
     defineTask({
+      ...internalOptions.run_now,
+      handler: ({ per_second }, task) => operate(ports, task, "run_now", per_second),
+    }),
+    defineTask({
       ...internalOptions.cancelChildren,
       handler: async (parent) => ({ cancelled: await cancelChildren(ports, parent) }),
     }),

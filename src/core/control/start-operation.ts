@@ -56,15 +56,16 @@ export async function startOperation(ports: DispatchPorts, start: OperationStart
 /** Returns the time, in epoch seconds, from which an operation's parts may be deleted. */
 export const partsPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + partsSeconds;
 
-function entryOf(action: OperationAction, { task_id, dead_letter_at, round }: TaskRecord): ChunkEntry {
+function entryOf(action: OperationAction, { task_id, dead_letter_at, round, due_at }: TaskRecord): ChunkEntry {
+  if (action === "run_now") return [task_id, due_at];
   if (action === "replay" || action === "discard") return [task_id, dead_letter_at ?? ""];
   if (action === "retry" && dead_letter_at !== undefined) return [task_id, String(round), dead_letter_at];
   return [task_id, String(round)];
 }
 
-/** Cancelled tasks have no message in a DLQ, and of retried ones only the dead letters do. */
+/** Cancelled tasks, and those that wait, have no message in a DLQ, and of retried ones only the dead letters do. */
 const tiersOf = (action: OperationAction, matched: readonly TaskRecord[]): Tier[] =>
-  action === "cancel"
+  action === "cancel" || action === "run_now"
     ? []
     : [...new Set(matched.filter((record) => record.dead_letter_at !== undefined).map(({ priority }) => priority))];
 

@@ -4,6 +4,7 @@ import type { TaskRecord } from "../model/record.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { StepEntry, StepStore } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
+import { keptText } from "../send/kept-input.ts";
 import { storedInput } from "../send/large-input.ts";
 
 /** Larger results of steps are not shown. Bytes of JSON. */
@@ -87,10 +88,11 @@ export async function inputOf(
 type StoredInput = Pick<Envelope, "input" | "input_ref">;
 
 async function newestStored({ records }: { records: Records }, record: TaskRecord): Promise<StoredInput | undefined> {
-  const { input_part: part, kept_input } = record;
+  const { input_part: part } = record;
+  const kept = keptText(record);
   const load = async (name: "envelope" | `input#${string}`) =>
     (await records.loadPart(record, name)) as Envelope | undefined;
-  if (part === undefined) return (await load("envelope")) ?? (kept_input && JSON.parse(kept_input));
+  if (part === undefined) return (await load("envelope")) ?? (kept && JSON.parse(kept));
   const newest = await load(`input#${part}`);
   if (newest !== undefined) return newest;
   // The record and the envelope may have the input that was replaced.

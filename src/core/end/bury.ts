@@ -5,8 +5,10 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { Delivery } from "../ports/tasks.ts";
+import { keepKey } from "../send/keep-key.ts";
+import { keepRounds } from "../send/keep-rounds.ts";
 import { newestKept } from "../send/newest-envelope.ts";
-import { retention, sameRetention } from "../send/retention.ts";
+import { letterRetention, sameRetention } from "../send/retention.ts";
 
 /**
  * Makes a task a dead letter: stores its envelope, so that a replay finds it, then makes one conditional update.
@@ -20,7 +22,11 @@ export async function failForGood(
   change: Pick<Change, "when" | "set" | "append">,
 ): Promise<Changed> {
   const now = iso(ports.clock.now());
-  const kept = retention(ports, record);
+  const kept = letterRetention(ports, record);
+  if (kept.purge_at > record.purge_at) {
+    await keepKey(ports, record, kept.purge_at);
+    await keepRounds(ports, record, kept.purge_at);
+  }
   await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);
   return ports.records.change(record, {
     ...change,

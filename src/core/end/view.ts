@@ -61,6 +61,7 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
     waiting_for: orNull(waitingFor),
     expires_at: orNull(record.expires_at),
     retained_until: orNull(record.retained_until),
+    cancel_requested_at: orNull(record.cancel_requested_at),
     outcome: orNull(record.outcome),
     result: orNull(record.result_ref === undefined ? record.result : beside),
     result_url: isApart || record.acknowledged_at !== undefined ? `/tasks/${record.task_id}/result` : null,

@@ -7,7 +7,7 @@ import type { Clock, Log, NewId, Queues } from "../ports/tasks.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { placesOf, rateOf } from "./limit-lines.ts";
-import { wayEndMs } from "./on-the-way.ts";
+import { onTheWayUntilMs } from "./place-end.ts";
 
 export interface LinePorts {
   clock: Clock;
@@ -118,7 +118,7 @@ async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known:
     const going = next.slice(0, Math.max(0, free));
     if (going.length === 0) return full;
     const ids = going.map(({ envelope }) => envelope.task_id);
-    const untilMs = wayEndMs(ports.clock.now());
+    const untilMs = onTheWayUntilMs(ports.clock.now());
     if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;
     await sendAll(ports, line, going, { held: true });
   }
@@ -141,7 +141,7 @@ export async function handOver(
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   const limit = await placesOf(ports.flow, type);
   if (limit === undefined || next === undefined) return giveBack(ports, line, place, tier);
-  const to = { task: next.envelope.task_id, untilMs: wayEndMs(ports.clock.now()) };
+  const to = { task: next.envelope.task_id, untilMs: onTheWayUntilMs(ports.clock.now()) };
   const state = await ports.lines.passPlace(line.name, place, to, limit);
   // Another call has just let this task go, or the limit is lower now.
   if (state === undefined) return giveBack(ports, line, place, tier);

@@ -1,6 +1,5 @@
 import { PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import { isInternal } from "../model/internal-names.ts";
-import { leaseSeconds } from "../model/lease.ts";
 import { type Line, lineOf, type PauseTarget } from "../model/line.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { WaitingFor } from "../model/suspension.ts";
@@ -19,6 +18,7 @@ import { canStart, type TaskMessage } from "../task/task-message.ts";
 import { advance, handOver, type LinePorts } from "./advance.ts";
 import { lineFor, placesOf } from "./limit-lines.ts";
 import { takeOver } from "./on-the-way.ts";
+import { keptUntilMs, takenUntilMs } from "./place-end.ts";
 import { isBehind, takeStart } from "./take-start.ts";
 
 export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
@@ -57,14 +57,11 @@ export interface Stopped {
   line: Line;
   /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
   slotMs?: number;
-  /** The place that it was let go with and cannot use. Absent: none. */
+  /** The place with which the task was let go, and which it cannot use. Absent: none. */
   place?: Place;
 }
 
 const admitted: Admitted = { as: "admitted" };
-
-/** A place outlasts the lease of its attempt by this many seconds: the claim follows, and its answer may be late. */
-const placeMarginSeconds = 15;
 
 /** A task waits at most this long in a line, in seconds: 60 days. Then its record is deleted. */
 const longestLineSeconds = 60 * 86_400;
@@ -91,7 +88,7 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
 
 /**
  * The line of the pause or of the open breaker that stops a task. A breaker stops neither the task that tries nor a type that has no breaker any more,
- * as nobody would close it.
+ * as no end of a task would close it.
  */
 async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: TaskMessage): Promise<Line | undefined> {
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
@@ -144,8 +141,7 @@ const keyFault = (cause: unknown): PermanentError =>
   new PermanentError(`the key of a limit: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
 
 /**
- * Takes a place. A task that has one keeps it: it was let go, or this is a second message of it. The two ends differ, also within a millisecond: so
- * whoever gives back what it took does not give back what another message of the task has kept since.
+ * Takes a place. A task that has a place keeps it: it was let go, or this is a second message of it.
  * @returns Undefined: there is no place.
  */
 async function takePlace(
@@ -157,8 +153,9 @@ async function takePlace(
   const { clock, flow, lines } = ports;
   const { envelope, grant } = message;
   const task = envelope.task_id;
-  const untilMs = placeUntilMs(clock.now(), type);
-  const kept: Place = { line, untilMs: untilMs + 1, kept: true };
+  const now = clock.now();
+  const untilMs = takenUntilMs(now, type);
+  const kept: Place = { line, untilMs: keptUntilMs(now, type), kept: true };
   const keep = () => lines.keepPlace(line.name, task, kept.untilMs);
   if (grant?.held && (await keep())) return kept;
   const limit = (await placesOf(flow, type)) ?? 1;
@@ -167,10 +164,6 @@ async function takePlace(
   if (grant?.held && (await takeOver(lines, line.name, { task, untilMs }, limit))) return { line, untilMs };
   return (await keep()) ? kept : undefined;
 }
-
-/** Epoch milliseconds, an even number: the end of a place that is taken now. */
-const placeUntilMs = (nowMs: number, { timeoutSeconds }: { timeoutSeconds: number }): number =>
-  2 * Math.floor(nowMs / 2) + (leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000;
 
 /**
  * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is not put into one.
@@ -229,19 +222,19 @@ export function keepPlace(ports: FlowPorts, place: Place, task: TaskKey, type: T
 }
 
 async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
-  const untilMs = placeUntilMs(ports.clock.now(), type);
+  const untilMs = takenUntilMs(ports.clock.now(), type);
   if (await ports.lines.keepPlace(place.line.name, task.task_id, untilMs)) place.untilMs = untilMs;
 }
 
-/** Starts to read who is next in the line. The answer is there when the attempt is settled. */
+/** Starts to read the next tasks of the line. The answer is there when the attempt is settled. */
 export function readNext({ lines }: FlowPorts, place: Place): void {
   place.next = lines.first(place.line.name, 1);
-  // The one who waits for it hears of it.
+  // `leave` waits for the answer, and hears of the error.
   place.next.catch(() => {});
 }
 
 /**
- * Returns a task's place to its line, and lets the next one go. Never throws: a place that is not given back ends.
+ * Returns a task's place to its line, and lets the next task go. Never throws: a place that is not given back ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
 export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
@@ -249,7 +242,7 @@ export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier:
   await place.renewal?.catch(() => {});
   try {
     const held = { task: task.task_id, untilMs: place.untilMs };
-    // Who cannot read who is next gives the place back all the same.
+    // Without an answer about the next task the place is given back all the same.
     const next = await place.next?.catch(() => []);
     const isBack = await handOver(ports, place.line, held, { tier, next: next?.[0] });
     if (!isBack && place.over) await leaveKept(ports, place.line, task, tier);

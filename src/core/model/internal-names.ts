@@ -6,6 +6,7 @@ export const internalTypeNames = {
   discard: "offload.discard",
   cancel: "offload.cancel",
   retry: "offload.retry",
+  run_now: "offload.run_now",
   sweep: "offload.sweep",
   cancelChildren: "offload.cancel_children",
   purgeBlobs: "offload.purge_blobs",

@@ -84,6 +84,11 @@ export interface TaskRecord extends TaskKey {
    * removes it. In no list or log line. Absent: only the envelope has it.
    */
   kept_input?: string;
+  /**
+   * submit and settle: JSON of the input, or of the reference to a large one, where it costs nothing: record and input fit the write units of the record
+   * alone. Stays until the record is deleted. In no list or log line. Absent: they do not fit, or the type is sensitive.
+   */
+  shown_input?: string;
   /** submit: hash of the key by which it is unique; never changes. Absent: not unique. */
   unique_key?: string;
   /** submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one changes it. */

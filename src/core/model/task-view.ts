@@ -21,6 +21,7 @@ export interface TaskView {
   waiting_for: WaitView | null;
   expires_at: string | null;
   retained_until: string | null;
+  cancel_requested_at: string | null;
   outcome: string | null;
   result: unknown;
   result_url: string | null;

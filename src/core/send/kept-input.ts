@@ -1,12 +1,27 @@
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { Clock, NewId } from "../ports/tasks.ts";
+import type { Clock, NewId, Records } from "../ports/tasks.ts";
+import { longestDelaySeconds } from "./dispatch.ts";
 import { newEnvelope } from "./new-envelope.ts";
 
 /*
- * A waiting task's input is in its message, which only a worker can read. A copy of a small one in the record lets control send another
- * message, to another tier. It is there only while the task waits: the change that ends the wait removes it.
+ * A task's input is in its message, which only a worker can read. A copy in the record lets people read it, and control send another message. Where
+ * record and input need no more write units than the record alone, the copy stays: `shown_input`. A somewhat larger one is there only while
+ * the task waits, as `kept_input`: the change that ends the wait removes it.
  */
+
+/** Bytes of one write unit of the table. */
+const unitBytes = 1024;
+
+/** The most that the table's keys add to a record's JSON, in bytes. */
+const keyBytes = 232;
+
+/** The most that a claim adds to a record, in bytes of its JSON: the lease, its token, the start. */
+const claimBytes = 130;
+
+const unitsOf = (recordBytes: number): number => Math.ceil((recordBytes + keyBytes) / unitBytes);
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** The largest input that a record keeps, in bytes of its JSON. */
 export const mostKeptBytes = 256;
@@ -28,15 +43,64 @@ export function keptInput({ input, input_ref }: Envelope, type: { sensitive?: bo
 
 /** The record of a new task with its input, if both together are small; always with a reference, as a large input costs far more than a write unit. */
 export function withKeptInput(record: TaskRecord, envelope: Envelope, type: { sensitive?: boolean }): TaskRecord {
+  const shown_input = mayKeep(type) ? inputText(envelope) : undefined;
+  const recordBytes = bytesOf(record);
+  const isFree = (bytes: number) => unitsOf(bytes + bytesOf({ shown_input })) === unitsOf(bytes);
+  if (shown_input !== undefined && isFree(recordBytes) && isFree(recordBytes + claimBytes)) {
+    return { ...record, shown_input };
+  }
   const kept_input = keptInput(envelope, type);
   if (kept_input === undefined) return record;
-  const bytes = Buffer.byteLength(JSON.stringify(record)) + Buffer.byteLength(kept_input);
+  const bytes = recordBytes + Buffer.byteLength(kept_input);
   return bytes <= mostRecordBytes || envelope.input_ref !== undefined ? { ...record, kept_input } : record;
 }
 
+/**
+ * The input that a record has from its end on. Undefined: with it the record would need more write units.
+ * @param ended The record as it ends, without the input.
+ */
+export function inputAtEnd(ended: object, envelope: Envelope, type: { sensitive?: boolean } | undefined) {
+  const shown_input = mayKeep(type) ? inputText(envelope) : undefined;
+  if (shown_input === undefined) return undefined;
+  const bytes = bytesOf(ended);
+  return unitsOf(bytes + bytesOf({ shown_input })) === unitsOf(bytes) ? shown_input : undefined;
+}
+
+/** JSON of a message's input, or of the reference to a large one. */
+const inputText = ({ input, input_ref }: Envelope): string | undefined => {
+  if (input_ref !== undefined) return JSON.stringify({ input_ref });
+  return input === undefined ? undefined : `{"input":${JSON.stringify(input)}}`;
+};
+
+/** A wait that is shorter than this, in seconds, ends before an operator could end it. */
+const shortWaitSeconds = 10;
+
+/**
+ * Stores a task's message beside its record for a wait of up to 15 minutes, if the record does not keep the input: only SQS has the message then, and
+ * nobody can read it before its time. `runNow` sends the stored one. A longer wait stores it anyway, and a type that keeps all inputs at any wait.
+ * @throws PortUnavailable
+ */
+export async function keepForWait(
+  { records, clock }: { records: Records; clock: Clock },
+  record: TaskRecord,
+  envelope: Envelope,
+  type: { sensitive?: boolean; keep_input?: boolean } | undefined,
+): Promise<void> {
+  if (!mayKeep(type)) return;
+  if (type?.keep_input) return records.savePart(record, "envelope", envelope, record.purge_at);
+  const waitSeconds = (Date.parse(record.due_at) - clock.now()) / 1000;
+  if (waitSeconds < shortWaitSeconds || waitSeconds > longestDelaySeconds) return;
+  if (keptText(record) !== undefined) return;
+  await records.savePart(record, "envelope", envelope, record.purge_at);
+}
+
+/** The input that a record has. */
+export const keptText = ({ shown_input, kept_input }: TaskRecord): string | undefined => shown_input ?? kept_input;
+
 /** Another message of a waiting task. Undefined: the record has no input. */
 export function keptEnvelope(ports: { clock: Clock; newId: NewId }, record: TaskRecord): Envelope | undefined {
-  if (record.kept_input === undefined) return undefined;
+  const text = keptText(record);
+  if (text === undefined) return undefined;
   const { input: _, ...frame } = newEnvelope(ports, record, null);
-  return { ...frame, ...(JSON.parse(record.kept_input) as Pick<Envelope, "input" | "input_ref">) };
+  return { ...frame, ...(JSON.parse(text) as Pick<Envelope, "input" | "input_ref">) };
 }

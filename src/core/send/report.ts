@@ -118,6 +118,16 @@ export function reportMoved({ log }: Pick<ReportPorts, "log">, record: TaskRecor
   log.info("task moved", { ...taskFields(record), outcome: "moved", moved_from: from, status: record.status });
 }
 
+/** Reports that a waiting task has another input. */
+export function reportInputChanged({ log }: Pick<ReportPorts, "log">, record: TaskRecord): void {
+  log.info("task has another input", { ...taskFields(record), outcome: "input_changed", status: record.status });
+}
+
+/** Reports that a task that waited for its time is due. */
+export function reportDue({ log }: Pick<ReportPorts, "log">, record: TaskRecord): void {
+  log.info("task is due now", { ...taskFields(record), outcome: "run_now", status: record.status });
+}
+
 type ChangeOutcome = "completed" | "failed" | "cancelled" | "expired" | "replayed" | "discarded";
 
 /** Reports a message that had nothing to do: its task had ended, or an attempt of it was running. */

@@ -2,10 +2,17 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import type { Clock } from "../ports/tasks.ts";
 
 /** The times until which a task that ends now is kept. */
-export function retention(ports: { clock: Clock }, record: TaskRecord) {
+export function retention(ports: { clock: Clock }, record: Pick<TaskRecord, "retention_seconds">) {
   const until = ports.clock.now() + record.retention_seconds * 1000;
   return { retained_until: iso(until), purge_at: Math.ceil(until / 1000) };
 }
+
+/** A dead letter is kept for at least this long after its failure, in seconds: as long as its message in the DLQ. */
+export const letterSeconds = 14 * 86_400;
+
+/** The times until which a task that fails now is kept. */
+export const letterRetention = (ports: { clock: Clock }, record: TaskRecord) =>
+  retention(ports, { retention_seconds: Math.max(record.retention_seconds, letterSeconds) });
 
 /** The condition that the record's retention is still the one that `retention` was computed from: `extend` may raise it. */
 export const sameRetention = (record: TaskRecord) => ({ retention_seconds: { is: record.retention_seconds } }) as const;

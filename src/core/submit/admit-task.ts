@@ -4,7 +4,7 @@ import type { Envelope } from "../model/envelope.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
-import { withKeptInput } from "../send/kept-input.ts";
+import { keepForWait, withKeptInput } from "../send/kept-input.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { type Checked, checkInput } from "./check-input.ts";
 import { newRecord } from "./new-task.ts";
@@ -75,7 +75,9 @@ async function storeNew(
   const files = await toTake?.(record);
   const counted = admission.counted ? { counted: true as const } : {};
   const whole = { ...record, ...counted, ...(files && { files }) };
-  return { record: withKeptInput(whole, envelope, checked.type), envelope, admission };
+  const kept = withKeptInput(whole, envelope, checked.type);
+  await keepForWait(ports, kept, envelope, checked.type);
+  return { record: kept, envelope, admission };
 }
 
 /** The admission of a submit that no limit applies to. */

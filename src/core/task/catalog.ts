@@ -25,6 +25,8 @@ export interface CatalogEntry {
   breaker?: { failures: number; cool_down_seconds: number };
   /** True when records keep no inputs. Absent: the type is not sensitive. */
   sensitive?: true;
+  /** True when the input of every task is kept. Absent: only where it costs nothing. */
+  keep_input?: true;
   /** True when channels get the results. Absent: they do not. */
   push_result?: true;
   /** Files that a task takes, by name. Absent: none. */
@@ -51,6 +53,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     cancellable: type.cancellable,
     ...limitsOf(type),
     ...sensitiveOf(type),
+    ...keepInputOf(type),
     ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
     ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
   }));
@@ -78,6 +81,8 @@ const limitsOf = ({ concurrency, rateLimit, breaker }: TaskType) => ({
 
 const runsOnOf = ({ runsOn }: TaskType): { runs_on?: "container" } =>
   runsOn === "container" ? { runs_on: runsOn } : {};
+
+const keepInputOf = ({ keepInput }: TaskType): { keep_input?: true } => (keepInput ? { keep_input: keepInput } : {});
 
 const sensitiveOf = ({ sensitive }: TaskType): { sensitive?: true } => (sensitive ? { sensitive } : {});
 
@@ -154,6 +159,7 @@ export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, Kno
         cancellable: type.cancellable,
         ...limitsOf(type),
         ...sensitiveOf(type),
+        ...keepInputOf(type),
         ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
       },
     ]),

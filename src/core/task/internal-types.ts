@@ -49,6 +49,12 @@ export const internalOptions = {
     description: "Retries the failed tasks of an operation.",
     input: z.strictObject({ per_second: z.int().min(1).max(100).optional() }),
   },
+  run_now: {
+    ...common,
+    name: internalTypeNames.run_now,
+    description: "Makes the waiting tasks of an operation due now.",
+    input: z.strictObject({ per_second: z.int().min(1).max(100).optional() }),
+  },
   sweep: {
     ...common,
     name: internalTypeNames.sweep,

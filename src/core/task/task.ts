@@ -95,6 +95,11 @@ export interface TaskOptions<
    */
   sensitive?: boolean;
   /**
+   * True to keep the input of every task of this type until the end of its retention, for people who read tasks: one write of the input's size a task,
+   * and one at its end. Not for a sensitive type. Default: an input is kept where it costs nothing, as in a record of less than 1 KB.
+   */
+  keepInput?: boolean;
+  /**
    * `result`: channels that hear a task of this type get its result, too, if it is JSON of at most 32 KiB. Never for a sensitive type. Default:
    * channels get the status only.
    */
@@ -153,6 +158,7 @@ export interface TaskType extends LimitedType {
   readonly classify: readonly ClassifyRule[];
   readonly cancellable: boolean;
   readonly sensitive: boolean;
+  readonly keepInput: boolean;
   readonly push: "result" | undefined;
   readonly files: Readonly<Record<string, FileOptions>>;
   readonly state: z.ZodType | undefined;
@@ -238,9 +244,12 @@ export function defineTask<
   };
 }
 
-const flagsOf = ({ cancellable = true, sensitive = false }: { cancellable?: boolean; sensitive?: boolean }) => ({
+type Flags = Partial<Pick<TaskType, "cancellable" | "sensitive" | "keepInput">>;
+
+const flagsOf = ({ cancellable = true, sensitive = false, keepInput = false }: Flags) => ({
   cancellable,
   sensitive,
+  keepInput: keepInput && !sensitive,
 });
 
 interface Shape {

@@ -6,11 +6,11 @@ import type { Change } from "../model/change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "../model/classify.ts";
 import { AttemptCrashed } from "../model/errors.ts";
 import { fence } from "../model/lease.ts";
-import { type AttemptOutcome, iso } from "../model/record.ts";
+import { type Attempt, type AttemptOutcome, iso, type TaskRecord } from "../model/record.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { keepKey } from "../send/keep-key.ts";
-import { keptInput } from "../send/kept-input.ts";
+import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
 import { reportWaiting } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { decideRetry } from "../task/retry.ts";
@@ -55,7 +55,7 @@ export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<S
 
 async function settleCompleted(
   ports: SettlePorts,
-  { record: claimed, envelope }: Settling,
+  { record: claimed, envelope, type }: Settling,
   packed: Packed,
 ): Promise<Settled> {
   const settled = await endAs(ports, "completed", claimed, fence(claimed), async (record) => {
@@ -64,24 +64,29 @@ async function settleCompleted(
     if (packed.part !== undefined && packed.reference !== undefined) {
       await ports.records.savePart(record, `result#${packed.reference.part}`, packed.part, kept.purge_at);
     }
+    const { outcome, location, inline: result, reference: result_ref } = packed;
+    const ended = { finished_at: now, ...kept, outcome, location, result, result_ref };
+    const attempt = attemptOf(record, now, "completed");
+    if (type?.keepInput) await ports.records.savePart(record, "envelope", envelope, kept.purge_at);
+    const shown_input = inputAtEnd(recordAtEnd(record, ended, attempt), envelope, type);
     return ports.records.change(record, {
       when: { ...fence(record), ...sameRetention(record), cancel_requested_at: { absent: true } },
-      set: {
-        status: "completed",
-        updated_at: now,
-        finished_at: now,
-        ...kept,
-        outcome: packed.outcome,
-        location: packed.location,
-        result: packed.inline,
-        result_ref: packed.reference,
-      },
-      remove: ["lease_until", "lease_token", "error", "error_type", "error_kind", "needs_review"],
-      append: attemptOf(record, now, "completed"),
+      set: { status: "completed", updated_at: now, ...ended, shown_input },
+      remove: [
+        ...(["lease_until", "lease_token", "error", "error_type", "error_kind", "needs_review"] as const),
+        ...(shown_input === undefined ? (["shown_input"] as const) : []),
+      ],
+      append: attempt,
     });
   });
   if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
+}
+
+/** A record as it ends, without its input. */
+function recordAtEnd(record: TaskRecord, ended: object, attempt: Attempt): object {
+  const { shown_input: _, lease_until: _until, lease_token: _token, error: _error, ...rest } = record;
+  return { ...rest, ...ended, history: [...record.history, attempt] };
 }
 
 /** The parent waits for its children: without a lease or a message, as the last child's end goes on with it. */
@@ -176,7 +181,7 @@ async function settleRetried(
         updated_at: iso(now),
         due_at: iso(dueAt),
         purge_at: purgeAtOfWaiting(record, dueAt),
-        kept_input: keptInput(envelope, type),
+        kept_input: record.shown_input === undefined ? keptInput(envelope, type) : undefined,
         ...errorFields(failure),
       },
       remove: ["lease_until", "lease_token", "progress"],
@@ -187,6 +192,7 @@ async function settleRetried(
     }),
   );
   if (settled.as === "retried" && settled.record !== undefined) {
+    await keepForWait(ports, settled.record, envelope, type);
     await dispatch(ports, settled.record, envelope);
     await tellChange(ports, settled.record, "pending");
   }

@@ -63,7 +63,7 @@ function suspendUntil(
       purge_at: purgeAtOfWaiting(record, dueAt),
       attempts: record.attempts - 1,
       waiting_for: waitingFor,
-      kept_input: kept,
+      kept_input: record.shown_input === undefined ? kept : undefined,
     },
     remove: ["lease_until", "lease_token"],
   });

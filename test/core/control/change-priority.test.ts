@@ -26,6 +26,8 @@ function setUp(more: Partial<TaskType> = {}, then: TaskType["handler"] = () => "
 
 /** Inputs of each kind: kept in the record, too large for it, too large for a message. */
 const small = { order: 4711, name: "Ada \ufffe" };
+/** One that its record keeps only while the task waits. */
+const middle = { text: "x".repeat(200) };
 const large = { text: "x".repeat(300) };
 const huge = { text: "x".repeat(50_000) };
 
@@ -449,13 +451,42 @@ describe("the kept input", () => {
     expect(await pipeline.recordOf(record)).not.toHaveProperty("kept_input");
   });
 
+  test("a smaller one stays, also while an attempt runs and after the end", async () => {
+    const running = gate();
+    const pipeline = setUp({}, () => running.opened);
+    const record = await pipeline.accept({ input: small });
+    const text = JSON.stringify({ input: small });
+    expect(record.shown_input).toBe(text);
+    const working = pipeline.work("low");
+    await pipeline.clock.advance(0);
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "processing", shown_input: text });
+    running.open();
+    await working;
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", shown_input: text });
+  });
+
+  test("one stays beside the result only if the record needs no more write units for it", async () => {
+    const stays = async (bytes: number) => {
+      const pipeline = setUp({}, () => "r".repeat(bytes));
+      const record = await pipeline.accept({ input: "x".repeat(140) });
+      await pipeline.work("low");
+      return Object.hasOwn(await pipeline.recordOf(record), "shown_input");
+    };
+    const sizes = Array.from({ length: 32 }, (_, index) => 200 + index * 32);
+    const outcomes = await Promise.all(sizes.map(stays));
+    // The input takes about 150 bytes of each unit of 1,024.
+    const gone = outcomes.filter((outcome) => !outcome).length;
+    expect(gone).toBeGreaterThanOrEqual(4);
+    expect(gone).toBeLessThanOrEqual(6);
+  });
+
   test("each way to end without an attempt removes it", async () => {
     const pipeline = setUp();
-    const cancelled = await cancel(pipeline.ports, await pipeline.accept({ input: small }));
-    const expired = await pipeline.accept({ input: small, expires_in_seconds: 10 });
+    const cancelled = await cancel(pipeline.ports, await pipeline.accept({ input: middle }));
+    const expired = await pipeline.accept({ input: middle, expires_in_seconds: 10 });
     await pipeline.clock.advance(10_000);
     await pipeline.work("low");
-    const lost = await pipeline.accept({ input: small });
+    const lost = await pipeline.accept({ input: middle });
     for (let round = 0; round < 4; round++) await pipeline.redrive("low");
     expect(cancelled).not.toHaveProperty("kept_input");
     const ends = [await pipeline.recordOf(expired), await pipeline.recordOf(lost)];
@@ -466,7 +497,7 @@ describe("the kept input", () => {
   test("no view, log line or notice has it", async () => {
     const pipeline = setUp();
     const record = await pipeline.accept({ input: { pin: "0815" }, callback: { url: "https://example.com/hook" } });
-    expect(record.kept_input).toContain("0815");
+    expect(record.kept_input ?? record.shown_input).toContain("0815");
     await changePriority(pipeline.ports, record, "high");
     const view = viewOf(await pipeline.recordOf(record), iso(pipeline.clock.now()));
     await pipeline.drain();

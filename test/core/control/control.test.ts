@@ -326,7 +326,7 @@ describe("extending", () => {
     await retry(ports, await recordOf(record));
     await drain();
     const savePart = vi.spyOn(records, "savePart");
-    await extend(ports, await recordOf(record), 1_000);
+    await extend(ports, await recordOf(record), 2_000_000);
     expect(savePart.mock.calls.map(([, part]) => part)).toEqual(["round#1", "envelope"]);
   });
 

@@ -177,7 +177,7 @@ describe("an operation", () => {
     const rounds = new Set((await now(pipeline, buried)).map(({ round }) => round));
     expect(rounds).toEqual(new Set([2]));
     expect(pipeline.buried()).toEqual([]);
-  }, 30_000);
+  });
 
   test("an operation always fits into its attempts", () => {
     const { timeoutSeconds, maxAttempts } = internalOptions.replay;
@@ -231,7 +231,11 @@ describe("a worker that dies in the middle of an operation", () => {
   };
 
   /** Lets a worker that dies at its nth call begin an operation, and another one finish it; false when the first one did. */
-  async function dieAndGoOn(action: OperationAction, deathAt: number, when: "before" | "after"): Promise<boolean> {
+  async function dieAndGoOn(
+    action: Exclude<OperationAction, "run_now">,
+    deathAt: number,
+    when: "before" | "after",
+  ): Promise<boolean> {
     const pipeline = operationsPipeline();
     const { bury, accept, start, finish, queues, clock } = pipeline;
     const waiting = () =>
@@ -256,7 +260,7 @@ describe("a worker that dies in the middle of an operation", () => {
     return true;
   }
 
-  test.for<[OperationAction, "before" | "after"]>([
+  test.for<[Exclude<OperationAction, "run_now">, "before" | "after"]>([
     ["replay", "before"],
     ["replay", "after"],
     ["discard", "before"],
@@ -265,7 +269,7 @@ describe("a worker that dies in the middle of an operation", () => {
     ["cancel", "after"],
     ["retry", "before"],
     ["retry", "after"],
-  ])("a death loses and doubles nothing: %s, %s each of its calls", { timeout: 60_000 }, async ([action, when]) => {
+  ])("a death loses and doubles nothing: %s, %s each of its calls", async ([action, when]) => {
     let deaths = 0;
     // The first call is the hold of the message, which dies with nothing begun.
     while (await dieAndGoOn(action, deaths + 1, when)) deaths += 1;

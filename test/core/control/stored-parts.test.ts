@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { inputOf, stepsOf } from "../../../src/core/control/stored-parts.ts";
 import type { Envelope } from "../../../src/core/model/envelope.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
+import { keptText } from "../../../src/core/send/kept-input.ts";
 import { MemoryBlobs } from "../../../src/memory/blobs.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
@@ -53,7 +54,7 @@ describe("the input of a task", () => {
     const input = { text: "x".repeat(1_000_000) };
     const record = await pipeline.accept({ input });
     expect(await inputOf(pipeline.ports, record, false)).toEqual({ input });
-    const { key } = JSON.parse(record.kept_input ?? "").input_ref;
+    const { key } = JSON.parse(keptText(record) ?? "").input_ref;
     await pipeline.blobs.delete(key);
     await expect(inputOf(pipeline.ports, record, false)).rejects.toThrow("no longer stored");
   });

@@ -46,6 +46,7 @@ describe("a task as clients see it", () => {
         waiting_for: null,
         expires_at: null,
         retained_until: null,
+        cancel_requested_at: null,
         outcome: null,
         result: null,
         result_url: null,
@@ -80,7 +81,7 @@ describe("a task as clients see it", () => {
   });
 
   test("a view shows no internal field", () => {
-    const inside = { tenant_id: "acme", request_hash: "h", lease_until: later, cancel_requested_at: now, purge_at: 7 };
+    const inside = { tenant_id: "acme", request_hash: "h", lease_until: later, lease_token: "t", purge_at: 7 };
     const shown = JSON.stringify(view({ ...inside, status: "processing", due_at: later, start_by: later }));
     for (const name of [...Object.keys(inside), "due_at", "start_by", "history", "attempts_total", "round"]) {
       expect(shown).not.toContain(`"${name}"`);

@@ -117,7 +117,7 @@ test("rules follow their schedules in the end, whatever fails, and nothing is le
     }),
     { numRuns: 500 },
   );
-}, 60_000);
+});
 
 /** What clients see after a step that was accepted; a step that is not listed changes nothing. */
 const effects: { [what: string]: ((one: Step) => unknown) | undefined } = {
@@ -146,7 +146,7 @@ test("while the scheduler fails, a refused request changes nothing that clients 
     }),
     { numRuns: 500 },
   );
-}, 60_000);
+});
 
 test("while nothing fails, rules follow immediately, however many clients write at the same time", async () => {
   const sane = step.filter(({ what }) => what !== "fault" && what !== "scheduler" && what !== "check");
@@ -159,4 +159,4 @@ test("while nothing fails, rules follow immediately, however many clients write 
     }),
     { numRuns: 300 },
   );
-}, 60_000);
+});

@@ -33,7 +33,7 @@ describe("an accepted task", () => {
       status: "pending",
       requested_by: "olga",
       correlation_id: "corr-1",
-      kept_input: '{"input":{"value":null}}',
+      shown_input: '{"input":{"value":null}}',
       request_hash: expect.stringMatching(/^\S{27}$/),
       created_at: now,
       updated_at: now,

@@ -322,8 +322,8 @@ describe("an attempt that failed for good", () => {
       dead_letter_at: now,
       buried_at: now,
       first_failed_at: now,
-      retained_until: "2027-01-08T00:00:02.000Z",
-      purge_at: Date.parse("2027-01-08T00:00:02.000Z") / 1000,
+      retained_until: "2027-01-15T00:00:02.000Z",
+      purge_at: Date.parse("2027-01-15T00:00:02.000Z") / 1000,
       history: [{ ...attempt, ...failure }],
     });
     expect(await records.loadPart(record, "envelope")).toEqual(envelope);

@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PortUnavailable } from "../core/model/errors.ts";
+import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
+
+/** Number of requests for one batch, at most. */
+const maxTries = 5;
+
+/** Longest wait before the second request, in milliseconds. It doubles with each request. */
+const firstPauseMs = 50;
+
+/** Keys of one request, at most. */
+export const mostKeys = 100;
+
+/**
+ * Gets items in any order; items that do not exist are left out. Asks again, after a random pause, for the keys that DynamoDB
+ * did not process.
+ * @param wanted Keys without repeats: DynamoDB refuses a request that names a key twice.
+ * @throws PortUnavailable, also when keys remain after five requests
+ */
+export async function getMany(
+  table: DynamoTable,
+  wanted: readonly Item[],
+  how: Consistency = "consistently",
+): Promise<Item[]> {
+  const batches = Array.from({ length: Math.ceil(wanted.length / mostKeys) }, (_, batch) =>
+    wanted.slice(batch * mostKeys, (batch + 1) * mostKeys),
+  );
+  return (await Promise.all(batches.map((batch) => getAll(table, batch, how)))).flat();
+}
+
+async function getAll(table: DynamoTable, batch: Item[], how: Consistency): Promise<Item[]> {
+  const items: Item[] = [];
+  let left = batch;
+  for (let tries = 1; ; tries++) {
+    const { found, rest } = await table.getBatch(left, how);
+    items.push(...found);
+    if (rest.length === 0) return items;
+    if (tries === maxTries) throw new PortUnavailable("the table");
+    left = rest;
+    await sleep(Math.random() * firstPauseMs * 2 ** (tries - 1));
+  }
+}

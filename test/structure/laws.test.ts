@@ -1,0 +1,86 @@
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { capacityOf, feedOf } from "../../lib/capacity.ts";
+import { containersOf } from "../../lib/containers.ts";
+import { thresholdsOf } from "../../lib/observability/alarm-options.ts";
+import { checkedNumbers } from "../../lib/own-numbers.ts";
+import { sharesOf } from "../../lib/profile.ts";
+import { limitSettings, listSettings } from "../../lib/tenancy.ts";
+import { metricTable } from "../../src/core/model/metrics.ts";
+import { type Route, routes } from "../../src/http/routes.ts";
+import { sources } from "./sources.ts";
+
+const all = sources();
+
+describe("every route is called by a test of test/http", () => {
+  // Random requests call all routes, and look at none.
+  const general = ["test/http/hostile.test.ts", "test/http/requests.ts"];
+  const tests = all.filter(({ path }) => path.startsWith("test/http/") && !general.includes(path));
+
+  /** A text that starts with the route's path, such as `/tasks/${id}/cancel?x=1`; a value in braces may be any expression. */
+  const pathIn = ({ path }: Route): RegExp => {
+    const steps = path.slice(1).split("/");
+    const step = steps.map((name) => (name.startsWith("{") ? "(?:\\$\\{[^}]*\\}|[^/`\"'?$])+" : name));
+    return new RegExp(`["'\`/]${step.join("/")}(?:["'\`?]|\\$\\{)`);
+  };
+  /** `ask` sends a GET, or a POST where there is a body. */
+  const isCalledIn = (text: string, route: Route): boolean =>
+    pathIn(route).test(text) && (/GET|POST/.test(route.method) || text.includes(`"${route.method}"`));
+
+  test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", (_, route) => {
+    expect(tests.filter(({ text }) => isCalledIn(text, route)).map(({ path }) => path)).not.toEqual([]);
+  });
+
+  test("a route that no test calls is found", () => {
+    const text = `ask(control, \`/tasks/\${id}/cancel\`, { method: "POST" }); ask(status, "/tasks?limit=2");`;
+    const called = routes.filter((route) => isCalledIn(text, route)).map(({ method, path }) => `${method} ${path}`);
+    expect(called).toEqual(["POST /tasks", "GET /tasks", "POST /tasks/{task_id}/cancel"]);
+  });
+});
+
+describe("every metric of the table is emitted somewhere", () => {
+  const emitting = all.filter(({ path, text }) => path.startsWith("src/core/") && /metrics\??\.add\(/.test(text));
+
+  test.each(Object.keys(metricTable))("%s", (name) => {
+    expect(emitting.filter(({ text }) => text.includes(`"${name}"`)).map(({ path }) => path)).not.toEqual([]);
+  });
+});
+
+describe("every numeric option of a deployment has a range check", () => {
+  /** Gives one option a value. By the interface that declares it. */
+  const given: Record<string, (name: string, value: unknown) => unknown> = {
+    TierOptions: (name, value) => feedOf("high", { [name]: value }),
+    ConcurrencyOptions: (name, value) => capacityOf(sharesOf("standard"), {}, checkedNumbers({ [name]: value })),
+    ContainerOptions: (name, value) => containersOf({ [name]: value }),
+    AlarmOptions: (name, value) => thresholdsOf({ [name]: name === "depth" ? { high: value } : value }),
+    TenantLimits: (name, value) => limitSettings({ tenants: { [name]: value } }),
+    LimitOptions: (_, value) => limitSettings({ depth: { high: value as number } }),
+    ThrottleOptions: (name, value) => checkedNumbers({ throttle: { [name]: value } }),
+    TaskPipelineProps: (name, value) =>
+      name === "listShards" ? listSettings(value as number) : checkedNumbers({ [name]: value }),
+  };
+  // Of constructs that only this package creates, from options that are checked.
+  const inner = ["PipelineFunctionProps", "Watch"];
+
+  const options = globSync("lib/**/*.ts")
+    .sort()
+    .flatMap((path) => [...readFileSync(path, "utf8").matchAll(/export interface (\w+)[^{]*\{\n([\s\S]*?)\n\}/g)])
+    .flatMap(([, of = "", body = ""]) =>
+      [...body.matchAll(/^ {2}readonly (\w+)\?: (?:number|Partial<PerTier<number>>);/gm)].map(
+        ([, name = ""]) => [of, name] as const,
+      ),
+    )
+    .filter(([of]) => !inner.includes(of));
+
+  test("the search finds the options", () => {
+    expect(options.length).toBeGreaterThan(25);
+    expect(options).toContainEqual(["AlarmOptions", "functionErrors"]);
+  });
+
+  test.each(options)("%s.%s refuses -5 and NaN", (of, name) => {
+    const give = given[of];
+    if (give === undefined) throw new Error(`no check of the options of ${of} is known here`);
+    expect(() => give(name, -5)).toThrow();
+    expect(() => give(name, Number.NaN)).toThrow();
+  });
+});

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, expectStatus, type Task } from "./http-client.ts";
+import { type OwnServer, startOwnServer } from "./local-server.ts";
+
+const token = "key-timely";
+const tenant = "timely";
+
+/** Time that passes between two looks at a task, in seconds. Less than any lease, so that what runs can renew its own. */
+const stepSeconds = 5;
+
+/** A local server of a test's own, whose time the test moves: leases, expiry, schedules and the memory of keys take no time. */
+export interface TimelyServer extends OwnServer {
+  operator: Client;
+  /** Lets time pass for the server and its workers: what was due within it happens. Returns the server's time, in epoch milliseconds. */
+  pass(seconds: number): Promise<number>;
+  /** Lets time pass until a step gives something. */
+  passUntil<T>(what: string, step: () => Promise<T | undefined>): Promise<T>;
+  /** Lets time pass until the task has ended. */
+  ended(taskId: string): Promise<Task>;
+}
+
+const terminal = ["completed", "failed", "cancelled", "expired"];
+
+export async function startTimelyServer(): Promise<TimelyServer> {
+  const server = await startOwnServer({ OFFLOAD_MOVABLE_CLOCK: "1", OFFLOAD_KEYS: `${token}:${tenant}:operator` });
+  const operator = new Client(server.url, { token, tenant, role: "operator" });
+  const pass = async (seconds: number) => {
+    const { now } = expectStatus(await operator.post("/_local/clock", { seconds }), 200).json<{ now: string }>();
+    return Date.parse(now);
+  };
+  const passUntil = async <T>(what: string, step: () => Promise<T | undefined>): Promise<T> => {
+    // The machine needs time of its own, to start a worker process above all.
+    const deadline = Date.now() + 120_000;
+    for (;;) {
+      const found = await step();
+      if (found !== undefined) return found;
+      if (Date.now() > deadline) throw new Error(`let time pass in vain for ${what}: ${server.output().slice(-2000)}`);
+      await pass(stepSeconds);
+      await sleep(200);
+    }
+  };
+  const ended = (taskId: string) =>
+    passUntil(`the end of ${taskId}`, async () => {
+      const answer = await operator.get(`/tasks/${taskId}`);
+      // The emulated table of a busy machine may answer too late.
+      const task = answer.status === 503 ? undefined : expectStatus(answer, 200).json<Task>();
+      return task !== undefined && terminal.includes(task.status) ? task : undefined;
+    });
+  return { ...server, operator, pass, passUntil, ended };
+}
