@@ -55,49 +55,8 @@ const ports: StatusPorts = {
   openApi: () => besideBundle(process.env, config.openApiFile),
 };
 
-/** Most requests are polls. Code that only other requests need loads with the first of them. */
-const handlers = withLazy("status", taskReads(ports), async () => {
-  const [
-    { auditReads },
-    { keyReads },
-    { DynamoKeyStore },
-    { tenantReads },
-    { DynamoTenants },
-    { DynamoFlowSettings },
-    { DynamoAuditLog },
-    { deadLetterReads },
-    { deliveryReads },
-    { DynamoDeliveries },
-    { scheduleReads },
-    { DynamoSchedules },
-  ] = await Promise.all([
-    import("../src/http/audit.ts"),
-    import("../src/http/keys.ts"),
-    import("../src/aws/key-store.ts"),
-    import("../src/http/tenants.ts"),
-    import("../src/aws/tenants.ts"),
-    import("../src/aws/flow-settings.ts"),
-    import("../src/aws/audit-log.ts"),
-    import("../src/http/dead-letters.ts"),
-    import("../src/http/deliveries.ts"),
-    import("../src/aws/deliveries-store.ts"),
-    import("../src/http/schedules.ts"),
-    import("../src/aws/schedules.ts"),
-  ]);
-  const schedules = new DynamoSchedules(table);
-  const deliveries = new DynamoDeliveries(table);
-  return {
-    ...auditReads({ ...ports, audit: new DynamoAuditLog(table) }),
-    ...keyReads({ keys: new DynamoKeyStore(table) }),
-    ...tenantReads({
-      ...ports,
-      tenants: new DynamoTenants(table),
-      flowSettings: new DynamoFlowSettings(table),
-    }),
-    ...deadLetterReads(ports),
-    ...deliveryReads({ ...ports, deliveries }),
-    ...scheduleReads({ ...ports, schedules }),
-  };
-});
+const handlers = withLazy("status", taskReads(ports), async () =>
+  (await import("./rare/status.ts")).rareRoutes(ports, table),
+);
 
 export const handler = answersWithin(apiMs, observed({ tracing }, serve(apiOf("status", ports, handlers))));

@@ -1,0 +1,103 @@
+import { DynamoChannels, newTicket } from "../../src/aws/channels.ts";
+import { queueClient } from "../../src/aws/clients.ts";
+import { cloudWatchClient } from "../../src/aws/cloudwatch-client.ts";
+import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
+import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
+import { type newCorrelationId, type newId, randomBytes } from "../../src/aws/ids.ts";
+import { DynamoKeyStore } from "../../src/aws/key-store.ts";
+import { DynamoLimitEditor } from "../../src/aws/limit-editor.ts";
+import { DynamoLines } from "../../src/aws/lines.ts";
+import { CloudWatchHistory } from "../../src/aws/metric-history.ts";
+import type { SentTracing } from "../../src/aws/observed.ts";
+import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
+import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
+import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
+import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
+import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
+import { type Config, fromEnv } from "../../src/config.ts";
+import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
+import { parseLimits } from "../../src/core/limits/limits.ts";
+import type { AuditLog } from "../../src/core/ports/audit.ts";
+import type { StepStore } from "../../src/core/ports/steps.ts";
+import type { KnownType } from "../../src/core/task/catalog.ts";
+import { channelStarts } from "../../src/http/channels.ts";
+import { redeliveries } from "../../src/http/deliveries.ts";
+import { flowWrites } from "../../src/http/flow.ts";
+import { keyWrites } from "../../src/http/keys.ts";
+import { metricReads } from "../../src/http/metrics.ts";
+import { priorityChanges } from "../../src/http/priority.ts";
+import { queueReads } from "../../src/http/queues.ts";
+import { signalTask } from "../../src/http/signals.ts";
+import { taskOperations } from "../../src/http/task-operations.ts";
+import { taskParts } from "../../src/http/task-parts.ts";
+import { tenantLimits } from "../../src/http/tenants.ts";
+import { typeReads } from "../../src/http/types.ts";
+import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
+
+/** The ports of the function control. */
+export interface ControlPorts extends ReturnType<typeof dispatchPorts>, Pick<AcknowledgePorts, "forgetResult"> {
+  config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number]>;
+  newId: typeof newId;
+  newCorrelationId: typeof newCorrelationId;
+  audit: AuditLog;
+  steps: StepStore;
+  /** The types of the catalogue, and Offload's own. */
+  types: ReadonlyMap<string, KnownType>;
+  /** The types of the catalogue. */
+  ownTypes: ReadonlyMap<string, KnownType>;
+  tracing: SentTracing;
+}
+
+/** Routes of control that few requests need. This file loads with the first of them. */
+export function rareRoutes(ports: ControlPorts) {
+  // The local server knows the URL when it has started.
+  const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
+  return {
+    ...signalTask(ports),
+    ...priorityChanges(ports),
+    ...taskOperations(ports),
+    ...taskParts(ports),
+    ...channelStarts({ ...ports, channels: new DynamoChannels(ports.table), newTicket, socketUrl }),
+    ...flowRoutes(ports),
+    ...adminRoutes(ports),
+    ...webhookRoutes(ports),
+  };
+}
+
+function flowRoutes(ports: ControlPorts) {
+  const { table, clock, config } = ports;
+  const cloudWatch = cloudWatchClient();
+  const history = new CloudWatchHistory(cloudWatch, process.env.POWERTOOLS_SERVICE_NAME ?? "");
+  const flowPorts = {
+    ...ports,
+    types: ports.ownTypes,
+    flowSettings: new DynamoFlowSettings(table),
+    lines: new DynamoLines(table, clock.now),
+    ages: new CloudWatchQueueAges(cloudWatch, clock, config.queueUrls, config.containerQueueUrls),
+    depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
+  };
+  return {
+    ...flowWrites(flowPorts),
+    ...queueReads(flowPorts),
+    ...typeReads(flowPorts),
+    ...metricReads({ clock, history }),
+  };
+}
+
+/** Keys, and limits of tenants. */
+function adminRoutes(ports: ControlPorts) {
+  const { table, config } = ports;
+  return {
+    ...keyWrites({ ...ports, keys: new DynamoKeyStore(table), randomBytes }),
+    ...tenantLimits({ limits: new DynamoLimitEditor(table), configuredLimits: parseLimits(config.limits) }),
+  };
+}
+
+function webhookRoutes(ports: ControlPorts) {
+  const { table, clock } = ports;
+  const key = webhookKeyOf(fromEnv(process.env, webhookKeySettings), clock);
+  return {
+    ...redeliveries({ ...ports, deliveries: new DynamoDeliveries(table) }),
+    ...webhookSecretRoutes({ clock, versions: new DynamoSecretVersions(table), key }),
+  };
+}

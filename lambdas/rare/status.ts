@@ -1,0 +1,24 @@
+import { DynamoAuditLog } from "../../src/aws/audit-log.ts";
+import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
+import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
+import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
+import { DynamoKeyStore } from "../../src/aws/key-store.ts";
+import { DynamoSchedules } from "../../src/aws/schedules.ts";
+import { DynamoTenants } from "../../src/aws/tenants.ts";
+import { auditReads } from "../../src/http/audit.ts";
+import { deadLetterReads } from "../../src/http/dead-letters.ts";
+import { deliveryReads } from "../../src/http/deliveries.ts";
+import { keyReads } from "../../src/http/keys.ts";
+import { scheduleReads } from "../../src/http/schedules.ts";
+import type { StatusPorts } from "../../src/http/status.ts";
+import { tenantReads } from "../../src/http/tenants.ts";
+
+/** Routes of status that few requests need: most are polls. This file loads with the first of them. */
+export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
+  ...auditReads({ ...ports, audit: new DynamoAuditLog(table) }),
+  ...keyReads({ keys: new DynamoKeyStore(table) }),
+  ...tenantReads({ ...ports, tenants: new DynamoTenants(table), flowSettings: new DynamoFlowSettings(table) }),
+  ...deadLetterReads(ports),
+  ...deliveryReads({ ...ports, deliveries: new DynamoDeliveries(table) }),
+  ...scheduleReads({ ...ports, schedules: new DynamoSchedules(table) }),
+});
