@@ -262,7 +262,7 @@ async function main(): Promise<void> {
   const file = packed(root, folder);
   const paths = execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).trim().split("\n");
   call(root, "publint", file);
-  call(root, "attw", file, "--profile", "esm-only");
+  call(root, "attw", file);
   step(`${paths.length} files, ${Math.round(readFileSync(file).length / 1024)} KB packed`);
   assert.deepEqual(
     paths.filter(

@@ -8,8 +8,7 @@ import {
   ProblemError,
 } from "../client/index.ts";
 import { cut } from "../columns.ts";
-import type { QueueView } from "../http/queues.ts";
-import type { TypeView } from "../http/types.ts";
+import type { QueueView, TypeView } from "../http/listed-views.ts";
 import { type Connection, connectionOf, textOf } from "./client.ts";
 import { table } from "./table.ts";
 import { plain, type Terminal } from "./terminal.ts";

@@ -1,11 +1,11 @@
 import type { UploadView } from "../core/files/create-upload.ts";
 import type { FileParts } from "./file-parts.ts";
 import { send } from "./send-file.ts";
-import { counted, type TransferOptions } from "./transfer.ts";
+import { type Bytes, counted, type TransferOptions } from "./transfer.ts";
 import type { Transport } from "./transport.ts";
 
 /** A file to send. */
-export type UploadSource = Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer> | AsyncIterable<Uint8Array>;
+export type UploadSource = Blob | ArrayBuffer | ArrayBufferView | AsyncIterable<Uint8Array>;
 
 /** Facts about a file to send. */
 export interface NewFile {
@@ -27,7 +27,7 @@ export interface Download extends Pick<Response, "arrayBuffer" | "blob" | "text"
   readonly type: string;
   /** Size in bytes. Undefined: the answer does not say it. */
   readonly size: number | undefined;
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>;
+  readonly body: ReadableStream<Bytes>;
 }
 
 /** Announces a file and sends it. Returns the id of the upload. */
@@ -38,11 +38,7 @@ export function upload(
   { contentType, fileName, sizeBytes, sha256 }: NewFile = {},
   { onProgress, ...options }: TransferOptions = {},
 ): Promise<string> {
-  const body = isStream(source)
-    ? source
-    : source instanceof Blob
-      ? source
-      : new Blob([source as Uint8Array<ArrayBuffer>]);
+  const body = isStream(source) ? source : source instanceof Blob ? source : new Blob([source as Bytes]);
   const size = body instanceof Blob ? body.size : sizeBytes;
   if (size === undefined) throw new TypeError("sizeBytes: expected the size of the stream");
   const file = {

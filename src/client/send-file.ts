@@ -1,6 +1,6 @@
 import type { UploadView } from "../core/files/create-upload.ts";
 import type { FileParts } from "./file-parts.ts";
-import { counted, type OnProgress } from "./transfer.ts";
+import { type Bytes, counted, type OnProgress } from "./transfer.ts";
 import type { Transport } from "./transport.ts";
 
 /** A file to send, and how. */
@@ -68,7 +68,7 @@ async function put({ transport, announced, body, size, onProgress, signal }: Sen
 }
 
 /** Node, Deno and Bun have this method; the compiler's library does not know it. */
-const streamOf = (pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> =>
+const streamOf = (pieces: AsyncIterable<Uint8Array>): ReadableStream<Bytes> =>
   (ReadableStream as unknown as { from(pieces: AsyncIterable<Uint8Array>): ReadableStream }).from(pieces);
 
 /** The part of `XMLHttpRequest` that is used. */

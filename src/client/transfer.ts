@@ -14,17 +14,20 @@ export interface TransferOptions extends CallOptions {
   onProgress?: ((progress: TransferProgress) => void) | undefined;
 }
 
+/** `Uint8Array<ArrayBuffer>`, in words that compilers before TypeScript 5.7 know, too. */
+export type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
+
 export type OnProgress = TransferOptions["onProgress"];
 
 /** Counts the bytes that pass. */
 export function counted(
-  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  stream: ReadableStream<Bytes>,
   totalBytes: number | undefined,
   onProgress: OnProgress,
   signal?: AbortSignal,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
+): ReadableStream<Bytes> {
   let bytes = 0;
-  const counter = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+  const counter = new TransformStream<Bytes, Bytes>({
     transform: (piece, controller) => {
       controller.enqueue(piece);
       bytes += piece.byteLength;

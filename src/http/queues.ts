@@ -3,6 +3,7 @@ import { type Tier, tiers } from "../core/model/tier.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { QueueAges, QueueDepths } from "../core/ports/tasks.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import type { QueueView } from "./listed-views.ts";
 
 /** The handler that reads the queues. */
 export const queueReads = (ports: QueuePorts) =>
@@ -30,11 +31,12 @@ const agesOf = ({ ages, log }: QueuePorts): ReturnType<QueueAges["ofTiers"]> =>
     return {};
   });
 
-/** One tier as clients see it. */
-export type QueueView = Awaited<ReturnType<typeof queueView>>;
-
 /** Returns one tier as clients see it. The count of a DLQ includes messages that a reader has hidden. */
-async function queueView({ depths, flowSettings }: QueuePorts, tier: Tier, ageSeconds: number | undefined) {
+async function queueView(
+  { depths, flowSettings }: QueuePorts,
+  tier: Tier,
+  ageSeconds: number | undefined,
+): Promise<QueueView> {
   const [queue, dlq, pause] = await Promise.all([
     depths.ofTier(tier),
     depths.ofDlq(tier),

@@ -5,6 +5,7 @@ import type { FlowSetting, FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { KnownTypes } from "../core/submit/check-input.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
+import type { TypeView } from "./listed-views.ts";
 
 /** The handler that lists the task types. */
 export const typeReads = ({ types, flowSettings }: ApiPorts & { types: KnownTypes; flowSettings: FlowSettings }) =>
@@ -23,10 +24,7 @@ export const typeReads = ({ types, flowSettings }: ApiPorts & { types: KnownType
 
 const runsOnOf = ({ runs_on = "function" }: { runs_on?: RunsOn }): RunsOn => runs_on;
 
-/** A task type as clients see it. */
-export type TypeView = ReturnType<typeof typeView>;
-
-function typeView(type: CatalogEntry, tenantId: string, settings: ReadonlyMap<string, FlowSetting>) {
+function typeView(type: CatalogEntry, tenantId: string, settings: ReadonlyMap<string, FlowSetting>): TypeView {
   return {
     name: type.name,
     description: type.description,

@@ -189,7 +189,7 @@ export const taskOperations = {
     bodyOptional: true,
     example: { by: "ada@example.com" },
     answers: { 202: laterTask("The task has the signal.") },
-    problems: [...bodyProblems, "invalid_input", "not_found", "conflict"],
+    problems: [...bodyProblems, "invalid_input", "not_found", "conflict", "quota_exceeded"],
   },
   extendTask: {
     tag: "tasks",

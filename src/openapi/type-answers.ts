@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { runsOnPlaces } from "../core/model/runs-on.ts";
 import { tiers } from "../core/model/tier.ts";
-import type { TypeView } from "../http/types.ts";
+import type { TypeView } from "../http/listed-views.ts";
 import { typeFlow } from "./flow-answers.ts";
 import { withName } from "./json-schema.ts";
 

@@ -22,7 +22,7 @@ try {
   const api = new Client(offload.url, { token: "dev-acme", tenant: "acme", role: "operator" });
   const ids: string[] = [];
   for (let index = 0; index < 500; index++) {
-    const { task_id } = await api.insist("probe.echo", { value: index }, { delay_seconds: 3_600 });
+    const { task_id } = await api.submit("probe.echo", { value: index }, { delay_seconds: 3_600 });
     ids.push(task_id);
   }
   const page = await browser.open("dev-acme", "#/tasks");
@@ -42,7 +42,7 @@ try {
   for (let index = 0; index < messages; index++) {
     const of = { tenant_id: "acme", requested_by: principalOf("dev-acme"), task_id: ids[index % ids.length] ?? "" };
     await pushNotice(ports, changeNotice({ ...of, progress: index % 100 }));
-    if (index % 500 === 0) await api.insist("probe.echo", { value: index }, { delay_seconds: 3_600 });
+    if (index % 500 === 0) await api.submit("probe.echo", { value: index }, { delay_seconds: 3_600 });
   }
   console.log(
     `memory of the page: ${before.toFixed(1)} MiB before, ${(await heapMiB()).toFixed(1)} MiB after ${messages} messages`,

@@ -17,7 +17,6 @@ export interface Asked {
   reads: number;
   queue: number;
 }
-const measures = ["writes", "writeUnits", "reads", "queue"] as const;
 
 /** What a contestant asks of AWS. */
 interface Needs {
@@ -96,8 +95,12 @@ function rowOf(contestant: Contestant, needs: Needs): string[] {
 /** A task's part in full batches. */
 const allOf = ({ perTask, perBatch }: Needs): Asked => combine((name) => perTask[name] + perBatch[name] / batchSize);
 
-const combine = (value: (name: (typeof measures)[number]) => number): Asked =>
-  Object.fromEntries(measures.map((name) => [name, value(name)])) as unknown as Asked;
+const combine = (value: (name: keyof Asked) => number): Asked => ({
+  writes: value("writes"),
+  writeUnits: value("writeUnits"),
+  reads: value("reads"),
+  queue: value("queue"),
+});
 
 async function count(submit: Built, worker: Built, env: Record<string, string>): Promise<Needs> {
   const submits = await countCalls(submit, env, [submitRequest]);

@@ -40,9 +40,13 @@ export async function offloadAnywhere(args: readonly string[]): Promise<Ran> {
 }
 
 /** Makes a key by the command line, and gives a client that has it. */
-export async function createKey(tenant: string, role: string, ...more: string[]) {
-  const ran = await offload(["keys", "create", "--tenant", tenant, "--role", role, ...more]);
+export const createKey = (tenant: string, role: string, ...more: string[]) =>
+  createKeyAt(baseUrl, tenant, role, ...more);
+
+/** The same for another local server than the one under test. */
+export async function createKeyAt(url: string, tenant: string, role: string, ...more: string[]) {
+  const ran = await offload(["keys", "create", "--tenant", tenant, "--role", role, ...more], url);
   expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^ofl_[a-z0-9]{16}_[A-Za-z0-9_-]{43}\n$/) });
   const token = ran.out.trim();
-  return { token, keyId: token.split("_")[1] ?? "", client: new Client(baseUrl, { token, tenant, role }) };
+  return { token, keyId: token.split("_")[1] ?? "", client: new Client(url, { token, tenant, role }) };
 }

@@ -20,7 +20,7 @@ describe("handlers that crash", { timeout: patienceMs + 15_000 }, () => {
   beforeAll(async () => {
     server = deployed ? undefined : await startTimelyServer();
     client = server?.operator ?? operator;
-  }, 60_000);
+  });
   afterAll(() => server?.stop());
 
   const ended = (taskId: string): Promise<Task> =>

@@ -29,13 +29,13 @@ describe.skipIf(deployed)("fairness (a local server of the test's own)", { timeo
     const submitNext = async () => {
       while (next < count) {
         next += 1;
-        last = (await flood.insist("probe.sleep", { ms: eachMs }, { priority: "low" })).task_id;
+        last = (await flood.submit("probe.sleep", { ms: eachMs }, { priority: "low" })).task_id;
       }
     };
     await Promise.all(Array.from({ length: 20 }, submitNext));
 
     const ended = async (priority: string, tasks: number) => {
-      const submitted = Array.from({ length: tasks }, () => quiet.insist("probe.echo", { value: 1 }, { priority }));
+      const submitted = Array.from({ length: tasks }, () => quiet.submit("probe.echo", { value: 1 }, { priority }));
       return Promise.all((await Promise.all(submitted)).map(({ task_id }) => quiet.ended(task_id)));
     };
     const [low] = await Promise.all([ended("low", 5), ended("critical", 1)]);

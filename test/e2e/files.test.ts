@@ -21,7 +21,7 @@ interface Announced {
 
 async function announce(bytes: Uint8Array, more: Record<string, unknown> = {}, by = operator): Promise<Announced> {
   const body = { content_type: "application/octet-stream", size_bytes: bytes.byteLength, ...more };
-  return expectStatus(await by.post("/uploads", body), 201).json() as unknown as Announced;
+  return expectStatus(await by.post("/uploads", body), 201).json<Announced>();
 }
 
 const send = ({ url: to, method, headers }: Announced, body: Uint8Array) =>

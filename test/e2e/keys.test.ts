@@ -5,8 +5,9 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+import { startTimelyServer, type TimelyServer } from "../support/timely-server.ts";
 import { operator, submitter } from "./callers.ts";
-import { createKey, deployed, offload } from "./command-line.ts";
+import { createKey, createKeyAt, deployed, offload } from "./command-line.ts";
 
 const echo = { type: "probe.echo", input: { value: 1 } };
 
@@ -34,31 +35,6 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
     expect(out).not.toContain(token.split("_").slice(2).join("_"));
     expect(out).not.toContain("secret");
     expect((await offload(["keys", "list"])).out).toContain(keyId);
-  });
-
-  test("a revoked key stops working", async () => {
-    const { client, keyId } = await createKey(operator.tenant, "operator");
-    expectStatus(await client.get("/tasks?limit=1"), 200);
-    expect(await offload(["keys", "revoke", keyId])).toMatchObject({ code: 0 });
-    const remembered = sleep(61_000);
-    await until(
-      "the key to stop working",
-      async () => ((await client.get("/tasks?limit=1")).status === 401 ? true : undefined),
-      100_000,
-    );
-    // A deployment's processes each remember the key for up to a minute of their own.
-    if (deployed) await remembered;
-    expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
-  });
-
-  test("an expired key stops working", async () => {
-    const { client } = await createKey(operator.tenant, "operator", "--expires", "20s");
-    expectStatus(await client.get("/tasks?limit=1"), 200);
-    const refused = await until("the key to expire", async () => {
-      const answer = await client.get("/tasks?limit=1");
-      return answer.status === 200 ? undefined : answer;
-    });
-    expectProblem(refused, 401, "unauthenticated");
   });
 
   test("a wrong or missing secret opens nothing", async () => {
@@ -98,6 +74,43 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
 
   test("a key that does not exist cannot be revoked", async () => {
     expect(await offload(["keys", "revoke", "abcdefgh23456789"])).toMatchObject({ code: 1, out: "" });
+  });
+});
+
+describe("the end of a key", { timeout: 300_000 }, () => {
+  let server: TimelyServer | undefined;
+  beforeAll(async () => {
+    server = deployed ? undefined : await startTimelyServer();
+  });
+  afterAll(() => server?.stop());
+
+  const made = (...more: string[]) =>
+    createKeyAt(server?.url ?? process.env.OFFLOAD_URL ?? "", operator.tenant, "operator", ...more);
+  /** Lets time pass on a machine, and waits in a deployment. */
+  const inTime = <T>(what: string, step: () => Promise<T | undefined>): Promise<T> =>
+    server === undefined ? until(what, step, 100_000) : server.passUntil(what, step);
+
+  test("an expired key stops working", async () => {
+    const { client } = await made("--expires", "20s");
+    expectStatus(await client.get("/tasks?limit=1"), 200);
+    const refused = await inTime("the key to expire", async () => {
+      const answer = await client.get("/tasks?limit=1");
+      return answer.status === 200 ? undefined : answer;
+    });
+    expectProblem(refused, 401, "unauthenticated");
+  });
+
+  test("a revoked key stops working", async () => {
+    const { client, keyId } = await made();
+    expectStatus(await client.get("/tasks?limit=1"), 200);
+    expect(await offload(["keys", "revoke", keyId], server?.url)).toMatchObject({ code: 0 });
+    const remembered = deployed ? sleep(61_000) : undefined;
+    await inTime("the key to stop working", async () =>
+      (await client.get("/tasks?limit=1")).status === 401 ? true : undefined,
+    );
+    // A deployment's processes each remember the key for up to a minute of their own.
+    await remembered;
+    expectProblem(await client.get("/tasks?limit=1"), 401, "unauthenticated");
   });
 });
 

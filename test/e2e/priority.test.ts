@@ -68,9 +68,9 @@ describe.skipIf(deployed)("priority in a full tier (a local server of the test's
 
   test("of tasks at the end of a full tier, those that are moved start before the ones that are not, and once", async () => {
     const [first, second] = [of("first"), of("second")];
-    const slow = (client: Client) => client.insist("probe.sleep", { ms: 10_000 }, { priority: "low" });
+    const slow = (client: Client) => client.submit("probe.sleep", { ms: 10_000 }, { priority: "low" });
     await Promise.all([first, second].flatMap((client) => Array.from({ length: each }, () => slow(client))));
-    const last = () => first.insist("probe.echo", { value: 1 }, { priority: "low" });
+    const last = () => first.submit("probe.echo", { value: 1 }, { priority: "low" });
     const stays = [await last(), await last(), await last()];
     const moves = [await last(), await last(), await last()];
     for (const { task_id } of moves) expectStatus(await move(first, task_id), 200);

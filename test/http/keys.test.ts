@@ -25,10 +25,10 @@ function setUp() {
 }
 
 /** A new key, as its creator gets it. */
-interface Made {
+type Made = {
   key: string;
   key_id: string;
-}
+};
 
 describe("a new key", () => {
   test("has the tenant and role of the request, and works", async () => {
@@ -36,7 +36,7 @@ describe("a new key", () => {
     const answer = await create({ role: "operator", label: "night shift" });
     expect(answer.status).toBe(201);
     expect(answer.headers.get("cache-control")).toBe("no-store");
-    const { key, key_id } = answer.json as unknown as Made;
+    const { key, key_id } = answer.json as Made;
     expect(answer.json).toEqual({
       ...{ key, key_id, tenant_id: "acme", role: "operator", label: "night shift" },
       ...{ created_at: iso(clock.now()), last_used_at: null, expires_at: null, revoked_at: null },
@@ -50,7 +50,7 @@ describe("a new key", () => {
 
   test("is shown once: no list and no audit entry has its secret", async () => {
     const { create, list, entries } = setUp();
-    const { key, key_id } = (await create({ role: "submitter" })).json as unknown as Made;
+    const { key, key_id } = (await create({ role: "submitter" })).json as Made;
     const secret = parseApiKey(key)?.secret ?? "";
     expect(secret).toHaveLength(43);
     expect(await list()).toMatchObject([{ key_id, role: "submitter" }]);
@@ -93,7 +93,7 @@ describe("a new key", () => {
 describe("a revoked key", () => {
   test("opens nothing, and stays in the list; a second time changes nothing", async () => {
     const { keys, clock, create, revoke, list } = setUp();
-    const { key, key_id } = (await create({ role: "operator" })).json as unknown as Made;
+    const { key, key_id } = (await create({ role: "operator" })).json as Made;
     const revoked_at = iso(clock.now());
     expect(await revoke(key_id)).toMatchObject({ status: 200, json: { key_id, revoked_at } });
     await clock.advance(60_000);
@@ -105,7 +105,7 @@ describe("a revoked key", () => {
 
   test("cannot be the one of the request", async () => {
     const { keys, create, revoke } = setUp();
-    const { key_id } = (await create({ role: "admin" })).json as unknown as Made;
+    const { key_id } = (await create({ role: "admin" })).json as Made;
     expect(await revoke(key_id, { as: caller("acme", key_id, "admin") })).toMatchObject(problem(409, "conflict"));
     expect((await keys.find(key_id))?.revoked_at).toBeUndefined();
   });
@@ -118,7 +118,7 @@ describe("a revoked key", () => {
 describe("keys of tenants", () => {
   test("never meet; an admin may name a tenant", async () => {
     const { keys, create, revoke, list } = setUp();
-    const { key_id } = (await create({ role: "operator" }, {}, "?tenant=globex")).json as unknown as Made;
+    const { key_id } = (await create({ role: "operator" }, {}, "?tenant=globex")).json as Made;
     expect(await list()).toEqual([]);
     expect(await list("?tenant=globex")).toMatchObject([{ key_id, tenant_id: "globex" }]);
     expect(await revoke(key_id)).toMatchObject(problem(404, "not_found"));
@@ -145,7 +145,7 @@ describe("keys of tenants", () => {
 describe("the audit of keys", () => {
   test("says which key was made and revoked, and its role", async () => {
     const { clock, create, revoke, entries } = setUp();
-    const { key_id } = (await create({ role: "submitter", label: "shop" })).json as unknown as Made;
+    const { key_id } = (await create({ role: "submitter", label: "shop" })).json as Made;
     await clock.advance(1);
     await revoke(key_id);
     const target = { key_id, role: "submitter" };
@@ -157,7 +157,7 @@ describe("the audit of keys", () => {
 
   test("names a key before it is made: without that, none is", async () => {
     const { audit, create, revoke, list, entries } = setUp();
-    const { key_id } = (await create({ role: "operator" })).json as unknown as Made;
+    const { key_id } = (await create({ role: "operator" })).json as Made;
     const add = audit.add.bind(audit);
     vi.spyOn(audit, "add").mockImplementation((entry) =>
       entry.target.role === undefined ? add(entry) : Promise.reject(new PortUnavailable("the table")),
@@ -170,7 +170,7 @@ describe("the audit of keys", () => {
 
   test("says nothing about the key of another tenant", async () => {
     const { create, revoke, entries } = setUp();
-    const { key_id } = (await create({ role: "operator" }, {}, "?tenant=globex")).json as unknown as Made;
+    const { key_id } = (await create({ role: "operator" }, {}, "?tenant=globex")).json as Made;
     await revoke(key_id);
     expect(await entries()).toMatchObject([{ action: "revokeKey", target: { key_id }, status: 404 }]);
     expect((await entries())[0]?.target).not.toHaveProperty("role");

@@ -39,8 +39,8 @@ describe("unique in POST /tasks", () => {
   });
 
   const modes = ["existing", "reject", "replace"] as const;
-  test.each<[string, object, object]>([
-    ["/unique", "k" as unknown as object, {}],
+  test.each<[string, unknown, object]>([
+    ["/unique", "k", {}],
     ["/unique/key", {}, {}],
     ["/unique/key", { key: "" }, {}],
     ["/unique/key", { key: "k".repeat(257) }, {}],

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 /** A task that starts long after the test. */
-const delayed = async () => (await client.insist("probe.echo", { value: 1 }, { delay_seconds: 600 })).task_id;
+const delayed = async () => (await client.submit("probe.echo", { value: 1 }, { delay_seconds: 600 })).task_id;
 
 /** Waits for a task. A busy machine may answer with 503: then the client asks again, as clients do. */
 async function waiting(id: string): Promise<Answer> {
@@ -41,7 +41,7 @@ async function waitingRequests(count: number) {
 describe("many requests that wait", { timeout: 120_000 }, () => {
   test("500 waiting clients do not stop submits, and are answered when their tasks end", async () => {
     const { ids, answers, open } = await waitingRequests(500);
-    const submits = Array.from({ length: 50 }, (_, value) => client.insist("probe.echo", { value }));
+    const submits = Array.from({ length: 50 }, (_, value) => client.submit("probe.echo", { value }));
     const tasks = await Promise.all(submits.map(async (accepted) => client.ended((await accepted).task_id)));
     expect(tasks.map(({ status }) => status)).toEqual(Array(50).fill("completed"));
     // They are still waiting, apart from those whose places came too late on a busy machine.

@@ -2,9 +2,19 @@ import { readFileSync } from "node:fs";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
 
-const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
-  exports: Record<string, { types: string; default: string } | string>;
+const { exports, typesVersions } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  exports: Record<string, Target | string>;
+  typesVersions: { "*": Record<string, string[]> };
 };
+
+/** Files of an entry. Node, which can `require` an ES module, gets the ES module either way: a process then has one copy. */
+interface Target {
+  import: { types: string; default: string };
+  "module-sync": string;
+  module: string;
+  require: { types: string; default: string };
+  default: string;
+}
 
 /** The source of each entry of the package, by what a user imports. */
 const entries = Object.fromEntries(
@@ -104,6 +114,23 @@ describe("what a program loads", () => {
     expect(others).toEqual(packages);
     expect(loaded.files.filter((file) => !files.test(file))).toEqual([]);
   });
+});
+
+test("each entry has an ES module and a CommonJS file, with types for both and for compilers that do not know `exports`", () => {
+  for (const [name, target] of Object.entries(exports)) {
+    if (typeof target === "string") continue;
+    const file = target.default.replace(/\.js$/, "");
+    const own = name === "." ? "index" : name.slice(2);
+    const types = `${file.replace("./dist/", "./dist/commonjs/types/")}.d.ts`;
+    expect(target).toEqual({
+      import: { types: `${file}.d.ts`, default: target.default },
+      "module-sync": target.default,
+      module: target.default,
+      require: { types, default: `./dist/commonjs/${own}.js` },
+      default: target.default,
+    });
+    if (name !== ".") expect(typesVersions["*"][own]).toEqual([types]);
+  }
 });
 
 test("the compiler finds the same sources behind the entries as the package's users", () => {

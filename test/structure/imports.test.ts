@@ -145,7 +145,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
-  { folder: "bin", ours: ["lib", "src"], packages: [/^aws-cdk-lib$/, /^node:/] },
+  { folder: "bin", ours: ["lib", "src"], packages: [/^aws-cdk-lib$/, /^esbuild$/, /^node:/] },
   // Runs in browsers: the client's code, and types of what it gets.
   {
     folder: "console",

@@ -153,11 +153,13 @@ export class Client {
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-    return this.send("GET", path, { headers });
+    return repeated(() => this.send("GET", path, { headers }));
   }
 
+  /** With an Idempotency-Key, a repeat is safe. */
   post(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    return this.send("POST", path, { body, headers });
+    const send = () => this.send("POST", path, { body, headers });
+    return headers["idempotency-key"] === undefined ? send() : repeated(send);
   }
 
   /** Submits and expects 202. */
@@ -167,21 +169,8 @@ export class Client {
     options: Record<string, unknown> = {},
     headers: Record<string, string> = {},
   ): Promise<Accepted> {
-    return expectStatus(await this.post("/tasks", { type, input, ...options }, headers), 202).json<Accepted>();
-  }
-
-  /**
-   * Submits, and repeats what is answered with 503, as a client should: on a busy machine the emulated table may answer too late.
-   * A key makes the repeat safe.
-   */
-  async insist(type: string, input: unknown, options: Record<string, unknown> = {}): Promise<Accepted> {
-    const key = { "idempotency-key": randomUUID() };
-    for (;;) {
-      const answer = await this.post("/tasks", { type, input, ...options }, key);
-      if (answer.status !== 503) return expectStatus(answer, 202).json<Accepted>();
-      expectProblem(answer, 503, "unavailable");
-      await sleep(1000 * Number(answer.headers.get("retry-after")));
-    }
+    const key = { "idempotency-key": randomUUID(), ...headers };
+    return expectStatus(await this.post("/tasks", { type, input, ...options }, key), 202).json<Accepted>();
   }
 
   async task(taskId: string): Promise<Task> {
@@ -244,6 +233,20 @@ export const encode = encodeURIComponent;
 export function epoch(time: string | null | undefined): number {
   expect(time).toMatch(timePattern);
   return Date.parse(time ?? "");
+}
+
+/** True for the problem of a part that does not answer in time. Other problems with 503, such as a full queue, have other codes. */
+const isUnavailable = (answer: Answer): boolean =>
+  answer.status === 503 && answer.text.includes('"code":"unavailable"');
+
+/** Repeats what is answered with `unavailable`, as clients do: the emulated table of a busy machine may answer too late. */
+async function repeated(send: () => Promise<Answer>): Promise<Answer> {
+  const deadline = Date.now() + answerLimitMs;
+  for (;;) {
+    const answer = await send();
+    if (!isUnavailable(answer) || Date.now() > deadline) return answer;
+    await sleep(1000);
+  }
 }
 
 /** True for an answer that asks for another try. */

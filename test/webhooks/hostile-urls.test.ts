@@ -152,6 +152,13 @@ test("hundreds of hostile URLs are refused at submit and at the sender, and none
   expect(connections).toBe(0);
 });
 
+/** A URL with the usual port, as a client would submit it. */
+const withoutPort = (text: string): string => {
+  const url = new URL(text);
+  url.port = "";
+  return url.href;
+};
+
 describe("names that pass at submit", () => {
   const refused = { error: "an address of the receiver is not public", refused: true };
   const hosts = [
@@ -168,7 +175,7 @@ describe("names that pass at submit", () => {
     for (const address of special) {
       for (const host of hosts) {
         const url = `https://${host}:${port}/`;
-        expect(callbackFault(url, [])).toBeUndefined();
+        expect(callbackFault(withoutPort(url), [])).toBeUndefined();
         expect(await send(url, () => [address]), `${host} ${address}`).toEqual(refused);
         expect(await send(url, () => ["1.1.1.1", address]), `${host} ${address}`).toEqual(refused);
       }
@@ -181,7 +188,7 @@ describe("names that pass at submit", () => {
     const answers = [["1.1.1.1"], ["127.0.0.1"]];
     const next = () => answers.shift() ?? [];
     const url = `https://rebind.attacker.example:${port}/`;
-    expect(callbackFault(url, [])).toBeUndefined();
+    expect(callbackFault(withoutPort(url), [])).toBeUndefined();
     expect(next()).toEqual(["1.1.1.1"]);
     expect(await send(url, next)).toEqual(refused);
     expect(connections).toBe(0);

@@ -1,8 +1,7 @@
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
-import type { QueueView } from "../../../src/http/queues.ts";
-import type { TypeView } from "../../../src/http/types.ts";
+import type { QueueView, TypeView } from "../../../src/http/listed-views.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
 
 export interface TypesAnswer {

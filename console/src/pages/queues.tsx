@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { type Tier, tiers } from "../../../src/core/model/tier.ts";
-import type { QueueView } from "../../../src/http/queues.ts";
+import type { QueueView } from "../../../src/http/listed-views.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";

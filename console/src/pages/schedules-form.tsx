@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { InputError } from "../../../src/core/model/problem.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
-import type { TypeView } from "../../../src/http/types.ts";
+import type { TypeView } from "../../../src/http/listed-views.ts";
 import { useLoad } from "../load.ts";
 import { say } from "../parts/action.tsx";
 import { Failure, Page, Section } from "../parts/layout.tsx";

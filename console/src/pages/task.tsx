@@ -1,6 +1,6 @@
 import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { TypeView } from "../../../src/http/types.ts";
+import type { TypeView } from "../../../src/http/listed-views.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Answer, Failure, Page } from "../parts/layout.tsx";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { TypeView } from "../../../src/http/types.ts";
+import type { TypeView } from "../../../src/http/listed-views.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { Curl } from "../parts/curl.tsx";

@@ -1,6 +1,6 @@
 import { awsLimits, awsThrottles, awsTimeouts } from "./aws-errors.ts";
 import { type Described, describeError, innerErrors, withCauses } from "./describe-error.ts";
-import { type ErrorKind, errorKinds, Misuse, RetryAfter, TaskError } from "./errors.ts";
+import { type ErrorKind, errorKinds, Misuse, type RetryAfter, TaskError } from "./errors.ts";
 import { isA, namesOf, property, quiet } from "./foreign-value.ts";
 
 /** A type's own rule: the kind of an error, or undefined to leave it to the next rule. */
@@ -91,13 +91,17 @@ const kindByName: Readonly<Record<string, ErrorKind>> = {
  */
 export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: number): Classified {
   const kind = firstRule(error, rules) ?? commonKind(error) ?? "transient";
-  const retryAfterSeconds = isA(error, RetryAfter) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
+  const retryAfterSeconds = isRetryAfter(error) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
   return {
     kind,
     ...describeError(error, knownName),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }
+
+/** By its kind, as it may be of another copy of this package. */
+const isRetryAfter = (error: unknown): error is RetryAfter =>
+  isA(error, TaskError) && error.kind === "rate_limited" && "retryAfterSeconds" in error;
 
 function firstRule(error: unknown, rules: readonly ClassifyRule[]): ErrorKind | undefined {
   for (const rule of rules) {

@@ -1,4 +1,12 @@
-import { createPublicKey, type JsonWebKey } from "node:crypto";
+import {
+  constants,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  type JsonWebKey,
+  type KeyObject,
+  publicEncrypt,
+} from "node:crypto";
 
 /** Members of a key that a record keeps: those that encrypting needs, and the client's name for the key. */
 const kept = ["kty", "crv", "x", "y", "n", "e", "kid"] as const;
@@ -25,13 +33,44 @@ export function resultKeyFault(key: Readonly<Record<string, unknown>>): string |
   return keyFault(key as JsonWebKey);
 }
 
+/** Uses of a key, of which one lets it encrypt (RFC 7517, section 4.3). */
+const encryptingOps = ["encrypt", "wrapKey", "deriveKey", "deriveBits"];
+
 function keyFault(key: JsonWebKey): string | undefined {
+  if (!mayEncrypt(key)) return "the key's use or key_ops do not allow it to encrypt";
   try {
-    const { modulusLength = shortestRsaBits } = createPublicKey({ key, format: "jwk" }).asymmetricKeyDetails ?? {};
-    return modulusLength < shortestRsaBits ? `an RSA key needs at least ${shortestRsaBits} bits` : undefined;
+    const publicKey = createPublicKey({ key, format: "jwk" });
+    const fault = rsaFault(publicKey);
+    if (fault === undefined) tryToEncrypt(publicKey);
+    return fault;
   } catch {
     return "the key is not valid";
   }
+}
+
+const mayEncrypt = ({ use, key_ops: ops }: JsonWebKey): boolean =>
+  (use === undefined || use === "enc") &&
+  (ops === undefined || (Array.isArray(ops) && ops.some((op) => encryptingOps.includes(op))));
+
+/** An exponent of 1 encrypts nothing, and an even one cannot be inverted. */
+function rsaFault({ asymmetricKeyDetails: details = {} }: KeyObject): string | undefined {
+  const { modulusLength = shortestRsaBits, publicExponent = 65_537n } = details;
+  if (modulusLength < shortestRsaBits) return `an RSA key needs at least ${shortestRsaBits} bits`;
+  return publicExponent < 65_537n || publicExponent % 2n === 0n
+    ? "an RSA key needs an odd exponent of at least 65537"
+    : undefined;
+}
+
+/** @throws when nothing can be encrypted to the key, as to a point of small order */
+function tryToEncrypt(publicKey: KeyObject): void {
+  const { asymmetricKeyType: type } = publicKey;
+  if (type === "rsa") {
+    publicEncrypt({ key: publicKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" }, Buffer.alloc(32));
+    return;
+  }
+  const { privateKey } =
+    type === "x25519" ? generateKeyPairSync("x25519") : generateKeyPairSync("ec", { namedCurve: "P-256" });
+  diffieHellman({ privateKey, publicKey });
 }
 
 /** A key without members that encrypting does not need. */

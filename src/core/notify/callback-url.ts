@@ -14,6 +14,9 @@ export interface Receiver {
   allowed: boolean;
 }
 
+/** Ports of receivers, unless the deployment allows others. A URL does not change after the submit, so only that looks at them. */
+const usualPorts: readonly number[] = [443, 8443];
+
 /**
  * Returns why a callback URL is refused, in one line without the URL. Undefined: it is accepted. A name is judged by its text only: its
  * addresses are judged when it is connected to.
@@ -21,7 +24,8 @@ export interface Receiver {
  */
 export function callbackFault(url: string, allowedHosts: readonly string[]): string | undefined {
   const receiver = receiverOf(url, allowedHosts);
-  return "fault" in receiver ? receiver.fault : undefined;
+  if ("fault" in receiver) return receiver.fault;
+  return receiver.allowed || usualPorts.includes(receiver.port) ? undefined : "expected the port 443 or 8443";
 }
 
 /** Parses a callback URL, or returns why it is refused. */

@@ -1,5 +1,4 @@
 import { resultFor } from "../end/result-for.ts";
-import { PortUnavailable } from "../model/errors.ts";
 import { iso } from "../model/record.ts";
 import type { Families } from "../ports/family.ts";
 import type { EndNotice, TryNotice } from "../ports/notice.ts";
@@ -223,7 +222,7 @@ async function sendAt(ports: DeliverPorts, notice: TryNotice, atMs: number): Pro
   await ports.oneOffs.create({ name, at: iso(atMs), payload: { kind: "webhook", notice } });
 }
 
-/** Starts the first try of a new series. Repeatable. @throws PortUnavailable when another try is stored at the same time */
+/** Starts the first try of a new series. Repeatable. A call beside a try that is made at this moment joins it. @throws PortUnavailable */
 export async function redeliver(
   ports: Pick<DeliverPorts, "deliveries" | "notices" | "clock">,
   delivery: Delivery,
@@ -231,7 +230,8 @@ export async function redeliver(
   const { tries } = delivery;
   const next_try_at = iso(ports.clock.now());
   const after: Delivery = { ...delivery, state: "pending", series_from: tries.length, next_try_at };
-  if (!(await ports.deliveries.put(after, tries.length))) throw new PortUnavailable("the delivery");
+  // Another try is stored meanwhile: the webhook has just been sent again.
+  if (!(await ports.deliveries.put(after, tries.length))) return;
   await ports.notices.send([tryOf(after)]);
 }
 

@@ -30,7 +30,10 @@ export async function encrypted(
   });
   return new CompactEncrypt(plain)
     .setProtectedHeader({ alg, enc: "A256GCM", cty: contentType, ...(key.kid === undefined ? {} : { kid: key.kid }) })
-    .encrypt(imported);
+    .encrypt(imported)
+    .catch((cause: unknown) => {
+      throw new PermanentError("the result cannot be encrypted to its key", { cause });
+    });
 }
 
 async function wholeOf(body: string | Uint8Array | Bytes): Promise<Uint8Array> {

@@ -20,11 +20,12 @@ const mostTries = 5;
 /**
  * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A repeated call does the same again.
  * @returns The record after it.
- * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name
+ * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name; `quota_exceeded`
  */
 export async function signal(ports: SignalPorts, record: TaskRecord, name: string, body: unknown): Promise<TaskRecord> {
   mustBeOpen(record, ports.clock.now());
   const value = valueText(body ?? null, "the signal") ?? "null";
+  await mustHaveRoom(ports, record, name, value);
   // Stored first: whoever sees that there is a signal finds it.
   const stored = await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));
   if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
@@ -40,6 +41,31 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
     current = changed.record;
   }
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
+}
+
+/** The most signals of a task that its handler has not waited for, and their bytes. */
+const mostUnread = 100;
+const mostUnreadBytes = 1024 * 1024;
+
+/** So many signals of 256 KiB have room in any case: a task with few signals is not looked at. */
+const alwaysRoom = 3;
+
+/** @throws Problem `quota_exceeded` when the task has too many signals that its handler has not waited for */
+async function mustHaveRoom({ steps }: SignalPorts, record: TaskRecord, name: string, value: string): Promise<void> {
+  if ((record.signals ?? 0) < alwaysRoom) return;
+  const entries = await steps.load(record);
+  const signals = entries.filter(({ kind }) => kind === "signal");
+  // A repeat stores nothing.
+  if (signals.some((entry) => entry.name === name)) return;
+  const waitedFor = new Set(entries.filter(({ kind }) => kind === "wait").map((entry) => entry.name));
+  const unread = signals.filter((entry) => !waitedFor.has(entry.name));
+  const bytes = unread.reduce((sum, entry) => sum + Buffer.byteLength(entry.value ?? ""), Buffer.byteLength(value));
+  if (unread.length < mostUnread && bytes <= mostUnreadBytes) return;
+  throw new Problem(
+    "quota_exceeded",
+    `The task has ${unread.length} signals that it has not waited for; the most are ${mostUnread}, with ${mostUnreadBytes} bytes in all.`,
+    { retryAfterSeconds: 60 },
+  );
 }
 
 function mustBeOpen(record: TaskRecord, nowMs: number): void {

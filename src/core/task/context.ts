@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { sharedByAllCopies } from "../model/copies.ts";
 import { PermanentError } from "../model/errors.ts";
 import type { Tier } from "../model/tier.ts";
 import type { TaskFile } from "./task-file.ts";
@@ -224,7 +225,7 @@ export interface Ambient {
   within?: readonly Within[];
 }
 
-const storage = new AsyncLocalStorage<Ambient>();
+const storage = sharedByAllCopies("attempt", () => new AsyncLocalStorage<Ambient>());
 
 /** Returns the context of the attempt that this code runs in; undefined outside of an attempt, or after its end. */
 export function currentTask(): TaskContext | undefined {

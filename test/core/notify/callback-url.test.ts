@@ -106,6 +106,8 @@ describe("refused URLs", () => {
     ["https://@example.com/", "expected a URL without a user name and password"],
     ["https://1.1.1.1@127.0.0.1/", "expected a URL without a user name and password"],
     ["https://example.com:0/", "expected a port from 1 to 65535"],
+    ["https://example.com:22/", "expected the port 443 or 8443"],
+    ["https://example.com:9000/", "expected the port 443 or 8443"],
     ["https://localhost/", "expected a public host"],
     ["https://LOCALHOST./", "expected a public host"],
     ["https://%6c%6fcalhost/", "expected a public host"],

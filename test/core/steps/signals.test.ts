@@ -168,3 +168,15 @@ test("a signal whose message is lost can be sent again", async () => {
   await pipeline.work();
   expect(got).toEqual([1]);
 });
+
+test("signals that nobody has waited for have a quota, and a repeat is taken", async () => {
+  const { pipeline } = waiting(86_400);
+  const task = await pipeline.accept({ delay_seconds: 600 });
+  for (let n = 0; n < 100; n++) await send(pipeline, task, `signal-${n}`, n);
+  await expect(send(pipeline, task, "one-more", 1)).rejects.toMatchObject({ code: "quota_exceeded" });
+  await send(pipeline, task, "signal-7", 7);
+  const heavy = await pipeline.accept({ delay_seconds: 600 });
+  const body = "x".repeat(262_000);
+  for (let n = 0; n < 4; n++) await send(pipeline, heavy, `signal-${n}`, body);
+  await expect(send(pipeline, heavy, "one-more", body)).rejects.toMatchObject({ code: "quota_exceeded" });
+});

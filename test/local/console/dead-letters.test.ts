@@ -80,7 +80,7 @@ describeConsole("dead letters, types and queues", {}, (here) => {
     await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
     await type.getByText(/Paused for .*: accepted tasks wait/).waitFor();
     await clean("type-paused");
-    const { task_id } = await here.operator.insist("probe.echo", { value: 1 }, { tags: { order: "2001" } });
+    const { task_id } = await here.operator.submit("probe.echo", { value: 1 }, { tags: { order: "2001" } });
     await here.operator.waitFor(task_id, ({ waiting_for }) => waiting_for?.kind === "pause");
     await page.goto(`${here.url}/console#/tasks?q=2001`);
     await page.getByRole("table", { name: "Tasks" }).getByText("pending").waitFor();

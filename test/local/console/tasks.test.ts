@@ -165,7 +165,7 @@ describeConsole("the list of tasks", {}, (here) => {
 
   test("progress of a running task comes by push", { timeout: 180_000 }, async () => {
     await page.getByRole("button", { name: "Clear" }).click();
-    const { task_id } = await here.operator.insist("probe.sleep", { ms: 30_000 }, { tags: { order: "1004" } });
+    const { task_id } = await here.operator.submit("probe.sleep", { ms: 30_000 }, { tags: { order: "1004" } });
     await rows().filter({ hasText: "order=1004" }).filter({ hasText: "processing" }).waitFor();
     await pushNotice(
       pushPorts(),

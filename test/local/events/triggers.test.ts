@@ -71,7 +71,7 @@ describe("events on a local server", { timeout: 90_000 }, () => {
   });
 
   const post = async (event: object) =>
-    expectStatus(await client.post("/_local/events", event), 202).json() as unknown as { id: string };
+    expectStatus(await client.post("/_local/events", event), 202).json<{ id: string }>();
   const tasks = async () =>
     (await client.get("/tasks?limit=100")).json().tasks as { correlation_id: string; task_id: string }[];
   const tasksOf = async (id: string) => (await tasks()).filter((task) => task.correlation_id.endsWith(id));
@@ -100,9 +100,9 @@ describe("events on a local server", { timeout: 90_000 }, () => {
       resources: ["arn:aws:s3:::others"],
     });
     const second = await post(uploaded("others"));
-    const { events } = expectStatus(await client.get("/_local/events"), 200).json() as unknown as {
+    const { events } = expectStatus(await client.get("/_local/events"), 200).json<{
       events: { id: string }[];
-    };
+    }>();
     const mine = events.filter(({ id }) => [first.id, second.id].includes(id));
     expect(mine).toMatchObject([
       { id: second.id },
@@ -144,7 +144,7 @@ describe("events on a local server", { timeout: 90_000 }, () => {
   });
 
   test("any client of EventBridge can put events, at the address that the server announces", async () => {
-    const { events_url } = (await client.get("/health")).json() as unknown as { events_url: string };
+    const { events_url } = (await client.get("/health")).json<{ events_url: string }>();
     expect(server.output()).toContain(events_url);
     const credentials = { accessKeyId: "local", secretAccessKey: "local" };
     const bridge = new EventBridgeClient({ endpoint: events_url, region: "us-east-1", credentials });
@@ -152,7 +152,7 @@ describe("events on a local server", { timeout: 90_000 }, () => {
       new PutEventsCommand({ Entries: [{ Source: "shop", DetailType: "Order Placed", Detail: "{}" }] }),
     );
     bridge.destroy();
-    const { events } = (await client.get("/_local/events")).json() as unknown as { events: object[] };
+    const { events } = (await client.get("/_local/events")).json<{ events: object[] }>();
     expect(events[0]).toMatchObject({ id: Entries?.[0]?.EventId, source: "shop" });
   });
 
@@ -161,7 +161,7 @@ describe("events on a local server", { timeout: 90_000 }, () => {
     await vi.waitFor(() => expect(server.output()).toContain("an event's task was refused"), patience);
     expect(await tasksOf("unfit")).toEqual([]);
     expect(server.output().split("an event's task was refused")).toHaveLength(2);
-    const { sqs_url } = (await client.get("/health")).json() as unknown as { sqs_url: string };
+    const { sqs_url } = (await client.get("/health")).json<{ sqs_url: string }>();
     const credentials = { accessKeyId: "local", secretAccessKey: "local" };
     const sqs = new SQSClient({ endpoint: sqs_url, region: "us-east-1", credentials });
     const QueueUrl = `${sqs_url}/000000000000/offload-scheduler-dlq`;

@@ -1,0 +1,35 @@
+import type { TypeFlowView } from "../core/flow/view-flow.ts";
+import type { RunsOn } from "../core/model/runs-on.ts";
+import type { Tier } from "../core/model/tier.ts";
+
+/*
+ * Views that the client shows, apart from the handlers that make them: the client's declarations need no package.
+ */
+
+/** A task type as clients see it. */
+export interface TypeView extends TypeFlowView {
+  name: string;
+  description: string;
+  version: number;
+  priority: Tier;
+  runs_on: RunsOn;
+  timeout_seconds: number;
+  max_attempts: number;
+  cancellable: boolean;
+  /** JSON Schema (draft 2020-12) of the input. */
+  input_schema: Record<string, unknown>;
+  /** JSON Schema of the result. Null: the type declares none. */
+  output_schema: Record<string, unknown> | null;
+}
+
+/** One tier as clients see it. */
+export interface QueueView {
+  visible: number;
+  in_flight: number;
+  delayed: number;
+  /** Null: not known yet. */
+  oldest_age_seconds: number | null;
+  dead_letters: number;
+  paused: boolean;
+  paused_since: string | null;
+}

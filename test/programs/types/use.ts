@@ -1,0 +1,41 @@
+import type { App } from "aws-cdk-lib";
+import { currentTask, defineTask, PermanentError } from "offload";
+import { TaskPipeline } from "offload/cdk";
+import { createClient, ProblemError, type TaskView } from "offload/client";
+import { createDirectClient } from "offload/direct";
+import { defineSchedule } from "offload/schedules";
+import { testKit } from "offload/testing";
+import { defineTrigger } from "offload/triggers";
+import { z } from "zod";
+
+export const size = defineTask({
+  name: "text.size",
+  input: z.object({ text: z.string() }),
+  handler: async ({ text }, task) => {
+    if (text === "") throw new PermanentError("there is no text");
+    task.log.info("measured");
+    return { size: text.length, attempt: currentTask()?.attempt };
+  },
+});
+
+const tasks = { size };
+
+export async function use(): Promise<number> {
+  const client = createClient<typeof tasks>({ url: "http://127.0.0.1:3000", key: "dev-acme" });
+  const task = await client.submit("text.size", { text: "a" });
+  // @ts-expect-error: no such field
+  await client.submit("text.size", { tex: "a" });
+  // @ts-expect-error: no such type
+  await client.submit("text.sise", { text: "a" });
+  const status: TaskView = await client.status(task);
+  const direct = createDirectClient<typeof tasks>({ tenant: "acme", principal: "shop" });
+  await direct.submit("text.size", { text: "a" });
+  const outcome = await testKit([size]).run(size, { text: status.type });
+  const result = await client.result(task);
+  const error: unknown = outcome.errorKind;
+  return error instanceof ProblemError ? error.status : result.size;
+}
+
+export const unused = [defineSchedule, defineTrigger];
+
+export const pipelineIn = (app: App): TaskPipeline => new TaskPipeline(app, "Offload", { tasks: "tasks" });
