@@ -54,6 +54,9 @@ const builds = [
   "test/webhooks/receiver-guide.test.ts",
 ];
 
+/** Syntheses of the CDK app take half of the unit tests' time: `npm run check` leaves them to `npm test`. */
+const syntheses = process.env.OFFLOAD_TESTS === "quick" ? ["test/{lib,doctor}/**"] : [];
+
 /**
  * Each operation of the lean clients is in one of these. The other suites' adapters make the same requests of the table with other items;
  * `test/aws/lean.test.ts` compares how items are written with the SDK.
@@ -95,7 +98,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
-          exclude: [...builds, ...ownModules, outage, "test/http/hostile.test.ts"],
+          exclude: [...builds, ...syntheses, ...ownModules, outage, "test/http/hostile.test.ts"],
           expect: expectSomething,
           setupFiles: ["test/support/own-environment.ts"],
           isolate: false,

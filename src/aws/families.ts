@@ -1,6 +1,6 @@
 import type { FamilyNode, Sealing } from "../core/model/family-node.ts";
 import type { TaskKey } from "../core/model/record.ts";
-import type { Families, FamilyPage } from "../core/ports/family.ts";
+import type { Families, FamilyKey, FamilyPage, StoredPage } from "../core/ports/family.ts";
 import type { DynamoTable, Item, Update } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
@@ -9,7 +9,8 @@ const attributeOf = (place: number | string): string => `e${place}`;
 
 /**
  * Families in DynamoDB. Each node is an item with a partition key of its own, as a partition accepts 1,000 writes a second. A place is a
- * top-level attribute, so that its write needs no earlier one, and a leaf of 100 children stays below 1 KB, the unit of a write.
+ * top-level attribute, so that its write needs no earlier one, and a leaf of 100 children stays below 1 KB, the unit of a write. The pages of a
+ * family are in one partition, so that one query reads many.
  */
 export class DynamoFamilies implements Families {
   readonly #table: DynamoTable;
@@ -18,25 +19,28 @@ export class DynamoFamilies implements Families {
     this.#table = table;
   }
 
-  end(parent: TaskKey, node: string, place: number, text: string, purgeAt: number): Promise<FamilyNode> {
-    const update = updateOf({ [attributeOf(place)]: text, purge_at: purgeAt });
-    return this.#table.updated(keys.familyNode(parent, node), update).then((item = {}) => nodeOf(item));
+  async end(parent: TaskKey, node: string, place: number, text: string, purgeAt: number): Promise<FamilyNode> {
+    const name = attributeOf(place);
+    const update = updateOf({ [name]: text, purge_at: purgeAt }, [], {
+      ConditionExpression: `attribute_not_exists(#${name}) OR #${name} <= :text`,
+      values: { ":text": text },
+    });
+    const written = await this.#table.updated(keys.familyNode(parent, node), update);
+    if (written !== undefined) return nodeOf(written);
+    return (await this.read(parent, node)) ?? { ended: {} };
   }
 
   async seal(
     parent: TaskKey,
     node: string,
-    { members, up, below }: Sealing,
+    { members, up, below, round }: Sealing,
     attempt: number,
     purgeAt: number,
   ): Promise<FamilyNode | undefined> {
-    const set = { members, up, below, sealed_by: attempt, purge_at: purgeAt };
-    const removed = [...(up === undefined ? ["up"] : []), ...(below === undefined ? ["below"] : [])];
+    const set = { members, up, below, round, sealed_by: attempt, purge_at: purgeAt };
+    const removed = Object.entries({ up, below, round }).flatMap(([name, value]) => (value === undefined ? name : []));
     const notLater = "attribute_not_exists(#sealed_by) OR #sealed_by <= :attempt";
-    const update = updateOf(set, removed, {
-      ConditionExpression: notLater,
-      values: { ":attempt": attempt },
-    });
+    const update = updateOf(set, removed, { ConditionExpression: notLater, values: { ":attempt": attempt } });
     const sealed = await this.#table.updated(keys.familyNode(parent, node), update);
     return sealed && nodeOf(sealed);
   }
@@ -46,22 +50,59 @@ export class DynamoFamilies implements Families {
     return item && nodeOf(item);
   }
 
-  savePage(parent: TaskKey, leaf: string, { first, keys: own }: FamilyPage, purgeAt: number): Promise<void> {
-    return this.#table.put({ ...keys.familyPage(parent, leaf), first, ...pageKeys(own), purge_at: purgeAt });
+  async pages(family: FamilyKey, from: number, most?: number): Promise<StoredPage[]> {
+    const { pk, sk } = keys.familyPage(family, from);
+    const { items } = await this.#table.page({
+      KeyConditionExpression: "pk = :pk AND sk >= :sk",
+      ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
+      ...(most !== undefined && { Limit: most }),
+    });
+    return items.map(pageOf);
   }
 
-  async loadPage(parent: TaskKey, leaf: string): Promise<FamilyPage | undefined> {
-    const item = await this.#table.get(keys.familyPage(parent, leaf));
-    if (item === undefined) return undefined;
-    const { first, count, keys: own } = item as { first: number; count: number; keys?: (string | null)[] };
-    return { first, keys: own ?? Array.from({ length: count }, () => null) };
+  savePage(
+    family: FamilyKey,
+    number: number,
+    { first, keys: own, prints, attempt }: FamilyPage,
+    before: number,
+    purgeAt: number,
+  ): Promise<boolean> {
+    const plain = own.every((key) => key === null);
+    const set = { first, count: own.length, prints, attempt, purge_at: purgeAt, ...(plain ? {} : { keys: own }) };
+    const condition =
+      before === 0
+        ? { ConditionExpression: "attribute_not_exists(pk)", values: {} }
+        : {
+            ConditionExpression: "#count = :before AND #attempt <= :attempt",
+            values: { ":before": before, ":attempt": attempt },
+          };
+    return this.#table.updateIf(keys.familyPage(family, number), updateOf(set, [], condition));
+  }
+
+  async notePage(family: FamilyKey, number: number, created: number, round: number): Promise<void> {
+    const isLater = "#round < :round OR (#round = :round AND #created < :created)";
+    const update = updateOf({ created, round }, [], {
+      ConditionExpression: `attribute_exists(pk) AND (attribute_not_exists(#round) OR ${isLater})`,
+      values: { ":round": round, ":created": created },
+    });
+    await this.#table.updateIf(keys.familyPage(family, number), update);
+  }
+
+  async keep(family: FamilyKey, number: number, leaf: string, purgeAt: number): Promise<void> {
+    for (const key of [keys.familyPage(family, number), keys.familyNode(family, leaf)]) {
+      await this.#table.updateIf(key, {
+        UpdateExpression: "SET purge_at = :purge_at",
+        ConditionExpression: "attribute_exists(pk) AND purge_at < :purge_at",
+        ExpressionAttributeValues: { ":purge_at": purgeAt },
+      });
+    }
   }
 }
 
 function updateOf(
   set: Readonly<Item>,
-  remove: readonly string[] = [],
-  condition?: { ConditionExpression: string; values: Item },
+  remove: readonly string[],
+  condition: { ConditionExpression: string; values: Item },
 ): Update {
   const given = Object.entries(set).filter(([, value]) => value !== undefined);
   const sets = given.map(([name], index) => `#${name} = :v${index}`).join(", ");
@@ -69,29 +110,33 @@ function updateOf(
   const names = [...given.map(([name]) => name), ...remove];
   return {
     UpdateExpression: `SET ${sets}${removes}`,
-    ...(condition === undefined ? {} : { ConditionExpression: condition.ConditionExpression }),
+    ConditionExpression: condition.ConditionExpression,
     ExpressionAttributeNames: Object.fromEntries(names.map((name) => [`#${name}`, name])),
     ExpressionAttributeValues: {
       ...Object.fromEntries(given.map(([, value], index) => [`:v${index}`, value])),
-      ...condition?.values,
+      ...condition.values,
     },
   };
 }
 
-/** The keys of a page, only where there are other keys than the default. */
-const pageKeys = (own: readonly (string | null)[]) =>
-  own.every((key) => key === null) ? { count: own.length } : { count: own.length, keys: own };
+function pageOf(item: Item): StoredPage {
+  const stored = item as Partial<StoredPage> & { count: number; sk: string };
+  const { count, keys: own, first = 0, prints = "", attempt = 0, created = 0, round = 0, purge_at = 0, sk } = stored;
+  const page = { first, prints, attempt, created, round, purge_at };
+  return { ...page, number: Number(sk.slice("page#".length)), keys: own ?? Array.from({ length: count }, () => null) };
+}
 
 function nodeOf(item: Item): FamilyNode {
   const ended = Object.entries(item).flatMap(([name, value]) => {
     const [, place] = /^e(\d+)$/.exec(name) ?? [];
     return place === undefined ? [] : [[place, value] as const];
   });
-  const { members, up, below } = item as Partial<FamilyNode>;
+  const { members, up, below, round } = item as Partial<FamilyNode>;
   return {
     ended: Object.fromEntries(ended) as FamilyNode["ended"],
     ...(members === undefined ? {} : { members }),
     ...(up === undefined ? {} : { up }),
     ...(below === undefined ? {} : { below }),
+    ...(round === undefined ? {} : { round }),
   };
 }

@@ -14,8 +14,8 @@ export class DynamoStepStore implements StepStore {
     this.#table = table;
   }
 
-  async load(owner: StepOwner): Promise<StoredEntry[]> {
-    const { pk, sk } = keys.step(owner, "");
+  async load(owner: StepOwner, kind?: StepEntry["kind"]): Promise<StoredEntry[]> {
+    const { pk, sk } = keys.step(owner, kind === undefined ? "" : `${kind}:`);
     const items = await this.#table.all({
       KeyConditionExpression: "pk = :pk AND begins_with(sk, :sk)",
       ExpressionAttributeValues: { ":pk": pk, ":sk": sk },

@@ -3,6 +3,7 @@ import { catalogKey, partitionsOf } from "../config.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import type { AuditKey } from "../core/ports/audit.ts";
 import { type BlobEntry, blobListShards } from "../core/ports/blob-list.ts";
+import type { FamilyKey } from "../core/ports/family.ts";
 import type { WaitingKey } from "../core/ports/flow.ts";
 import type { Channel } from "../core/ports/push.ts";
 import type { StepOwner } from "../core/ports/steps.ts";
@@ -19,7 +20,8 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | record | `task#<tenant>#<task id>` | `record` |
  * | part of a record | `task#<tenant>#<task id>` | `part#<part>` |
  * | step, sleep, wait, signal, state of a task | `task#<tenant>#<task id>` | `step#<time of the submit>#<kind>:<name>` |
- * | node of a family's tree, page of its children | `family#<tenant>#<parent's task id>#<node>` | `node`, `page` |
+ * | node of a family's tree | `family#<tenant>#<parent's task id>#<node>` | `node` |
+ * | page of a family's children | `family#<tenant>#<parent's task id>#<time of the parent's submit>` | `page#<number>` |
  * | term of a search, such as a tag's value, with its task | `term#<tenant>#<shard>#<hash of the term>` | `<time of the submit>#<task id>` |
  * | result of `task.once` | `once#<tenant>#<key>` | `once` |
  * | counter | `counter#<tenant>#<name>` | `counter` |
@@ -60,7 +62,10 @@ export const keys = {
     sk: `step#${created_at}#${entry}`,
   }),
   familyNode: (parent: TaskKey, node: string) => ({ pk: familyPk(parent, node), sk: "node" }),
-  familyPage: (parent: TaskKey, leaf: string) => ({ pk: familyPk(parent, leaf), sk: "page" }),
+  familyPage: (family: FamilyKey, number: number) => ({
+    pk: familyPk(family, family.life),
+    sk: `page#${String(number).padStart(8, "0")}`,
+  }),
   term: (record: TaskRecord, term: string, listShards: number) => ({
     pk: termPartition(record.tenant_id, shardOf(record.task_id, partitionsOf(listShards).tenant), term),
     sk: `${record.created_at}#${record.task_id}`,

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import { submitChild } from "../core/children/child.ts";
-import { spawnChild } from "../core/children/spawn-child.ts";
+import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { operationTypes } from "../core/control/run-operation.ts";
 import { FlowBook } from "../core/flow/flow-book.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
@@ -93,6 +93,7 @@ export async function workPorts(
     stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
+    rejoinChild: rejoinChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
     ...own,
   };
   return { ports, releases, tracing, metrics: base.metrics };

@@ -136,11 +136,20 @@ function verifiedToken(
 ): VerifiedToken | undefined {
   const tenantId = claim(payload, settings.tenantClaim);
   const role = roleOf(claim(payload, settings.roleClaim), known) ?? settings.defaultRole;
-  const { sub = "", exp = 0 } = payload;
+  const { sub, exp = 0 } = payload;
   if (typeof tenantId !== "string" || !tenantPattern.test(tenantId)) return undefined;
-  if (role === undefined || !subjectPattern.test(sub)) return undefined;
-  return { identity: { tenantId, principal: sub, role }, untilMs: (exp + settings.clockSkewSeconds) * 1000 };
+  if (role === undefined || typeof sub !== "string" || !subjectPattern.test(sub)) return undefined;
+  if (!Number.isFinite(exp)) return undefined;
+  return {
+    identity: { tenantId, principal: principalOf(sub), role },
+    untilMs: (exp + settings.clockSkewSeconds) * 1000,
+  };
 }
+
+/** A subject is the principal. One that could be an API key's id, or that of a local token, is marked: it must not be the same principal. */
+const principalOf = (sub: string): string => (otherPrincipals.test(sub) ? `jwt:${sub}` : sub);
+
+const otherPrincipals = /^(jwt:.*|local-[\da-f]{12}|[a-z2-9]{16})$/;
 
 const claim = (payload: JWTPayload, name: string): unknown =>
   Object.hasOwn(payload, name) ? payload[name] : undefined;

@@ -5,8 +5,8 @@ import { copy } from "./copy.ts";
 export class MemoryStepStore implements StepStore {
   readonly #byOwner = new Map<string, Map<string, StoredEntry>>();
 
-  async load(owner: StepOwner): Promise<StoredEntry[]> {
-    return copy([...this.#of(owner).values()]);
+  async load(owner: StepOwner, kind?: StepEntry["kind"]): Promise<StoredEntry[]> {
+    return copy([...this.#of(owner).values()].filter((entry) => kind === undefined || entry.kind === kind));
   }
 
   async add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry> {

@@ -25,7 +25,8 @@ const names: Readonly<Record<string, string>> = {
   seal: "seal the family",
   read: "read the family",
   savePage: "store a page of children",
-  loadPage: "load a page of children",
+  notePage: "note the created children of a page",
+  pages: "load the pages of children",
 };
 
 /** Name of a call to the bucket, or to the list of its objects. */
@@ -55,6 +56,7 @@ export function entryStepName(method: string, argument: unknown): string {
   if (method === "saveState") return "checkpoint";
   if (method === "keep") return "keep the stored steps";
   const { kind, name } = entry;
+  if (kind === "submit") return "store what was submitted";
   return kind === "sleep" ? `begin sleep ${name}` : kind === "step" ? `store step ${name}` : `store ${kind} ${name}`;
 }
 

@@ -1,6 +1,6 @@
 import { workerTimeoutSeconds } from "../config.ts";
 import { submitChild } from "../core/children/child.ts";
-import { spawnChild } from "../core/children/spawn-child.ts";
+import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { cancelChildren } from "../core/control/cancel-children.ts";
 import { describeError } from "../core/model/describe-error.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
@@ -155,6 +155,7 @@ export class Worker {
       ...this.#world.flow,
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
       createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),
+      rejoinChild: rejoinChild({ ...dispatching, types: known }),
     };
   }
 

@@ -69,6 +69,7 @@ describe("a token of the issuer", () => {
     ["with an empty subject", { sub: "" }],
     ["with a subject of several lines", { sub: "a\nb" }],
     ["with a subject that is too long", { sub: "x".repeat(256) }],
+    ["with a subject that is a number", { sub: 12_345 }],
     ["without a tenant", { tenant: undefined }],
     ["with two tenants", { tenant: ["acme", "globex"] }],
     ["with a tenant that is none", { tenant: "acme#globex" }],
@@ -90,6 +91,14 @@ describe("a token of the issuer", () => {
     const claims = { "https://x.test/tenant": "globex", "cognito:groups": ["billing", "submitter"], tenant: "acme" };
     expect((await verify(await sign(claims)))?.identity).toMatchObject({ tenantId: "globex", role: "submitter" });
   });
+
+  test.each(["abcdefghjkmnpq23", "local-0123456789ab", "jwt:olga"])(
+    "the subject %s is not the principal of an API key or a local token",
+    async (sub) => {
+      const { verify, sign } = setUp();
+      expect((await verify(await sign({ sub })))?.identity.principal).toBe(`jwt:${sub}`);
+    },
+  );
 
   test("a token has the mightiest of its roles, and the default one where it has none", async () => {
     const { verify, sign } = setUp({ defaultRole: "submitter" });

@@ -18,8 +18,8 @@ export const entryKeyOf = ({ kind, name }: Pick<StepEntry, "kind" | "name">): st
 export class Entries {
   readonly #byOwner = new Map<string, Owned>();
 
-  load(owner: StepOwner): StoredEntry[] {
-    return copy([...this.#of(owner).values()]);
+  load(owner: StepOwner, kind?: StepEntry["kind"]): StoredEntry[] {
+    return copy([...this.#of(owner).values()].filter((entry) => kind === undefined || entry.kind === kind));
   }
 
   /** Stores the entry unless there is one. Returns the one that is stored now, and true when it is the given one. */

@@ -24,7 +24,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a repeated submit does not send again",
     file: "submit/submit.ts",
-    find: 'if (existing.status === "pending" && existing.attempts_total === 0) {',
+    find: 'if (existing.status === "pending" && existing.attempts_total === 0 && !wasSentLately(ports, existing)) {',
     replace: "if (existing.round < 1) {",
   },
   {
@@ -218,9 +218,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a retried handler submits its child again",
-    file: "work/attempt-context.ts",
+    file: "children/attempt-submits.ts",
     find: "child.key ??",
-    replace: "child.key ?? String(record.attempts_total) +",
+    replace: "child.key ?? String(this.#record.attempts_total) +",
   },
   {
     name: "there is one attempt too many",
@@ -396,19 +396,19 @@ export const mutations: readonly Mutation[] = [
   {
     name: "the nodes above are sealed after the leaves",
     file: "children/spawner.ts",
-    find: "    for (const [name, sealing] of above) await this.#seal(name, sealing, purgeAt);\n",
+    find: "    for (const [name, sealing] of above) await this.#seal(name, sealing);\n",
     replace: "",
     also: {
       find: "    const total = leaves.reduce(",
       replace:
-        "    for (const [name, sealing] of above) await this.#seal(name, sealing, purgeAt);\n    const total = leaves.reduce(",
+        "    for (const [name, sealing] of above) await this.#seal(name, sealing);\n    const total = leaves.reduce(",
     },
   },
   {
     name: "a family does not count the children that an earlier attempt created",
     file: "children/spawner.ts",
-    find: '    members[place] = "1";\n',
-    replace: '    if (isLeafOf(leaf, this.#parent)) members[place] = "1";\n',
+    find: "    if (!this.#used && !this.#hasPages()) return undefined;\n",
+    replace: "    if (!this.#used) return undefined;\n",
   },
   {
     name: "a later task under the same idempotency key finds the ends of the earlier one's children",
@@ -462,8 +462,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a full node is passed up before all its places have ended",
     file: "model/family-node.ts",
-    find: "placesOf(node).every((place)",
-    replace: "placesOf(node).some((place)",
+    find: "endedPlaces(node).length === placesOf(node).length",
+    replace: "endedPlaces(node).length > 0",
   },
   {
     name: "an object is stored before it is listed",

@@ -63,6 +63,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
       world.witness.childAccepted(parent, child.task_id);
       return child;
     },
+    rejoinChild: (child, family) => world.core.spawnChild.rejoinChild(ports)(child, family),
     submitChild: async (parent, child, key) => {
       const taskId = await world.core.child.submitChild(ports)(parent, child, key);
       world.witness.childAccepted(parent, taskId);
@@ -190,7 +191,7 @@ function stepsFor(world: World, from: Invocation): StepStore {
   const { entries: store, story, witness } = world;
   const ask = <T>(
     owner: StepOwner,
-    what: "load" | "keep" | "add" | "state",
+    what: "load" | "submits" | "keep" | "add" | "state",
     text: string,
     apply: () => T,
     answer?: (value: T) => string,
@@ -206,9 +207,10 @@ function stepsFor(world: World, from: Invocation): StepStore {
     });
   };
   return {
-    load: async (owner) => {
+    load: async (owner, kind) => {
       const list = (entries: StoredEntry[]) => entries.map(entryKeyOf).join() || "none";
-      return ask(owner, "load", "reads the entries", () => store.load(owner), list);
+      const what = kind === "submit" ? "submits" : "load";
+      return ask(owner, what, `reads the ${kind ?? ""} entries`, () => store.load(owner, kind), list);
     },
     add: async (owner, entry, purgeAt) => {
       const apply = () => {
@@ -318,15 +320,25 @@ function familiesFor(world: World, from: Invocation): Families {
         () => `reads ${of(parent, node)}`,
         () => families.read(parent, node),
       ),
-    savePage: (parent, leaf, page) =>
+    pages: (family, from, most) =>
       ask(
-        () => `stores the page ${of(parent, leaf)}`,
-        () => families.savePage(parent, leaf, page),
+        () => `loads the pages ${of(family, `from ${from}`)}`,
+        () => families.pages(family, from, most),
       ),
-    loadPage: (parent, leaf) =>
+    savePage: (family, number, page, before, purgeAt) =>
       ask(
-        () => `loads the page ${of(parent, leaf)}`,
-        () => families.loadPage(parent, leaf),
+        () => `stores the page ${of(family, `${number}`)} behind ${before}: ${JSON.stringify(page)}`,
+        () => families.savePage(family, number, page, before, purgeAt),
+      ),
+    notePage: (family, number, created, round) =>
+      ask(
+        () => `notes ${created} children of round ${round} in the page ${of(family, `${number}`)}`,
+        () => families.notePage(family, number, created, round),
+      ),
+    keep: (family, number, leaf, purgeAt) =>
+      ask(
+        () => `keeps the page ${of(family, `${number}`)}`,
+        () => families.keep(family, number, leaf, purgeAt),
       ),
   };
 }

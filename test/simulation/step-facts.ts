@@ -9,8 +9,10 @@ interface Sent {
 }
 
 /** Requests of one attempt to the store of entries. */
-interface Requests {
+export interface Requests {
   loads: number;
+  /** Reads of what earlier attempts submitted. */
+  submits: number;
   keeps: number;
   /** Number of requests by the entry's key. */
   adds: Map<string, number>;

@@ -4,6 +4,7 @@ import { entryKeyOf } from "./entries.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Life, Lives, Watched } from "./lives.ts";
 import type { Run } from "./runs.ts";
+import type { Requests } from "./step-facts.ts";
 
 /** By how much two processes' clocks may differ, in milliseconds. */
 const skewMs = 400;
@@ -214,21 +215,25 @@ export class StepLaws {
   }
 
   /** A request of a worker to the store. Each law of cost here holds whatever goes wrong. */
-  requested(from: Invocation, owner: StepOwner, what: "load" | "keep" | "add" | "state", key = ""): void {
+  requested(from: Invocation, owner: StepOwner, what: "load" | "submits" | "keep" | "add" | "state", key = ""): void {
     const life = this.#lifeOf(owner);
     const claim = life?.claims.findLast(({ by }) => by === from);
     if (life === undefined || claim === undefined) return;
-    const requests = life.steps.requests.get(claim.total) ?? { loads: 0, keeps: 0, adds: new Map(), states: 0 };
+    const requests = life.steps.requests.get(claim.total) ?? {
+      loads: 0,
+      submits: 0,
+      keeps: 0,
+      adds: new Map(),
+      states: 0,
+    };
     life.steps.requests.set(claim.total, requests);
     // A step that ends after its attempt may still store its result.
     if (claim.settled && (what === "load" || what === "keep")) {
       this.#keptThroughWait(life);
       return;
     }
-    if (what === "load") requests.loads += 1;
+    count(requests, what);
     if (!claim.started) claim.readFirst = true;
-    if (what === "keep") requests.keeps += 1;
-    if (what === "state") requests.states += 1;
     const adds = (requests.adds.get(key) ?? 0) + 1;
     if (what === "add") requests.adds.set(key, adds);
     const law = (holds: boolean, text: string) => {
@@ -237,6 +242,7 @@ export class StepLaws {
     const before = life.steps.stored.get(key);
     law(requests.loads <= 1, "an attempt reads its entries more than once");
     law(claim.total > 1 || life.steps.signals.size > 0 || requests.loads === 0, "a first attempt reads entries");
+    law(requests.submits <= (claim.total > 1 ? 1 : 0), "an attempt reads more than once what was submitted");
     law(requests.keeps <= 2, "an attempt keeps its entries more than twice");
     if (what !== "add") return;
     law(adds <= 1, `an attempt stores ${key} more than once`);
@@ -295,4 +301,11 @@ export class StepLaws {
   #broken(life: Life, text: string): void {
     this.#lives.violated(text, life.taskId);
   }
+}
+
+function count(requests: Requests, what: "load" | "submits" | "keep" | "add" | "state"): void {
+  if (what === "load") requests.loads += 1;
+  if (what === "submits") requests.submits += 1;
+  if (what === "keep") requests.keeps += 1;
+  if (what === "state") requests.states += 1;
 }

@@ -48,14 +48,14 @@ export const stepMutations: readonly Mutation[] = [
   {
     name: "steps: a checkpoint of an attempt that lost its lease replaces a later one",
     file: "steps/attempt-steps.ts",
-    find: "const state = { attempt, order: this.#states, value };",
-    replace: "const state = { attempt: attempt && this.#ports.clock.now(), order: this.#states, value };",
+    find: "const state = { attempt, order: this.#states, value, ...counts };",
+    replace: "const state = { attempt: attempt && this.#ports.clock.now(), order: this.#states, value, ...counts };",
   },
   {
     name: "steps: the states of an attempt have no order",
     file: "steps/attempt-steps.ts",
-    find: "const state = { attempt, order: this.#states, value };",
-    replace: "const state = { attempt, order: 1, value };",
+    find: "const state = { attempt, order: this.#states, value, ...counts };",
+    replace: "const state = { attempt, order: 1, value, ...counts };",
   },
   {
     name: "steps: the calls of aggregate are compared with the handler's",

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { spawnChild } from "../../src/core/children/spawn-child.ts";
+import { rejoinChild, spawnChild } from "../../src/core/children/spawn-child.ts";
 import { FlowBook } from "../../src/core/flow/flow-book.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { Identity } from "../../src/core/model/identity.ts";
@@ -155,7 +155,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
       return `child-${children.length}`;
     },
   };
-  const ports = { ...own, createChild: spawnChild(own) };
+  const ports = { ...own, createChild: spawnChild(own), rejoinChild: rejoinChild(own) };
   const [first] = types;
 
   /** Submits a task of the first type, unless the body says otherwise. */

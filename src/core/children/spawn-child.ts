@@ -1,12 +1,16 @@
 import { tellBeforeNextRound } from "../end/tell.ts";
 import type { Changed } from "../model/change.ts";
+import type { Envelope } from "../model/envelope.ts";
 import type { FamilyPlace } from "../model/family-place.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import { spawnKey } from "../model/spawned-id.ts";
 import { isTerminal } from "../model/status.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { endOfRound } from "../send/keep-rounds.ts";
+import { keptEnvelope } from "../send/kept-input.ts";
 import { storedEnvelope } from "../send/large-input.ts";
+import { newestKept } from "../send/newest-envelope.ts";
 import { reportChanged } from "../send/report.ts";
 import { submit } from "../submit/submit.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
@@ -41,22 +45,48 @@ export const spawnChild =
     }
   };
 
+/**
+ * Lets a child join the present round of its parent, which does not spawn it: a step did, whose result is stored. It starts again with the input that it
+ * has. Returns its record: one that has ended when its input is no longer kept.
+ * @throws PortUnavailable
+ */
+export const rejoinChild =
+  (ports: SubmitPorts) =>
+  async (found: TaskRecord, family: FamilyPlace): Promise<TaskRecord> => {
+    if (family.round === 1) return found;
+    const envelope = (await ports.records.loadPart(found, "envelope")) as Envelope | undefined;
+    const kept = envelope ?? keptEnvelope(ports, found);
+    const { child, lacksMessage } = await intoRound(ports, found, family, kept !== undefined);
+    if (lacksMessage && kept !== undefined) await dispatch(ports, child, await newestKept(ports, child, kept));
+    return child;
+  };
+
 async function joinRound(
   ports: SubmitPorts,
   found: TaskRecord,
   input: unknown,
   family: FamilyPlace,
 ): Promise<TaskRecord> {
+  const { child, lacksMessage } = await intoRound(ports, found, family, true);
+  if (lacksMessage) await dispatch(ports, child, await storedEnvelope(ports, child, input));
+  return child;
+}
+
+/**
+ * Brings a child into the parent's round, unless it has completed.
+ * @param canStart False: a child that has ended stays so.
+ */
+async function intoRound(ports: SubmitPorts, found: TaskRecord, family: FamilyPlace, canStart: boolean) {
   let child = found;
   while (child.status !== "completed" && (child.family_round ?? family.round) < family.round) {
-    const changed = await (isTerminal(child.status) ? startAgain(ports, child, family) : goOn(ports, child, family));
-    if (changed.record === undefined) return child;
+    const hasEnded = isTerminal(child.status);
+    if (hasEnded && !canStart) break;
+    const changed = await (hasEnded ? startAgain(ports, child, family) : goOn(ports, child, family));
+    if (changed.record === undefined) break;
     child = changed.record;
   }
   // An earlier attempt of the parent may have died before it sent the message of the child's new round.
-  const mayLackMessage = child.status === "pending" && child.attempts === 0 && child.round > 1;
-  if (mayLackMessage) await dispatch(ports, child, await storedEnvelope(ports, child, input));
-  return child;
+  return { child, lacksMessage: child.status === "pending" && child.attempts === 0 && child.round > 1 };
 }
 
 /** The fields by which a child's end is counted. */
@@ -100,7 +130,7 @@ async function startAgain(ports: SubmitPorts, child: TaskRecord, family: FamilyP
     remove: [
       ...(["finished_at", "retained_until", "dead_letter_at", "buried_at", "progress"] as const),
       ...(["cancel_requested_at", "expires_at", "start_by"] as const),
-      ...(["family_state", "family_root", "family_counts", "closing_from"] as const),
+      ...endOfRound,
     ],
   });
   if (changed.done) reportChanged(ports, changed.record, "replayed");

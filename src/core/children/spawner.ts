@@ -1,17 +1,15 @@
-import { isLeafOf, leafOf, treeOf } from "../end/child-results.ts";
+import { familyOf, treeOf } from "../end/child-results.ts";
 import { familyPurgeAt, passUp } from "../end/close-family.ts";
-import { AttemptCrashed, PermanentError, PortUnavailable, RetryAfter } from "../model/errors.ts";
+import { endedOf, noCounts } from "../model/counts.ts";
 import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../model/family-node.ts";
-import type { FamilyPlace } from "../model/family-place.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { fence } from "../model/lease.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { spawnedId } from "../model/spawned-id.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { NamedSpawn } from "../task/context.ts";
-
-/** Children of a page that are created at the same time. */
-const lanes = 50;
+import { Numbering, printOf } from "../task/numbering.ts";
+import { type At, hasPlace, type KnownPage, KnownPages, leadingPlaces, placeBit } from "./known-pages.ts";
+import { keyTwice, lostLease, PageWriter, type Spawned, type SpawnPorts } from "./page-writer.ts";
 
 /**
  * The parent's record gets the number of spawned children at most this often, in milliseconds: 84 writes in the longest attempt of 840 s, which
@@ -19,27 +17,8 @@ const lanes = 50;
  */
 const noteMs = 10_000;
 
-/** Pauses before a refused child is tried again, in milliseconds: 6 s in all. */
-const pausesMs = [200, 400, 800, 1_600, 3_000];
-
-/** Nodes that are sealed at the same time. */
-const sealLanes = 20;
-
-export interface SpawnPorts extends DispatchPorts {
-  /** Places in a node. Default: 100. */
-  nodeSize?: number;
-  /**
-   * Creates a child, or finds the one that an earlier attempt created. A child of an earlier round of the
-   * parent that has not completed joins the present round. Returns its record.
-   */
-  createChild(
-    parent: TaskRecord,
-    child: NamedSpawn,
-    key: string,
-    family: FamilyPlace,
-    traceparent: string | undefined,
-  ): Promise<TaskRecord>;
-}
+/** Nodes that are sealed, and pages that are settled, at the same time. */
+const nodeLanes = 20;
 
 /** A family that is ready to be waited for. */
 export interface SealedFamily {
@@ -47,53 +26,91 @@ export interface SealedFamily {
   total: number;
 }
 
-/** The children that one attempt spawns. They are created a page at a time, so memory does not grow with their number. */
+/**
+ * The children that a task spawns. They are created a page at a time, so memory does not grow with their number.
+ *
+ * A page is stored before its children are created. It is what later attempts know: they do nothing for children that a page has, also after the
+ * children's records are gone. So a task's family is what all of its attempts have spawned.
+ */
 export class Spawner {
+  /** Default keys. */
+  readonly numbers: Numbering;
   readonly #ports: SpawnPorts;
   readonly #parent: TaskRecord;
-  readonly #traceparent: string | undefined;
   readonly #nodeSize: number;
-  #page: NamedSpawn[] = [];
-  #count = 0;
+  readonly #pages: KnownPages;
+  readonly #writer: PageWriter;
+  #loading: Promise<void> | undefined;
+  #used = false;
+  /** Children that no page has yet. */
+  #new: Spawned[] = [];
+  /** Children that a page has, and for which something may be left to do. */
+  #again: (Spawned & At)[] = [];
   #notedMs = 0;
-  #pages: Promise<void> = Promise.resolve();
-  /** Members of each leaf: those of this attempt, and of earlier attempts whose children this one found. */
-  readonly #leaves = new Map<string, string[]>();
+  #notedTotal: number | undefined;
+  #work: Promise<void> = Promise.resolve();
 
-  constructor(ports: SpawnPorts, parent: TaskRecord, traceparent: string | undefined) {
+  /** @param prefix Begins the default keys: of an attempt that aggregates, which must not name the handler's children. */
+  constructor(ports: SpawnPorts, parent: TaskRecord, traceparent: string | undefined, prefix = "") {
     this.#ports = ports;
     this.#parent = parent;
-    this.#traceparent = traceparent;
     this.#nodeSize = ports.nodeSize ?? nodeSize;
+    this.#pages = new KnownPages(parent);
+    this.#writer = new PageWriter(ports, parent, traceparent, this.#pages);
+    this.numbers = new Numbering(prefix, 0);
+    if (parent.family_state !== undefined) this.#notedTotal = parent.family_total;
   }
 
-  /** Adds a child, and returns its id. It is created with its page: soon, and at the latest when the handler has returned. */
+  /** Adds a child, and returns its id. It is created with its page, and before the attempt ends or stores anything. */
   async spawn(child: NamedSpawn): Promise<string> {
-    const id = spawnedId(this.#parent, child.key ?? String(this.#count));
-    this.#count += 1;
-    this.#page.push(child);
-    if (this.#page.length === this.#nodeSize) await this.#flush();
-    return id;
+    this.#used = true;
+    if (this.#hasPages()) await this.#load();
+    const key = child.key ?? this.numbers.next((number) => this.#pages.isSame(number, printOf(child), this.#nodeSize));
+    this.#add({ child, key });
+    const room = this.#nodeSize - (this.#pages.open(this.#nodeSize)?.count ?? 0);
+    if (this.#new.length >= room || this.#again.length >= this.#nodeSize) await this.#flush();
+    return spawnedId(this.#parent, key);
+  }
+
+  /** Creates what was spawned, and notes it, so that a later attempt need not look for it. */
+  async keep(): Promise<void> {
+    if (!this.#used) return;
+    await this.#flush();
+    const { families } = this.#ports;
+    const news = this.#pages.all.filter(({ noted, certain }) => leadingPlaces(certain) > noted);
+    await inLanes(news, nodeLanes, async (page) => {
+      page.noted = leadingPlaces(page.certain);
+      await families.notePage(familyOf(this.#parent), page.number, page.noted, this.#parent.round);
+    });
+    await this.#note(true);
+  }
+
+  /** True when the family has children that its counts do not have: those that `aggregate` has spawned. */
+  get hasUncounted(): boolean {
+    const { family_counts: counts = noCounts, family_total: total = 0 } = this.#parent;
+    return this.#used || total > endedOf(counts);
   }
 
   /**
-   * Creates the last children, and builds the tree that counts their ends. Undefined: the attempt spawned no child. A repeat in a later
+   * Creates the last children, and builds the tree that counts their ends. Undefined: the task has no child. A repeat in a later
    * attempt builds another tree over the same leaves.
    */
   async seal(): Promise<SealedFamily | undefined> {
-    if (this.#count === 0) return undefined;
+    if (!this.#used && !this.#hasPages()) return undefined;
+    if (this.#hasPages()) await this.#load();
     await this.#flush();
-    const purgeAt = familyPurgeAt(this.#ports.clock.now());
-    const leaves = [...this.#leaves].map(([leaf, members]) => [leaf, members.join("")] as const);
-    const { root, nodes } = treeOver(leaves, treeOf(this.#parent), this.#nodeSize);
+    const found = await inLanes(this.#pages.all, nodeLanes, (page) => this.#writer.leafOf(page));
+    const leaves = found.filter(([, members]) => members.includes("1"));
+    if (leaves.length === 0) return undefined;
+    const { root, nodes } = treeOver(leaves, treeOf(this.#parent), this.#parent.round, this.#nodeSize);
     // In order: no node may be full before the one above it is sealed.
     const above = nodes.filter(([, { below }]) => below !== undefined);
-    for (const [name, sealing] of above) await this.#seal(name, sealing, purgeAt);
+    for (const [name, sealing] of above) await this.#seal(name, sealing);
     await inLanes(
       nodes.filter(([, { below }]) => below === undefined),
-      sealLanes,
+      nodeLanes,
       async ([name, sealing]) => {
-        const node = await this.#seal(name, sealing, purgeAt);
+        const node = await this.#seal(name, sealing);
         // A leaf whose children had all ended before it was sealed: none of their ends could pass it up.
         await passUp(this.#ports, this.#parent, name, node);
       },
@@ -103,74 +120,75 @@ export class Spawner {
   }
 
   /** @throws AttemptCrashed when a later attempt has sealed the node: this one has lost its lease */
-  async #seal(name: string, sealing: Sealing, purgeAt: number): Promise<FamilyNode> {
-    const { families } = this.#ports;
+  async #seal(name: string, sealing: Sealing): Promise<FamilyNode> {
+    const { families, clock } = this.#ports;
+    const purgeAt = familyPurgeAt(clock.now());
     const node = await families.seal(this.#parent, name, sealing, this.#parent.attempts_total, purgeAt);
     if (node === undefined) throw lostLease();
     return node;
   }
 
+  /** True when earlier attempts may have stored pages. */
+  #hasPages(): boolean {
+    return this.#parent.family_total !== undefined;
+  }
+
+  #load(): Promise<void> {
+    this.#loading ??= this.#pages.load(this.#ports.families);
+    return this.#loading;
+  }
+
+  /** @throws PermanentError when this attempt has spawned a known child before */
+  #add({ child, key }: Spawned): void {
+    const at = this.#pages.find(key, this.#nodeSize);
+    if (at === undefined) {
+      this.#new.push({ child, key });
+      return;
+    }
+    const { page, place } = at;
+    if (hasPlace(page.spawned, place)) throw keyTwice(key);
+    page.spawned |= placeBit(place);
+    if (!hasPlace(page.certain, place)) this.#again.push({ page, place, child, key });
+  }
+
   #flush(): Promise<void> {
-    const page = this.#page.splice(0);
-    const first = this.#count - page.length;
-    if (page.length > 0) this.#pages = this.#pages.then(() => this.#create(page, first));
-    return this.#pages;
+    this.#work = this.#work.then(() => this.#createAll());
+    return this.#work;
   }
 
-  async #create(page: readonly NamedSpawn[], first: number): Promise<void> {
-    const { families, clock, createChild } = this.#ports;
-    const leaf = leafOf(this.#parent, this.#parent.attempts_total, Math.floor(first / this.#nodeSize));
-    await this.#note(first + page.length, first === 0);
-    const keys = page.map(({ key }) => key ?? null);
-    await families.savePage(this.#parent, leaf, { first, keys }, familyPurgeAt(clock.now()));
-    await inLanes(page.entries(), lanes, async ([place, child]) => {
-      const family = { leaf, place, round: this.#parent.round };
-      const key = child.key ?? String(first + place);
-      const record = await this.#patiently(() => createChild(this.#parent, child, key, family, this.#traceparent));
-      this.#mustBeFirst(record, key, family);
-      this.#add(record);
-    });
-  }
-
-  /** Repeats a step that cannot be done now, as another attempt would have to spawn everything again. */
-  async #patiently<T>(step: () => Promise<T>): Promise<T> {
-    for (const pauseMs of pausesMs) {
-      try {
-        return await step();
-      } catch (error) {
-        if (!(error instanceof RetryAfter) && !(error instanceof PortUnavailable)) throw error;
-      }
-      await new Promise<void>((resolve) => this.#ports.clock.after(pauseMs, resolve));
+  async #createAll(): Promise<void> {
+    if (this.#new.length === 0 && this.#again.length === 0) return;
+    await this.#note(false);
+    await this.#goOn();
+    while (this.#new.length > 0) {
+      const open = this.#pages.open(this.#nodeSize);
+      const children = this.#new.splice(0, this.#nodeSize - (open?.count ?? 0));
+      if (await this.#writer.append(open, children)) continue;
+      // An attempt that has lost its lease stored the page: some of its children may be these.
+      for (const spawned of children) this.#add(spawned);
+      await this.#goOn();
     }
-    return step();
   }
 
-  /** @throws PermanentError when this attempt has another child with the key */
-  #mustBeFirst({ family_leaf: leaf = "", family_place: place }: TaskRecord, key: string, own: FamilyPlace): void {
-    if (!isLeafOf(leaf, this.#parent) || (leaf === own.leaf && place === own.place)) return;
-    throw new PermanentError(`two children have the key ${JSON.stringify(key)}: each child needs its own`);
-  }
-
-  #add({ family_leaf: leaf, family_place: place }: TaskRecord): void {
-    if (leaf === undefined || place === undefined) {
-      throw new PermanentError("a child has the id of a task that this family does not count");
-    }
-    const members = this.#leaves.get(leaf) ?? Array.from({ length: this.#nodeSize }, () => "0");
-    members[place] = "1";
-    this.#leaves.set(leaf, members);
+  async #goOn(): Promise<void> {
+    const byPage = new Map<KnownPage, (Spawned & At)[]>();
+    for (const one of this.#again.splice(0)) byPage.set(one.page, [...(byPage.get(one.page) ?? []), one]);
+    for (const [page, children] of byPage) await this.#writer.goOn(page, children);
   }
 
   /** Notes in the parent's record that it has children, so that a cancel finds them, and how many. */
-  async #note(total: number, isFirst: boolean): Promise<void> {
+  async #note(exactly: boolean): Promise<void> {
     const { clock, records } = this.#ports;
-    if (!isFirst && clock.now() - this.#notedMs < noteMs) return;
+    const total = this.#pages.total + this.#new.length;
+    const isKnown = this.#notedTotal !== undefined;
+    if (isKnown && (total <= (this.#notedTotal ?? 0) || (!exactly && clock.now() - this.#notedMs < noteMs))) return;
     this.#notedMs = clock.now();
     const changed = await records.change(this.#parent, {
       when: fence(this.#parent),
-      set: { family_state: "spawning", family_total: total },
+      // An attempt that aggregates stays one.
+      set: { family_state: this.#parent.family_state === "closing" ? "closing" : "spawning", family_total: total },
     });
     if (!changed.done) throw lostLease();
+    this.#notedTotal = total;
   }
 }
-
-const lostLease = () => new AttemptCrashed("the attempt lost its lease while it spawned children");

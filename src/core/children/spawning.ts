@@ -8,9 +8,12 @@ import type { Spawner } from "./spawner.ts";
 export function spawningOf(
   type: TaskType,
   spawner: Spawner,
+  signal: AbortSignal,
   whileOpen: WhileOpen,
 ): Pick<TaskContext, "spawn" | "spawnAll"> {
   const mustSpawn = (what: string) => {
+    // Nothing more is created for an attempt that is over.
+    signal.throwIfAborted();
     if (type.children !== undefined) return;
     throw new PermanentError(
       `task.${what}: the type ${type.name} spawns children, so it needs the option children, such as {}`,

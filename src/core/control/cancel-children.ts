@@ -1,4 +1,4 @@
-import { type FamilyReadPorts, pagesOf } from "../end/child-results.ts";
+import { childPages, type FamilyReadPorts } from "../end/child-results.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
@@ -13,7 +13,7 @@ export async function cancelChildren(ports: ControlPorts & FamilyReadPorts, key:
   const parent = await ports.records.get(key);
   if (parent?.status !== "cancelled") return 0;
   let count = 0;
-  for await (const { children } of pagesOf(ports, parent)) {
+  for await (const { children } of childPages(ports, parent)) {
     const open = children.filter((child) => !isTerminal(child.status));
     const cancelled = await inLanes(open, lanes, (child) => cancelOne(ports, child));
     count += cancelled.filter(Boolean).length;

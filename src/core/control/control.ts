@@ -11,6 +11,7 @@ import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { Part } from "../ports/tasks.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
 import { keepKey } from "../send/keep-key.ts";
+import { endOfRound } from "../send/keep-rounds.ts";
 import { reportChanged } from "../send/report.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
@@ -158,7 +159,7 @@ export async function retry(
     remove: [
       ...(next !== undefined && next.input_version === undefined ? (["input_version"] as const) : []),
       ...(["finished_at", "retained_until", "dead_letter_at", "buried_at", "progress"] as const),
-      ...(["family_state", "family_root", "family_counts", "closing_from"] as const),
+      ...endOfRound,
     ],
   });
   const isOurs = changed.done || (next !== undefined && changed.record?.input_part === next.message_id);

@@ -1,4 +1,4 @@
-import { type FamilyReadPorts, pagesOf } from "../end/child-results.ts";
+import { childPages, type FamilyReadPorts } from "../end/child-results.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Status } from "../model/status.ts";
 import type { Clock, Page } from "../ports/tasks.ts";
@@ -6,7 +6,7 @@ import type { Clock, Page } from "../ports/tasks.ts";
 /** Pages of children that one answer reads: a filter that matches little makes short pages instead of long waits. */
 const mostPages = 10;
 
-/** One page of a task's children, in the order of their spawn. `next` is the position of the next child: `attempt.page.place`. */
+/** One page of a task's children, in the order of their spawn. `next` is the position of the next child: `page.place`. */
 export async function listChildren(
   ports: FamilyReadPorts & { clock: Clock },
   parent: TaskRecord,
@@ -14,20 +14,19 @@ export async function listChildren(
   { limit, from }: { limit: number; from: string | undefined },
 ): Promise<Page<TaskRecord>> {
   const now = ports.clock.now();
-  const [attempt = 1, page = 0, firstPlace = 0] = from?.split(".").map(Number) ?? [];
+  const [firstPage = 0, firstPlace = 0] = from?.split(".").map(Number) ?? [];
   const matches = (child: TaskRecord): boolean =>
     isKept(child, now) && (status === undefined || statusAt(child, iso(now)) === status);
   const items: TaskRecord[] = [];
   let pages = 0;
-  for await (const leaf of pagesOf(ports, parent, { attempt, page })) {
-    const at = `${leaf.attempt}.${leaf.page}`;
-    if (pages === mostPages) return { items, next: `${at}.0` };
-    const first = pages === 0 && at === `${attempt}.${page}` ? firstPlace : 0;
+  for await (const { page, children } of childPages(ports, parent, firstPage)) {
+    if (pages === mostPages) return { items, next: `${page}.0` };
+    const first = page === firstPage ? firstPlace : 0;
     pages += 1;
-    const found = leaf.children.filter((child) => (child.family_place ?? 0) >= first && matches(child));
+    const found = children.filter((child) => (child.family_place ?? 0) >= first && matches(child));
     const next = found[limit - items.length];
     items.push(...found.slice(0, limit - items.length));
-    if (next !== undefined) return { items, next: `${at}.${next.family_place ?? 0}` };
+    if (next !== undefined) return { items, next: `${page}.${next.family_place ?? 0}` };
   }
   return { items, next: undefined };
 }

@@ -1,10 +1,10 @@
 import { endedOf, noCounts } from "../model/counts.ts";
-import { placesOf } from "../model/family-node.ts";
+import { endIn, type FamilyNode, placesOf } from "../model/family-node.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
 import { spawnedId } from "../model/spawned-id.ts";
 import type { Blobs } from "../ports/blob.ts";
-import type { Families } from "../ports/family.ts";
+import type { Families, FamilyKey, FamilyPage, StoredPage } from "../ports/family.ts";
 import type { Records } from "../ports/tasks.ts";
 import { textOf } from "../send/read-whole.ts";
 import type { ChildResult, Children } from "../task/children.ts";
@@ -29,61 +29,48 @@ export function endedChildren(ports: FamilyReadPorts, parent: TaskRecord): Child
 export const noChildren: Children = { total: 0, ...noCounts, async *results() {} };
 
 async function* resultsOf(ports: FamilyReadPorts, parent: TaskRecord): AsyncGenerator<ChildResult> {
-  for await (const leaf of leavesBelow(ports, parent, parent.family_root ?? "")) {
-    const members = await membersOf(ports, parent, leaf);
+  for await (const page of storedPages(ports, parent)) {
+    const node = (await ports.families.read(parent, leafOf(parent, page.number))) ?? { ended: {} };
+    const all = membersOf(parent, page);
+    const members = placesOf(node).flatMap((place) => all[place] ?? []);
     const records = await recordsOf(ports, parent, members);
-    yield* await inLanes(members.entries(), lanes, ([index, member]) => resultOf(ports, member, records[index]));
+    yield* await inLanes(members.entries(), lanes, ([index, member]) => resultOf(ports, node, member, records[index]));
   }
 }
 
-/** The leaves below a node, in the order of their spawn. */
-async function* leavesBelow(ports: FamilyReadPorts, parent: TaskKey, name: string): AsyncGenerator<string> {
-  const node = await ports.families.read(parent, name);
-  if (node?.below === undefined) yield name;
-  else for (const below of node.below) yield* leavesBelow(ports, parent, below);
-}
-
-/** A child's key, and its id. */
+/** A child's place and key, and its id. */
 interface Member {
+  place: number;
   key: string;
   taskId: string;
 }
 
-async function membersOf(ports: FamilyReadPorts, parent: TaskRecord, leaf: string): Promise<Member[]> {
-  const [node, members] = await Promise.all([ports.families.read(parent, leaf), pageMembers(ports, parent, leaf)]);
-  return placesOf(node ?? {}).flatMap((place) => members?.[place] ?? []);
-}
-
-/** All children of a leaf's page, also those that an attempt had not created when it died. */
-export async function pageMembers(
-  ports: Pick<FamilyReadPorts, "families">,
-  parent: TaskRecord,
-  leaf: string,
-): Promise<Member[] | undefined> {
-  const page = await ports.families.loadPage(parent, leaf);
-  return page?.keys.map((own, place) => {
-    const key = own ?? String(page.first + place);
-    return { key, taskId: spawnedId(parent, key) };
+/** All children of a page, also those that an attempt had not created when it died. */
+export const membersOf = (parent: TaskRecord, { first, keys }: FamilyPage): Member[] =>
+  keys.map((own, place) => {
+    const key = own ?? String(first + place);
+    return { place, key, taskId: spawnedId(parent, key) };
   });
-}
 
 const recordsOf = ({ records }: FamilyReadPorts, { tenant_id }: TaskKey, members: readonly Member[]) =>
   records.getMany(members.map(({ taskId }) => ({ tenant_id, task_id: taskId })));
 
+/** The status is that which the family has counted: the child may have been replayed by itself since, or be no longer kept. */
 async function resultOf(
   ports: FamilyReadPorts,
-  { key, taskId }: Member,
+  { ended }: FamilyNode,
+  { key, place, taskId }: Member,
   record: TaskRecord | undefined,
 ): Promise<ChildResult> {
-  const ended = ["completed", "failed", "cancelled", "expired"].find((status) => status === record?.status);
+  const { status } = endIn(ended[place] ?? "");
+  const isSame = record?.status === status;
   return {
     taskId,
     key,
-    // A child that is no longer kept, or that was replayed by itself, has ended for this family.
-    status: (ended ?? "expired") as ChildResult["status"],
-    result: record?.status === "completed" ? await jsonOf(ports, record) : undefined,
-    error: record?.error,
-    errorKind: record?.error_kind,
+    status,
+    result: record !== undefined && isSame && status === "completed" ? await jsonOf(ports, record) : undefined,
+    error: isSame ? record.error : undefined,
+    errorKind: isSame ? record.error_kind : undefined,
   };
 }
 
@@ -107,36 +94,51 @@ async function jsonInBucket(blobs: Blobs, key: string): Promise<unknown> {
  */
 const lifeOf = ({ created_at }: Pick<TaskRecord, "created_at">): string => Date.parse(created_at).toString(36);
 
-/** Name of the leaf of an attempt's page. */
-export const leafOf = (parent: TaskRecord, attempt: number, page: number): string =>
-  `${lifeOf(parent)}.${attempt}.${page}`;
+/** Names a task's family. */
+export const familyOf = ({ tenant_id, task_id, created_at }: TaskRecord): FamilyKey => ({
+  tenant_id,
+  task_id,
+  life: lifeOf({ created_at }),
+});
+
+/** Name of the leaf of a page. */
+export const leafOf = (parent: TaskRecord, page: number): string => `${lifeOf(parent)}.${page}`;
 
 /** Begins the names of the nodes above the leaves that an attempt seals. */
 export const treeOf = (parent: TaskRecord): string => `${lifeOf(parent)}.t${parent.attempts_total}`;
-
-/** True for a leaf of this attempt's pages. */
-export const isLeafOf = (leaf: string, parent: TaskRecord): boolean =>
-  leaf.startsWith(`${lifeOf(parent)}.${parent.attempts_total}.`);
 
 /** True for a child of this task, and not of an earlier one with the same id. */
 export const isChildOf = ({ family_leaf: leaf = "" }: TaskRecord, parent: TaskRecord): boolean =>
   leaf.startsWith(`${lifeOf(parent)}.`);
 
-/** Every leaf of every attempt that spawned, in the order of the spawns, with the children that belong to it. */
-export async function* pagesOf(
+/** Every page of a family, in the order of the spawns. */
+export async function* storedPages(
+  { families }: Pick<FamilyReadPorts, "families">,
+  parent: TaskRecord,
+  from = 0,
+): AsyncGenerator<StoredPage> {
+  for (let next = from; ; ) {
+    const pages = await families.pages(familyOf(parent), next);
+    yield* pages;
+    const last = pages.at(-1);
+    if (last === undefined) return;
+    next = last.number + 1;
+  }
+}
+
+/** Every page with the records of its children that are still kept. */
+export async function* childPages(
   ports: FamilyReadPorts,
   parent: TaskRecord,
-  from = { attempt: 1, page: 0 },
-): AsyncGenerator<{ attempt: number; page: number; children: TaskRecord[] }> {
-  for (let attempt = from.attempt; attempt <= parent.attempts_total; attempt++) {
-    for (let page = attempt === from.attempt ? from.page : 0; ; page++) {
-      const leaf = leafOf(parent, attempt, page);
-      const members = await pageMembers(ports, parent, leaf);
-      if (members === undefined) break;
-      const found = await recordsOf(ports, parent, members);
-      // A child that another attempt created first is in that attempt's leaf.
-      const children = found.filter((child) => child !== undefined).filter((child) => child.family_leaf === leaf);
-      yield { attempt, page, children };
-    }
+  from = 0,
+): AsyncGenerator<{ page: number; children: TaskRecord[] }> {
+  for await (const page of storedPages(ports, parent, from)) {
+    const found = await recordsOf(ports, parent, membersOf(parent, page));
+    const leaf = leafOf(parent, page.number);
+    // Of two children with one key, the first one has the place.
+    const children = found.flatMap((child, place) =>
+      child?.family_leaf === leaf && child.family_place === place ? child : [],
+    );
+    yield { page: page.number, children };
   }
 }

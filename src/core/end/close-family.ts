@@ -3,7 +3,7 @@ import { type Classified, classify } from "../model/classify.ts";
 import { addCounts, type Counts, endedOf, noCounts } from "../model/counts.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { ChangedMeanwhile, ChildrenFailed } from "../model/errors.ts";
-import { countsOf, type FamilyNode, isFull, letterOf, textOf } from "../model/family-node.ts";
+import { countsOf, countsText, endText, type FamilyNode, isFull } from "../model/family-node.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
@@ -11,9 +11,13 @@ import { reportChanged } from "../send/report.ts";
 import { reportClosed } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { failForGood } from "./bury.ts";
+import { familyOf, leafOf } from "./child-results.ts";
 
-/** Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries. */
-const keptSeconds = 400 * 86_400;
+/**
+ * Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries, and than the longest sleep of a parent
+ * with its retention.
+ */
+const keptSeconds = 800 * 86_400;
 
 /** Time, in epoch seconds, from which a family's nodes and pages may be deleted. */
 export const familyPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + keptSeconds;
@@ -31,7 +35,7 @@ export async function countEnd(ports: DispatchPorts, child: TaskRecord): Promise
   if (leaf === undefined || place === undefined || parent_id === undefined) return undefined;
   if (status === "pending" || status === "processing") return undefined;
   const parent = { tenant_id, task_id: parent_id };
-  const node = await ports.families.end(parent, leaf, place, letterOf(status), familyPurgeAt(ports.clock.now()));
+  const node = await ports.families.end(parent, leaf, place, endText(status, child), familyPurgeAt(ports.clock.now()));
   return passUp(ports, parent, leaf, node);
 }
 
@@ -45,10 +49,9 @@ export async function passUp(
   let at = { name, node };
   while (isFull(at.node)) {
     const { up } = at.node;
-    const counts = countsOf(at.node);
-    if (up === undefined) return close(ports, parent, at.name, counts);
+    if (up === undefined) return close(ports, parent, at.name, countsOf(at.node));
     const purgeAt = familyPurgeAt(ports.clock.now());
-    at = { name: up.node, node: await ports.families.end(parent, up.node, up.place, textOf(counts), purgeAt) };
+    at = { name: up.node, node: await ports.families.end(parent, up.node, up.place, countsText(at.node), purgeAt) };
   }
   return undefined;
 }
@@ -135,7 +138,7 @@ async function endWait(ports: DispatchPorts, parent: TaskRecord, root: string, c
         status: "completed",
         finished_at: iso(now),
         ...retention(ports, parent),
-        result: { total, ...counts },
+        ...(parent.family_aggregated !== true && { result: { total, ...counts } }),
       },
       remove: ["error", "error_type", "error_kind", "needs_review"],
     });
@@ -170,10 +173,25 @@ async function envelopeOf(ports: DispatchPorts, parent: TaskRecord): Promise<Env
 /** Counts of a family as far as they are known: of full leaves, and of those that are not full. */
 export async function presentCounts(ports: Pick<DispatchPorts, "families">, parent: TaskRecord): Promise<Counts> {
   if (parent.family_counts !== undefined) return parent.family_counts;
-  if (parent.family_root === undefined) return noCounts;
+  if (parent.family_root === undefined) return countsOfOpenFamily(ports, parent);
   const root = await ports.families.read(parent, parent.family_root);
   if (root?.below === undefined) return root === undefined ? noCounts : countsOf(root);
   const open = root.below.filter((_, place) => root.ended[place] === undefined);
   const nodes = await Promise.all(open.map((name) => ports.families.read(parent, name)));
   return nodes.map((node) => (node === undefined ? noCounts : countsOf(node))).reduce(addCounts, countsOf(root));
+}
+
+/** Leaves of a family that is not sealed which are read for its counts. Those of the others are missing there. */
+const mostOpenLeaves = 100;
+
+/** Counts of a family whose handler still spawns, or sleeps. */
+async function countsOfOpenFamily({ families }: Pick<DispatchPorts, "families">, parent: TaskRecord): Promise<Counts> {
+  const pages = await families.pages(familyOf(parent), 0, mostOpenLeaves);
+  const nodes = await Promise.all(pages.map(({ number }) => families.read(parent, leafOf(parent, number))));
+  return nodes
+    .map((node, index) => {
+      const members = "1".repeat(pages[index]?.keys.length ?? 0);
+      return countsOf({ ended: node?.ended ?? {}, members, round: parent.round });
+    })
+    .reduce(addCounts, noCounts);
 }

@@ -26,20 +26,25 @@ const progressOf = (children: ChildrenView | undefined): number | undefined =>
 
 /** Reads the numbers of a task's children. Undefined: the task has none. */
 export async function childrenOf(ports: { families: Families }, record: TaskRecord): Promise<ChildrenView | undefined> {
-  const { family_state: state, family_total: total = 0 } = record;
-  if (state === undefined) return undefined;
+  const { family_state: state, family_total: total } = record;
+  if (total === undefined) return undefined;
   const counts = await presentCounts(ports, record);
   const { completed, failed, cancelled, expired } = counts;
   const open = Math.max(0, total - endedOf(counts));
-  return { total, open, completed, failed, cancelled, expired, sealed: state !== "spawning" };
+  return { total, open, completed, failed, cancelled, expired, sealed: state === "waiting" || state === "closing" };
 }
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null;
 
+/** The result of a record. One of `aggregate` is stored before the children that it spawned have ended, and does not count until then. */
+const resultIn = (record: TaskRecord): Pick<TaskRecord, "outcome" | "result" | "result_ref"> =>
+  record.family_aggregated === true && record.status !== "completed" ? {} : record;
+
 /** The client's view of a record at a given time. `beside` is the result if it is stored beside the record. */
 export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, children?: ChildrenView): TaskView {
   const status = statusAt(record, nowIso);
-  const isApart = record.result_ref !== undefined && beside === undefined;
+  const { outcome, result, result_ref } = resultIn(record);
+  const isApart = result_ref !== undefined && beside === undefined;
   const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
   const waitingFor = status === "pending" ? record.waiting_for : undefined;
   return {
@@ -62,8 +67,8 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
     expires_at: orNull(record.expires_at),
     retained_until: orNull(record.retained_until),
     cancel_requested_at: orNull(record.cancel_requested_at),
-    outcome: orNull(record.outcome),
-    result: orNull(record.result_ref === undefined ? record.result : beside),
+    outcome: orNull(outcome),
+    result: orNull(result_ref === undefined ? result : beside),
     result_url: isApart || record.acknowledged_at !== undefined ? `/tasks/${record.task_id}/result` : null,
     error: orNull(record.error),
     error_type: orNull(record.error_type),

@@ -9,7 +9,10 @@ export const nodeSize = 100;
  * nothing, and no item is written more often than it has places.
  */
 export interface FamilyNode {
-  /** Texts of the ended places: the letter of an outcome in a leaf, the counts of a full node in a node above. */
+  /**
+   * Texts of the ended places: a child's end in a leaf, the counts of a full node in a node above. Of two texts of a place the one that compares
+   * as greater stays: a late write changes nothing.
+   */
   ended: Readonly<Record<number, string>>;
   /** For each place, `1` if it belongs to the family and `0` otherwise. Absent: the coordinator has not sealed the node. */
   members?: string;
@@ -17,23 +20,70 @@ export interface FamilyNode {
   up?: { node: string; place: number };
   /** Names of the nodes below, by place. Absent in a leaf. */
   below?: readonly string[];
+  /** The parent's round in which a leaf was sealed: ends of earlier rounds count only if the child completed. Absent: 1. */
+  round?: number;
 }
 
 /** What the coordinator writes to a node when it has spawned all children. */
-export type Sealing = Required<Pick<FamilyNode, "members">> & Pick<FamilyNode, "up" | "below">;
+export type Sealing = Required<Pick<FamilyNode, "members">> & Pick<FamilyNode, "up" | "below" | "round">;
 
 const letters = { completed: "c", failed: "f", cancelled: "x", expired: "e" } as const;
 
+const statuses = new Map(Object.entries(letters).map(([status, letter]) => [letter, status as keyof Counts] as const));
+
+/** Rounds of a child within one round of its parent are fewer. */
+const roundsOfChild = 1_000_000;
+
+/** Versions have this many digits, so that they compare as text. */
+const versionDigits = 15;
+
+/** The rounds of a child's end: the parent's, and the child's own. */
+export interface EndRounds {
+  family_round?: number | undefined;
+  round: number;
+}
+
+/** An end of a later round has a higher version. A family without repeats has version 0, which takes no place in the table. */
+const versionOf = ({ family_round: familyRound = 1, round }: EndRounds): number =>
+  (familyRound - 1) * roundsOfChild + Math.min(round, roundsOfChild) - 1;
+
+/** A tilde sorts behind all letters and digits. */
+const versioned = (version: number, text: string): string =>
+  version === 0 ? text : `~${String(version).padStart(versionDigits, "0")}:${text}`;
+
+function parsed(text: string): { version: number; body: string } {
+  if (!text.startsWith("~")) return { version: 0, body: text };
+  return { version: Number(text.slice(1, versionDigits + 1)), body: text.slice(versionDigits + 2) };
+}
+
 /** Text of a child's end in its leaf. */
-export const letterOf = (status: keyof Counts): string => letters[status];
+export const endText = (status: keyof Counts, rounds: EndRounds): string =>
+  versioned(versionOf(rounds), letters[status]);
 
-/** Text of a full node's counts in the node above. */
-export const textOf = ({ completed, failed, cancelled, expired }: Counts): string =>
-  [completed, failed, cancelled, expired].join();
+/** A child's end as its leaf has it. */
+export function endIn(text: string): { status: keyof Counts; familyRound: number } {
+  const { version, body } = parsed(text);
+  return { status: statuses.get(body as "c") ?? "expired", familyRound: Math.floor(version / roundsOfChild) + 1 };
+}
 
-function countsIn(text: string): Counts {
-  for (const [status, letter] of Object.entries(letters)) if (text === letter) return { ...noCounts, [status]: 1 };
-  const [completed = 0, failed = 0, cancelled = 0, expired = 0] = text.split(",").map(Number);
+/** True for an end that counts in the parent's round: of that round, or completed in an earlier one. */
+export const countsIn = (text: string, round: number): boolean => {
+  const { status, familyRound } = endIn(text);
+  return status === "completed" || familyRound >= round;
+};
+
+/** Text of a full node's counts in the node above. It compares as greater when an end below was replaced by a later one. */
+export function countsText(node: FamilyNode): string {
+  const { completed, failed, cancelled, expired } = countsOf(node);
+  const version = endedPlaces(node).reduce((sum, place) => sum + parsed(node.ended[place] ?? "").version, 0);
+  return versioned(version, [completed, failed, cancelled, expired].join());
+}
+
+function countsOfText(text: string): Counts {
+  const { body } = parsed(text);
+  const status = statuses.get(body as "c");
+  if (status !== undefined) return { ...noCounts, [status]: 1 };
+  const [completed = 0, failed = 0, cancelled = 0, expired = 0] = body.split(",").map(Number);
   return { completed, failed, cancelled, expired };
 }
 
@@ -41,16 +91,21 @@ function countsIn(text: string): Counts {
 export const placesOf = ({ members = "" }: Pick<FamilyNode, "members">): number[] =>
   [...members].flatMap((member, place) => (member === "1" ? [place] : []));
 
+/** The places that belong to the family and have ended in its present round. */
+const endedPlaces = (node: FamilyNode): number[] =>
+  placesOf(node).filter((place) => {
+    const text = node.ended[place];
+    return text !== undefined && (node.below !== undefined || countsIn(text, node.round ?? 1));
+  });
+
 /** True when the node is sealed and all its places have ended. */
 export const isFull = (node: FamilyNode): boolean =>
-  node.members !== undefined && placesOf(node).every((place) => node.ended[place] !== undefined);
+  node.members !== undefined && endedPlaces(node).length === placesOf(node).length;
 
 /** Counts of the places that have ended. */
 export const countsOf = (node: FamilyNode): Counts =>
-  placesOf(node)
-    .map((place) => node.ended[place])
-    .filter((text) => text !== undefined)
-    .map(countsIn)
+  endedPlaces(node)
+    .map((place) => countsOfText(node.ended[place] ?? ""))
     .reduce(addCounts, noCounts);
 
 /** A leaf and its members. */
@@ -62,15 +117,17 @@ export type SealedNode = readonly [name: string, sealing: Sealing];
 /**
  * Builds the tree over the leaves of a family. Its nodes come with the root first, so that a node is sealed before one below it can be full.
  * @param name Unique to the attempt that seals: names the nodes above the leaves.
+ * @param round The parent's round.
  */
 export function treeOver(
   leaves: readonly Leaf[],
   name: string,
+  round = 1,
   size = nodeSize,
 ): { root: string; nodes: SealedNode[] } {
   let level: { name: string; sealing: Sealing }[] = leaves.map(([leaf, members]) => ({
     name: leaf,
-    sealing: { members },
+    sealing: round === 1 ? { members } : { members, round },
   }));
   const levels = [level];
   for (let height = 1; level.length > 1; height++) {

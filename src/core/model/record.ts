@@ -91,6 +91,8 @@ export interface TaskRecord extends TaskKey {
   shown_input?: string;
   /** submit: hash of the key by which it is unique; never changes. Absent: not unique. */
   unique_key?: string;
+  /** submit: time at which a repeated request sent the task's message again. Absent: none did. */
+  sent_again_at?: string;
   /** submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one changes it. */
   sender?: string;
   /** submit: number of inputs that replaced the first one, before any attempt. Absent: 0. */
@@ -222,6 +224,11 @@ export interface TaskRecord extends TaskKey {
   family_threshold?: number;
   /** settle: true when the type aggregates the results. Absent: the counts are the result. */
   family_aggregates?: true;
+  /**
+   * settle: true when `aggregate` has spawned children itself: its result is stored, and counts when they have ended. A new round removes it. Absent: it
+   * has not.
+   */
+  family_aggregated?: true;
   /** The last child's end: numbers of the children, exact. */
   family_counts?: Counts;
   /** The last child's end: attempts of this round before those that aggregate, which have the type's attempts anew. */

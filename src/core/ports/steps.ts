@@ -7,9 +7,9 @@ export type StepOwner = TaskKey & { created_at: string };
 export interface StepEntry {
   /**
    * `step`: a step that returned. `sleep`, `wait`: one that began. `signal`: the answer to a wait of the same name. `state`: the last checkpoint, which
-   * alone is replaced.
+   * alone is replaced. `submit`: tasks that an attempt submitted.
    */
-  kind: "step" | "sleep" | "wait" | "signal" | "state";
+  kind: "step" | "sleep" | "wait" | "signal" | "state" | "submit";
   /** Unique among the task's entries of the kind. */
   name: string;
   /** Number of the handler's call, or of the attempt's state, from 1. Absent: the handler did not make it. */
@@ -18,7 +18,7 @@ export interface StepEntry {
   sequential?: true;
   /** End of a sleep, or time at which a wait times out. ISO 8601. */
   until?: string;
-  /** JSON text of a result, a signal's body or a state. Absent: undefined. */
+  /** JSON text of a result, a signal's body, a state, or a list of keys and task ids. Absent: undefined. */
   value?: string;
   /** The fault of a step that was done and whose result could not be stored. Absent: `value` is its result. */
   fault?: string;
@@ -26,10 +26,16 @@ export interface StepEntry {
   timed_out?: true;
   /** Number of the attempt that stored a state, over all rounds. */
   attempt?: number;
+  /** Children, and submits, that the handler had numbered when it stored a state. Absent: none. */
+  spawned?: number;
+  submitted?: number;
 }
 
-/** A state to store: the number of its attempt, its own number in that attempt, and its JSON text. */
-export type NewState = Required<Pick<StepEntry, "attempt" | "order" | "value">>;
+/** Numbers of a handler's spawns and submits. */
+export type CallCounts = Pick<StepEntry, "spawned" | "submitted">;
+
+/** A state to store: the number of its attempt, its own number in that attempt, its JSON text, and what the handler had numbered. */
+export type NewState = Required<Pick<StepEntry, "attempt" | "order" | "value">> & CallCounts;
 
 /** An entry, and the epoch second from which on it may be deleted. */
 export type StoredEntry = StepEntry & { purge_at: number };
@@ -39,8 +45,8 @@ export type StoredEntry = StepEntry & { purge_at: number };
  * `test/contract/step-store.ts`.
  */
 export interface StepStore {
-  /** Returns all entries of a task, in no order. Reads consistently. */
-  load(owner: StepOwner): Promise<StoredEntry[]>;
+  /** Returns all entries of a task, or those of a kind, in no order. Reads consistently. */
+  load(owner: StepOwner, kind?: StepEntry["kind"]): Promise<StoredEntry[]>;
   /** Stores an entry, unless there is one of its kind and name. Returns the one that is stored now. */
   add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry>;
   /**

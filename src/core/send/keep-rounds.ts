@@ -1,6 +1,12 @@
 import type { TaskRecord } from "../model/record.ts";
 import type { Records } from "../ports/tasks.ts";
 
+/** The fields of a round that the next one does not have. */
+export const endOfRound = [
+  ...(["family_state", "family_root", "family_counts", "closing_from", "family_aggregated"] as const),
+  ...(["outcome", "location", "result", "result_ref"] as const),
+] as const;
+
 /** Keeps the attempts of a task's earlier rounds at least until `purgeAt`, epoch seconds. */
 export async function keepRounds(
   { records }: { records: Records },

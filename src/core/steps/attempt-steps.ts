@@ -4,11 +4,12 @@ import { taskIdOf } from "../model/idempotency.ts";
 import { fence } from "../model/lease.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
-import type { StepEntry, StoredEntry } from "../ports/steps.ts";
+import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
 import { mustBeOutside, runWithin } from "../task/context.ts";
 import { parsedValue, valueText } from "../task/json-value.ts";
 import { keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
+import { runInStep } from "../task/numbering.ts";
 import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
 import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
 import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
@@ -22,6 +23,20 @@ const roundOrders = 10_000;
 
 export interface StepPorts extends EntryPorts {
   records: Records;
+}
+
+/** The tasks that the attempt has spawned and submitted. */
+export interface Caused {
+  /** Creates what is not created yet, before something is stored that a later attempt goes on behind. */
+  keep(): Promise<void>;
+  /** Stores the submits, too: a later attempt goes on behind a state without them. */
+  keepAll(): Promise<void>;
+  counts(): CallCounts;
+}
+
+/** The state of a checkpoint, and what the handler had numbered then. */
+export interface StoredState extends CallCounts {
+  value: unknown;
 }
 
 /** A call that ends the attempt until something happens. */
@@ -42,6 +57,7 @@ export class AttemptSteps {
   readonly #ports: StepPorts;
   readonly #record: TaskRecord;
   readonly #schema: z.ZodType | undefined;
+  readonly #caused: Caused;
   readonly #prefix: string;
   readonly #firstOrder: number;
   #entries: Promise<Map<string, StoredEntry>> | undefined;
@@ -64,10 +80,18 @@ export class AttemptSteps {
 
   /**
    * @param schema Schema of the states. Undefined: any JSON.
+   * @param caused What the attempt spawns and submits.
    * @param aggregates True for the attempt that aggregates: its calls are its own in each round, as the children's results may differ.
    */
-  constructor(ports: StepPorts, record: TaskRecord, schema: z.ZodType | undefined, aggregates: boolean) {
+  constructor(
+    ports: StepPorts,
+    record: TaskRecord,
+    schema: z.ZodType | undefined,
+    caused: Caused,
+    aggregates: boolean,
+  ) {
     this.#ports = ports;
+    this.#caused = caused;
     this.#record = record;
     this.#prefix = aggregates ? `aggregate ${record.round}: ` : "";
     this.#firstOrder = aggregates ? record.round * roundOrders : 0;
@@ -85,9 +109,10 @@ export class AttemptSteps {
    * Reads the state of the last checkpoint. Undefined: there is none. Only a record with `checkpointed` has one.
    * @throws InvalidInput when it does not fit the type's schema any more
    */
-  async state(): Promise<unknown> {
-    const text = (await this.#stored()).get("state:")?.value;
-    return text === undefined ? undefined : dataOf(await this.#check(parsedValue(text)));
+  async state(): Promise<StoredState | undefined> {
+    const { value: text, spawned = 0, submitted = 0 } = (await this.#stored()).get("state:") ?? {};
+    if (text === undefined) return undefined;
+    return { value: dataOf(await this.#check(parsedValue(text))), spawned, submitted };
   }
 
   #check(state: unknown): Parsed | Promise<Parsed> {
@@ -100,7 +125,8 @@ export class AttemptSteps {
       if (stored !== undefined) return mustBeKept(keptIn(stored), what) as T;
       const { tenant_id, task_id, created_at } = this.#record;
       const idempotencyKey = taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]));
-      const { text, fault } = keptText(await runWithin({ kind: "step", name }, () => run(idempotencyKey)), what);
+      const made = () => runWithin({ kind: "step", name }, () => run(idempotencyKey));
+      const { text, fault } = keptText(await runInStep(call.name, made), what);
       const first = await this.#add({ ...call, ...(text !== undefined && { value: text }), ...(fault && { fault }) });
       return mustBeKept(keptIn(first), what) as T;
     });
@@ -138,9 +164,10 @@ export class AttemptSteps {
     if (!(checked instanceof Promise)) dataOf(checked);
     const value = valueText(state ?? null, "the state of task.checkpoint", "state") ?? "null";
     this.#running += 1;
+    const counts = this.#caused.counts();
     const saved = this.#saving.then(async () => {
       if (checked instanceof Promise) dataOf(await checked);
-      await this.#saveState(value);
+      await this.#saveState(value, counts);
     });
     this.#saving = saved.catch(() => {});
     return saved.finally(() => this.#ended());
@@ -217,6 +244,7 @@ export class AttemptSteps {
   }
 
   async #add(entry: StepEntry): Promise<StepEntry> {
+    await this.#caused.keep();
     const purge_at = newEntryPurgeAt(this.#ports.clock, this.#record);
     const stored = await this.#ports.steps.add(this.#record, entry, purge_at);
     (await this.#stored()).set(keyOf(entry), { ...stored, purge_at });
@@ -260,7 +288,8 @@ export class AttemptSteps {
     return Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + this.#record.retention_seconds;
   }
 
-  async #saveState(value: string): Promise<void> {
+  async #saveState(value: string, counts: CallCounts): Promise<void> {
+    await this.#caused.keepAll();
     const { records, steps } = this.#ports;
     const { attempts_total: attempt } = this.#record;
     if (!this.#flagged) {
@@ -270,7 +299,7 @@ export class AttemptSteps {
       this.#flagged = true;
     }
     this.#states += 1;
-    const state = { attempt, order: this.#states, value };
+    const state = { attempt, order: this.#states, value, ...counts };
     const purgeAt = newEntryPurgeAt(this.#ports.clock, this.#record);
     if (!(await steps.saveState(this.#record, state, purgeAt))) throw lostLease();
   }

@@ -1,3 +1,4 @@
+import { PortUnavailable } from "../model/errors.ts";
 import { fingerprint } from "../model/idempotency.ts";
 import { Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
@@ -84,12 +85,30 @@ async function answerRepeat(
   if (!sameRequest && !newShape) {
     throw keyReused(existing.task_id);
   }
-  if (existing.status === "pending" && existing.attempts_total === 0) {
+  if (existing.status === "pending" && existing.attempts_total === 0 && !wasSentLately(ports, existing)) {
     // The same request keeps the meaning that it had then, whatever version its type has now.
     const envelope = storedEnvelope(ports, sameRequest ? existing : (fresh ?? existing), body.input);
     await send(ports, existing, await orUnavailable(envelope));
+    await noteSent(ports, existing);
   }
   return { record: existing, replayed: true };
+}
+
+/** Clients that repeat their requests into a backlog must not make it grow: a task gets one more message in this time, in milliseconds. */
+const sendAgainMs = 60_000;
+
+const wasSentLately = ({ clock }: SubmitPorts, { sent_again_at: at }: TaskRecord): boolean =>
+  at !== undefined && clock.now() - Date.parse(at) < sendAgainMs;
+
+/** Notes that a repeat has sent the task's message, once that is certain. Without the note the next repeat sends it again. */
+async function noteSent({ records, clock }: SubmitPorts, record: TaskRecord): Promise<void> {
+  const change = {
+    when: { status: { is: "pending" }, attempts_total: { is: 0 }, created_at: { is: record.created_at } },
+    set: { sent_again_at: iso(clock.now()) },
+  } as const;
+  await records.change(record, change).catch((error: unknown) => {
+    if (!(error instanceof PortUnavailable)) throw error;
+  });
 }
 
 /**

@@ -133,8 +133,8 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   /**
    * Spawns a child, and returns its `task_id`. The task stays `processing` until all its children have ended; then its type's
    * `aggregate` gets their results. A retried attempt spawns nothing twice, if it spawns the same children under the same keys (default: in the same
-   * order). Children are created a hundred at a time, the last ones when the handler has returned. The type needs the option
-   * `children`.
+   * order). Children are created a hundred at a time, the last ones before the attempt ends or stores anything. In an attempt that is cancelled or timed
+   * out it throws. The type needs the option `children`.
    * @example await task.spawn(mailSend, { to }, { key: to });
    */
   spawn<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SpawnOptions): Promise<string>;

@@ -1,4 +1,6 @@
-import type { Spawner, SpawnPorts } from "../children/spawner.ts";
+import type { AttemptCaused } from "../children/attempt-caused.ts";
+import type { SubmitterPorts } from "../children/attempt-submits.ts";
+import type { SpawnPorts } from "../children/page-writer.ts";
 import { spawningOf } from "../children/spawning.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { PermanentError } from "../model/errors.ts";
@@ -6,23 +8,16 @@ import { inShort } from "../model/foreign-value.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { StackOf } from "../model/stack.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";
-import type { AttemptSteps, StepPorts } from "../steps/attempt-steps.ts";
+import type { AttemptSteps, StepPorts, StoredState } from "../steps/attempt-steps.ts";
 import { checkedSubmit } from "../task/check-submit.ts";
-import {
-  type ChildSubmit,
-  type childSubmitOf,
-  mustNotBeWithin,
-  type TaskContext,
-  traceHeadersOf,
-  type WhileOpen,
-} from "../task/context.ts";
+import { type childSubmitOf, mustNotBeWithin, type TaskContext, traceHeadersOf, type WhileOpen } from "../task/context.ts";
 import { checkedOnceKey, runOnce } from "../task/once.ts";
 import type { TaskType } from "../task/task.ts";
 import { taskFiles } from "../task/task-file.ts";
 import type { HeartbeatPorts } from "./heartbeat.ts";
 import type { PackPorts } from "./pack-result.ts";
 
-export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, PackPorts, StepPorts {
+export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, SubmitterPorts, PackPorts, StepPorts {
   once: OnceStore;
   log: Log;
   stackOf: StackOf;
@@ -32,8 +27,6 @@ export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, PackPorts, Ste
   turn?(): Promise<void>;
   /** Takes errors of a task's code that come after its attempt has ended by itself. Absent: they are logged. */
   onLate?(error: unknown, record: TaskRecord): void;
-  /** Submits a task for a handler. Returns the new task's id. */
-  submitChild(parent: TaskRecord, child: ChildSubmit, key: string, traceparent: string | undefined): Promise<string>;
 }
 
 /** One attempt that holds its lease. */
@@ -50,11 +43,13 @@ export interface Running {
 /** A once-only key is held for the type's time-out plus this many seconds: the attempt has certainly ended by then. */
 const holdOnceSeconds = 5;
 
-export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "progress" | "state" | "remainingMs"> {
+export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "progress" | "remainingMs"> {
   isOpen: () => boolean;
   /** Takes the error of a call after the attempt's end. */
   late: (error: unknown) => void;
-  spawner: Spawner;
+  /** The state of the last checkpoint. Undefined: there is none. */
+  state: StoredState | undefined;
+  caused: AttemptCaused;
   steps: AttemptSteps;
 }
 
@@ -62,9 +57,8 @@ export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "prog
 export function contextOf(
   ports: AttemptPorts,
   { record, type, traceparent }: Running,
-  { log, signal, progress, state, remainingMs, isOpen, late, spawner, steps }: ContextParts,
+  { log, signal, progress, state, remainingMs, isOpen, late, caused, steps }: ContextParts,
 ): TaskContext {
-  let submits = 0;
   const effects = new Map<string, Promise<unknown>>();
   const whileOpen: WhileOpen = (what, call) => {
     if (isOpen()) return call();
@@ -89,16 +83,12 @@ export function contextOf(
     log,
     traceHeaders: () => traceHeadersOf(identity),
     files: taskFiles(ports, record.files),
-    ...spawningOf(type, spawner, whileOpen),
+    ...spawningOf(type, caused.spawner, signal, whileOpen),
     ...stepsOf(steps, whileOpen),
-    state,
+    state: state?.value,
     remainingMs,
     submit: (...given: Parameters<typeof childSubmitOf>) =>
-      whileOpen("submit", async () => {
-        submits += 1;
-        const child = checkedSubmit(...given);
-        return ports.submitChild(record, child, child.key ?? `#${submits}`, traceparent);
-      }),
+      whileOpen("submit", async () => caused.submits.submit(checkedSubmit(...given))),
     once: <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) =>
       whileOpen("once", async () => {
         mustBeFunction("once", effect);

@@ -1,11 +1,12 @@
-import { type SealedFamily, Spawner } from "../children/spawner.ts";
+import { AttemptCaused } from "../children/attempt-caused.ts";
+import type { SealedFamily, Spawner } from "../children/spawner.ts";
 import { endedChildren, noChildren } from "../end/child-results.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, WorkerStopping } from "../model/errors.ts";
 import { inShort, quiet } from "../model/foreign-value.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import { storedInput } from "../send/large-input.ts";
-import { AttemptSteps } from "../steps/attempt-steps.ts";
+import { AttemptSteps, type StoredState } from "../steps/attempt-steps.ts";
 import { type Ambient, runAmbient, runInContext, type TaskContext } from "../task/context.ts";
 import { handlerLog } from "../task/handler-log.ts";
 import { dataOf, parseInput } from "../task/parsed-input.ts";
@@ -23,7 +24,7 @@ export type Ended =
   /** The handler returned, and its result is stored or small. */
   | { how: "returned"; packed: Packed }
   /** The handler returned, and its children are spawned. */
-  | { how: "spawned"; family: SealedFamily; threshold: number }
+  | { how: "spawned"; family: SealedFamily; threshold: number; aggregated?: Packed }
   | { how: "threw"; error: unknown }
   | { how: "timed_out"; error: AttemptTimedOut }
   /** The attempt goes on later, and is not counted. */
@@ -35,11 +36,13 @@ export type Ended =
  * A handler that goes on after that cannot change anything: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
-  const steps = new AttemptSteps(ports, running.record, running.type.state, isClosing(running));
-  const given: Given = { steps, state: undefined, input: running.envelope.input };
+  const caused = new AttemptCaused(ports, running.record, running.traceparent, isClosing(running));
+  const steps = new AttemptSteps(ports, running.record, running.type.state, caused, isClosing(running));
+  const given: Given = { steps, caused, state: undefined, input: running.envelope.input };
   try {
     // Only an attempt with a state, or with an input that is too large for a message, waits for it: the others start at once.
     if (running.record.checkpointed) given.state = await steps.state();
+    if (given.state !== undefined) caused.startBehind(given.state);
     if (running.envelope.input_ref !== undefined && !isClosing(running)) {
       given.input = await storedInput(ports, running.envelope);
     }
@@ -52,9 +55,10 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   const working = runAmbient(attempt.ambient, () => call(ports, running, given, attempt));
   try {
     const ends = [attempt.ended, suspended(steps), working];
-    return await Promise.race(ends).then((ended) =>
-      attempt.cancelled() && ended.how !== "timed_out" ? { how: "cancelled" as const } : ended,
+    const ended = await Promise.race(ends).then((first) =>
+      attempt.cancelled() && first.how !== "timed_out" ? { how: "cancelled" as const } : first,
     );
+    return await keepCaused(ports, caused, ended);
   } finally {
     steps.close();
     await attempt.close();
@@ -64,9 +68,23 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
 /** What a handler starts with. */
 interface Given {
   steps: AttemptSteps;
-  state: unknown;
+  caused: AttemptCaused;
+  state: StoredState | undefined;
   /** Not parsed yet. The attempt that aggregates needs none. */
   input: unknown;
+}
+
+/** A later attempt may follow, and must know what this one has caused. An attempt that was suspended, and cannot tell, is tried again. */
+async function keepCaused({ log }: AttemptPorts, caused: AttemptCaused, ended: Ended): Promise<Ended> {
+  if (ended.how === "returned" || ended.how === "cancelled") return ended;
+  try {
+    await caused.keepAll();
+    return ended;
+  } catch (error) {
+    if (ended.how === "suspended" || ended.how === "spawned") return { how: "threw", error };
+    log.warn("could not create the children that a failed attempt has spawned", { error: String(error) });
+    return ended;
+  }
 }
 
 const suspended = (steps: AttemptSteps): Promise<Ended> =>
@@ -97,7 +115,7 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
     }
     const log = handlerLog(type.sensitive ? redactedLog(ports.log, [input, envelope.input]) : ports.log);
     const context = contextOf(ports, running, { ...attempt.parts, ...given, log });
-    return await handle(ports, running, input, { ...attempt, context });
+    return await handle(ports, running, input, { context, caused: given.caused });
   } catch (error) {
     return { how: "threw", error };
   }
@@ -107,24 +125,32 @@ async function handle(
   ports: AttemptPorts,
   running: Running,
   input: unknown,
-  { context, parts: { spawner, signal } }: OpenAttempt & { context: TaskContext },
+  { context, caused: { spawner } }: { context: TaskContext; caused: AttemptCaused },
 ): Promise<Ended> {
   const { type, record } = running;
-  const pack = async (value: unknown): Promise<Ended> => {
+  const packed = async (value: unknown): Promise<Packed> => {
     // The process tells of a rejection that nobody awaits only when it has run all that was ready.
     await ports.turn?.();
-    return { how: "returned", packed: await packResult(ports, record, type, value, signal) };
+    return packResult(ports, record, type, value, context.signal);
   };
   if (isClosing(running)) {
     const children = endedChildren(ports, record);
-    return pack(await runInContext(context, () => type.aggregate?.(children, context)));
+    const result = await runInContext(context, () => type.aggregate?.(children, context));
+    return afterAggregate(record, spawner, await packed(result));
   }
   const threshold = thresholdOf(type, input);
   const value = await runInContext(context, () => type.handler(input as never, context));
   const family = await spawner.seal();
-  if (family === undefined) return pack(await withoutChildren(running, value, context));
+  if (family === undefined) return { how: "returned", packed: await packed(await withoutChildren(running, value, context)) };
   await ports.turn?.();
   return { how: "spawned", family, threshold };
+}
+
+/** The children that `aggregate` spawned are waited for, too. */
+async function afterAggregate(record: TaskRecord, spawner: Spawner, packed: Packed): Promise<Ended> {
+  const family = spawner.hasUncounted ? await spawner.seal() : undefined;
+  if (family === undefined) return { how: "returned", packed };
+  return { how: "spawned", family, threshold: record.family_threshold ?? 1, aggregated: packed };
 }
 
 /** Result of a handler that spawned no child: its own, or that of `aggregate` where the handler returned nothing. */
@@ -145,7 +171,7 @@ function thresholdOf({ children }: TaskType, input: unknown): number {
 /** A running attempt: the parts of its context, and the ends that come from outside the handler. */
 interface OpenAttempt {
   ambient: Ambient;
-  parts: Omit<ContextParts, "steps" | "state" | "log">;
+  parts: Omit<ContextParts, "steps" | "caused" | "state" | "log">;
   /** Resolves when the attempt times out, or its code throws where nobody can catch it; otherwise never. */
   ended: Promise<Ended>;
   cancelled(): boolean;
@@ -175,10 +201,9 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
   const { isOpen } = ends.ambient;
   const report = (percent: number) => isOpen() && progress.report(percent);
   const remainingMs = () => Math.max(0, endsAt - ports.clock.now());
-  const spawner = new Spawner(ports, record, running.traceparent);
   return {
     ...ends,
-    parts: { signal: ends.signal, progress: report, remainingMs, isOpen, late: ends.late, spawner },
+    parts: { signal: ends.signal, progress: report, remainingMs, isOpen, late: ends.late },
     close: async () => {
       ends.close();
       stopTimer();

@@ -61,11 +61,8 @@ async function settleCompleted(
   const settled = await endAs(ports, "completed", claimed, fence(claimed), async (record) => {
     const now = iso(ports.clock.now());
     const kept = retention(ports, record);
-    if (packed.part !== undefined && packed.reference !== undefined) {
-      await ports.records.savePart(record, `result#${packed.reference.part}`, packed.part, kept.purge_at);
-    }
-    const { outcome, location, inline: result, reference: result_ref } = packed;
-    const ended = { finished_at: now, ...kept, outcome, location, result, result_ref };
+    await saveResult(ports, record, packed, kept.purge_at);
+    const ended = { finished_at: now, ...kept, ...resultFields(packed) };
     const attempt = attemptOf(record, now, "completed");
     if (type?.keepInput) await ports.records.savePart(record, "envelope", envelope, kept.purge_at);
     const shown_input = inputAtEnd(recordAtEnd(record, ended, attempt), envelope, type);
@@ -83,6 +80,24 @@ async function settleCompleted(
   return settled;
 }
 
+/** Stores a result beside the record. */
+async function saveResult(
+  { records }: SettlePorts,
+  record: TaskRecord,
+  { part, reference }: Packed,
+  purgeAt: number,
+): Promise<void> {
+  if (part === undefined || reference === undefined) return;
+  await records.savePart(record, `result#${reference.part}`, part, purgeAt);
+}
+
+const resultFields = ({ outcome, location, inline, reference }: Packed) => ({
+  outcome,
+  location,
+  result: inline,
+  result_ref: reference,
+});
+
 /** A record as it ends, without its input. */
 function recordAtEnd(record: TaskRecord, ended: object, attempt: Attempt): object {
   const { shown_input: _, lease_until: _until, lease_token: _token, error: _error, ...rest } = record;
@@ -93,13 +108,15 @@ function recordAtEnd(record: TaskRecord, ended: object, attempt: Attempt): objec
 async function settleWaiting(
   ports: SettlePorts,
   { record: claimed, envelope, type }: Settling,
-  { family, threshold }: Extract<Ended, { how: "spawned" }>,
+  { family, threshold, aggregated }: Extract<Ended, { how: "spawned" }>,
   fenced: Change["when"],
 ): Promise<Settled> {
   const purgeAt = familyPurgeAt(ports.clock.now());
   // For whoever closes the family, as the message ends with this attempt.
   await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
   await keepKey(ports, claimed, purgeAt);
+  if (aggregated !== undefined) await saveResult(ports, claimed, aggregated, purgeAt);
+  const aggregates = type?.aggregate !== undefined && aggregated === undefined;
   const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
     const now = iso(ports.clock.now());
     return ports.records.change(record, {
@@ -115,9 +132,13 @@ async function settleWaiting(
         family_root: family.root,
         family_total: family.total,
         family_threshold: threshold,
-        family_aggregates: type?.aggregate === undefined ? undefined : true,
+        family_aggregates: aggregates ? true : undefined,
+        ...(aggregated !== undefined && { family_aggregated: true as const, ...resultFields(aggregated) }),
       },
-      remove: ["lease_until", "lease_token", "progress", ...(type?.aggregate ? [] : (["family_aggregates"] as const))],
+      remove: [
+        ...(["lease_until", "lease_token", "progress", "family_counts"] as const),
+        ...(aggregates ? [] : (["family_aggregates"] as const)),
+      ],
       append: attemptOf(record, now, "completed"),
     });
   });

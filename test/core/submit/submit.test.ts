@@ -322,6 +322,17 @@ describe("an idempotency key", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", attempts_total: 1 });
   });
 
+  test("repeats into a backlog send one more message in a minute, and then one again", async () => {
+    const { accept, queues, clock, records } = memoryPipeline();
+    const repeat = () => accept({}, { idempotencyKey: "again" });
+    for (let times = 0; times < 6; times++) await repeat();
+    expect(queues.waiting("normal")).toHaveLength(2);
+    await clock.advance(61_000);
+    for (let times = 0; times < 6; times++) await repeat();
+    expect(queues.waiting("normal")).toHaveLength(3);
+    expect(records.all()).toHaveLength(1);
+  });
+
   test("a repeat after the task started sends nothing", async () => {
     const pipeline = memoryPipeline([typeOf(() => Promise.reject(new Error("no")))]);
     const body = { type: "test.task" };

@@ -1,0 +1,86 @@
+import type { TaskRecord } from "../model/record.ts";
+import type { StepStore } from "../ports/steps.ts";
+import type { Clock } from "../ports/tasks.ts";
+import { newEntryPurgeAt } from "../steps/keep-entries.ts";
+import type { ChildSubmit } from "../task/context.ts";
+import { Numbering, printOf } from "../task/numbering.ts";
+
+export interface SubmitterPorts {
+  clock: Clock;
+  steps: StepStore;
+  submitChild(parent: TaskRecord, child: ChildSubmit, key: string, traceparent: string | undefined): Promise<string>;
+}
+
+/** The key of a submit, the id of its task, and the print of its call. */
+type Submitted = [key: string, id: string, print: string];
+
+/** The largest stored list of submits, in characters of its JSON. */
+const mostCharacters = 100_000;
+
+/**
+ * The tasks that a handler submits. Within an attempt their records tell what was submitted. An attempt that does not complete its task stores their ids, so
+ * that a later one does not submit them again, also after their records are gone.
+ */
+export class AttemptSubmits {
+  /** Default keys. */
+  readonly numbers: Numbering;
+  readonly #ports: SubmitterPorts;
+  readonly #record: TaskRecord;
+  readonly #traceparent: string | undefined;
+  /** Submits that are not stored yet. */
+  #own: Submitted[] = [];
+  #lists = 0;
+  #earlier: Promise<ReadonlyMap<string, Submitted>> | undefined;
+
+  constructor(ports: SubmitterPorts, record: TaskRecord, traceparent: string | undefined, prefix = "") {
+    this.#ports = ports;
+    this.#record = record;
+    this.#traceparent = traceparent;
+    this.numbers = new Numbering(`${prefix}#`, 1);
+  }
+
+  async submit(child: ChildSubmit): Promise<string> {
+    const earlier = this.#record.attempts_total > 1 ? await this.#load() : noSubmits;
+    const print = printOf(child);
+    const key = child.key ?? this.numbers.next((number) => earlier.get(number)?.[2] === print);
+    const known = earlier.get(key);
+    if (known !== undefined) return known[1];
+    const id = await this.#ports.submitChild(this.#record, child, key, this.#traceparent);
+    this.#own.push([key, id, print]);
+    return id;
+  }
+
+  /** Stores what this attempt has submitted. */
+  async keep(): Promise<void> {
+    const purgeAt = newEntryPurgeAt(this.#ports.clock, this.#record);
+    for (const list of listsOf(this.#own.splice(0))) {
+      const name = `${this.#record.attempts_total}.${this.#lists++}`;
+      await this.#ports.steps.add(this.#record, { kind: "submit", name, value: JSON.stringify(list) }, purgeAt);
+    }
+  }
+
+  #load(): Promise<ReadonlyMap<string, Submitted>> {
+    this.#earlier ??= this.#ports.steps.load(this.#record, "submit").then((entries) => {
+      const lists = entries.map(({ value }) => JSON.parse(value ?? "[]") as Submitted[]);
+      return new Map(lists.flat().map((submitted) => [submitted[0], submitted]));
+    });
+    return this.#earlier;
+  }
+}
+
+const noSubmits: ReadonlyMap<string, Submitted> = new Map();
+
+/** Lists that fit into one entry each. */
+function listsOf(all: readonly Submitted[]): Submitted[][] {
+  const lists: Submitted[][] = [];
+  let room = 0;
+  for (const submitted of all) {
+    if (room <= 0) {
+      lists.push([]);
+      room = mostCharacters;
+    }
+    lists.at(-1)?.push(submitted);
+    room -= submitted.join().length;
+  }
+  return lists;
+}

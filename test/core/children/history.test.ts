@@ -1,0 +1,378 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { submitChild } from "../../../src/core/children/child.ts";
+import { cancel, retry } from "../../../src/core/control/control.ts";
+import { listChildren } from "../../../src/core/control/list-children.ts";
+import { countEnd } from "../../../src/core/end/close-family.ts";
+import { viewTask } from "../../../src/core/end/view.ts";
+import { PermanentError } from "../../../src/core/model/errors.ts";
+import type { TaskRecord } from "../../../src/core/model/record.ts";
+import { signal } from "../../../src/core/steps/signal.ts";
+import type { ChildSubmit, TaskContext } from "../../../src/core/task/context.ts";
+import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
+import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+
+const day = 86_400;
+
+/** A parent with a handler that a test gives, over children that note how often they ran. */
+function familyOf(handler: (task: TaskContext<never>) => unknown, options: Partial<TaskType> = {}) {
+  const runs = new Map<string, number>();
+  const failing = new Set<string>();
+  const leaf = defineTask({
+    name: "leaf",
+    input: z.object({ n: z.unknown() }),
+    maxAttempts: 1,
+    handler: ({ n }) => {
+      runs.set(String(n), (runs.get(String(n)) ?? 0) + 1);
+      if (failing.has(String(n))) throw new PermanentError(`child ${n}`);
+      return n;
+    },
+  });
+  const parent = typeOf((_, task) => handler(task as TaskContext<never>), {
+    name: "parent",
+    maxAttempts: 3,
+    children: {},
+    timeoutSeconds: 60,
+    ...options,
+  });
+  const pipeline = memoryPipeline([parent, leaf]);
+  pipeline.ports.submitChild = (task, child, key) => submitChild(pipeline.ports)(task, child as ChildSubmit, key);
+  const ids: string[] = [];
+  /** Spawns a child and notes its id. */
+  const spawn = async (task: TaskContext<never>, n: unknown, key?: string) => {
+    ids.push(await task.spawn({ type: "leaf", input: { n }, ...(key !== undefined && { key }) }));
+  };
+  const spawnMany = async (task: TaskContext<never>, count: number, from = 0) => {
+    for (let n = from; n < from + count; n++) await spawn(task, n);
+  };
+  /** Every id that a spawn returned names a task, and each child ran once. */
+  const expectAll = async (count: number) => {
+    expect(new Set(ids).size).toBe(count);
+    for (const task_id of ids) await pipeline.recordOf({ tenant_id: "acme", task_id });
+    expect(runs.size).toBe(count);
+    expect([...runs.values()].every((times) => times === 1)).toBe(true);
+  };
+  return { ...pipeline, runs, failing, ids, spawn, spawnMany, expectAll };
+}
+
+type Family = ReturnType<typeof familyOf>;
+
+const keyOf = ({ tenant_id, task_id }: TaskRecord) => ({ tenant_id, task_id });
+
+async function endOf(family: Family) {
+  const parent = await family.accept();
+  await family.drain();
+  return family.recordOf(keyOf(parent));
+}
+
+describe("each id that a spawn returned names a child, for which the parent waits", () => {
+  test.each([10, 150])("of %d spawns in a step before a sleep", async (count) => {
+    const family: Family = familyOf(async (task) => {
+      await task.step("fan out", () => family.spawnMany(task, count));
+      await task.sleep(3600);
+    });
+    expect(await endOf(family)).toMatchObject({ status: "completed", result: { total: count, completed: count } });
+    await family.expectAll(count);
+  });
+
+  test("of spawns in a step of an attempt that fails later", async () => {
+    const family: Family = familyOf(async (task) => {
+      await task.step("fan out", () => family.spawnMany(task, 10));
+      if (task.attempt === 1) throw new Error("connection lost");
+    });
+    expect(await endOf(family)).toMatchObject({ status: "completed", result: { total: 10, completed: 10 } });
+    await family.expectAll(10);
+  });
+
+  test("of spawns in an attempt that fails, or times out", async () => {
+    const family: Family = familyOf(
+      async (task) => {
+        if (task.attempt === 3) return;
+        await family.spawn(task, task.attempt, `${task.attempt}`);
+        if (task.attempt === 1) throw new Error("connection lost");
+        await new Promise(() => {});
+      },
+      { timeoutSeconds: 5 },
+    );
+    const parent = await family.accept();
+    await family.work();
+    const working = family.drain();
+    for (let seconds = 0; seconds < 60; seconds++) {
+      await new Promise(setImmediate);
+      await family.clock.advance(1000);
+    }
+    await working;
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "completed", result: { total: 2 } });
+    await family.expectAll(2);
+  });
+
+  test.each([
+    ["keys of their own", true],
+    ["default keys", false],
+  ])("of three pages with checkpoints and %s", async (_, keyed) => {
+    const family: Family = familyOf(async (task) => {
+      const page = (task.state as number | undefined) ?? 0;
+      for (let n = 0; n < 50; n++) await family.spawn(task, page * 50 + n, keyed ? `${page}.${n}` : undefined);
+      if (page === 2) return;
+      await task.checkpoint((page + 1) as never);
+      await task.continueLater();
+    });
+    expect(await endOf(family)).toMatchObject({ status: "completed", result: { total: 150, completed: 150 } });
+    await family.expectAll(150);
+  });
+
+  test("of spawns in aggregate, whose result counts", async () => {
+    let aggregated = 0;
+    const family: Family = familyOf((task) => family.spawnMany(task, 2), {
+      aggregate: async ({ total }, task) => {
+        aggregated += 1;
+        await family.spawnMany(task as TaskContext<never>, 5, 100);
+        return { total };
+      },
+    });
+    const parent = await family.accept();
+    for (let rounds = 0; rounds < 3; rounds++) await family.work();
+    const record = await family.recordOf(keyOf(parent));
+    expect(await viewTask(family.ports, record)).toMatchObject({ children: { total: 7 } });
+    await family.drain();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({
+      status: "completed",
+      result: { total: 2 },
+      family_counts: { completed: 7 },
+    });
+    expect(aggregated).toBe(1);
+    await family.expectAll(7);
+  });
+
+  test("of a spawn before a wait: the child can send the parent its signal", async () => {
+    const child = typeOf(
+      async (_, task) => {
+        const records = [...pipeline.records.all()].filter(({ type }) => type === "parent");
+        await signal(pipeline.ports, records[0] as TaskRecord, "hello", task.taskId);
+      },
+      { name: "leaf" },
+    );
+    const parentType = typeOf(
+      async (_, task) => {
+        await task.spawn({ type: "leaf" });
+        heard.push(await task.waitFor("hello", { timeoutSeconds: 3600 }));
+      },
+      { name: "parent", children: {} },
+    );
+    const heard: unknown[] = [];
+    const pipeline = memoryPipeline([parentType, child]);
+    await pipeline.accept();
+    await pipeline.drain();
+    expect(heard).toEqual([expect.any(String)]);
+  });
+
+  test("and the children of a step that an attempt skips keep their ids beside others", async () => {
+    const family: Family = familyOf(async (task) => {
+      await task.step("first", () => family.spawnMany(task, 3));
+      await family.spawn(task, "between");
+      if (task.attempt === 1) throw new Error("connection lost");
+      await task.step("second", () => family.spawnMany(task, 3, 10));
+    });
+    expect(await endOf(family)).toMatchObject({ status: "completed", result: { total: 7, completed: 7 } });
+    await family.expectAll(7);
+  });
+});
+
+describe("children and submits run once", () => {
+  test.each([
+    ["spawnAll(100)", true],
+    ["task.submit", false],
+  ])("over sleeps that outlast their records: %s", async (_, spawns) => {
+    const family: Family = familyOf(
+      async (task) => {
+        for (let n = 0; n < 3; n++) if (!spawns) await task.submit({ type: "leaf", input: { n } });
+        if (spawns) await task.spawnAll(Array.from({ length: 100 }, (_, n) => ({ type: "leaf", input: { n } })));
+        for (let sleeps = 0; sleeps < 3; sleeps++) await task.sleep(8 * day);
+      },
+      spawns ? {} : { children: undefined },
+    );
+    const parent = await family.accept();
+    await family.drain();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "completed" });
+    expect([...family.runs.values()]).toEqual(Array.from({ length: spawns ? 100 : 3 }, () => 1));
+  });
+
+  test("in a round of the parent that begins after their records are gone", async () => {
+    const family: Family = familyOf((task) => family.spawnMany(task, 120));
+    family.failing.add("7");
+    const failed = await endOf({ ...family, accept: () => family.accept({ retention_seconds: 30 * day }) });
+    expect(failed).toMatchObject({ status: "failed", error_kind: "children_failed" });
+    await family.clock.advance(8 * day * 1000);
+    family.failing.clear();
+    family.runs.clear();
+    await retry(family.ports, failed);
+    await family.drain();
+    expect([...family.runs]).toEqual([["7", 1]]);
+    expect(await family.recordOf(keyOf(failed))).toMatchObject({ status: "completed", result: { completed: 120 } });
+  });
+
+  test("also when a later round does not make the call: the failed ones start again with their input", async () => {
+    const family: Family = familyOf(async (task) => {
+      await task.step("fan out", () => family.spawnMany(task, 5));
+    });
+    family.failing.add("3");
+    const failed = await endOf(family);
+    expect(failed).toMatchObject({ status: "failed", family_counts: { completed: 4, failed: 1 } });
+    family.failing.clear();
+    family.runs.clear();
+    await retry(family.ports, failed);
+    await family.drain();
+    expect([...family.runs]).toEqual([["3", 1]]);
+    expect(await family.recordOf(keyOf(failed))).toMatchObject({ status: "completed", result: { completed: 5 } });
+  });
+
+  test("a list that has changed between two attempts spawns only what is new", async () => {
+    const lists = [
+      ["a", "b", "c"],
+      ["b", "c", "d"],
+    ];
+    const family: Family = familyOf(async (task) => {
+      for (const n of lists[task.attempt - 1] ?? []) await family.spawn(task, n, n);
+      if (task.attempt === 1) throw new Error("connection lost");
+    });
+    expect(await endOf(family)).toMatchObject({ status: "completed", result: { total: 4, completed: 4 } });
+    expect([...family.runs].sort()).toEqual(["a", "b", "c", "d"].map((n) => [n, 1]));
+  });
+
+  test("of an attempt that dies while it creates a page", async () => {
+    let dies = true;
+    const family: Family = familyOf((task) => family.spawnMany(task, 100));
+    const create = family.ports.createChild;
+    let created = 0;
+    family.ports.createChild = async (...given) => {
+      created += 1;
+      if (dies && created > 60) throw new Error("out of memory");
+      return create(...given);
+    };
+    const parent = await family.accept();
+    await family.work();
+    dies = false;
+    await family.drain();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "completed", result: { completed: 100 } });
+    await family.expectAll(100);
+  });
+});
+
+describe("the counts of a family", () => {
+  test("are not changed by a late write of an earlier end", async () => {
+    const family: Family = familyOf(
+      async (task) => {
+        await family.spawnMany(task, 2);
+        await task.spawn({ type: "leaf", input: { n: "last" }, delaySeconds: 600 });
+      },
+      { children: { threshold: 1 } },
+    );
+    family.failing.add("1");
+    const parent = await family.accept();
+    for (let rounds = 0; rounds < 2; rounds++) await family.work();
+    const { items } = await listChildren(family.ports, await family.recordOf(keyOf(parent)), "failed", {
+      limit: 10,
+      from: undefined,
+    });
+    const [ended] = items;
+    if (ended === undefined) throw new Error("no child has failed");
+    family.failing.clear();
+    await retry(family.ports, ended);
+    await family.work();
+    // A worker that stood still since the child's first round counts its end now.
+    await countEnd(family.ports, ended);
+    await family.drain();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "completed", result: { completed: 3 } });
+  });
+
+  test("are those of the leaves while the coordinator sleeps", async () => {
+    const family: Family = familyOf(async (task) => {
+      await family.spawnMany(task, 3);
+      await task.sleep(day);
+    });
+    family.failing.add("1");
+    const parent = await family.accept();
+    for (let rounds = 0; rounds < 2; rounds++) await family.work();
+    expect(await viewTask(family.ports, await family.recordOf(keyOf(parent)))).toMatchObject({
+      status: "pending",
+      children: { total: 3, open: 0, completed: 2, failed: 1, sealed: false },
+    });
+  });
+
+  test("are those of results(), also of children that are no longer kept", async () => {
+    const seen: string[] = [];
+    const family: Family = familyOf(
+      async (task) => {
+        await family.spawnMany(task, 3);
+        await task.sleep(30 * day);
+      },
+      {
+        children: { threshold: 0.5 },
+        aggregate: async ({ results }) => {
+          for await (const { status } of results()) seen.push(status);
+        },
+      },
+    );
+    family.failing.add("1");
+    expect(await endOf(family)).toMatchObject({ status: "completed", family_counts: { completed: 2, failed: 1 } });
+    expect(seen).toEqual(["completed", "failed", "completed"]);
+  });
+});
+
+describe("a coordinator", () => {
+  test("that is cancelled while it spawns creates no further page", async () => {
+    const family: Family = familyOf(async (task) => {
+      const self = { tenant_id: task.tenantId, task_id: task.taskId };
+      const children = Array.from({ length: 5000 }, (_, n) => ({ type: "leaf", input: { n } }));
+      const asks = (async function* () {
+        for (const [n, child] of children.entries()) {
+          if (n === 1000) {
+            await cancel(family.ports, await family.recordOf(self));
+            await family.clock.advance(5000);
+          }
+          yield child;
+        }
+      })();
+      await task.spawnAll(asks);
+    });
+    const parent = await family.accept();
+    await family.work();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "cancelled" });
+    expect(family.records.all().filter(({ type }) => type === "leaf").length).toBeLessThanOrEqual(1100);
+  });
+
+  test("that sleeps ten times reads its children's pages again, and writes and sends nothing for them", async () => {
+    const costOf = async (sleeps: number) => {
+      const family: Family = familyOf(async (task) => {
+        await task.spawnAll(Array.from({ length: 1000 }, (_, n) => ({ type: "leaf", input: { n } })));
+        for (let n = 0; n < sleeps; n++) await task.sleep(60);
+      });
+      const calls = { writes: 0, sends: 0, reads: 0 };
+      count(family.records, ["create", "change", "savePart"], () => calls.writes++);
+      count(family.families, ["end", "seal", "savePage", "notePage", "keep"], () => calls.writes++);
+      count(family.queues, ["send"], () => calls.sends++);
+      count(family.records, ["get", "loadPart"], () => calls.reads++);
+      count(family.families, ["read", "pages"], () => calls.reads++);
+      expect(await endOf(family)).toMatchObject({ status: "completed", result: { completed: 1000 } });
+      return calls;
+    };
+    const [without, slept] = [await costOf(0), await costOf(10)];
+    const sum = ({ writes, sends, reads }: typeof without) => writes + sends + reads;
+    expect(slept.writes).toBeLessThan(without.writes * 1.02);
+    expect(slept.sends).toBeLessThan(without.sends * 1.02);
+    expect(sum(slept)).toBeLessThan(sum(without) * 1.1);
+  });
+});
+
+/** Counts the calls of some methods. */
+function count<T extends object>(target: T, methods: readonly (keyof T)[], called: () => void): void {
+  for (const method of methods) {
+    const own = target[method] as (...given: unknown[]) => unknown;
+    Object.assign(target, {
+      [method]: (...given: unknown[]) => {
+        called();
+        return own.apply(target, given);
+      },
+    });
+  }
+}
