@@ -4,15 +4,30 @@
  * files need Node 24, which is what Lambda runs. `init` runs on Node 20, too, and adds Node 24 to the project.
  */
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 
 const [major] = process.versions.node.split(".").map(Number);
 const needed = process.argv[2] === "init" ? 20 : 24;
 if (major < needed) {
   console.error(
-    `offload needs Node ${needed} or later; this is ${process.version}. ` +
+    `offload needs Node ${needed} or later; this is ${process.version}. Call \`npx -p node@24 offload\`, or install Node 24. ` +
       "In your project, `npm install --save-dev node@24` adds it: npm scripts and `npx offload` then use it.",
   );
   process.exit(2);
+}
+const zod = zodVersion();
+if (process.argv[2] !== "init" && !(Number.parseInt(zod, 10) >= 4)) {
+  console.error(`offload needs zod 4; this project has ${zod === "" ? "none" : zod}. \`npm install zod@4\` adds it.`);
+  process.exit(2);
+}
+
+/** Empty when zod is not installed. */
+function zodVersion() {
+  try {
+    return createRequire(import.meta.url)("zod/package.json").version;
+  } catch {
+    return "";
+  }
 }
 // The sources are in the repository, and the compiled code in the package.
 const sources = new URL("../src/cli/main.ts", import.meta.url);

@@ -9,6 +9,7 @@ import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { indexes } from "../src/config.ts";
 import type { DataStack } from "./data-stack.ts";
+import { allowKeyOf } from "./encryption.ts";
 
 /** DynamoDB actions that a function can be granted on the table. */
 export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "PutItem" | "UpdateItem" | "DeleteItem";
@@ -20,6 +21,7 @@ export function allowTable(grantee: IGrantable, table: TableV2, actions: readonl
     actions.map((action) => `dynamodb:${action}`),
     [table.tableArn],
   );
+  allowKeyOf(grantee, table);
 }
 
 /**
@@ -39,6 +41,7 @@ export function allowTableKeys(
       conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": patterns } },
     }),
   );
+  allowKeyOf(grantee, table);
 }
 
 /** Grants sending messages to the connections of a WebSocket API. */
@@ -82,6 +85,7 @@ export function allowObjects(grantee: IGrantable, bucket: Bucket, actions: reado
     actions.map((action) => `s3:${action}`),
     [objects],
   );
+  allowKeyOf(grantee, bucket);
   const reason = "All objects of this deployment's own bucket. Their keys have the ids of tenants, tasks and uploads.";
   acknowledgeAll(grantee, objects, reason);
 }
@@ -149,6 +153,7 @@ function allowQueues(grantee: IGrantable, actions: readonly string[], queues: re
     actions.map((action) => `sqs:${action}`),
     queues.map((queue) => queue.queueArn),
   );
+  for (const queue of queues) allowKeyOf(grantee, queue);
 }
 
 function allow(grantee: IGrantable, actions: string[], resources: string[]): void {

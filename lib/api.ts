@@ -17,6 +17,7 @@ import { Construct } from "constructs";
 import { defaultThrottle } from "../src/config.ts";
 import { type HttpFunction, otherRequests, routes } from "../src/http/routes.ts";
 import { addDomain, type DomainOptions } from "./domain.ts";
+import { encryptedLogs } from "./encryption.ts";
 import type { LogOptions, PipelineFunction } from "./function.ts";
 
 /** Rate limits of the API. Above them it answers 429. */
@@ -90,7 +91,7 @@ export class Api extends Construct {
       ...(props.domain !== undefined && { disableExecuteApiEndpoint: true }),
       ...(props.cors !== undefined && { corsPreflight: props.cors }),
     });
-    this.accessLog = new LogGroup(this, "AccessLog", props.logs);
+    this.accessLog = new LogGroup(this, "AccessLog", { ...props.logs, ...encryptedLogs(this) });
     this.authorizer = this.addAuthorizer();
     for (const { method, path, functionName, open } of routes) {
       this.addRoute(HttpRouteKey.with(path, method as HttpMethod), functionName, open);

@@ -6,11 +6,22 @@ import { purgeRule } from "../src/core/schedules/purge-rule.ts";
 import { ruleInput } from "../src/core/schedules/rule-input.ts";
 import type { Scheduling } from "./scheduling.ts";
 
+/**
+ * Start of the names of the app's rules, which separates them from those of tenants' schedules and waiting tasks, whose names are ids: in the
+ * service stack, and in further stacks.
+ */
+export const usualPrefix = "app.";
+export const furtherPrefix = "ext.";
+
 /** Adds the rules of the app's schedules to EventBridge Scheduler. A rule exists while the app lists its schedule. */
-export function addAppSchedules(scope: Construct, schedules: readonly AppSchedule[], scheduling: Scheduling): void {
+export function addAppSchedules(
+  scope: Construct,
+  schedules: readonly AppSchedule[],
+  scheduling: Scheduling,
+  prefix: typeof usualPrefix | typeof furtherPrefix,
+): void {
   for (const schedule of schedules) {
-    // The prefix separates these rules from those of tenants' schedules and waiting tasks, whose names are ids.
-    addRule(scope, `Schedule-${schedule.name}`, { name: `app.${schedule.name}`, ...appRule(schedule) }, scheduling);
+    addRule(scope, `Schedule-${schedule.name}`, { name: prefix + schedule.name, ...appRule(schedule) }, scheduling);
   }
 }
 

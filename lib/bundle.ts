@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code } from "aws-cdk-lib/aws-lambda";
 import { codeFolder } from "../src/installation.ts";
@@ -11,7 +11,7 @@ export function bundledCode(name: BundleName, files: BundleFiles = {}): Code {
     bundling: {
       image: DockerImage.fromRegistry("none"),
       // Never executed. The CDK shares a bundle between functions with the same command.
-      command: [name, JSON.stringify(files)],
+      command: bundleKey(name, files),
       local: {
         tryBundle(folder) {
           bundle(name, folder, files);
@@ -20,4 +20,11 @@ export function bundledCode(name: BundleName, files: BundleFiles = {}): Code {
       },
     },
   });
+}
+
+/** Tells bundles apart. Paths start at the working directory: the hash of code that a test does not bundle follows from this text. */
+export function bundleKey(name: BundleName, { tasks, copies = {}, ...files }: BundleFiles): string[] {
+  const shown = (path: string) => relative(process.cwd(), resolve(path)).replaceAll("\\", "/");
+  const places = Object.fromEntries(Object.entries(copies).map(([path, source]) => [path, shown(source)]));
+  return [name, JSON.stringify({ ...files, copies: places, ...(tasks !== undefined && { tasks: shown(tasks) }) })];
 }

@@ -7,6 +7,7 @@ import { Asset } from "aws-cdk-lib/aws-s3-assets";
 import type { Construct } from "constructs";
 import { buildSync } from "esbuild";
 import { codeFile, codeFolder } from "../src/installation.ts";
+import { bundleKey } from "./bundle.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";
 
 /** Adds the code of the container workers to the deployment's assets in S3: one file, made within the synth process. */
@@ -19,7 +20,7 @@ export const addContainerCode = (scope: Construct, id: string, files: BundleFile
       image: DockerImage.fromRegistry("none"),
       outputType: BundlingOutput.SINGLE_FILE,
       // Never executed. The CDK shares a bundle between constructs with the same command.
-      command: ["work", JSON.stringify(files)],
+      command: bundleKey("work", files),
       local: {
         tryBundle(folder) {
           writeArchive(join(folder, "work.gz"), files);
@@ -40,7 +41,14 @@ function writeArchive(file: string, files: BundleFiles): void {
   }
 }
 
-/** The files of a folder as one file. The same files make the same bytes. */
+/** Place of the operating system in a gzip header, and the number that stands for none. */
+const systemByte = 9;
+const anySystem = 255;
+
+/**
+ * The files of a folder as one file. The same files make the same bytes, on any machine: so nothing is compressed, which each build of zlib
+ * does in its own way, and the header does not name the operating system.
+ */
 export function archiveOf(folder: string): Buffer {
   const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -49,7 +57,9 @@ export function archiveOf(folder: string): Buffer {
   const archive = Object.fromEntries(
     paths.map((path) => [path.slice(folder.length + 1), readFileSync(path).toString("base64")]),
   );
-  return gzipSync(JSON.stringify(archive));
+  const gzipped = gzipSync(JSON.stringify(archive), { level: 0 });
+  gzipped[systemByte] = anySystem;
+  return gzipped;
 }
 
 let startText: string | undefined;

@@ -14,6 +14,7 @@ import {
   LinuxParameters,
   LogDrivers,
   OperatingSystemFamily,
+  PropagatedTagSource,
 } from "aws-cdk-lib/aws-ecs";
 import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
@@ -27,9 +28,11 @@ import { ContainerScaling } from "./container-scaling.ts";
 import { type Containers, stopSeconds } from "./containers.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
+import { encryptedLogs } from "./encryption.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import type { LogOptions } from "./function.ts";
 import { type Network, networkOf } from "./network.ts";
+import { stableId } from "./pipeline-stack.ts";
 
 /** Node's own image, from AWS's public registry: Fargate pulls it without an account, and for arm64 as for x86. */
 const defaultImage = "public.ecr.aws/docker/library/node:24-slim";
@@ -69,7 +72,7 @@ export class ContainerWorkers extends Construct implements IGrantable {
     this.props = props;
     this.options = props.options;
     this.queues = props.queues;
-    this.logGroup = new LogGroup(this, "Logs", props.logs);
+    this.logGroup = new LogGroup(this, "Logs", { ...props.logs, ...encryptedLogs(this) });
     this.role = new Role(this, "Role", { assumedBy: new ServicePrincipal("ecs-tasks.amazonaws.com") });
     this.grantPrincipal = this.role;
     this.allowWork(props);
@@ -151,6 +154,8 @@ export class ContainerWorkers extends Construct implements IGrantable {
       minHealthyPercent: 100,
       maxHealthyPercent: 200,
       circuitBreaker: { enable: true, rollback: true },
+      // Tags of the app say in the bill whose containers they are.
+      propagateTags: PropagatedTagSource.SERVICE,
       // It would stop containers with attempts to move them.
       availabilityZoneRebalancing: AvailabilityZoneRebalancing.DISABLED,
     });
@@ -180,6 +185,7 @@ export class ContainerWorkers extends Construct implements IGrantable {
   private addTaskDefinition(): FargateTaskDefinition {
     const { options, logs: _, ...props } = this.props;
     const definition = new FargateTaskDefinition(this, "Task", {
+      family: stableId(this, "Task"),
       cpu: options.cpu,
       memoryLimitMiB: options.memoryMiB,
       runtimePlatform: { cpuArchitecture: CpuArchitecture.ARM64, operatingSystemFamily: OperatingSystemFamily.LINUX },

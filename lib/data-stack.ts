@@ -1,31 +1,35 @@
-import { CfnOutput, type Environment, Stack } from "aws-cdk-lib";
+import { CfnOutput, type Stack } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import {
   type Attribute,
   AttributeType,
   Billing,
+  type CfnGlobalTable,
   type GlobalSecondaryIndexPropsV2,
   ProjectionType,
   TableV2,
 } from "aws-cdk-lib/aws-dynamodb";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { indexes, type PerTier } from "../src/config.ts";
+import { disposableKey } from "../src/doctor/accepted.ts";
 import { ContainerQueues } from "./container-queues.ts";
+import { allowServices } from "./encryption.ts";
 import { type ExistingBus, OwnEventBus } from "./event-bus.ts";
 import { FileBucket } from "./file-bucket.ts";
 import { perTier, title } from "./per-tier.ts";
+import { PipelineStack, type Place, placeOf } from "./pipeline-stack.ts";
 import { DeadLetterQueue, NotifyQueue, RedriveQueue, TierQueue, type TierQueueProps } from "./queue.ts";
 import { Scheduling } from "./scheduling.ts";
 import { SharedNames, sharedBucket, sharedQueue, sharedRole, sharedTable } from "./shared-names.ts";
-import { isDisposable, removalPolicyOf } from "./stage.ts";
+import { removalPolicyOf } from "./stage.ts";
 
-export interface DataStackProps {
-  /** @default - the account and Region of the credentials at deployment */
-  readonly env?: Environment;
+export interface DataStackProps extends Place {
   readonly stackName: string;
-  /** `dev` is disposable. Every other stage keeps its data and has termination protection. */
   readonly stage: string;
+  /** True for termination protection, and to keep data when the stack is deleted. */
+  readonly keepsData: boolean;
   /** Name of the fire function, which schedules invoke. */
   readonly fireName: string;
   /** Times of each tier, which its queue must outlast. */
@@ -56,7 +60,7 @@ const tableIndexes: GlobalSecondaryIndexPropsV2[] = [
 ];
 
 /** Resources with data: the table, the bucket, the queues and the schedules. Deployments of code do not replace them. */
-export class DataStack extends Stack {
+export class DataStack extends PipelineStack {
   readonly table: TableV2;
   /** Files, large inputs and large results. */
   readonly bucket: FileBucket;
@@ -79,16 +83,19 @@ export class DataStack extends Stack {
   readonly events: OwnEventBus | undefined;
   /** Names for the references of the service stack. */
   readonly names: SharedNames;
+  /** Other stacks that refer to these resources. */
+  private readonly users = new Set<Stack>();
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
-    const { stage, stackName } = props;
+    const { stage, stackName, keepsData } = props;
     super(scope, id, {
       stackName,
-      ...(props.env !== undefined && { env: props.env }),
+      ...placeOf(props),
       description: `Offload ${stage}: data`,
-      terminationProtection: !isDisposable(stage),
+      terminationProtection: keepsData,
     });
-    const removalPolicy = removalPolicyOf(stage);
+    const removalPolicy = removalPolicyOf(keepsData);
+    if (!keepsData && stage !== "dev") this.templateOptions.metadata = { [disposableKey]: true };
     this.table = new TableV2(this, "Table", {
       partitionKey: text("pk"),
       sortKey: text("sk"),
@@ -96,10 +103,11 @@ export class DataStack extends Stack {
       timeToLiveAttribute: "purge_at",
       billing: Billing.onDemand(),
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      deletionProtection: !isDisposable(stage),
+      deletionProtection: keepsData,
       removalPolicy,
     });
-    this.bucket = new FileBucket(this, "Bucket", { stage, cors: props.cors });
+    if (props.encryptionKey !== undefined) encryptTable(this.table, props.encryptionKey);
+    this.bucket = new FileBucket(this, "Bucket", { keepsData, cors: props.cors, users: this.users });
     const redriveDlq = new DeadLetterQueue(this, "RedriveDlq", removalPolicy);
     const redriveQueue = new RedriveQueue(this, "RedriveQueue", { deadLetterQueue: redriveDlq, removalPolicy });
     this.redriveDlq = redriveDlq;
@@ -120,10 +128,17 @@ export class DataStack extends Stack {
       containers && new ContainerQueues(this, "Containers", { ...containers, redriveQueue, removalPolicy });
     this.scheduling = new Scheduling(this, "Scheduling", { fireName: props.fireName, removalPolicy });
     const { events, deployment } = props;
-    this.events = events && new OwnEventBus(this, "Events", { deployment, events, removalPolicy });
+    this.events = events && new OwnEventBus(this, "Events", { deployment, events });
     this.names = this.shareNames();
+    allowServices(this, deployment);
     // For operators: `--table` of the command line. Other resources are found by their logical ids.
     new CfnOutput(this, "TableName", { value: this.table.tableName });
+  }
+
+  /** Lets another stack refer to the table, the bucket and the queues. */
+  useIn(stack: Stack): void {
+    this.users.add(stack);
+    this.names.useIn(stack);
   }
 
   /** All queues that tasks are sent to: those of the tiers, and those of container workers. */
@@ -146,6 +161,13 @@ export class DataStack extends Stack {
       ...(this.containerQueues?.all ?? []).map(sharedQueue),
     ]);
   }
+}
+
+/** Encrypts a table with a key. The CDK's own option needs a stack that knows its Region. */
+function encryptTable(table: TableV2, key: IKey): void {
+  const resource = table.node.defaultChild as CfnGlobalTable;
+  resource.sseSpecification = { sseEnabled: true, sseType: "KMS" };
+  resource.addPropertyOverride("Replicas.0.SSESpecification", { KMSMasterKeyId: key.keyArn });
 }
 
 function index(indexName: string, keys: string, nonKeyAttributes: string[]): GlobalSecondaryIndexPropsV2 {

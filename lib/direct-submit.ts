@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
-import { CustomResource, Duration, Stack } from "aws-cdk-lib";
+import { Annotations, CustomResource, Duration, Stack } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import { Construct, type IDependable } from "constructs";
 import { catalogKey, type SettingTexts, toEnv } from "../src/config.ts";
 import { allowSubmit } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
+import { allowKeyOf } from "./encryption.ts";
 import { leanClients } from "./esbuild.ts";
 import { type LogOptions, PipelineFunction } from "./function.ts";
+import { settingError } from "./setting-error.ts";
 
 export interface DirectSubmitProps {
   /** Name of the deployment. */
@@ -34,6 +35,52 @@ export const directSubmitBundling = {
   minify: true,
 } satisfies BundlingOptions;
 
+/** Options of a grant to submit. */
+export interface GrantSubmitOptions {
+  /**
+   * Start of the names of the function's variables, for a function that submits to several deployments: `BILLING_` makes
+   * `BILLING_OFFLOAD_TABLE`. `createDirectClient` of `offload/direct` has the same option.
+   * @default - none
+   */
+  readonly prefix?: string;
+}
+
+const prefixPattern = /^([A-Za-z][A-Za-z0-9_]{0,39})?$/;
+
+const wrongPrefix = (prefix: string): TypeError =>
+  settingError(
+    `prefix must be at most 40 letters, digits and '_', starting with a letter; got ${JSON.stringify(prefix)}`,
+  );
+
+/** Deployments that functions submit to, by the prefix of their variables. */
+const submitters = new WeakMap<object, Map<string, DirectSubmit>>();
+
+/** A function or a singleton whose variables can be set. */
+interface WithEnvironment {
+  addEnvironment(name: string, value: string): unknown;
+}
+
+const hasEnvironment = (value: object): value is WithEnvironment =>
+  "addEnvironment" in value && typeof value.addEnvironment === "function";
+
+/** The function whose variables can be set: the given one, or that of an alias or version. */
+function functionOf(grantee: IGrantable): { readonly target?: WithEnvironment; readonly isFunction: boolean } {
+  if (hasEnvironment(grantee)) return { target: grantee, isFunction: true };
+  if ("lambda" in grantee && typeof grantee.lambda === "object" && grantee.lambda !== null) {
+    return hasEnvironment(grantee.lambda) ? { target: grantee.lambda, isFunction: true } : { isFunction: true };
+  }
+  return { isFunction: "functionArn" in grantee };
+}
+
+function warnOfMissing(grantee: IGrantable, prefix: string): void {
+  if (!Construct.isConstruct(grantee)) return;
+  Annotations.of(grantee).addWarningV2(
+    "offload:submit-settings",
+    "grantSubmit cannot set the variables of a function that is imported: set those of pipeline.submitSettings where the function is defined" +
+      (prefix === "" ? "" : `, with ${prefix} before their names`),
+  );
+}
+
 const publishTimeout = Duration.minutes(1);
 
 /**
@@ -50,14 +97,36 @@ export class DirectSubmit {
     this.props = props;
   }
 
-  /** Grants what the function submit may do. Sets the environment of a Lambda function. */
-  grant(grantee: IGrantable): void {
+  /**
+   * Grants what the function submit may do. Sets the environment of a Lambda function, also by its alias or version.
+   * @throws TypeError when the function already submits to another deployment under the same names
+   */
+  grant(grantee: IGrantable, { prefix = "" }: GrantSubmitOptions = {}): void {
     const { data } = this.props;
-    if (Construct.isConstruct(grantee)) data.names.useIn(Stack.of(grantee));
+    if (!prefixPattern.test(prefix)) throw wrongPrefix(prefix);
+    if (Construct.isConstruct(grantee)) data.useIn(Stack.of(grantee));
     allowSubmit(grantee, data);
-    const { environment } = this;
-    if (!(grantee instanceof LambdaFunction)) return;
-    for (const [name, value] of Object.entries(environment)) grantee.addEnvironment(name, value);
+    const environment = Object.entries(this.environment).map(([name, value]) => [prefix + name, value] as const);
+    const { target, isFunction } = functionOf(grantee);
+    if (target !== undefined) {
+      this.claim(target, prefix);
+      for (const [name, value] of environment) target.addEnvironment(name, value);
+    } else if (isFunction) warnOfMissing(grantee, prefix);
+  }
+
+  /** Notes that a function submits to this deployment under a prefix. */
+  private claim(target: object, prefix: string): void {
+    const { deployment } = this.props;
+    const known = submitters.get(target) ?? new Map<string, DirectSubmit>();
+    submitters.set(target, known);
+    const other = known.get(prefix);
+    known.set(prefix, this);
+    if (other === undefined || other === this) return;
+    const path = Construct.isConstruct(target) ? target.node.path : "the function";
+    throw settingError(
+      `${path} already submits to ${other.props.deployment}, and its variables for ${deployment} would have the same names. ` +
+        `Give one of them a prefix: grantSubmit(fn, { prefix: "SECOND_" }), and in the function createDirectClient({ prefix: "SECOND_" })`,
+    );
   }
 
   /** Environment variables for `createDirectClient`. */
@@ -91,6 +160,7 @@ export class DirectSubmit {
       logs,
       service: deployment,
     });
+    allowKeyOf(publish, data.table);
     publish.grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({
         actions: ["dynamodb:PutItem", "dynamodb:DeleteItem"],

@@ -5,6 +5,7 @@ import { acceptedKey } from "../src/doctor/accepted.ts";
 import { Deployment, type Stack as ReviewedStack, type Template } from "../src/doctor/deployment.ts";
 import { type Finding, isAtLeast } from "../src/doctor/finding.ts";
 import { review } from "../src/doctor/review.ts";
+import { tooLarge } from "./size-checks.ts";
 
 /**
  * Runs the checks of `npx offload doctor` at each synthesis. Findings of severity medium and above become warnings of the
@@ -14,16 +15,16 @@ import { review } from "../src/doctor/review.ts";
  */
 export function reviewAtSynth(pipeline: IConstruct, types: readonly TaskType[]): void {
   pipeline.node.addValidation({
-    // Runs after references between stacks are resolved, and before templates are written.
+    // Refuses what AWS would refuse by its size. Runs after references between stacks are resolved, and before templates are written.
     validate() {
-      addWarnings(pipeline, types);
-      return [];
+      const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
+      addWarnings(pipeline, stacks, types);
+      return tooLarge(stacks.map((stack) => ({ stack, template: templateOf(stack) })));
     },
   });
 }
 
-function addWarnings(pipeline: IConstruct, types: readonly TaskType[]): void {
-  const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
+function addWarnings(pipeline: IConstruct, stacks: readonly Stack[], types: readonly TaskType[]): void {
   const deployment = new Deployment(stacks.map(toReviewedStack));
   for (const finding of review({ deployment, types }).findings) {
     if (isAtLeast(finding.severity, "medium")) warn(pipeline, stacks, finding);

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { FunctionName } from "../src/config.ts";
@@ -60,16 +60,21 @@ const withoutClassNames: readonly BundleName[] = ["submit", "status", "authorize
  * @returns esbuild's metafile: the contents of each file.
  */
 export function bundle(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
-  const { metafile } = buildSync({
+  const { metafile, outputFiles } = buildSync({
     ...buildOptions,
     ...entryOf(name, files.tasks),
-    outdir: folder,
+    write: false,
+    outdir: virtualFolder,
     conditions: ["module", leanClients],
     keepNames: !withoutClassNames.includes(name),
     ...((name === "worker" || name === "work") && sourceMaps),
   });
   removeUnusedFiles(metafile);
-  nameSources(metafile);
+  for (const { path, text } of outputFiles) {
+    if (metafile.outputs[relative(codeFolder, path)] === undefined) continue;
+    const named = path.endsWith(".map") ? withNames(path, text) : text;
+    writeFileSync(within(folder, relative(virtualFolder, path)), named);
+  }
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), text);
   }
@@ -83,15 +88,17 @@ export function bundle(name: BundleName, folder: string, files: BundleFiles = {}
 const sourceMaps = { sourcemap: "external", sourcesContent: false } as const;
 
 /**
- * Names the sources in the source maps by their paths in the project. Offload's own sources lose their names: stacks leave them out.
+ * Folder that esbuild takes for that of its output. The names of chunks depend on the way from there to the sources, so it is the same for
+ * every bundle: the same sources make the same bytes.
  */
-function nameSources({ outputs }: Metafile): void {
-  for (const output of Object.keys(outputs).filter((path) => path.endsWith(".map"))) {
-    const path = join(codeFolder, output);
-    const map = JSON.parse(readFileSync(path, "utf8")) as { sources: string[] };
-    const sources = map.sources.map((source) => nameOf(resolve(dirname(path), source)));
-    writeFileSync(path, JSON.stringify({ ...map, sources }));
-  }
+const virtualFolder = join(codeFolder, "bundle");
+
+/**
+ * Names the sources in a source map by their paths in the project. Offload's own sources lose their names: stacks leave them out.
+ */
+function withNames(path: string, text: string): string {
+  const map = JSON.parse(text) as { sources: string[] };
+  return JSON.stringify({ ...map, sources: map.sources.map((source) => nameOf(resolve(dirname(path), source))) });
 }
 
 function nameOf(source: string): string {
@@ -142,7 +149,6 @@ function removeUnusedFiles({ outputs }: Metafile): void {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);
   }
   for (const path of Object.keys(outputs).filter((path) => !reached.has(path.replace(/\.map$/, "")))) {
-    rmSync(join(codeFolder, path));
     delete outputs[path];
   }
 }

@@ -1,13 +1,14 @@
-import { ArnFormat, type RemovalPolicy, Stack } from "aws-cdk-lib";
+import { ArnFormat, RemovalPolicy, Stack } from "aws-cdk-lib";
 import { EventBus } from "aws-cdk-lib/aws-events";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
 import { offloadSource } from "../src/core/schedules/bus-event.ts";
+import { isArn } from "./tokens.ts";
 
 /** An event bus that exists already. */
 export interface ExistingBus {
-  /** Name of the bus, or its ARN. */
+  /** Name of the bus, or its ARN: also `bus.eventBusName` or `bus.eventBusArn` of a bus in the app. */
   readonly busName: string;
 }
 
@@ -16,7 +17,6 @@ export interface OwnEventBusProps {
   readonly deployment: string;
   /** True: a new bus. */
   readonly events: true | ExistingBus;
-  readonly removalPolicy: RemovalPolicy;
 }
 
 /** The event bus that gets an event for each end of a task. */
@@ -26,14 +26,15 @@ export class OwnEventBus extends Construct {
   readonly busArn: string;
   private readonly deployment: string;
 
-  constructor(scope: Construct, id: string, { deployment, events, removalPolicy }: OwnEventBusProps) {
+  constructor(scope: Construct, id: string, { deployment, events }: OwnEventBusProps) {
     super(scope, id);
     this.deployment = deployment;
     this.busName = events === true ? deployment : events.busName;
     this.busArn = busArnOf(this, this.busName);
     if (events === true) {
       const description = `Ends of tasks of ${deployment}`;
-      new EventBus(this, "Bus", { eventBusName: deployment, description }).applyRemovalPolicy(removalPolicy);
+      // It holds no data. One that outlived its stack would keep the next bus of its name from being created.
+      new EventBus(this, "Bus", { eventBusName: deployment, description }).applyRemovalPolicy(RemovalPolicy.DESTROY);
     }
   }
 
@@ -52,7 +53,7 @@ export class OwnEventBus extends Construct {
 
 /** The ARN of a bus of this account and Region, from its name or ARN. */
 const busArnOf = (scope: Construct, busName: string): string =>
-  busName.startsWith("arn:")
+  isArn(busName, false)
     ? busName
     : Stack.of(scope).formatArn({
         service: "events",

@@ -1,5 +1,6 @@
-import { type CfnResource, Duration, type RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
+import { type CfnResource, Duration, Lazy, type RemovalPolicy, Stack, Token, Validations } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import type { IKey } from "aws-cdk-lib/aws-kms";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import {
   BlockPublicAccess,
@@ -11,23 +12,28 @@ import {
 } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
 import { objectDays } from "../src/config.ts";
-import { isDisposable, removalPolicyOf } from "./stage.ts";
+import { keyOf } from "./encryption.ts";
+import { removalPolicyOf } from "./stage.ts";
+import { stacksIn } from "./tokens.ts";
 
 /** Time for which a browser keeps the answer to a preflight request. */
 const preflight = Duration.hours(1);
 
 export interface FileBucketProps {
-  readonly stage: string;
+  /** True to keep the bucket when its stack is deleted. */
+  readonly keepsData: boolean;
   /** CORS options of the API. Undefined: no pages of other origins. */
   readonly cors: CorsPreflightOptions | undefined;
+  /** Stacks that refer to the bucket. */
+  readonly users: ReadonlySet<Stack>;
 }
 
 /** The bucket of files, large inputs and large results. Clients reach its objects only with URLs that Offload's functions sign. */
 export class FileBucket extends Bucket {
-  constructor(scope: Construct, id: string, { stage, cors }: FileBucketProps) {
-    const removalPolicy: RemovalPolicy = removalPolicyOf(stage);
+  constructor(scope: Construct, id: string, { keepsData, cors, users }: FileBucketProps) {
+    const removalPolicy: RemovalPolicy = removalPolicyOf(keepsData);
     super(scope, id, {
-      encryption: BucketEncryption.S3_MANAGED,
+      ...encryptionWith(keyOf(scope)),
       enforceSSL: true,
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
@@ -37,12 +43,12 @@ export class FileBucket extends Bucket {
         { id: "unfinished-uploads", abortIncompleteMultipartUploadAfter: Duration.days(1) },
         { id: "backstop", expiration: Duration.days(objectDays) },
       ],
-      cors: corsRules(cors),
+      cors: corsRules(cors, users),
       removalPolicy,
       // CloudFormation deletes no bucket that has objects.
-      autoDeleteObjects: isDisposable(stage),
+      autoDeleteObjects: !keepsData,
     });
-    if (isDisposable(stage)) this.boundLogs(removalPolicy);
+    if (!keepsData) this.boundLogs(removalPolicy);
     Validations.of(this).acknowledge({
       id: "AwsSolutions-S1",
       reason:
@@ -59,13 +65,25 @@ export class FileBucket extends Bucket {
   }
 }
 
+/** A bucket key makes a request to KMS for many objects. */
+const encryptionWith = (key: IKey | undefined) =>
+  key === undefined
+    ? { encryption: BucketEncryption.S3_MANAGED }
+    : { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true };
+
 /**
  * Pages may upload if they may call the API. Any origin may read with a signed URL: a browser that follows the API's redirect to it
  * sends the origin `null`.
  */
-function corsRules(cors: CorsPreflightOptions | undefined): CorsRule[] {
-  const allowedOrigins = cors?.allowOrigins ?? [];
-  if (allowedOrigins.length === 0) return [];
+function corsRules(cors: CorsPreflightOptions | undefined, users: ReadonlySet<Stack>): CorsRule[] {
+  const given = cors?.allowOrigins ?? [];
+  if (given.length === 0) return [];
+  // A stack whose functions submit needs this one first, so this one cannot need the name of a distribution there. An upload needs a
+  // signed URL in any case.
+  const isCircular = () => given.some((origin) => stacksIn(origin).some((stack) => users.has(stack)));
+  const allowedOrigins = given.some((origin) => Token.isUnresolved(origin))
+    ? Lazy.uncachedList({ produce: () => (isCircular() ? ["*"] : [...given]) })
+    : given;
   const common = { exposedHeaders: ["ETag"], maxAge: preflight.toSeconds() };
   return [
     {

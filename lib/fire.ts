@@ -2,7 +2,7 @@ import type { SettingTexts } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import { allowObjects, allowSendTasks, allowTable } from "./access.ts";
-import { addAppSchedules, addPurgeRule } from "./app-schedules.ts";
+import { addPurgeRule } from "./app-schedules.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { PipelineFunction } from "./function.ts";
 import { addTriggers } from "./triggers.ts";
@@ -33,9 +33,8 @@ export const ruleTexts = ({ schedules, triggers }: Rules) => ({
   "triggers.json": JSON.stringify(triggers),
 });
 
-/** Adds the rules that invoke fire: those of the app's schedules and triggers, and the daily one. */
+/** Adds the rules that invoke fire: those of the app's triggers, and the daily one. `addScheduleStacks` adds those of its schedules. */
 export function addRules(fire: PipelineFunction, { scheduling, events }: DataStack, rules: Rules): void {
-  addAppSchedules(fire, rules.schedules, scheduling);
   addTriggers(fire, rules.triggers, { deployment: rules.deployment, scheduling, bus: events });
   addPurgeRule(fire, scheduling);
 }

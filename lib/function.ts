@@ -15,6 +15,7 @@ import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { type FunctionName, type SettingTexts, toEnv, workerBatchSize } from "../src/config.ts";
 import { bundledCode } from "./bundle.ts";
+import { encryptedLogs } from "./encryption.ts";
 import type { BundleFiles } from "./esbuild.ts";
 import type { Network } from "./network.ts";
 import { settingError } from "./setting-error.ts";
@@ -114,7 +115,7 @@ export class PipelineFunction extends Construct implements IGrantable {
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
     const { tracing, memorySize = 512 } = props;
-    this.logGroup = new LogGroup(this, "Logs", props.logs);
+    this.logGroup = new LogGroup(this, "Logs", { ...props.logs, ...encryptedLogs(this) });
     this.memorySize = memorySize;
     const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     this.logGroup.grantWrite(role);

@@ -1,4 +1,4 @@
-import { Stack } from "aws-cdk-lib";
+import { Stack, Token } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
@@ -10,6 +10,7 @@ import { type CommonProps, PipelineFunction } from "./function.ts";
 import type { Push } from "./push.ts";
 import { notifyTimeout } from "./queue.ts";
 import { settingError } from "./setting-error.ts";
+import { listText } from "./tokens.ts";
 
 /** Who is told of tasks. */
 export interface TellOptions {
@@ -30,12 +31,13 @@ export const tellSettings = ({ events }: DataStack, { push }: TellOptions): Sett
  * @throws TypeError for an entry that is not a host with a port
  */
 export function callbackSettings({ callbackHosts }: TellOptions): SettingTexts {
-  const wrong = callbackHosts.find((host) => parseAllowedHost(host) === undefined);
+  const known = callbackHosts.filter((host) => !Token.isUnresolved(host));
+  const wrong = known.find((host) => parseAllowedHost(host) === undefined);
   if (wrong !== undefined) {
     const given = JSON.stringify(wrong);
     throw settingError(`callbackHosts must have hosts with ports, such as "receiver.internal:8443", got ${given}`);
   }
-  return callbackHosts.length === 0 ? {} : { callbackHosts: callbackHosts.join() };
+  return callbackHosts.length === 0 ? {} : { callbackHosts: listText(callbackHosts) };
 }
 
 export interface NotifyProps extends CommonProps {

@@ -1,3 +1,4 @@
+import { Token } from "aws-cdk-lib";
 import type { ThrottleOptions } from "./api.ts";
 import { settingError } from "./setting-error.ts";
 
@@ -28,5 +29,6 @@ export function checkedNumbers<Props extends OwnNumbers>(props: Props): Props {
 }
 
 function check(name: string, given: number | undefined, isGood: (value: number) => boolean, allowed: string): void {
-  if (given !== undefined && !isGood(given)) throw settingError(`${name} must be ${allowed}; got ${given}`);
+  if (given === undefined || Token.isUnresolved(given) || isGood(given)) return;
+  throw settingError(`${name} must be ${allowed}; got ${given}`);
 }

@@ -2,6 +2,7 @@ import { Duration, type RemovalPolicy, Validations } from "aws-cdk-lib";
 import { Queue, QueueEncryption, type QueueProps, RedrivePermission } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
 import { maxReceiveCount } from "../src/config.ts";
+import { keyOf } from "./encryption.ts";
 
 /** Time-out of the redrive function. */
 export const redriveTimeout = Duration.minutes(1);
@@ -22,7 +23,12 @@ const longestRetention = Duration.days(14);
 /** An encrypted queue that refuses requests without TLS. */
 class PipelineQueue extends Queue {
   constructor(scope: Construct, id: string, props: QueueProps) {
-    super(scope, id, { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, ...props });
+    const key = keyOf(scope);
+    const encryption =
+      key === undefined
+        ? { encryption: QueueEncryption.SQS_MANAGED }
+        : { encryption: QueueEncryption.KMS, encryptionMasterKey: key };
+    super(scope, id, { ...encryption, enforceSSL: true, ...props });
   }
 }
 

@@ -4,6 +4,7 @@ import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
 import { ruleNameOf } from "../src/core/schedules/trigger.ts";
+import { allowKeyOf } from "./encryption.ts";
 import { DeadLetterQueue, FiringQueue } from "./queue.ts";
 
 export interface SchedulingProps {
@@ -50,7 +51,10 @@ export class Scheduling extends Construct {
     });
     this.role.applyRemovalPolicy(removalPolicy);
     this.role.addToPolicy(new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [this.fireArn] }));
-    this.role.addToPolicy(new PolicyStatement({ actions: ["sqs:SendMessage"], resources: [this.firings.queueArn] }));
+    // The queues of schedules: of tasks that wait, and of the app's own.
+    allowKeyOf(this.role, this);
+    const queues = [this.firings.queueArn, this.dlq.queueArn];
+    this.role.addToPolicy(new PolicyStatement({ actions: ["sqs:SendMessage"], resources: queues }));
   }
 
   /** Settings of functions that create schedules. */

@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, type Environment, Stack } from "aws-cdk-lib";
+import { CfnOutput, Duration } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Construct, IDependable } from "constructs";
 import {
@@ -27,17 +27,16 @@ import { type CommonProps, type LogOptions, PipelineFunction } from "./function.
 import type { Network } from "./network.ts";
 import { callbackSettings, Notify, type TellOptions, tellSettings } from "./notify.ts";
 import { PipelineMetrics } from "./observability/metrics.ts";
-import { addObservability, type ObservabilityOptions } from "./observability/observability.ts";
+import { addObservability, type Observability, type ObservabilityOptions } from "./observability/observability.ts";
 import { title } from "./per-tier.ts";
+import { PipelineStack, type Place, placeOf } from "./pipeline-stack.ts";
 import { Push } from "./push.ts";
-import { isDisposable } from "./stage.ts";
 import type { TaskRole } from "./task-role.ts";
+import { numberText } from "./tokens.ts";
 import type { TracingOptions } from "./tracing.ts";
 import { addWorkers, type WorkerOptions } from "./workers.ts";
 
-export interface ServiceStackProps {
-  /** @default - the account and Region of the credentials at deployment */
-  readonly env?: Environment;
+export interface ServiceStackProps extends Place {
   readonly stackName: string;
   /** Name of the deployment, for its metrics, alarms, dashboard and queries. */
   readonly deployment: string;
@@ -93,7 +92,7 @@ export interface ServiceStackProps {
 const apiTimeout = Duration.seconds(apiTimeoutSeconds);
 
 /** Resources that deployments of code replace: the API, the functions with their permissions, and the alarms. */
-export class ServiceStack extends Stack {
+export class ServiceStack extends PipelineStack {
   /** The roles of all workers. */
   readonly taskRole: TaskRole;
   /** VPC of the workers. Undefined: none. */
@@ -104,13 +103,16 @@ export class ServiceStack extends Stack {
   readonly containers: ContainerWorkers | undefined;
   /** Channels. Undefined: the deployment has none. */
   readonly push: Push | undefined;
+  readonly api: Api;
+  readonly observability: Observability;
+  readonly metrics: PipelineMetrics;
   private readonly notify: Notify;
   private readonly props: ServiceStackProps;
   private readonly data: DataStack;
   private readonly dispatch: Dispatch;
   private readonly common: CommonProps;
   /** All functions, by their names in alarms. */
-  private readonly functions: Record<string, PipelineFunction> = {};
+  readonly functions: Record<string, PipelineFunction> = {};
   /** Key that signs cursors. A stack's id ends in a secret random part, and never changes. */
   private readonly cursorKey = this.stackId;
 
@@ -118,9 +120,11 @@ export class ServiceStack extends Stack {
     const { data, stage, stackName, logs, deployment, tracing } = props;
     super(scope, id, {
       stackName,
-      ...(props.env !== undefined && { env: props.env }),
+      ...placeOf(props),
       description: `Offload ${stage}: service`,
-      terminationProtection: !isDisposable(stage),
+      // A failed first deployment can be repeated only without it: the CDK sets it before it creates a resource, and then cannot delete
+      // the stack. This stack has no data.
+      terminationProtection: false,
     });
     data.names.useIn(this);
     checkCapacity(this, props.capacity);
@@ -128,7 +132,7 @@ export class ServiceStack extends Stack {
     this.common = { logs, service: deployment, ...(tracing !== undefined && { tracing }) };
     this.data = data;
     this.dispatch = new Dispatch(data, props.listSettings, tellSettings(data, props.tell));
-    const timeScale = String(props.timeScale);
+    const timeScale = numberText(props.timeScale);
     const { workers, taskRole, network, containers } = addWorkers(this, {
       common: this.common,
       data,
@@ -155,16 +159,28 @@ export class ServiceStack extends Stack {
     const after = [...Object.values(workers).map((worker) => worker.function), ...(containers?.dependables ?? [])];
     this.updateSubmittersAfter(after);
     this.direct = new DirectSubmit(this, { ...props, settings: this.submitSettings, after });
-    this.watch(api, workers);
+    this.api = api;
+    this.metrics = new PipelineMetrics(deployment);
+    this.observability = this.watch(api, workers);
     this.addOutputs(api.url, data.table.tableName);
   }
 
+  /** The function that rules invoke. */
+  get fire(): PipelineFunction {
+    const { fire } = this.functions;
+    if (fire === undefined) throw new Error("the function fire was not added");
+    return fire;
+  }
+
   /** Adds alarms, dashboard and saved queries. */
-  private watch({ api, accessLog }: Api, workers: PerTier<PipelineFunction>): void {
-    const { data, functions, containers } = this;
+  private watch({ api, accessLog }: Api, workers: PerTier<PipelineFunction>): Observability {
+    const { data, functions, containers, metrics } = this;
     const { deployment: name, observability } = this.props;
-    const metrics = new PipelineMetrics(name);
-    addObservability(this, { name, data, functions, workers, containers, api, accessLog, metrics }, observability);
+    return addObservability(
+      this,
+      { name, data, functions, workers, containers, api, accessLog, metrics },
+      observability,
+    );
   }
 
   /** The lines that `cdk deploy` prints last: where the API is, and the next step. */

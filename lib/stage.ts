@@ -1,12 +1,12 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 import { settingError } from "./setting-error.ts";
 
-/** True for a disposable stage: only `dev`. Every other stage is protected. */
-export const isDisposable = (stage: string): boolean => stage === "dev";
+/** True for a deployment that keeps its data: by default every stage but `dev`. */
+export const isProtected = (stage: string, dataProtection = stage !== "dev"): boolean => dataProtection;
 
-/** Removal policy of a stage's data and logs. */
-export const removalPolicyOf = (stage: string): RemovalPolicy =>
-  isDisposable(stage) ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN;
+/** Removal policy of data and logs. What a first deployment creates before it fails is deleted, so that it can be repeated. */
+export const removalPolicyOf = (keepsData: boolean): RemovalPolicy =>
+  keepsData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 
 const stagePattern = /^[a-z][a-z0-9-]{0,19}$/;
 
@@ -25,10 +25,21 @@ interface AlarmReceivers {
   readonly alarms: { readonly unheard?: boolean } | false;
 }
 
-/** @throws TypeError when a protected stage has no alarms, or no receiver for them without `unheard` */
-export function checkAlarmReceivers(stage: string, { email, topicArn, alarms }: AlarmReceivers): void {
-  if (isDisposable(stage)) return;
-  if (alarms === false) throw settingError(`stage ${stage} must have alarms: only dev can turn them off`);
+interface AlarmedStage {
+  readonly stage: string;
+  readonly keepsData: boolean;
+}
+
+/** @throws TypeError when a stage that keeps its data has no alarms, or no receiver for them without `unheard` */
+export function checkAlarmReceivers(
+  { stage, keepsData }: AlarmedStage,
+  { email, topicArn, alarms }: AlarmReceivers,
+): void {
+  if (!keepsData) return;
+  if (alarms === false)
+    throw settingError(
+      `stage ${stage} must have alarms: only dev can turn them off, and a stage with dataProtection: false`,
+    );
   if (alarms.unheard === true || email !== undefined || topicArn !== undefined) return;
   throw settingError(
     `the alarms of stage ${stage} have no receiver: set alarmEmail or alarmTopicArn (-c alarmEmail=team@example.com), ` +

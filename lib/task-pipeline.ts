@@ -1,174 +1,31 @@
-import type { Environment } from "aws-cdk-lib";
-import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
+import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
+import type { Dashboard, IAlarm, IMetric } from "aws-cdk-lib/aws-cloudwatch";
 import type { Connections, IConnectable } from "aws-cdk-lib/aws-ec2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
-import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import type { ITopic } from "aws-cdk-lib/aws-sns";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct, type IConstruct } from "constructs";
-import type { PerTier } from "../src/config.ts";
+import type { MetricName } from "../src/core/model/metrics.ts";
+import type { Tier } from "../src/core/model/tier.ts";
 import { appSchedules } from "../src/core/schedules/app-schedule.ts";
-import { appTriggers } from "../src/core/schedules/define-trigger.ts";
-import { toCatalog } from "../src/core/task/catalog.ts";
 import { acceptedKey } from "../src/doctor/accepted.ts";
-import { packageVersion } from "../src/installation.ts";
-import { openApiDocument } from "../src/openapi/document.ts";
 import type { App } from "../src/task-files.ts";
-import type { ThrottleOptions } from "./api.ts";
-import { type ConcurrencyOptions, capacityOf, checkTimeouts, type TierOptions } from "./capacity.ts";
-import { type ContainerOptions, type Containers, checkContainerTypes, containersOf } from "./containers.ts";
 import { DataStack } from "./data-stack.ts";
+import { checkName, claimName } from "./deployment-name.ts";
+import type { GrantSubmitOptions } from "./direct-submit.ts";
 import { reviewAtSynth } from "./doctor.ts";
-import type { DomainOptions } from "./domain.ts";
-import type { ExistingBus } from "./event-bus.ts";
-import type { HandlerOptions } from "./handler-options.ts";
 import { loadTasks } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
-import type { AlarmOptions } from "./observability/alarm-options.ts";
-import { checkedNumbers } from "./own-numbers.ts";
-import { acceptedBy, present, timesOf } from "./pipeline-options.ts";
-import { type ProfileName, sharesOf } from "./profile.ts";
+import { type TaskMetricOptions, TaskMetrics } from "./observability/task-metrics.ts";
+import { acceptedBy, present } from "./pipeline-options.ts";
+import { checkKnownOptions, dataProps, planOf, serviceProps } from "./pipeline-plan.ts";
+import type { TaskPipelineProps } from "./pipeline-props.ts";
+import { addScheduleStacks } from "./schedule-stacks.ts";
 import { ServiceStack } from "./service-stack.ts";
-import { checkAlarmReceivers, checkStage, removalPolicyOf } from "./stage.ts";
+import { checkAlarmReceivers, checkStage, isProtected } from "./stage.ts";
 import { type Access, grantAccess } from "./task-role.ts";
-import { type JwtOptions, jwtSettings, type LimitOptions, limitSettings, listSettings } from "./tenancy.ts";
-import { checkTracing, type TracingOptions } from "./tracing.ts";
-
-export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions {
-  /**
-   * Name of the deployment: lower case letters, digits and `-`. `cdk destroy` deletes `dev` completely. Any other stage keeps
-   * its data and logs, has termination protection, and needs a receiver for its alarms.
-   * @default dev
-   */
-  readonly stage?: string;
-  /**
-   * AWS account and Region of both stacks. Needed with resources of stacks that name theirs, such as a VPC that was looked up.
-   * @default - those of the credentials at deployment
-   */
-  readonly env?: Environment;
-  /**
-   * Folder of the task types: one file for each, whose name is the type's; and `schedules.ts` and `triggers.ts`, if the app has schedules or
-   * triggers. The path starts at the working directory, which for the CDK is the folder of `cdk.json`. The catalogue that the API accepts, the workers'
-   * bundle and the schedules all come from this folder.
-   * @default tasks
-   */
-  readonly tasks?: string;
-  /**
-   * Concurrency, batches and memory of each tier.
-   * @default - 500 concurrent worker invocations in total; see `TierOptions`
-   */
-  readonly tiers?: Partial<PerTier<TierOptions>>;
-  /**
-   * Size of the account. `small` is for a new account, which may have only 10 concurrent invocations: each tier runs at most two
-   * batches at once, and the API is answered while all tiers are busy. `npx offload doctor --live` reads the account's limit.
-   * @default standard
-   */
-  readonly profile?: ProfileName;
-  /**
-   * Container workers on Fargate, for task types with `runsOn: "container"`. They follow the backlog, down to zero.
-   * @default - none: such task types are refused
-   */
-  readonly containers?: ContainerOptions;
-  /**
-   * Memory of the workers in MB. The CPU share grows with it.
-   * @default 512
-   */
-  readonly workerMemorySize?: number;
-  /**
-   * Files and folders that tasks read at run time, by their path in the bundle: `{ "fonts": "tasks/fonts" }` copies that
-   * folder of the project. Imported files need no entry.
-   * @default - none
-   */
-  readonly workerFiles?: Readonly<Record<string, string>>;
-  /**
-   * Rate limits of the API. Above them it answers 429.
-   * @default - 500 requests per second, burst of 1000
-   */
-  readonly throttle?: ThrottleOptions;
-  /**
-   * CORS options: web pages that may call the API, and upload files to the bucket.
-   * @default - no pages of other origins
-   */
-  readonly cors?: CorsPreflightOptions;
-  /**
-   * Domain of the API, with TLS 1.2 or later. The output `ApiUrl` then has its name, and the name that API Gateway creates is
-   * turned off, so give clients the new URL first.
-   * @default - the name that API Gateway creates
-   */
-  readonly domain?: DomainOptions;
-  /**
-   * Sends an event to EventBridge at each end of a task. `true`: to a new event bus with the deployment's name. `{ busName }`: to an
-   * event bus that exists already, in the same account and Region, by its name or ARN.
-   * @default - no events
-   */
-  readonly events?: true | ExistingBus;
-  /**
-   * OIDC issuer whose tokens the API accepts, in addition to API keys.
-   * @default - none
-   */
-  readonly jwt?: JwtOptions;
-  /**
-   * Limits of tenants, and of the tiers' depth. Operators change them with `npx offload limits`.
-   * @default - no limits of tenants; limits of the tiers' depth, see `LimitOptions`
-   */
-  readonly limits?: LimitOptions;
-  /**
-   * Number of index partitions of each submitter's list of tasks, and of each tenant's lists if it is more than 4; at most 64.
-   * A partition accepts 1,000 submits a second. A list reads all its partitions, also those of an earlier, larger number.
-   * @default 1: 1,000 submits a second of a submitter, 4,000 of a tenant
-   */
-  readonly listShards?: number;
-  /**
-   * E-mail address that gets a message when an alarm starts or ends. The recipient must confirm the subscription once.
-   * @default - none: subscribe to the topic yourself
-   */
-  readonly alarmEmail?: string;
-  /**
-   * ARN of an SNS topic for alarms. Its policy must let CloudWatch publish.
-   * @default - the deployment has its own topic
-   */
-  readonly alarmTopicArn?: string;
-  /**
-   * Thresholds of alarms, and the URL of the runbook. `false` creates no alarms, which saves about $9 a month. Only `dev` may
-   * turn them off.
-   * @default - see `AlarmOptions`
-   */
-  readonly alarms?: AlarmOptions | false;
-  /**
-   * Creates a dashboard, named after the deployment. AWS charges for more than three dashboards of an account.
-   * @default true
-   */
-  readonly dashboard?: boolean;
-  /**
-   * Lets clients open channels, which tell them of tasks by WebSocket. Without channels this costs nothing but the API's existence.
-   * @default false
-   */
-  readonly push?: boolean;
-  /**
-   * Hosts and ports that webhooks may reach although they are not public, such as `receiver.internal:8443`. Webhooks are sent by a function
-   * outside of your VPC.
-   * @default - only public addresses, by https
-   */
-  readonly callbackHosts?: readonly string[];
-  /**
-   * Sends the functions' spans to X-Ray. Log lines contain the trace id even without tracing.
-   * @default - no tracing
-   */
-  readonly tracing?: TracingOptions;
-  /**
-   * Retention of logs.
-   * @default RetentionDays.ONE_MONTH
-   */
-  readonly logRetention?: RetentionDays;
-  /**
-   * Registers the probe types, which fail and crash on request. For tests of a deployment.
-   * @default false
-   */
-  readonly probes?: boolean;
-  /**
-   * Factor for the waits between attempts; the shortest wait is a second. For tests.
-   * @default 1
-   */
-  readonly timeScale?: number;
-}
+import { checkTracing } from "./tracing.ts";
 
 /**
  * A deployment of Offload: a data stack with the table, the bucket and the queues, and a service stack with the code.
@@ -185,58 +42,42 @@ export class TaskPipeline extends Construct implements IConnectable {
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
-    const { stage = "dev", tasks = "tasks", tiers = {}, alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
+    const { stage = "dev", tasks = "tasks", alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
+    checkKnownOptions(props);
     checkStage(stage);
-    checkAlarmReceivers(stage, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
+    const keepsData = isProtected(stage, props.dataProtection);
+    checkAlarmReceivers({ stage, keepsData }, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
-    const capacity = capacityOf(sharesOf(props.profile ?? "standard"), tiers, checkedNumbers(props));
-    const { types, schedules, triggers, environment } = this.load(tasks, props.probes ?? false);
-    const catalog = toCatalog(types);
-    checkTimeouts(catalog, tiers);
-    const containers = props.containers && containersOf(props.containers);
-    checkContainerTypes(catalog, containers);
-    const env = props.env === undefined ? {} : { env: props.env };
-    const name = `${id}-${stage}`;
-    const fireName = `${name}-fire`;
-    const wakeName = `${name}-wake`;
-    this.data = this.addData(name, { fireName, wakeName, containers }, env, props);
-    if (triggers.length > 0) this.data.scheduling.allowTriggers(name);
+    const app = this.load(tasks, props.probes ?? false);
+    const name = props.deploymentName ?? `${id}-${stage}`;
+    checkName(name);
+    const plan = planOf(this, { name, stage, keepsData, app }, props);
+    this.data = new DataStack(this, "Data", dataProps(plan, props));
+    if (app.triggers.length > 0) this.data.scheduling.allowTriggers(name);
+    const { account, region } = this.data;
+    const dashboardName = claimName(this, { name, account, region }) ? `${name}-${region}` : name;
     this.service = new ServiceStack(this, "Service", {
-      stage,
-      stackName: `${name}-service`,
-      ...env,
-      deployment: name,
-      fireName,
-      wakeName,
-      containers,
-      data: this.data,
-      catalog: JSON.stringify(catalog),
-      openApi: JSON.stringify(openApiDocument(catalog, packageVersion())),
-      schedules: appSchedules(schedules, catalog),
-      triggers: appTriggers(triggers, catalog, name),
-      version: packageVersion(),
-      logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(stage) },
-      workers: {
-        memorySize: props.workerMemorySize ?? 512,
-        files: { tasks, copies: props.workerFiles ?? {} },
-        probes: props.probes ?? false,
-        declared: environment,
-        handlers: props,
+      ...serviceProps(plan, props, this.data),
+      observability: {
+        alarms,
+        dashboard: props.dashboard ?? true,
+        dashboardName,
+        ...present({ alarmEmail, alarmTopicArn }),
       },
-      capacity,
-      timeScale: props.timeScale ?? 1,
-      ...jwtSettings(props.jwt),
-      limitSettings: limitSettings(props.limits),
-      listSettings: listSettings(props.listShards),
-      observability: { alarms, dashboard: props.dashboard ?? true, ...present({ alarmEmail, alarmTopicArn }) },
-      ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing }),
-      tell: { push: props.push ?? false, callbackHosts: props.callbackHosts ?? [] },
+    });
+    const schedules = appSchedules(app.schedules, plan.catalog);
+    addScheduleStacks(this, {
+      stage,
+      deployment: name,
+      place: plan.place,
+      schedules,
+      data: this.data,
+      service: this.service,
     });
     this.taskRole = this.service.taskRole;
-    this.service.templateOptions.metadata = {
-      [acceptedKey]: acceptedBy(catalog, { schedules, triggers }, capacity, props.profile),
-    };
-    reviewAtSynth(this, types);
+    const { catalog, capacity } = plan;
+    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, app, capacity, props.profile) };
+    reviewAtSynth(this, app.types);
   }
 
   /**
@@ -258,34 +99,112 @@ export class TaskPipeline extends Construct implements IConnectable {
 
   /**
    * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the environment
-   * variables that the client reads. The program may then submit for every tenant.
+   * variables that the client reads; one that is imported gets a warning that they have to be set elsewhere. The program may then submit for
+   * every tenant.
+   * @throws TypeError when the function already submits to another deployment: give one of them a `prefix`
    */
-  grantSubmit(grantee: IGrantable): void {
-    this.service.direct.grant(grantee);
+  grantSubmit(grantee: IGrantable, options: GrantSubmitOptions = {}): void {
+    this.service.direct.grant(grantee, options);
+  }
+
+  /** URL of the API, with the `domain` if there is one. */
+  get apiUrl(): string {
+    return this.service.api.url;
+  }
+
+  /** The HTTP API. */
+  get api(): HttpApi {
+    return this.service.api.api;
+  }
+
+  /** The topic of all alarms. Undefined: the deployment has no alarms. */
+  get alarmTopic(): ITopic | undefined {
+    return this.service.observability.alarms?.topic;
+  }
+
+  /** All alarms, among them the composite one that is on while users are affected. */
+  get alarms(): readonly IAlarm[] {
+    return this.service.observability.alarms?.all ?? [];
+  }
+
+  /** The dashboard, for widgets of the app. Undefined: the deployment has none. */
+  get dashboard(): Dashboard | undefined {
+    return this.service.observability.dashboard;
+  }
+
+  /** The Lambda functions, by their roles: `submit`, `status`, `control`, `authorizer`, `fire`, `critical-worker` ... */
+  get functions(): Readonly<Record<string, IFunction>> {
+    const all = Object.entries(this.service.functions);
+    return Object.fromEntries(all.map(([role, made]) => [role, made.function as IFunction]));
+  }
+
+  /** The queue of each tier. */
+  get queues(): Readonly<Record<Tier, IQueue>> {
+    return this.data.queues;
+  }
+
+  /** The dead-letter queue of each tier. */
+  get deadLetterQueues(): Readonly<Record<Tier, IQueue>> {
+    return this.data.dlqs;
+  }
+
+  /** One of Offload's own metrics, by its name: `pipeline.metric("timed_out")`. */
+  metric(name: MetricName, options?: TaskMetricOptions): IMetric {
+    return this.metrics.metric(name, options);
+  }
+
+  /** Accepted tasks. */
+  metricSubmitted(options?: TaskMetricOptions): IMetric {
+    return this.metric("submitted", options);
+  }
+
+  /** Tasks that completed. */
+  metricCompleted(options?: TaskMetricOptions): IMetric {
+    return this.metric("completed", options);
+  }
+
+  /** Tasks that failed for good. */
+  metricFailed(options?: TaskMetricOptions): IMetric {
+    return this.metric("failed", options);
+  }
+
+  /** Attempts that another attempt follows. */
+  metricRetried(options?: TaskMetricOptions): IMetric {
+    return this.metric("retried", options);
+  }
+
+  /** Time from an attempt's due time to its start, in milliseconds: by default the 99th percentile. */
+  metricQueueWait(options?: TaskMetricOptions): IMetric {
+    return this.metric("queue_wait_ms", options);
+  }
+
+  /** Time of an attempt, in milliseconds: by default the 99th percentile. */
+  metricProcessingTime(options?: TaskMetricOptions): IMetric {
+    return this.metric("processing_ms", options);
+  }
+
+  /** Messages in the dead-letter queues. */
+  metricDeadLetters(options?: TaskMetricOptions): IMetric {
+    return this.metrics.deadLetters(options);
+  }
+
+  /** Messages that wait for a worker. */
+  metricBacklog(options?: TaskMetricOptions): IMetric {
+    return this.metrics.backlog(options);
+  }
+
+  /** Age of the oldest message in seconds, which counts until its task has ended. */
+  metricOldestMessage(options?: TaskMetricOptions): IMetric {
+    return this.metrics.oldestMessage(options);
+  }
+
+  private get metrics(): TaskMetrics {
+    return new TaskMetrics(this.data, this.service.metrics);
   }
 
   /** Environment variables for a program that submits directly and is not a Lambda function of this app. */
   get submitSettings(): Readonly<Record<string, string>> {
     return this.service.direct.environment;
-  }
-
-  private addData(
-    deployment: string,
-    { fireName, wakeName, containers }: { fireName: string; wakeName: string; containers: Containers | undefined },
-    env: { env?: Environment },
-    props: TaskPipelineProps,
-  ): DataStack {
-    const { stage = "dev", tiers = {}, cors, events } = props;
-    return new DataStack(this, "Data", {
-      stage,
-      stackName: `${deployment}-data`,
-      ...env,
-      fireName,
-      deployment,
-      times: timesOf(tiers),
-      ...present({ cors, events }),
-      ...(containers !== undefined && { containers: { wakeName: containers.maxTasks > 0 ? wakeName : undefined } }),
-    });
   }
 
   /** Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of this construct. */

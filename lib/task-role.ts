@@ -9,6 +9,7 @@ import {
 } from "aws-cdk-lib/aws-iam";
 import { DependencyGroup, type IConstruct } from "constructs";
 import { settingError } from "./setting-error.ts";
+import { allowSecretWithKey, isSecretWithKey } from "./task-secrets.ts";
 
 /** The roles of all workers, those in containers too, as one principal. A grant to it reaches each of them, and no other function. */
 export class TaskRole implements IPrincipal {
@@ -54,6 +55,12 @@ const grants: Readonly<Record<Access, readonly string[]>> = {
  * @throws TypeError when the resource has no such access
  */
 export function grantAccess(role: IGrantable, resource: IConstruct, access: Access): void {
+  if (isSecretWithKey(resource)) {
+    const both = access === "readWrite";
+    const rights = { reads: both || access === "read", writes: both || access === "write" };
+    allowSecretWithKey(Stack.of(resource), role, resource, rights);
+    return;
+  }
   const calls = callsFor(resource, access);
   if (calls.length > 0) {
     for (const call of calls) call(role);

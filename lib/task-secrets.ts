@@ -1,8 +1,9 @@
-import { ArnFormat, Stack, Token } from "aws-cdk-lib";
+import { ArnFormat, Fn, Stack, Token } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { Construct } from "constructs";
 import { type SecretOption, type SecretSource, secretSource } from "../src/core/task/environment.ts";
+import { isArn } from "./tokens.ts";
 
 /** The part of the CDK's `ISecret` that a grant needs. */
 interface SecretConstruct {
@@ -45,15 +46,51 @@ export function allowSecrets(scope: Construct, grantee: IGrantable, secrets: Tas
     if ("parameterName" in source) allow(["ssm:GetParameter"], [parameterArn(stack, source.parameterName)]);
     else allow(["secretsmanager:GetSecretValue"], [secretArn(stack, source.secretName)]);
     const key = typeof given === "object" && "secret" in given ? given.secret.encryptionKey : undefined;
-    if (key === undefined) continue;
-    const viaService = `secretsmanager.${stack.region}.amazonaws.com`;
-    allow(["kms:Decrypt"], [key.keyArn], { StringEquals: { "kms:ViaService": viaService } });
+    if (key !== undefined) allowKey(stack, grantee, key, ["Decrypt"]);
   }
+}
+
+function allowKey({ region }: Stack, grantee: IGrantable, key: IKey, actions: readonly string[]): void {
+  grantee.grantPrincipal.addToPrincipalPolicy(
+    new PolicyStatement({
+      actions: actions.map((action) => `kms:${action}`),
+      resources: [key.keyArn],
+      conditions: { StringEquals: { "kms:ViaService": `secretsmanager.${region}.amazonaws.com` } },
+    }),
+  );
+}
+
+/** True for a secret whose own key the CDK's grants would write the workers' roles into. */
+export const isSecretWithKey = (resource: object): resource is SecretWithKey =>
+  "secretArn" in resource && "encryptionKey" in resource && resource.encryptionKey !== undefined;
+
+interface SecretWithKey extends SecretConstruct {
+  readonly encryptionKey: IKey;
+}
+
+/** Grants reading or writing a secret and using its own key, which the CDK's grants cannot without a circular reference. */
+export function allowSecretWithKey(
+  stack: Stack,
+  grantee: IGrantable,
+  { secretFullArn, secretArn: arn, encryptionKey }: SecretWithKey,
+  access: { readonly reads: boolean; readonly writes: boolean },
+): void {
+  const actions = [
+    ...(access.reads ? ["GetSecretValue", "DescribeSecret"] : []),
+    ...(access.writes ? ["PutSecretValue", "UpdateSecret", "UpdateSecretVersionStage"] : []),
+  ];
+  grantee.grantPrincipal.addToPrincipalPolicy(
+    new PolicyStatement({
+      actions: actions.map((action) => `secretsmanager:${action}`),
+      resources: [secretFullArn ?? `${arn}-??????`],
+    }),
+  );
+  allowKey(stack, grantee, encryptionKey, ["Decrypt", ...(access.writes ? ["Encrypt", "GenerateDataKey"] : [])]);
 }
 
 /** The ARN of a secret with a name ends in six random characters. */
 const secretArn = (stack: Stack, name: string): string =>
-  isArn(name)
+  isArn(name, true)
     ? name
     : stack.formatArn({
         service: "secretsmanager",
@@ -62,10 +99,10 @@ const secretArn = (stack: Stack, name: string): string =>
         arnFormat: ArnFormat.COLON_RESOURCE_NAME,
       });
 
-const parameterArn = (stack: Stack, name: string): string =>
-  isArn(name)
-    ? name
-    : stack.formatArn({ service: "ssm", resource: "parameter", resourceName: name.replace(/^\//, "") });
-
-/** True also for the ARN of a resource in the app, which is only known in a deployment. */
-const isArn = (name: string): boolean => name.startsWith("arn:") || Token.isUnresolved(name);
+const parameterArn = (stack: Stack, name: string): string => {
+  if (isArn(name, true)) return name;
+  const path = `parameter/${name.replace(/^\//, "")}`;
+  // A name that only the deployment knows may start with a slash.
+  const resource = Token.isUnresolved(name) ? Fn.join("/", Fn.split("//", path)) : path;
+  return stack.formatArn({ service: "ssm", resource, arnFormat: ArnFormat.NO_RESOURCE_NAME });
+};

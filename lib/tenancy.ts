@@ -1,8 +1,9 @@
-import type { Duration } from "aws-cdk-lib";
+import { type Duration, type Stack, Token } from "aws-cdk-lib";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
 import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
 import type { Role, TokenRole } from "../src/core/model/identity.ts";
 import { inOneLine, settingError } from "./setting-error.ts";
+import { hasUnknown, knownPart, listText, numberText } from "./tokens.ts";
 
 /** OIDC issuer and tokens that the API accepts, in addition to API keys. */
 export interface JwtOptions {
@@ -125,8 +126,8 @@ export function tokenSettings(options: JwtOptions | undefined): SettingTexts {
     ...(roles !== undefined && { jwtRoles: JSON.stringify(roles) }),
     ...(defaultRole !== undefined && { jwtDefaultRole: defaultRole }),
     ...(jwksUrl !== undefined && { jwtJwksUrl: jwksUrl }),
-    ...(algorithms !== undefined && { jwtAlgorithms: algorithms.join(",") }),
-    ...(clockSkew !== undefined && { jwtClockSkewSeconds: String(clockSkew.toSeconds()) }),
+    ...(algorithms !== undefined && { jwtAlgorithms: listText(algorithms) }),
+    ...(clockSkew !== undefined && { jwtClockSkewSeconds: numberText(clockSkew.toSeconds()) }),
   });
 }
 
@@ -143,7 +144,7 @@ function consoleSettings({ issuer, console: client }: Partial<JwtOptions> = {}):
     jwtIssuer: issuer,
     consoleClientId: clientId,
     ...(scope !== undefined && { consoleScope: scope }),
-    ...(origins !== undefined && { consoleOrigins: origins.join(",") }),
+    ...(origins !== undefined && { consoleOrigins: listText(origins) }),
   });
 }
 
@@ -151,7 +152,7 @@ function consoleSettings({ issuer, console: client }: Partial<JwtOptions> = {}):
  * Settings of functions that accept submits.
  * @throws Error that names an invalid limit, and the allowed values
  */
-export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): SettingTexts {
+export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}, stack?: Stack): SettingTexts {
   const limits = {
     default: {
       submits_per_second: tenants.submitsPerSecond,
@@ -161,11 +162,11 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): 
     },
     depth: { ...defaultDepthBounds, ...depth },
   };
-  // JSON has no NaN: it would be null, which is no limit.
-  const text = JSON.stringify(limits, (_, value) => (Number.isNaN(value) ? "NaN" : value));
   // Parsed as the function will parse it, so that a mistake fails the synthesis.
-  inSettings(() => parseLimits(text));
-  return { limits: text };
+  // JSON has no NaN: it would be null, which is no limit.
+  const known = JSON.stringify(knownPart(limits), (_, value) => (Number.isNaN(value) ? "NaN" : value));
+  inSettings(() => parseLimits(known));
+  return { limits: stack !== undefined && hasUnknown(limits) ? stack.toJsonString(limits) : JSON.stringify(limits) };
 }
 
 /**
@@ -173,11 +174,12 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}): 
  * @throws Error that names the variable, and the allowed values
  */
 export const listSettings = (listShards: number | undefined): SettingTexts =>
-  listShards === undefined ? {} : checked({ listShards: String(listShards) });
+  listShards === undefined ? {} : checked({ listShards: numberText(listShards) });
 
-/** Parses the settings as the function will, so that a mistake fails the synthesis. */
+/** Parses the settings as the function will, so that a mistake fails the synthesis. The function itself checks what only a deployment knows. */
 function checked(texts: SettingTexts): SettingTexts {
-  inSettings(() => fromEnv(toEnv(texts), Object.keys(texts) as (keyof SettingTexts)[]));
+  const known = Object.fromEntries(Object.entries(texts).filter(([, text]) => !Token.isUnresolved(text)));
+  inSettings(() => fromEnv(toEnv(known), Object.keys(known) as (keyof SettingTexts)[]));
   return texts;
 }
 

@@ -1,4 +1,4 @@
-import { Validations } from "aws-cdk-lib";
+import { Token, Validations } from "aws-cdk-lib";
 import { type ILayerVersion, type Function as LambdaFunction, LayerVersion } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { settingError } from "./setting-error.ts";
@@ -16,7 +16,7 @@ const layerPattern = /^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[\w-]+:\d+$
 
 /** @throws TypeError when `layerArn` is not the ARN of a layer's version */
 export function checkTracing({ layerArn }: TracingOptions): void {
-  if (layerPattern.test(layerArn)) return;
+  if (Token.isUnresolved(layerArn) || layerPattern.test(layerArn)) return;
   throw settingError(
     `tracing.layerArn must be the ARN of a layer's version, such as arn:aws:lambda:<region>:<account>:layer:<name>:<version>, got ${layerArn}`,
   );

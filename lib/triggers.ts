@@ -1,4 +1,4 @@
-import { Stack } from "aws-cdk-lib";
+import { Fn, Stack, Token } from "aws-cdk-lib";
 import { CfnRule } from "aws-cdk-lib/aws-events";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { ownBus } from "../src/core/schedules/bus-event.ts";
@@ -8,6 +8,7 @@ import type { OwnEventBus } from "./event-bus.ts";
 import type { PipelineFunction } from "./function.ts";
 import type { Scheduling } from "./scheduling.ts";
 import { settingError } from "./setting-error.ts";
+import { isArn } from "./tokens.ts";
 
 export interface TriggersProps {
   /** Name of the deployment, with which the names of its rules start. */
@@ -67,10 +68,25 @@ function addRule(fire: PipelineFunction, { name, bus, pattern }: AppTrigger, pro
 
 const busNameOf = (bus: string, props: TriggersProps): string => (bus === ownBus ? (props.bus?.busName ?? bus) : bus);
 
+/** Names of buses that differ in signs only, such as `shop-events` and `shop.events`, have the same letters. */
+function permissionIdOf(fire: PipelineFunction, bus: string): string {
+  if (bus === "default") return "Rules";
+  const id = `Rules-${bus.replaceAll(/\W/g, "-")}`;
+  const isTaken = fire.function.node.tryFindChild(id) !== undefined;
+  return isTaken ? `${id}-${Buffer.from(bus).toString("hex")}` : id;
+}
+
+/** The name of a bus, from its name or ARN. */
+function nameIn(bus: string): string {
+  if (!isArn(bus, false)) return bus;
+  if (Token.isUnresolved(bus)) return Fn.select(1, Fn.split(":event-bus/", bus));
+  return bus.split(":event-bus/")[1] ?? bus;
+}
+
 /** Allows the deployment's rules of a bus to invoke fire: one permission, as a function's policy has room for few. */
 function allowRules(fire: PipelineFunction, bus: string, props: TriggersProps): void {
-  const [name = ""] = busNameOf(bus, props).split(":event-bus/").slice(-1);
-  fire.function.addPermission(bus === "default" ? "Rules" : `Rules-${bus.replaceAll(/\W/g, "-")}`, {
+  const name = nameIn(busNameOf(bus, props));
+  fire.function.addPermission(permissionIdOf(fire, bus), {
     principal: new ServicePrincipal("events.amazonaws.com"),
     sourceArn: Stack.of(fire).formatArn({
       service: "events",

@@ -45,12 +45,17 @@ export interface TestServer {
 export const startLocalServer = (options: LocalServerOptions = {}): Promise<TestServer> =>
   startServerOf(join(packageFolder, "bin/offload.js"), options);
 
-/** As `startLocalServer`, of the installation with this file of the command. */
-export async function startServerOf(file: string, options: LocalServerOptions): Promise<TestServer> {
+/** As `startLocalServer`, of the installation with this file of the command, and on this Node. */
+export async function startServerOf(
+  file: string,
+  options: LocalServerOptions,
+  execPath = process.execPath,
+): Promise<TestServer> {
   const { folder = ".", stateFolder, command = ["start"], env = {} } = options;
   const server = fork(file, [...command, ...(stateFolder === undefined ? ["--ephemeral"] : ["--state", stateFolder])], {
     cwd: folder,
     env: { ...process.env, ...env, PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" },
+    execPath,
     execArgv: [],
     silent: true,
   });

@@ -263,6 +263,9 @@ async function main(): Promise<void> {
   const paths = execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).trim().split("\n");
   call(root, "publint", file);
   call(root, "attw", file);
+  const client = packed(join(root, "packages/client"), folder);
+  call(root, "publint", client);
+  call(root, "attw", client);
   step(`${paths.length} files, ${Math.round(readFileSync(file).length / 1024)} KB packed`);
   assert.deepEqual(
     paths.filter(

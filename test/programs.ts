@@ -91,7 +91,21 @@ function compile(): void {
   }
 }
 
-const parts = { both: useBoth, runners: useRunners, cdk: useCdk, types: compile };
+/** The package of the clients: its size, and its types beside those of a project's tasks. */
+function useClient(): void {
+  const file = packed(join(root, "packages/client"), folder, "--ignore-scripts");
+  const project = programWith("client", "client", [file, "typescript@5.9", "@types/node@22"]);
+  const bytes = Number(call(project, "du", "-sb", "node_modules/offload-client").split("\t")[0]);
+  if (bytes > 1_000_000) throw new Error(`offload-client has ${bytes} bytes`);
+  for (const options of ["--module nodenext", "--module commonjs --moduleResolution node10"]) {
+    const settings = ["--noEmit", "--strict", "--target", "es2022", "--types", "node", "--esModuleInterop"];
+    call(project, "npx", "tsc", ...settings, "--skipLibCheck", "false", ...options.split(" "), "use.ts");
+  }
+  call(project, "node", olderLoader, "-e", 'require("offload-client").createClient; require("offload-client/direct")');
+  step(`offload-client: ${bytes} bytes, its types fit those of tasks, both kinds of modules`);
+}
+
+const parts = { both: useBoth, runners: useRunners, cdk: useCdk, types: compile, client: useClient };
 
 try {
   mkdirSync(folder, { recursive: true });

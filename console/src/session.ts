@@ -2,16 +2,11 @@ import { computed, signal } from "@preact/signals";
 import { ProblemError } from "../../src/client/errors.ts";
 import type { CallOptions } from "../../src/client/limits.ts";
 import { type Query, Transport } from "../../src/client/transport.ts";
+import type { Role } from "../../src/core/model/identity.ts";
+import type { Caller } from "../../src/http/views.ts";
 import { route } from "./route.ts";
 
-export type Role = "submitter" | "operator" | "admin";
-
-/** The caller, as `GET /identity` answers. */
-export interface Identity {
-  tenant_id: string;
-  principal: string;
-  role: Role;
-}
+export type { Role };
 
 /** Settings of the deployment, as `GET /console/config.json` answers. */
 export interface Config {
@@ -35,7 +30,7 @@ const token = signal("");
 export const keptToken = (): string | null => sessionStorage.getItem(tokenName);
 
 /** Undefined: nobody has signed in. */
-export const identity = signal<Identity | undefined>(undefined);
+export const identity = signal<Caller | undefined>(undefined);
 
 /** Undefined until it is read. */
 export const config = signal<Config | undefined>(undefined);
@@ -77,7 +72,7 @@ export const transport = (): Transport => transports.value;
 export async function signIn(given: string): Promise<void> {
   token.value = given;
   try {
-    identity.value = await transport().get<Identity>("/identity");
+    identity.value = await transport().get<Caller>("/identity");
     sessionStorage.setItem(tokenName, given);
     signedOutBecause.value = "";
   } catch (error) {

@@ -16,6 +16,7 @@ import { type ITopic, Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { keyOf } from "../encryption.ts";
 
 /** Anchors of the runbook's sections about alarms. An alarm's name ends with its section. */
 export const runbookSections = [
@@ -52,6 +53,7 @@ export interface AlarmsProps {
   readonly deployment: string;
   /** URL of the runbook. */
   readonly runbookUrl: string;
+  readonly dashboardName: string;
   /**
    * E-mail address that gets a message when an alarm starts or ends. The recipient must confirm the subscription once.
    * @default - none: subscribe to the topic yourself
@@ -148,17 +150,18 @@ export class Alarms extends Construct {
   }
 
   private createTopic(): Topic {
-    const topic = new Topic(this, "Topic", { enforceSSL: true });
+    const key = keyOf(this);
+    const topic = new Topic(this, "Topic", { enforceSSL: true, ...(key !== undefined && { masterKey: key }) });
     topic.addToResourcePolicy(letAlarmsPublish(topic));
     return topic;
   }
 
   private describe({ means, first, section }: AlarmText): string {
-    const { deployment, runbookUrl } = this.props;
+    const { deployment, runbookUrl, dashboardName } = this.props;
     const lines = [
       `${deployment}: ${means}`,
       `First: ${first}`,
-      `Dashboard: ${deployment}`,
+      `Dashboard: ${dashboardName}`,
       `Runbook: ${runbookUrl}#${section}`,
     ];
     return lines.join("\n");
@@ -181,7 +184,7 @@ function subscribe(topic: ITopic, email: string): void {
 
 /**
  * A topic with its own policy loses the default policy, which lets this account's alarms publish. So this statement restores
- * the permission. The topic has no KMS key, because alarms cannot use the AWS managed key `alias/aws/sns` and fail silently.
+ * the permission. The topic has only a KMS key of the app, because alarms cannot use the AWS managed key `alias/aws/sns` and fail silently.
  */
 function letAlarmsPublish(topic: Topic): PolicyStatement {
   const stack = Stack.of(topic);

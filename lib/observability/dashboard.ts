@@ -1,4 +1,4 @@
-import { Duration, Stack } from "aws-cdk-lib";
+import { Duration, Stack, Token } from "aws-cdk-lib";
 import {
   AlarmStatusWidget,
   Dashboard,
@@ -35,22 +35,26 @@ export interface PipelineDashboardProps {
   readonly alarms: readonly IAlarm[];
   /** URL of the runbook. */
   readonly runbookUrl: string;
+  readonly dashboardName: string;
 }
 
 /** The dashboard, named after the deployment. It shows whether tasks complete, where they wait and what fails. */
 export class PipelineDashboard extends Construct {
+  readonly dashboard: Dashboard;
   /** URL in the AWS console. */
   readonly url: string;
 
-  constructor(scope: Construct, id: string, { watched, alarms, runbookUrl }: PipelineDashboardProps) {
+  constructor(scope: Construct, id: string, { watched, alarms, runbookUrl, dashboardName }: PipelineDashboardProps) {
     super(scope, id);
-    const { region } = Stack.of(this);
     const dashboard = new Dashboard(this, "Dashboard", {
-      dashboardName: watched.name,
+      dashboardName,
       defaultInterval: Duration.hours(3),
       periodOverride: PeriodOverride.INHERIT,
     });
-    this.url = `https://${region}.console.aws.amazon.com/cloudwatch/home?region=${region}#dashboards/dashboard/${watched.name}`;
+    this.dashboard = dashboard;
+    const { region } = Stack.of(this);
+    const query = `cloudwatch/home?region=${region}#dashboards/dashboard/${dashboardName}`;
+    this.url = `https://${consoleHost(region)}/${query}`;
     dashboard.addWidgets(introduction(watched, runbookUrl));
     if (alarms.length > 0) {
       dashboard.addWidgets(new AlarmStatusWidget({ title: "Alarms", alarms: [...alarms], width: columns, height: 5 }));
@@ -73,6 +77,19 @@ export class PipelineDashboard extends Construct {
     dashboard.addWidgets(...platformGraphs(watched));
     dashboard.addWidgets(costWidgets(watched));
   }
+}
+
+/** Hosts of the AWS console outside of the usual partition, by the start of a Region's name. */
+const consoleHosts: Readonly<Record<string, string>> = {
+  "cn-": "console.amazonaws.cn",
+  "us-gov-": "console.amazonaws-us-gov.com",
+  "eusc-": "console.amazonaws-eusc.eu",
+};
+
+/** The host of the AWS console in a Region. The usual one, where only the deployment knows the Region. */
+export function consoleHost(region: string): string {
+  const start = Object.keys(consoleHosts).find((one) => !Token.isUnresolved(region) && region.startsWith(one));
+  return `${region}.${start === undefined ? "console.aws.amazon.com" : consoleHosts[start]}`;
 }
 
 function introduction({ name }: Watched, runbookUrl: string): IWidget {

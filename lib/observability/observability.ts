@@ -1,5 +1,5 @@
 import { CfnOutput } from "aws-cdk-lib";
-import type { IAlarm } from "aws-cdk-lib/aws-cloudwatch";
+import type { Dashboard } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
 import { type AlarmOptions, defaultRunbookUrl, thresholdsOf } from "./alarm-options.ts";
 import { Alarms } from "./alarms.ts";
@@ -13,35 +13,49 @@ export interface ObservabilityOptions {
   readonly alarms: AlarmOptions | false;
   /** True to create a dashboard. */
   readonly dashboard: boolean;
+  /** Name of the dashboard, which is one of the whole account's. */
+  readonly dashboardName: string;
   /** @default - none */
   readonly alarmEmail?: string;
   /** @default - the alarms have their own topic */
   readonly alarmTopicArn?: string;
 }
 
+/** The parts that an app may add to. */
+export interface Observability {
+  /** Undefined: the deployment has no alarms. */
+  readonly alarms: Alarms | undefined;
+  /** Undefined: the deployment has no dashboard. */
+  readonly dashboard: Dashboard | undefined;
+}
+
 /** Adds the alarms, the saved queries and the dashboard. */
-export function addObservability(scope: Construct, watched: Watched, options: ObservabilityOptions): void {
+export function addObservability(scope: Construct, watched: Watched, options: ObservabilityOptions): Observability {
   const runbookUrl = (options.alarms === false ? undefined : options.alarms.runbookUrl) ?? defaultRunbookUrl;
   const alarms = alarmsOf(scope, watched, runbookUrl, options);
   new Queries(scope, "Queries", watched);
-  if (!options.dashboard) return;
-  const { url } = new PipelineDashboard(scope, "Dashboard", { watched, alarms, runbookUrl });
+  if (!options.dashboard) return { alarms, dashboard: undefined };
+  const { url, dashboard } = new PipelineDashboard(scope, "Dashboard", {
+    ...{ watched, alarms: alarms?.all ?? [], runbookUrl },
+    dashboardName: options.dashboardName,
+  });
   new CfnOutput(scope, "DashboardUrl", { value: url });
+  return { alarms, dashboard };
 }
 
 function alarmsOf(
   scope: Construct,
   watched: Watched,
   runbookUrl: string,
-  { alarms: options, alarmEmail, alarmTopicArn }: ObservabilityOptions,
-): readonly IAlarm[] {
-  if (options === false) return [];
+  { alarms: options, alarmEmail, alarmTopicArn, dashboardName }: ObservabilityOptions,
+): Alarms | undefined {
+  if (options === false) return undefined;
   const alarms = new Alarms(scope, "Alarms", {
     deployment: watched.name,
-    runbookUrl,
+    ...{ runbookUrl, dashboardName },
     ...(alarmEmail !== undefined && { email: alarmEmail }),
     ...(alarmTopicArn !== undefined && { topicArn: alarmTopicArn }),
   });
   addAlarms(alarms, watched, thresholdsOf(options));
-  return alarms.all;
+  return alarms;
 }

@@ -1,7 +1,7 @@
 import type { FamilyNode, Sealing } from "../core/model/family-node.ts";
 import type { TaskKey } from "../core/model/record.ts";
 import type { Families, FamilyKey, FamilyPage, StoredPage } from "../core/ports/family.ts";
-import type { DynamoTable, Item, Update } from "./dynamo-table.ts";
+import { type DynamoTable, type Item, isNew, type Update } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
 /** Name of the attribute of a place. */
@@ -69,14 +69,13 @@ export class DynamoFamilies implements Families {
   ): Promise<boolean> {
     const plain = own.every((key) => key === null);
     const set = { first, count: own.length, prints, attempt, purge_at: purgeAt, ...(plain ? {} : { keys: own }) };
-    const condition =
-      before === 0
-        ? { ConditionExpression: "attribute_not_exists(pk)", values: {} }
-        : {
-            ConditionExpression: "#count = :before AND #attempt <= :attempt",
-            values: { ":before": before, ":attempt": attempt },
-          };
-    return this.#table.updateIf(keys.familyPage(family, number), updateOf(set, [], condition));
+    const key = keys.familyPage(family, number);
+    if (before === 0) return this.#table.putIf({ ...key, ...set }, isNew);
+    const update = updateOf(set, [], {
+      ConditionExpression: "#count = :before AND #attempt <= :attempt",
+      values: { ":before": before, ":attempt": attempt },
+    });
+    return this.#table.updateIf(key, update);
   }
 
   async notePage(family: FamilyKey, number: number, created: number, round: number): Promise<void> {

@@ -1,33 +1,10 @@
-import type { AlarmView, MetricSeries } from "../core/control/metric-history.ts";
-import type { Identity, Role } from "../core/model/identity.ts";
+import type { AlarmView } from "../core/control/metric-history.ts";
+import type { Role } from "../core/model/identity.ts";
+import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../http/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
-
-/** The caller. */
-export interface Caller extends Pick<Identity, "principal" | "role"> {
-  tenant_id: string;
-}
-
-/** An API key without its secret. Times are null until they apply. */
-export interface KeyInfo {
-  key_id: string;
-  tenant_id: string;
-  role: Role;
-  label: string | null;
-  created_at: string | null;
-  last_used_at: string | null;
-  expires_at: string | null;
-  revoked_at: string | null;
-}
-
-/** A tenant that has a key or has submitted a task. */
-export interface TenantInfo {
-  tenant_id: string;
-  /** Null: it is not paused. */
-  paused_since: string | null;
-}
 
 /** A limit to set: null is no limit, `unset` the deployment's default again. One that is left out stays as it is. */
 export type NewLimit = number | null | "unset" | undefined;
@@ -38,24 +15,6 @@ export interface NewTenantLimits {
   burst?: NewLimit;
   tasksInProgress?: NewLimit;
   requestBytes?: NewLimit;
-}
-
-/** Limits by name. Null: no limit. */
-export type LimitsByName = Readonly<Record<string, number | null>>;
-
-/** The limits of a tenant: those that were set for it, and all that apply. */
-export interface TenantLimits {
-  tenant_id: string;
-  limits: LimitsByName;
-  in_force: LimitsByName;
-}
-
-/** Measurements of all tenants together. */
-export interface Metrics {
-  from: string;
-  to: string;
-  period_seconds: number;
-  series: MetricSeries[];
 }
 
 /** Calls for admins: keys and limits of tenants, measurements, alarms. `identity` is for any role. The option `tenant` names the tenant of keys. */

@@ -1,27 +1,8 @@
-import type { Role } from "../core/model/identity.ts";
+import type { AuditEntry } from "../http/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { type ClientOptions, type Query, Transport } from "./transport.ts";
 import { toWire } from "./wire.ts";
-
-/** A change by an operator or admin, or by a command that works on the table. */
-export interface AuditEntry {
-  audit_id: string;
-  at: string;
-  /** Principal of the caller. `cli:<user>`: a command that worked on the table itself. */
-  actor: string;
-  /** Null: the actor has access to the table. */
-  role: Role | null;
-  /** `operationId` of the request, as in `/openapi.json`; for a command its words, such as `keys create`. */
-  action: string;
-  /** Parts of the request's path, such as `task_id`. */
-  target: Record<string, string>;
-  /** HTTP status of the answer. Null: none yet, or the process died, and the change may have been made. */
-  status: number | null;
-  /** Body of the request. Null: it has none, or one that may have an input of a task. */
-  request: unknown;
-  correlation_id: string;
-}
 
 /** Filters of the audit. */
 export interface AuditFilter {

@@ -25,18 +25,21 @@ export type { StepView } from "../core/control/stored-parts.ts";
 export type { InputError, ProblemCode } from "../core/model/problem.ts";
 export type { TaskView } from "../core/model/task-view.ts";
 export type { TaskMessage } from "../core/notify/push-notice.ts";
-export {
-  Admin,
-  type Caller,
-  type KeyInfo,
-  type LimitsByName,
-  type Metrics,
-  type NewLimit,
-  type NewTenantLimits,
-  type TenantInfo,
-  type TenantLimits,
-} from "./admin.ts";
-export { Audit, type AuditEntry, type AuditFilter } from "./audit.ts";
+export type {
+  AuditEntry,
+  Caller,
+  FailedWebhook,
+  KeyInfo,
+  LimitsByName,
+  Metrics,
+  TenantInfo,
+  TenantLimits,
+  WebhookSecret,
+  WebhookTries,
+  WebhookTry,
+} from "../http/views.ts";
+export { Admin, type NewLimit, type NewTenantLimits } from "./admin.ts";
+export { Audit, type AuditFilter } from "./audit.ts";
 export type { AttemptView, Client, ResultOptions, TaskFilter, WaitOptions } from "./client.ts";
 export type { DeadLetterFilter, Selection, StartedOperation } from "./dead-letters.ts";
 export type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
@@ -72,4 +75,4 @@ export type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry, UniqueO
 export type { SubmittedTask, TaskRef } from "./task-ref.ts";
 export type { TransferOptions, TransferProgress } from "./transfer.ts";
 export type { ClientOptions } from "./transport.ts";
-export { type FailedWebhook, type WebhookSecret, Webhooks, type WebhookTries, type WebhookTry } from "./webhooks.ts";
+export { Webhooks } from "./webhooks.ts";

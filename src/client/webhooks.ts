@@ -1,49 +1,8 @@
+import type { FailedWebhook, WebhookSecret, WebhookTries } from "../http/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
-
-/** One try of a webhook. */
-export interface WebhookTry {
-  /** The same for each try of one end of a task: the header `webhook-id`. */
-  webhook_id: string;
-  number: number;
-  at: string;
-  /** HTTP status. Null: there was no answer. */
-  status: number | null;
-  /** Why there was no answer. */
-  error: string | null;
-  duration_ms: number;
-}
-
-/** The tries of a task's webhooks, oldest first. */
-export interface WebhookTries {
-  /** State of the newest webhook. Null: none was tried. */
-  state: "pending" | "delivered" | "failed" | null;
-  next_try_at: string | null;
-  deliveries: WebhookTry[];
-}
-
-/** A webhook that was given up. */
-export interface FailedWebhook {
-  task_id: string;
-  webhook_id: string;
-  type: string;
-  url: string;
-  status: "failed";
-  tries: number;
-  last_try_at: string | null;
-  last_status: number | null;
-  last_error: string | null;
-}
-
-/** The secret that signs a tenant's webhooks. */
-export interface WebhookSecret {
-  tenant_id: string;
-  secret: string;
-  /** Number of earlier secrets that sign, too, for 24 hours after a rotation. */
-  also_signing: number;
-}
 
 /** Calls about webhooks. Those about secrets and failed webhooks require the role operator. */
 export class Webhooks {

@@ -14,6 +14,8 @@ export interface DirectOptions {
   tenant: string;
   /** The submitter's name in records and logs. Idempotency keys of different principals never meet. */
   principal: string;
+  /** Start of the variables' names, as `grantSubmit` was given it, for a program that submits to several deployments. Default: none. */
+  prefix?: string;
   /** `pipeline.submitSettings`. Default: the environment variables of these names, which `grantSubmit` sets. */
   settings?: Readonly<Record<string, string>>;
   /** False: no log lines and no metrics on the standard output. Default: true. */
@@ -30,8 +32,8 @@ export interface DirectOptions {
  * const { task_id } = await offload.submit("invoice.generate", order, { idempotencyKey: order.id });
  */
 export function createDirectClient<Tasks = AnyTasks>(options: DirectOptions): DirectClient<Tasks> {
-  const { tenant, principal, settings = process.env, log: logs = true } = options;
-  const config = fromEnv(settings, [...submitSettings, "deployment"]);
+  const { tenant, principal, prefix = "", settings = process.env, log: logs = true } = options;
+  const config = fromEnv(withoutPrefix(settings, prefix), [...submitSettings, "deployment"]);
   const log = logs ? createLog("direct") : silentLog;
   const metrics = logs ? createMetrics(process.env, config.deployment) : silentMetrics;
   const ports = submitPorts(config, log, metrics);
@@ -48,6 +50,13 @@ export function createDirectClient<Tasks = AnyTasks>(options: DirectOptions): Di
       },
     },
   );
+}
+
+/** The variables whose names start with a prefix, without it. */
+function withoutPrefix(settings: NodeJS.ProcessEnv, prefix: string): NodeJS.ProcessEnv {
+  if (prefix === "") return settings;
+  const own = Object.entries(settings).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value]));
 }
 
 const none = () => {};

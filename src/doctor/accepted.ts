@@ -17,6 +17,9 @@ export interface Accepted {
 /** Key in the template's metadata. */
 export const acceptedKey = "Offload";
 
+/** Key in the metadata of a data stack's template: its stage is not `dev`, and still keeps no data. */
+export const disposableKey = "OffloadDisposable";
+
 /** Reads these facts from the stacks. Stacks of older versions have none. */
 export function acceptedIn(deployment: Deployment): { stack: Stack; accepted: Accepted }[] {
   return deployment.stacks.flatMap((stack) => {

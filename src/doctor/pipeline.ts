@@ -1,6 +1,7 @@
 import { type SettingName, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import { type Deployment, type Resource, type Stack, stageOf } from "./deployment.ts";
+import { disposableKey } from "./accepted.ts";
+import { type Deployment, memberOf, type Resource, type Stack, stageOf } from "./deployment.ts";
 
 /** Name of a setting's environment variable, by which templates identify queues and functions. */
 const variableOf = (name: SettingName): string => Object.keys(toEnv({ [name]: "" }))[0] ?? "";
@@ -118,8 +119,9 @@ export function finalQueuesOf(deployment: Deployment): Resource[] {
 export const redriveTargetOf = (deployment: Deployment, queue: Resource): Resource | undefined =>
   deployment.target(queue, "RedrivePolicy.deadLetterTargetArn");
 
-/** True when the stack's stage keeps its data: every stage except `dev`. */
-export const isKept = (stack: Stack): boolean => stageOf(stack) !== "dev";
+/** True when a stack keeps its data: in every stage except `dev`, unless its template says otherwise. */
+export const isKept = (stack: Stack): boolean =>
+  stageOf(stack) !== "dev" && memberOf(stack.template.Metadata, disposableKey) !== true;
 
 const probes = variableOf("probes");
 const fireArn = variableOf("fireArn");

@@ -10,6 +10,7 @@ import { optionalJsonBody } from "./body.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import { type HttpFunction, type RouteName, routeTable } from "./routes.ts";
+import type { AuditEntry as AuditView } from "./views.ts";
 
 /** Query of `GET /audit`. */
 export const auditListSchema = z.object({
@@ -160,7 +161,7 @@ export const auditReads = (ports: AuditReadPorts) =>
     },
   }) satisfies Partial<HandlersOf<"status">>;
 
-const entryView = ({ tenant_id: _, role, status, request, ...entry }: AuditEntry) => ({
+const entryView = ({ tenant_id: _, role, status, request, ...entry }: AuditEntry): AuditView => ({
   ...entry,
   role: role ?? null,
   status: status ?? null,

@@ -8,6 +8,7 @@ import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
+import type { FailedWebhook, WebhookTries, WebhookTry } from "./views.ts";
 
 /** Query of `GET /deliveries`. */
 export const deliveryListSchema = z.object({ ...pageParameters, status: z.literal("failed") });
@@ -31,13 +32,13 @@ export const deliveryReads = (ports: DeliveryReadPorts) =>
         state: newest?.state ?? null,
         next_try_at: newest?.next_try_at ?? null,
         deliveries: deliveries.flatMap(triesOf),
-      });
+      } satisfies WebhookTries);
     },
     listFailedDeliveries: (call) => failedAnswer(ports, call),
   }) satisfies Partial<HandlersOf<"status">>;
 
 /** The tries of a delivery as clients see them, oldest first. */
-const triesOf = ({ id, tries }: Delivery) =>
+const triesOf = ({ id, tries }: Delivery): WebhookTry[] =>
   tries.map(({ at, duration_ms, status, error }, index) => ({
     webhook_id: id,
     number: index + 1,
@@ -60,7 +61,7 @@ async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<Respo
   });
 }
 
-function failedView({ task_id, id, type, url, tries }: Delivery) {
+function failedView({ task_id, id, type, url, tries }: Delivery): FailedWebhook {
   const last = tries.at(-1);
   return {
     task_id,

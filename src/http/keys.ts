@@ -9,6 +9,7 @@ import type { Clock, KeyStore } from "../core/ports/tasks.ts";
 import { timeSchema } from "../core/submit/submit-body.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
+import type { KeyInfo } from "./views.ts";
 
 /** Body of the request for a new key. */
 export const newKeySchema = z.strictObject({
@@ -83,7 +84,7 @@ async function revokeAnswer({ clock, keys }: KeyPorts, call: Call): Promise<Resp
 }
 
 /** A key as clients see it: never its secret. */
-export const keyView = (key: ApiKey) => ({
+export const keyView = (key: ApiKey): KeyInfo => ({
   key_id: key.key_id,
   tenant_id: key.tenant_id,
   role: key.role,

@@ -3,6 +3,7 @@ import { rotateSecret, type SecretPorts, TooManyRotations, webhookSecrets } from
 import type { WebhookSecrets } from "../core/ports/notify.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
 import { readNothing } from "./control.ts";
+import type { WebhookSecret } from "./views.ts";
 
 /** Handlers for the secrets that sign a tenant's webhooks. */
 export const webhookSecretRoutes = (ports: SecretPorts) => {
@@ -21,7 +22,7 @@ export const webhookSecretRoutes = (ports: SecretPorts) => {
 async function secretAnswer(secrets: WebhookSecrets, call: Call, tenantId: string): Promise<Response> {
   const [secret, ...earlier] = await secrets.of(tenantId);
   call.header("cache-control", "no-store");
-  return call.json({ tenant_id: tenantId, secret, also_signing: earlier.length });
+  return call.json({ tenant_id: tenantId, secret: secret ?? "", also_signing: earlier.length } satisfies WebhookSecret);
 }
 
 /** @throws Problem `conflict` after too many rotations */

@@ -1,4 +1,7 @@
-import { cdkApp, cdkByHand, common, example, exampleTest, moduleFolder, typesIndex } from "./templates.ts";
+import { allowedBuilds, builds } from "./builds.ts";
+import type { ManagerName } from "./manager.ts";
+import { cdkApp, cdkByHand, common, example, exampleTest, moduleFolder, tasksConfig, typesIndex } from "./templates.ts";
+import { withoutTasks } from "./tsconfig.ts";
 
 /** A `package.json`. */
 export interface Manifest {
@@ -22,6 +25,11 @@ export interface Folder {
   isNew: boolean;
   /** True when `tasks/` has a code file. */
   hasTasks: boolean;
+  /** Text of its `tsconfig.json`. Undefined: it has none. */
+  tsconfig?: string | undefined;
+  manager: ManagerName;
+  /** True when the machine's own Node runs task files. */
+  nodeSuffices: boolean;
 }
 
 /** Versions of Offload itself, and of the packages that it is tested with. */
@@ -30,7 +38,10 @@ export interface Versions {
   packages: Readonly<Record<string, string>>;
 }
 
-/** Changes that `init` makes. It overwrites no file, and changes no value except the `test` script that `npm init` writes. */
+/**
+ * Changes that `init` makes. It overwrites no file, and changes no value except the `test` script that `npm init` writes and the list of
+ * what the compiler leaves out.
+ */
 export interface Plan {
   /** New files, by their path. */
   files: Record<string, string>;
@@ -38,6 +49,10 @@ export interface Plan {
   manifest: Manifest | undefined;
   /** Members that are added to `package.json`, such as `scripts.dev`. */
   added: string[];
+  /** The whole new text of `tsconfig.json`, which compiles no file that is added. Undefined: it stays as it is. */
+  tsconfig: string | undefined;
+  /** True when the project gets the package `node`. */
+  withNode: boolean;
   /** Sentences about what the user must do by hand. */
   byHand: string[];
 }
@@ -52,35 +67,64 @@ const scripts = {
 
 /** Packages that a project needs, besides Offload. The CDK is also needed where the CDK app is another. */
 const runtimePackages = ["zod"];
-const developmentPackages = ["@types/node", "aws-cdk", "aws-cdk-lib", "constructs", "node", "typescript", "vitest"];
+const developmentPackages = ["@types/node", "aws-cdk", "aws-cdk-lib", "constructs", "typescript"];
 
 /** Plans what a folder lacks to be a project with Offload. */
 export function planInit(folder: Folder, { offload, packages }: Versions): Plan {
   const fresh = { name: packageName(folder.name), private: true, type: "module" };
-  const manifest: Manifest = folder.isNew ? { ...fresh, ...folder.manifest } : (folder.manifest ?? fresh);
-  const isModule = manifest.type === "module";
-  const ownCdk = folder.has("cdk.json");
-  const files = {
-    ...(folder.hasTasks ? {} : { ...example(), ...testFiles(folder, isModule) }),
-    ...(folder.hasTasks || folder.has("tsconfig.json") ? {} : typesIndex()),
-    ...(isModule ? {} : moduleFolder("tasks")),
-    ...(ownCdk ? {} : cdkApp(isModule ? "ts" : "mts")),
-    ...common(manifest.name ?? folder.name),
-  };
-  const missing = Object.entries(files).filter(([path]) => !folder.has(path));
+  const found: Manifest = folder.isNew ? { ...fresh, ...folder.manifest } : (folder.manifest ?? fresh);
+  const manifest = withoutPlaceholder(found);
+  const withNode = needsNode(folder, manifest);
+  const withVitest = (manifest.scripts?.test ?? "vitest").includes("vitest");
+  const files = filesFor(folder, manifest, withVitest);
+  const missing = Object.fromEntries(Object.entries(files).filter(([path]) => !folder.has(path)));
   const versions = (names: readonly string[]) => names.map((name) => [name, packages[name] ?? "*"] as const);
-  const { next, added } = extended(withoutPlaceholder(manifest), {
+  const { next, added } = extended(manifest, {
     scripts: Object.entries(scripts),
     dependencies: [["offload", `^${offload}`], ...versions(runtimePackages)],
-    devDependencies: versions(developmentPackages),
-    // Newer npm runs only the install scripts that a project allows. The package `node` needs its own.
-    allowScripts: [["node", true]],
+    devDependencies: versions([
+      ...developmentPackages,
+      ...(withNode ? ["node"] : []),
+      ...(withVitest && !folder.hasTasks ? ["vitest"] : []),
+    ]),
+    ...allowedBuilds(folder.manager, builds(withNode)),
   });
+  const tsconfig = folder.tsconfig === undefined ? undefined : withoutTasks(folder.tsconfig, compiled(missing));
   return {
-    files: Object.fromEntries(missing),
+    files: { ...missing, ...(tsconfig === undefined || folder.has("tasks/tsconfig.json") ? {} : tasksConfig()) },
     manifest: added.length > 0 || folder.manifest === undefined ? next : undefined,
     added: folder.manifest === undefined ? [] : added,
-    byHand: ownCdk ? [cdkByHand()] : [],
+    tsconfig,
+    withNode,
+    byHand: [...(folder.has("cdk.json") ? [cdkByHand()] : []), ...(withVitest || folder.hasTasks ? [] : [ownRunner])],
+  };
+}
+
+const ownRunner =
+  "Your `npm test` stays as it is, so the example has no test. `offload/testing` works in your runner: docs/testing.md shows how.";
+
+/** The package `node` is also the Node of a project's scripts. Only a project without scripts of its own gets it. */
+function needsNode({ nodeSuffices }: Folder, { scripts: own = {}, devDependencies = {} }: Manifest): boolean {
+  const ours = new Map(Object.entries(scripts));
+  const hasOwn = Object.entries(own).some(([name, script]) => ours.get(name) !== script);
+  return Object.hasOwn(devDependencies, "node") || (!nodeSuffices && !hasOwn);
+}
+
+/** Paths of files that the project's own compiler would take, for the list of what it leaves out. */
+function compiled(files: Readonly<Record<string, string>>): string[] {
+  const code = Object.keys(files).filter((path) => /\.m?ts$/.test(path));
+  return [...new Set(code.map((path) => (path.startsWith("tasks/") ? "tasks" : path)))];
+}
+
+/** All files that a project has with Offload. */
+function filesFor(folder: Folder, manifest: Manifest, withVitest: boolean): Record<string, string> {
+  const isModule = manifest.type === "module";
+  return {
+    ...(folder.hasTasks ? {} : { ...example(), ...(withVitest ? testFiles(folder, isModule) : {}) }),
+    ...(folder.hasTasks || folder.has("tsconfig.json") ? {} : typesIndex()),
+    ...(isModule ? {} : moduleFolder("tasks")),
+    ...(folder.has("cdk.json") ? {} : cdkApp(isModule ? "ts" : "mts")),
+    ...common(manifest.name ?? folder.name),
   };
 }
 

@@ -35,6 +35,16 @@ export const cdkApp = (extension: "ts" | "mts"): Record<string, string> => ({
 /** Makes the files in a folder ES modules in a project whose own files are CommonJS. */
 export const moduleFolder = (folder: string) => ({ [`${folder}/package.json`]: json({ type: "module" }) });
 
+/** Settings of the task types, for editors, where the project's own compiler leaves them out. */
+export const tasksConfig = () => ({
+  "tasks/tsconfig.json": json({
+    extends: "../tsconfig.json",
+    compilerOptions: { rootDir: "..", noEmit: true, allowImportingTsExtensions: true },
+    include: ["."],
+    exclude: [],
+  }),
+});
+
 /** Instructions for a project that has a CDK app. */
 export const cdkByHand = (): string => template("cdk-app.txt");
 

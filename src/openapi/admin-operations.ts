@@ -6,6 +6,7 @@ import { newKeySchema } from "../http/keys.ts";
 import { metricsSchema } from "../http/metrics.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { tenantLimitsSchema, tenantListSchema } from "../http/tenants.ts";
+import type { Caller, KeyInfo, TenantLimits } from "../http/views.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { jsonProblems, page, uncached } from "./operation-parts.ts";
@@ -18,7 +19,7 @@ const identity = withName(
     tenant_id: z.string().describe("Tenant of the caller, or the one that an admin names by `tenant`."),
     principal: z.string().describe("Id of the API key, or subject of the token."),
     role: z.enum(roles),
-  }),
+  }) satisfies z.ZodType<Caller>,
 );
 
 const keyFields = {
@@ -32,11 +33,13 @@ const keyFields = {
   revoked_at: time.nullable().describe("Null: it is not revoked."),
 };
 
-const key = withName("Key", z.object(keyFields));
+const key = withName("Key", z.object(keyFields) satisfies z.ZodType<KeyInfo>);
 
 const newKey = withName(
   "NewKey",
-  z.object({ ...keyFields, key: z.string().describe("The key. It is not shown again.") }),
+  z.object({ ...keyFields, key: z.string().describe("The key. It is not shown again.") }) satisfies z.ZodType<
+    KeyInfo & { key: string }
+  >,
 );
 
 const keyList = withName(
@@ -74,7 +77,7 @@ const tenantLimits = withName(
         request_bytes: limit.describe("Largest request body, in bytes."),
       })
       .describe("Limits that apply, with those of the deployment. Null: no limit."),
-  }),
+  }) satisfies z.ZodType<TenantLimits>,
 );
 
 const ofTenant = "Of the caller's tenant, or of the one that `tenant` names.";

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { roles } from "../core/model/identity.ts";
 import { auditListSchema } from "../http/audit.ts";
 import type { AnyRouteName } from "../http/routes.ts";
+import type { AuditEntry } from "../http/views.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { page, uncached } from "./operation-parts.ts";
@@ -21,7 +22,7 @@ const entry = withName(
       .describe("HTTP status of the answer. Null: none yet, or the process died, and the change may have been made."),
     request: z.unknown().describe("Body of the request. Null: it has none, or one that may have an input of a task."),
     correlation_id: z.string().describe("`X-Correlation-Id` of the request."),
-  }),
+  }) satisfies z.ZodType<AuditEntry>,
 );
 
 const auditList = withName(

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { FailedWebhook, WebhookSecret, WebhookTries, WebhookTry } from "../http/views.ts";
 import { withName } from "./json-schema.ts";
 
 const taskId = z.uuid().describe("Id of the task.");
@@ -16,7 +17,7 @@ const oneTry = withName(
     status: z.int().min(0).nullable().describe("HTTP status of the answer. Null: there was none."),
     error: z.string().nullable().describe("Why there was no answer."),
     duration_ms: z.int().min(0).describe("Duration of the try in milliseconds."),
-  }),
+  }) satisfies z.ZodType<WebhookTry>,
 );
 
 export const deliveries = withName(
@@ -28,7 +29,7 @@ export const deliveries = withName(
       .describe("State of the task's newest webhook. Null: none was tried."),
     next_try_at: time.nullable().describe("Time of the next try. Null: none follows."),
     deliveries: z.array(oneTry).describe("The tries of all webhooks of the task, oldest first."),
-  }),
+  }) satisfies z.ZodType<WebhookTries>,
 );
 
 export const failedDeliveryList = withName(
@@ -48,7 +49,7 @@ export const failedDeliveryList = withName(
             last_try_at: time.nullable().describe("Time of the last try."),
             last_status: z.int().min(0).nullable().describe("HTTP status of the last answer."),
             last_error: z.string().nullable().describe("Why the last try had no answer."),
-          }),
+          }) satisfies z.ZodType<FailedWebhook>,
         ),
       )
       .describe("The webhooks that were given up."),
@@ -64,5 +65,5 @@ export const webhookSecret = withName(
     tenant_id: z.string().describe("The tenant."),
     secret: z.string().describe("The newest secret: `whsec_` and base64."),
     also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
-  }),
+  }) satisfies z.ZodType<WebhookSecret>,
 );

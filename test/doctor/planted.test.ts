@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { Annotations, Stage, Validations } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
-import type { TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import type { TaskPipelineProps } from "../../lib/pipeline-props.ts";
 import { isAtLeast } from "../../src/doctor/finding.ts";
 import { review } from "../../src/doctor/review.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";

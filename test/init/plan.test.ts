@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { type Folder, planInit } from "../../src/init/plan.ts";
 
 const versions = { offload: "1.2.3", packages: { zod: "^4.0.0", vitest: "^4.1.0" } };
-const empty: Folder = { name: "Mail Tasks", manifest: undefined, isNew: true, hasTasks: false, has: () => false };
+const empty: Folder = {
+  ...{ name: "Mail Tasks", manifest: undefined, isNew: true, hasTasks: false, has: () => false },
+  ...{ manager: "npm", nodeSuffices: true },
+};
 const having = (...paths: string[]) => ({ has: (path: string) => paths.includes(path), isNew: false });
 
 describe("an empty folder", () => {
@@ -23,8 +26,16 @@ describe("an empty folder", () => {
       type: "module",
       scripts: { dev: "offload dev", test: "vitest run" },
       dependencies: { offload: "^1.2.3", zod: "^4.0.0" },
-      devDependencies: { vitest: "^4.1.0", node: "*" },
+      devDependencies: { vitest: "^4.1.0" },
+      allowScripts: { esbuild: true, "classic-level": true },
     });
+    expect([plan.withNode, plan.manifest?.devDependencies?.node]).toEqual([false, undefined]);
+  });
+
+  test("gets the package `node` where the machine's own does not run task files", () => {
+    const older = planInit({ ...empty, nodeSuffices: false }, versions);
+    expect([older.withNode, older.manifest?.devDependencies?.node]).toEqual([true, "*"]);
+    expect(older.manifest?.allowScripts).toMatchObject({ node: true });
   });
 
   test("becomes a module also when a package was installed in it before", () => {
@@ -52,6 +63,30 @@ describe("a project", () => {
     expect(plan.files["tasks/index.ts"]).toBeUndefined();
     expect(plan.added).toContain("scripts.dev");
     expect(plan.added).not.toContain("scripts.test");
+  });
+
+  test("goes on to run its scripts on the Node that it had", () => {
+    const plan = planInit({ ...empty, manifest, ...having(), nodeSuffices: false }, versions);
+    expect([plan.withNode, plan.manifest?.devDependencies?.node]).toEqual([false, undefined]);
+  });
+
+  test.each(["jest", "node --test", "mocha"])("whose tests run by %s gets no test that this does not run", (script) => {
+    const plan = planInit({ ...empty, manifest: { ...manifest, scripts: { test: script } }, ...having() }, versions);
+    expect(Object.keys(plan.files).filter((path) => path.startsWith("test/"))).toEqual([]);
+    expect(plan.manifest?.devDependencies?.vitest).toBeUndefined();
+    expect(plan.byHand.join("\n")).toContain("offload/testing");
+  });
+
+  test("with a build of its own keeps what that makes: it leaves the new files out", () => {
+    const tsconfig = '{ "compilerOptions": { "outDir": "dist" } }';
+    const plan = planInit({ ...empty, manifest, ...having("tsconfig.json"), tsconfig }, versions);
+    expect(plan.tsconfig).toContain('"exclude": ["node_modules", "dist", "tasks", "bin/app.ts"]');
+    expect(plan.files["tasks/tsconfig.json"]).toContain('"extends": "../tsconfig.json"');
+    const apart = planInit(
+      { ...empty, manifest, ...having("tsconfig.json"), tsconfig: '{ "include": ["src"] }' },
+      versions,
+    );
+    expect([apart.tsconfig, apart.files["tasks/tsconfig.json"]]).toEqual([undefined, undefined]);
   });
 
   test("with a CDK app gets no other, but is told what to add to it", () => {

@@ -81,7 +81,7 @@ describe("the queues", () => {
     expect(queue.get("MessageRetentionPeriod")).toBe(7 * 86_400);
     expect(queue.get("VisibilityTimeout")).toBe(120);
     expect(queue.get("SqsManagedSseEnabled")).toBe(true);
-    expect(queue.json.DeletionPolicy).toBe("Retain");
+    expect(queue.json.DeletionPolicy).toBe("RetainExceptOnCreate");
   });
 
   test("no function takes messages from them", () => {

@@ -130,11 +130,12 @@ describe("data that outlives a deployment", () => {
     expect(dev.pipeline.data.terminationProtection).toBe(false);
   });
 
-  test("the data stays in prod, whose stacks and table refuse to be deleted", () => {
+  test("the data stays in prod, whose data stack and table refuse to be deleted", () => {
     const policies = keptBy(prod.data).flatMap(({ json }) => [json.DeletionPolicy, json.UpdateReplacePolicy]);
-    expect(new Set(policies)).toEqual(new Set(["Retain"]));
+    // Not what a first deployment created before it failed: names that stay would keep the next one from creating them.
+    expect(new Set(policies)).toEqual(new Set(["RetainExceptOnCreate", "Retain"]));
+    expect(new Set(keptBy(prod.data).map(({ json }) => json.UpdateReplacePolicy))).toEqual(new Set(["Retain"]));
     expect(prod.pipeline.data.terminationProtection).toBe(true);
-    expect(prod.pipeline.service.terminationProtection).toBe(true);
     const kept = resources(prod.data, "AWS::DynamoDB::GlobalTable")("Table");
     expect(kept.get("Replicas.0.DeletionProtectionEnabled")).toBe(true);
   });

@@ -47,7 +47,7 @@ describe("events of a deployment", () => {
       const [bus, ...others] = allOf(made.data, "AWS::Events::EventBus");
       expect(others).toEqual([]);
       expect(bus?.get("Name")).toBe(`Offload-${name}`);
-      expect(bus?.json.DeletionPolicy).toBe(name === "dev" ? "Delete" : "Retain");
+      expect(bus?.json.DeletionPolicy).toBe("Delete");
       expect(busOf(made)?.settings).toEqual({ eventBus: `Offload-${name}`, eventSource: `offload.Offload-${name}` });
     },
   );
@@ -139,6 +139,13 @@ describe("triggers", () => {
     allOf(synthesis.data, "AWS::SQS::QueuePolicy")
       .flatMap((policy) => policy.statements)
       .filter(({ Principal }) => JSON.stringify(Principal).includes("events.amazonaws.com"));
+
+  test("buses whose names differ in signs only have a permission each", () => {
+    const buses = ["shop-events", "shop.events"];
+    const { service } = synthesize({ triggers: buses.map((bus, index) => ({ ...upload, name: `on${index}`, bus })) });
+    const sources = allOf(service, "AWS::Lambda::Permission").map((one) => JSON.stringify(one.get("SourceArn")));
+    for (const bus of buses) expect(sources.filter((source) => source.includes(`rule/${bus}/`))).toHaveLength(1);
+  });
 
   test("only rules of the deployment may send to the queue of firings, in apps with triggers", () => {
     const [statement, ...others] = queuePolicy(made) as [Statement, ...Statement[]];

@@ -15,11 +15,13 @@ describe("the role of schedules", () => {
     expect(inData(dev, statement?.Condition?.ArnEquals?.["aws:SourceArn"])).toBe("Scheduling/Group.Arn");
   });
 
-  test("the role may invoke fire, and send to the queue of firings", () => {
+  test("the role may invoke fire, and send to the queues of firings", () => {
     const { statements } = resources(dev.data, "AWS::IAM::Policy")("Scheduling/Role/DefaultPolicy");
-    expect(statements.map(({ Action, Resource }) => [Action, inData(dev, Resource)])).toEqual([
+    expect(
+      statements.map(({ Action, Resource }) => [Action, ...[Resource].flat().map((one) => inData(dev, one))]),
+    ).toEqual([
       ["lambda:InvokeFunction", fireArn],
-      ["sqs:SendMessage", "Scheduling/Firings.Arn"],
+      ["sqs:SendMessage", "Scheduling/Dlq.Arn", "Scheduling/Firings.Arn"],
     ]);
   });
 });
@@ -62,15 +64,33 @@ test("a daily rule makes fire submit the task that deletes objects", () => {
   expect(inService(dev, rule?.get("Target.RoleArn"))).toBe("Scheduling/Role.Arn");
 });
 
-describe("schedules of the app", () => {
-  const nightly = defineSchedule({
-    name: "report.nightly",
+const nightlyOf = (name: string) =>
+  defineSchedule({
+    name,
     cron: "0 2 * * *",
     timezone: "Europe/Berlin",
     type: echo,
     input: { value: 1 },
     forEachTenant: true,
   });
+
+test("the role of every schedule may send to the schedule's queue", () => {
+  const { data, service } = synthesize({ schedules: [nightlyOf("report.nightly")] });
+  const [role] = allOf(data, "AWS::IAM::Policy").filter(({ name }) => name.startsWith("Scheduling/Role/"));
+  const writable = (role?.statements ?? [])
+    .filter(({ Action: action }) => action === "sqs:SendMessage")
+    .flatMap(({ Resource: to }) => [to].flat())
+    .map((queue) => inData({ ...dev, data }, queue));
+  const queues = allOf(service, "AWS::Scheduler::Schedule").map((one) =>
+    inService({ ...dev, data, service }, one.get("Target.DeadLetterConfig.Arn")),
+  );
+  expect(queues.length).toBeGreaterThan(1);
+  // Tasks that wait have the queue of firings.
+  for (const queue of [...queues, "Scheduling/Firings.Arn"]) expect(writable).toContain(queue);
+});
+
+describe("schedules of the app", () => {
+  const nightly = nightlyOf("report.nightly");
   const chosen = synthesize({ schedules: [nightly] });
 
   test("schedules of the app are rules of the deployment, with their names in the payload", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { disposableKey } from "../../src/doctor/accepted.ts";
 import { allOf, inService, resources, stage, synthesize, widgetsOf } from "./synthesis.ts";
 
 const topicArn = "arn:aws:sns:eu-central-1:123456789012:on-call";
@@ -55,13 +56,46 @@ describe("a stage without alarms", () => {
   });
 });
 
+describe("a stage that keeps no data", () => {
+  const preview = synthesize({ stage: "pr-1", dataProtection: false });
+
+  test("it is deleted with its stacks, as dev", () => {
+    const policies = [preview.data, preview.service].flatMap((template) =>
+      Object.values(template.toJSON().Resources as Record<string, { DeletionPolicy?: string }>),
+    );
+    expect(policies.filter(({ DeletionPolicy: policy = "Delete" }) => policy !== "Delete")).toEqual([]);
+    expect(preview.pipeline.data.terminationProtection).toBe(false);
+    const table = resources(preview.data, "AWS::DynamoDB::GlobalTable")("Table");
+    expect(table.get("Replicas.0.DeletionProtectionEnabled")).toBe(false);
+  });
+
+  test("it needs no receiver of alarms, and may have no alarms", () => {
+    expect(allOf(preview.service, "AWS::SNS::Subscription")).toEqual([]);
+    expect(synthesize({ stage: "pr-2", dataProtection: false, alarms: false }).service).toBeDefined();
+  });
+
+  test("the doctor knows that there is nothing to protect in it", () => {
+    expect(preview.data.toJSON().Metadata).toEqual({ [disposableKey]: true });
+    const warnings = preview.pipeline.data.node.findAll().flatMap(({ node }) => node.metadata.map(({ data }) => data));
+    expect(warnings.filter((text) => String(text).includes("deleted with its stack"))).toEqual([]);
+  });
+
+  test("dev keeps its data if it is told to", () => {
+    const kept = synthesize({ dataProtection: true, alarmEmail: "team@example.com" });
+    expect(resources(kept.data, "AWS::DynamoDB::GlobalTable")("Table").json.DeletionPolicy).toBe(
+      "RetainExceptOnCreate",
+    );
+    expect(kept.pipeline.data.terminationProtection).toBe(true);
+  });
+});
+
 test("dev needs no receiver of alarms", () => {
   expect(allOf(dev.service, "AWS::SNS::Subscription")).toEqual([]);
 });
 
 describe.each([
   ["dev", dev, "Delete", false],
-  ["prod", prod, "Retain", true],
+  ["prod", prod, "RetainExceptOnCreate", true],
 ] as const)("stage %s", (_, { data, service, pipeline }, policy, isProtected) => {
   test(`its data has the deletion policy ${policy}`, () => {
     const kept = ["AWS::DynamoDB::GlobalTable", "AWS::SQS::Queue", "AWS::Scheduler::ScheduleGroup"];
@@ -74,11 +108,12 @@ describe.each([
     expect(new Set(policies)).toEqual(new Set([policy]));
   });
 
-  test(`its stacks ${isProtected ? "refuse to be" : "can be"} deleted`, () => {
-    expect([pipeline.data, pipeline.service].map((one) => one.terminationProtection)).toEqual([
-      isProtected,
-      isProtected,
-    ]);
+  test(`its data stack ${isProtected ? "refuses to be" : "can be"} deleted`, () => {
+    expect(pipeline.data.terminationProtection).toBe(isProtected);
+  });
+
+  test("its service stack can be deleted, so that a first deployment that failed can be repeated", () => {
+    expect(pipeline.service.terminationProtection).toBe(false);
   });
 
   test(`its table ${isProtected ? "refuses to be" : "can be"} deleted`, () => {

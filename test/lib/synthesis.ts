@@ -3,7 +3,8 @@ import { App } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { z } from "zod";
 import { addChecks } from "../../lib/checks.ts";
-import type { TaskPipeline, TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import type { TaskPipelineProps } from "../../lib/pipeline-props.ts";
+import type { TaskPipeline } from "../../lib/task-pipeline.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import type { TaskEnvironment } from "../../src/core/task/environment.ts";
@@ -29,7 +30,7 @@ export const withoutBundles = {
 const withoutReports = { analyticsReporting: false, treeMetadata: false };
 
 /** The templates of a pipeline without its bundles, with the project's feature flags. Unchecked, which halves its time. */
-interface Props extends TaskPipelineProps {
+export interface Props extends TaskPipelineProps {
   /** Default: `echo`. */
   types?: readonly TaskType[];
   schedules?: readonly AppSchedule[];
@@ -39,7 +40,7 @@ interface Props extends TaskPipelineProps {
 }
 
 /** Options, or a function that makes them from constructs of the app. */
-type PropsOrMaker = Props | ((app: App) => Props);
+export type PropsOrMaker = Props | ((app: App) => Props);
 
 /** The templates of a pipeline. Options that are plain data are synthesized once for all tests of a thread. */
 export function synthesize(props: PropsOrMaker = {}, use?: (pipeline: TaskPipeline) => void): Synthesis {

@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { fullDiff, ResourceImpact } from "@aws-cdk/cloudformation-diff";
+import { describe, expect, test } from "vitest";
 import { title } from "../../lib/per-tier.ts";
 import { tiers } from "../../src/core/model/tier.ts";
+import { deployments, readReleased, type TemplateJson, templatesOf } from "./deployed/deployments.ts";
 import { allOf, type Resource, stage } from "./synthesis.ts";
 
 const functions = allOf(stage("dev").service, "AWS::Lambda::Function");
@@ -23,4 +25,40 @@ test("no worker waits for a function that submits", () => {
   for (const tier of tiers) {
     expect(waitsFor(functionOf(`${title(tier)}Worker`)).filter((id) => submitters.includes(id))).toEqual([]);
   }
+});
+
+/** What CloudFormation would do to the resources of a stack besides updates in place. */
+function losses(before: TemplateJson, after: TemplateJson): string[] {
+  const lost: string[] = [];
+  fullDiff(before, after).resources.forEachDifference((id, change) => {
+    const { changeImpact, resourceType } = change;
+    const harmless = [ResourceImpact.WILL_CREATE, ResourceImpact.WILL_UPDATE, ResourceImpact.NO_CHANGE];
+    if (!harmless.includes(changeImpact)) lost.push(`${id} (${resourceType}): ${changeImpact}`);
+  });
+  return lost;
+}
+
+describe("an upgrade from the last release", () => {
+  const released = readReleased();
+
+  test.each(Object.keys(released))("%s: no resource is lost or replaced, and no stack has another name", (name) => {
+    const deployment = deployments[name];
+    if (deployment === undefined) throw new Error(`no deployment is named ${name}`);
+    const before = released[name] ?? {};
+    const after = templatesOf(deployment);
+    expect(Object.keys(after)).toEqual(Object.keys(before));
+    for (const [stack, template] of Object.entries(before)) {
+      expect(losses(template, after[stack] ?? { Resources: {} })).toEqual([]);
+    }
+  });
+
+  test("a replacement and a loss are found", () => {
+    const [before] = Object.values(released.prod ?? {});
+    if (before === undefined) throw new Error("nothing was released");
+    const { Table, ...rest } = before.Resources;
+    const queue = Object.keys(rest).find((id) => id.startsWith("CriticalQueue")) ?? "";
+    const renamed = { ...rest[queue], Properties: { ...rest[queue]?.Properties, QueueName: "another" } };
+    const after = { Resources: { ...rest, [queue]: renamed } } as TemplateJson;
+    expect(losses(before, after)).toHaveLength(Table === undefined ? 1 : 2);
+  });
 });

@@ -120,7 +120,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: ["src/core", "src/config.ts", "src/read-setting.ts", "src/aws", "src/disk.ts", "src/stray-errors.ts"],
     packages: [/^node:/],
   },
-  { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:fs$/] },
+  { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:(fs|path|child_process)$/] },
   // Files of new projects: what a user may import.
   { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
   { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^@clack\/prompts$/, /^node:/] },

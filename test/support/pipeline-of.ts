@@ -1,6 +1,7 @@
 import type { App } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import { TaskPipeline, type TaskPipelineProps } from "../../lib/task-pipeline.ts";
+import type { TaskPipelineProps } from "../../lib/pipeline-props.ts";
+import { TaskPipeline } from "../../lib/task-pipeline.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import { emptyEnvironment, type TaskEnvironment } from "../../src/core/task/environment.ts";

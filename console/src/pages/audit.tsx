@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../../../src/http/views.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Json } from "../parts/json.tsx";
 import { Page } from "../parts/layout.tsx";
@@ -6,19 +7,6 @@ import { Table } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { changeQuery, href, route } from "../route.ts";
 import { chosenTenant, may } from "../session.ts";
-
-/** An act of an operator, as `GET /audit` answers. */
-interface AuditEntry {
-  audit_id: string;
-  at: string;
-  actor: string;
-  role: string | null;
-  action: string;
-  target: Record<string, string>;
-  request: unknown;
-  status: number | null;
-  correlation_id: string;
-}
 
 const names = ["actor", "action", "task_id", "after", "before", "scope"] as const;
 

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { FailedWebhook, WebhookSecret } from "../../../src/http/views.ts";
 import { Action } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { Dialog, FormDialog } from "../parts/dialog.tsx";
@@ -9,28 +10,10 @@ import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api, chosenTenant, tenant } from "../session.ts";
 
-/** A webhook that was given up, as `GET /deliveries` answers. */
-interface FailedDelivery {
-  task_id: string;
-  webhook_id: string;
-  type: string;
-  url: string;
-  tries: number;
-  last_try_at: string | null;
-  last_status: number | null;
-  last_error: string | null;
-}
-
-interface Secret {
-  tenant_id: string;
-  secret: string;
-  also_signing: number;
-}
-
 /** The webhooks that were given up, and the secret that signs a tenant's webhooks. */
 export function DeliveriesPage() {
   const query = { status: "failed" };
-  const deliveries = usePaged<FailedDelivery>("/deliveries", "deliveries", query);
+  const deliveries = usePaged<FailedWebhook>("/deliveries", "deliveries", query);
   return (
     <Page title="Webhooks">
       <Section
@@ -51,7 +34,7 @@ export function DeliveriesPage() {
   );
 }
 
-const Rows = ({ rows }: { rows: readonly FailedDelivery[] }) => (
+const Rows = ({ rows }: { rows: readonly FailedWebhook[] }) => (
   <Table
     label="Webhooks that were given up"
     rows={rows}
@@ -89,7 +72,7 @@ const Rows = ({ rows }: { rows: readonly FailedDelivery[] }) => (
 
 /** The secret is read when somebody asks for it. */
 function SecretSection() {
-  const shown = useSignal<Secret | undefined>(undefined);
+  const shown = useSignal<WebhookSecret | undefined>(undefined);
   const rotating = useSignal(false);
   return (
     <Section
@@ -98,7 +81,7 @@ function SecretSection() {
         <>
           <Action
             run={async () => {
-              shown.value = await api.get<Secret>("/webhooks/secret");
+              shown.value = await api.get<WebhookSecret>("/webhooks/secret");
             }}
           >
             Show the secret …

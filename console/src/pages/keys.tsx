@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { KeyInfo } from "../../../src/http/views.ts";
 import { Curl } from "../parts/curl.tsx";
 import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
@@ -9,22 +10,10 @@ import { Table } from "../parts/table.tsx";
 import { Id, now, Text, Time } from "../parts/text.tsx";
 import { api, tenant } from "../session.ts";
 
-/** An API key, as `GET /keys` answers. */
-interface KeyView {
-  key_id: string;
-  tenant_id: string;
-  role: string;
-  label: string | null;
-  created_at: string | null;
-  last_used_at: string | null;
-  expires_at: string | null;
-  revoked_at: string | null;
-}
-
 /** The API keys of a tenant. */
 export function KeysPage() {
-  const keys = usePaged<KeyView>("/keys", "keys");
-  const dialog = useSignal<"none" | "create" | KeyView>("none");
+  const keys = usePaged<KeyInfo>("/keys", "keys");
+  const dialog = useSignal<"none" | "create" | KeyInfo>("none");
   const close = () => {
     dialog.value = "none";
     keys.reload();
@@ -63,12 +52,12 @@ export function KeysPage() {
   );
 }
 
-function stateOf({ revoked_at, expires_at }: KeyView): string {
+function stateOf({ revoked_at, expires_at }: KeyInfo): string {
   if (revoked_at !== null) return "revoked";
   return expires_at !== null && Date.parse(expires_at) <= now.value ? "expired" : "active";
 }
 
-const Rows = ({ rows, revoke }: { rows: readonly KeyView[]; revoke: (key: KeyView) => void }) => (
+const Rows = ({ rows, revoke }: { rows: readonly KeyInfo[]; revoke: (key: KeyInfo) => void }) => (
   <Table
     label="Keys"
     rows={rows}
@@ -123,7 +112,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-const RevokeDialog = ({ of, onClose }: { of: KeyView; onClose: () => void }) => (
+const RevokeDialog = ({ of, onClose }: { of: KeyInfo; onClose: () => void }) => (
   <FormDialog
     title={`Revoke the key ${of.key_id}`}
     action="Revoke"

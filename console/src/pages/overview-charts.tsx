@@ -1,3 +1,4 @@
+import type { Metrics } from "../../../src/http/views.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Chart, type ChartData } from "../parts/chart.tsx";
@@ -5,7 +6,7 @@ import { Curl } from "../parts/curl.tsx";
 import { Answer, Nothing, Section } from "../parts/layout.tsx";
 import { changeQuery, route } from "../route.ts";
 import { api } from "../session.ts";
-import { isEmpty, type MetricsView, throughputOf, tiersOf, totalOf, waitsOf } from "./overview-data.ts";
+import { isEmpty, throughputOf, tiersOf, totalOf, waitsOf } from "./overview-data.ts";
 
 const hoursChoices = ["3", "12", "24"];
 
@@ -13,7 +14,7 @@ const hoursChoices = ["3", "12", "24"];
 export function Charts() {
   const { query } = route.value;
   const hours = hoursChoices.find((choice) => choice === query.hours) ?? "3";
-  const metrics = useLoad(`metrics ${hours}`, (signal) => api.get<MetricsView>("/metrics", { hours }, { signal }), {
+  const metrics = useLoad(`metrics ${hours}`, (signal) => api.get<Metrics>("/metrics", { hours }, { signal }), {
     everyMs: 60_000,
   });
   return (
@@ -65,7 +66,7 @@ const Choice = ({ label, name, value, options }: ChoiceProps) => (
   </label>
 );
 
-function Both({ of, tier, hours }: { of: MetricsView; tier: string | undefined; hours: string }) {
+function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hours: string }) {
   const ended = throughputOf(of, tier);
   const waits = waitsOf(of, tier);
   const period = duration(of.period_seconds * 1_000);

@@ -1,13 +1,10 @@
+import type { TypeList } from "../../../src/client/flow.ts";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
-import type { QueueView, TypeView } from "../../../src/http/listed-views.ts";
+import type { QueueView } from "../../../src/http/listed-views.ts";
+import type { Metrics } from "../../../src/http/views.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
-
-export interface TypesAnswer {
-  types: TypeView[];
-  tenant_paused_since: string | null;
-}
 
 export interface QueuesAnswer {
   queues: Record<string, QueueView>;
@@ -43,7 +40,7 @@ export const troublesOfGroups = ({ groups }: LetterGroups, nowMs: number): Troub
     }));
 
 /** The pause of the tenant, and breakers and pauses of types. */
-export function troublesOfTypes({ types, tenant_paused_since }: TypesAnswer, tenant: string): Trouble[] {
+export function troublesOfTypes({ types, tenant_paused_since }: TypeList, tenant: string): Trouble[] {
   const found: Trouble[] = [];
   const add = (kind: Trouble["kind"], name: string, text: string, since: string | null) =>
     found.push({ kind, name, text, since, place: ["types"] });
@@ -84,15 +81,8 @@ export const troublesOfSchedules = (schedules: readonly ScheduleView[]): Trouble
   );
 
 /** Figures over time, as `GET /metrics` answers. */
-export interface MetricsView {
-  from: string;
-  to: string;
-  period_seconds: number;
-  series: MetricSeries[];
-}
-
 /** Tiers of which there are figures. */
-export const tiersOf = ({ series }: MetricsView): string[] => [...new Set(series.map(({ tier }) => tier))];
+export const tiersOf = ({ series }: Metrics): string[] => [...new Set(series.map(({ tier }) => tier))];
 
 /** Joins the values of one time: of several tiers. */
 type Join = (before: number | null, value: number) => number;
@@ -107,7 +97,7 @@ interface Wanted {
 }
 
 /** The values of each period. */
-function valuesOf(metrics: MetricsView, wanted: Wanted, join: Join, periods: number): (number | null)[] {
+function valuesOf(metrics: Metrics, wanted: Wanted, join: Join, periods: number): (number | null)[] {
   const values = Array<number | null>(periods).fill(null);
   const ofName = metrics.series.filter(
     ({ name, statistic, tier }) =>
@@ -123,14 +113,14 @@ function valuesOf(metrics: MetricsView, wanted: Wanted, join: Join, periods: num
   return values;
 }
 
-function timesOf({ from, to, period_seconds }: MetricsView): number[] {
+function timesOf({ from, to, period_seconds }: Metrics): number[] {
   const fromSeconds = Date.parse(from) / 1_000;
   const periods = Math.min(2_000, Math.max(1, Math.ceil((Date.parse(to) / 1_000 - fromSeconds) / period_seconds)));
   return Array.from({ length: periods }, (_, index) => fromSeconds + index * period_seconds);
 }
 
 /** Ended tasks in each period. */
-export function throughputOf(metrics: MetricsView, tier: string | undefined): ChartData {
+export function throughputOf(metrics: Metrics, tier: string | undefined): ChartData {
   const times = timesOf(metrics);
   const line = (name: "completed" | "failed", colour: ChartLine["colour"]): ChartLine => {
     const values = valuesOf(metrics, { name, statistic: "sum", tier }, sum, times.length);
@@ -140,7 +130,7 @@ export function throughputOf(metrics: MetricsView, tier: string | undefined): Ch
 }
 
 /** The wait in the queue. Of several tiers the longest one counts. */
-export function waitsOf(metrics: MetricsView, tier: string | undefined): ChartData {
+export function waitsOf(metrics: Metrics, tier: string | undefined): ChartData {
   const times = timesOf(metrics);
   const line = (statistic: "p50" | "p95", name: string, colour: ChartLine["colour"]): ChartLine => ({
     ...{ name, colour },

@@ -1,3 +1,4 @@
+import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { Loaded } from "../load.ts";
@@ -8,7 +9,6 @@ import { chosenTenant, may, tenant } from "../session.ts";
 import {
   type QueuesAnswer,
   type Trouble,
-  type TypesAnswer,
   troublesOfAlarms,
   troublesOfGroups,
   troublesOfQueues,
@@ -19,7 +19,7 @@ import type { SchedulesRead } from "./schedules-data.ts";
 
 interface Sources {
   alarms: Loaded<{ alarms: AlarmView[] }>;
-  types: Loaded<TypesAnswer>;
+  types: Loaded<TypeList>;
   queues: Loaded<QueuesAnswer>;
   schedules: Loaded<SchedulesRead>;
   groups: Loaded<LetterGroups>;

@@ -1,3 +1,4 @@
+import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
@@ -12,7 +13,7 @@ import { Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
 import { api, chosenTenant, may, tenant } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
-import type { QueuesAnswer, TypesAnswer } from "./overview-data.ts";
+import type { QueuesAnswer } from "./overview-data.ts";
 import { Troubles } from "./overview-trouble.tsx";
 import { readSchedules, type SchedulesRead } from "./schedules-data.ts";
 import { RuleText, ZonedTime } from "./schedules-texts.tsx";
@@ -25,7 +26,7 @@ const groupTimes = { everyMs: 30_000, leastMs: 15_000 };
 
 /** The first page: what is wrong, then what goes on. Each part is read for itself, so that an error of one hides no other. */
 export function OverviewPage() {
-  const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypesAnswer>("/types", undefined, { signal }));
+  const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypeList>("/types", undefined, { signal }));
   const schedules = useLive(`schedules ${tenant.value}`, (signal) => readSchedules(schedulePages, signal), {
     leastMs: 5_000,
   });

@@ -1,6 +1,7 @@
 import { ProblemError } from "../../../src/client/errors.ts";
 import type { StepView } from "../../../src/core/control/stored-parts.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { WebhookTries } from "../../../src/http/views.ts";
 import { bytes, duration } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Json } from "../parts/json.tsx";
@@ -82,24 +83,9 @@ export function Input({ task }: { task: TaskView }) {
 /** The API's sentence, without its codes. */
 const wordsOf = (error: Error): string => (error instanceof ProblemError ? error.detail : error.message);
 
-interface Delivery {
-  webhook_id: string;
-  number: number;
-  at: string;
-  status: number | null;
-  error: string | null;
-  duration_ms: number;
-}
-
-interface DeliveriesAnswer {
-  state: string | null;
-  next_try_at: string | null;
-  deliveries: Delivery[];
-}
-
 /** The tries of a task's webhook. Tasks without a webhook have no such part. */
 export function Deliveries({ task }: { task: TaskView }) {
-  const tries = useTaskPart<DeliveriesAnswer>(task, "/deliveries", stateOf(task));
+  const tries = useTaskPart<WebhookTries>(task, "/deliveries", stateOf(task));
   if (tries.value === undefined ? tries.error === undefined : tries.value.deliveries.length === 0) return null;
   const again = () => api.send("POST", taskPath(task.task_id, "/deliveries/redeliver"), {}).then(tries.reload);
   return (
@@ -121,7 +107,7 @@ export function Deliveries({ task }: { task: TaskView }) {
   );
 }
 
-const Tries = ({ of: { state, next_try_at, deliveries } }: { of: DeliveriesAnswer }) => (
+const Tries = ({ of: { state, next_try_at, deliveries } }: { of: WebhookTries }) => (
   <>
     <Facts of={[["State", state ?? "–"], next_try_at !== null && ["Next try", <Time key="next" at={next_try_at} />]]} />
     <Table

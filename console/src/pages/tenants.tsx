@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { TenantInfo } from "../../../src/http/views.ts";
 import { count } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
@@ -9,12 +10,6 @@ import { Table } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api } from "../session.ts";
-
-/** A tenant, as `GET /tenants` answers. */
-interface TenantView {
-  tenant_id: string;
-  paused_since: string | null;
-}
 
 const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes"] as const;
 type LimitName = (typeof limitNames)[number];
@@ -27,17 +22,17 @@ const limitTexts: Record<LimitName, string> = {
   request_bytes: "Bytes of a request",
 };
 
-type Open = { act: "pause" | "limits"; of: TenantView };
+type Open = { act: "pause" | "limits"; of: TenantInfo };
 
 /** All tenants that have a key or have submitted a task. */
 export function TenantsPage() {
-  const tenants = usePaged<TenantView>("/tenants", "tenants");
+  const tenants = usePaged<TenantInfo>("/tenants", "tenants");
   const open = useSignal<Open | undefined>(undefined);
   const close = () => {
     open.value = undefined;
     tenants.reload();
   };
-  const show = (act: Open["act"], of: TenantView) => {
+  const show = (act: Open["act"], of: TenantInfo) => {
     open.value = { act, of };
   };
   return (
@@ -54,7 +49,7 @@ export function TenantsPage() {
   );
 }
 
-const Rows = ({ rows, show }: { rows: readonly TenantView[]; show: (act: Open["act"], of: TenantView) => void }) => (
+const Rows = ({ rows, show }: { rows: readonly TenantInfo[]; show: (act: Open["act"], of: TenantInfo) => void }) => (
   <Table
     label="Tenants"
     rows={rows}
@@ -88,7 +83,7 @@ const Rows = ({ rows, show }: { rows: readonly TenantView[]; show: (act: Open["a
   />
 );
 
-function PauseDialog({ of, onClose }: { of: TenantView; onClose: () => void }) {
+function PauseDialog({ of, onClose }: { of: TenantInfo; onClose: () => void }) {
   const verb = of.paused_since === null ? "pause" : "resume";
   return (
     <FormDialog
@@ -107,7 +102,7 @@ function PauseDialog({ of, onClose }: { of: TenantView; onClose: () => void }) {
   );
 }
 
-function LimitsDialog({ of, onClose }: { of: TenantView; onClose: () => void }) {
+function LimitsDialog({ of, onClose }: { of: TenantInfo; onClose: () => void }) {
   const path = `/tenants/${encodeURIComponent(of.tenant_id)}/limits`;
   const limits = useLoad(path, () => api.get<{ limits: Limits; in_force: Limits }>(path));
   const changes = useSignal<Readonly<Record<string, string>>>({});

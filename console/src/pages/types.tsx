@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { TypeList } from "../../../src/client/flow.ts";
 import type { TypeView } from "../../../src/http/listed-views.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
@@ -8,14 +9,13 @@ import { Answer, Facts, Nothing, Page } from "../parts/layout.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api, chosenTenant, may, tenant } from "../session.ts";
-import type { TypesAnswer } from "./overview-data.ts";
 import { LimitsDialog, PauseDialog } from "./types-dialogs.tsx";
 
 type Open = { act: "tenant" | "all" | "limits"; of: TypeView };
 
 /** The task types: limits, pauses and breakers. */
 export function TypesPage() {
-  const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypesAnswer>("/types", undefined, { signal }));
+  const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypeList>("/types", undefined, { signal }));
   const open = useSignal<Open | undefined>(undefined);
   const close = () => {
     open.value = undefined;

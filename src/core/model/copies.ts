@@ -5,23 +5,25 @@
 
 type Class = abstract new (...args: never[]) => object;
 
-/** The mark of a class. */
-export const markOf = (name: string): symbol => Symbol.for(`offload.${name}`);
-
-/** Marks all objects of a class. */
-export const setMark = ({ prototype }: { prototype: object }, mark: symbol): void =>
-  void Object.defineProperty(prototype, mark, { value: true });
-
-/** `instanceof` for a class whose objects have a mark. Classes that extend it know only their own objects. */
-export function hasMark(asked: unknown, marked: Class, mark: symbol, value: unknown): boolean {
-  if (asked !== marked) return Function.prototype[Symbol.hasInstance].call(asked, value);
-  return typeof value === "object" && value !== null && mark in value;
+/**
+ * Makes `instanceof` true for objects of the same class of another copy. Classes that extend it know only their own objects.
+ * @param name of the class; its own is shortened in a bundle
+ */
+export function knowCopies(type: Class, name: string): void {
+  const mark = Symbol.for(`offload.${name}`);
+  Object.defineProperty(type.prototype, mark, { value: true });
+  Object.defineProperty(type, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this !== type) return Function.prototype[Symbol.hasInstance].call(this, value);
+      return typeof value === "object" && value !== null && mark in value;
+    },
+  });
 }
 
 /** Returns a value that all copies in a process have together. The first one makes it. */
 export function sharedByAllCopies<T>(name: string, make: () => T): T {
   const place = globalThis as { [key: symbol]: T | undefined };
-  const key = markOf(name);
+  const key = Symbol.for(`offload.${name}`);
   place[key] ??= make();
   return place[key];
 }

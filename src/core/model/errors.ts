@@ -1,4 +1,4 @@
-import { hasMark, markOf, setMark } from "./copies.ts";
+import { knowCopies } from "./copies.ts";
 
 /** The failure classes, a closed set. `retry.ts` says what follows from each. */
 export const errorKinds = [
@@ -17,19 +17,13 @@ export const errorKinds = [
 
 export type ErrorKind = (typeof errorKinds)[number];
 
-const mark = markOf("TaskError");
-
 /** Base class of the errors by which a handler chooses what happens next. */
 export abstract class TaskError extends Error {
   /** The failure class this error stands for. */
   abstract readonly kind: ErrorKind;
 
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return hasMark(this, TaskError, mark, value);
-  }
-
   static {
-    setMark(this, mark);
+    knowCopies(TaskError, "TaskError");
   }
 
   constructor(message: string, options?: ErrorOptions) {

@@ -1,13 +1,10 @@
-import { hasMark, markOf, setMark } from "../model/copies.ts";
+import { knowCopies } from "../model/copies.ts";
 import { Misuse } from "../model/errors.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
 
 /** Content of a file: bytes, a `Blob`, a stream of bytes, or the path of a file on the worker's disk. */
 export type FileSource = Uint8Array | ArrayBuffer | Blob | AsyncIterable<Uint8Array | string> | string;
-
-const fileMark = markOf("FileResult");
-const outcomeMark = markOf("OutcomeResult");
 
 /** A file that a handler returns as the task's result. */
 export class FileResult {
@@ -21,12 +18,8 @@ export class FileResult {
     this.fileName = fileName;
   }
 
-  static [Symbol.hasInstance](value: unknown): boolean {
-    return hasMark(this, FileResult, fileMark, value);
-  }
-
   static {
-    setMark(this, fileMark);
+    knowCopies(FileResult, "FileResult");
   }
 
   /**
@@ -75,12 +68,8 @@ export class OutcomeResult<Result = unknown> {
     return {};
   }
 
-  static [Symbol.hasInstance](value: unknown): boolean {
-    return hasMark(this, OutcomeResult, outcomeMark, value);
-  }
-
   static {
-    setMark(this, outcomeMark);
+    knowCopies(OutcomeResult, "OutcomeResult");
   }
 }
 

@@ -7,7 +7,7 @@ import { type Tier, tiers } from "../model/tier.ts";
 import type { Children } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
-import { partWithoutJson } from "./input-parts.ts";
+import { partWithoutJson, schemaFault } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
 import {
@@ -254,6 +254,8 @@ const flagsOf = ({ cancellable = true, sensitive = false, keepInput = false }: F
 
 interface Shape {
   input: z.ZodType;
+  output?: unknown;
+  state?: unknown;
   files?: Readonly<Record<string, FileOptions>>;
   children?: ChildrenOptions<never>;
   aggregate?: unknown;
@@ -262,7 +264,12 @@ interface Shape {
   breaker?: BreakerOption;
 }
 
-const shapeFault = ({ input, files = {}, children, aggregate, ...limits }: Shape, upcast: Upcasts, version: number) =>
+const shapeFault = (
+  { input, output, state, files = {}, children, aggregate, ...limits }: Shape,
+  upcast: Upcasts,
+  version: number,
+) =>
+  schemaFault({ input, output, state }) ??
   partWithoutJson(input) ??
   gapIn(upcast, version) ??
   filesFault(files) ??

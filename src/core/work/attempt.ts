@@ -78,7 +78,8 @@ interface Given {
 async function keepCaused({ log }: AttemptPorts, caused: AttemptCaused, ended: Ended): Promise<Ended> {
   if (ended.how === "returned" || ended.how === "cancelled") return ended;
   try {
-    await caused.keepAll();
+    // The seal of a family says all that a note of its pages would say.
+    await (ended.how === "spawned" ? caused.submits.keep() : caused.keepAll());
     return ended;
   } catch (error) {
     if (ended.how === "suspended" || ended.how === "spawned") return { how: "threw", error };

@@ -7,7 +7,8 @@ import { FileResult, OutcomeResult } from "../../../src/core/task/result.ts";
 type Copy<Module> = () => Promise<Module>;
 
 /** Another copy of a module, as a process has it that loads the ES modules and the CommonJS files. */
-const copyOf = <Module>(path: string): ReturnType<Copy<Module>> => import(`../../../src/core/${path}?copy`);
+const copyOf = <Module>(path: string): ReturnType<Copy<Module>> =>
+  import(/* @vite-ignore */ `../../../src/core/${path}?copy`);
 
 test("errors of another copy are task errors and keep their kind", async () => {
   const other = await copyOf<typeof import("../../../src/core/model/errors.ts")>("model/errors.ts");

@@ -1,0 +1,109 @@
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { IConstruct } from "constructs";
+import { appSchedules } from "../src/core/schedules/app-schedule.ts";
+import { appTriggers } from "../src/core/schedules/define-trigger.ts";
+import { type Catalog, toCatalog } from "../src/core/task/catalog.ts";
+import { packageVersion } from "../src/installation.ts";
+import { openApiDocument } from "../src/openapi/document.ts";
+import type { App } from "../src/task-files.ts";
+import { type Capacity, capacityOf, checkTimeouts } from "./capacity.ts";
+import { type Containers, checkContainerTypes, containersOf } from "./containers.ts";
+import type { DataStack, DataStackProps } from "./data-stack.ts";
+import { checkedNumbers } from "./own-numbers.ts";
+import { present, timesOf } from "./pipeline-options.ts";
+import type { TaskPipelineProps } from "./pipeline-props.ts";
+import { environmentOf, type Place } from "./pipeline-stack.ts";
+import { sharesOf } from "./profile.ts";
+import type { ServiceStackProps } from "./service-stack.ts";
+import { removalPolicyOf } from "./stage.ts";
+import { jwtSettings, limitSettings, listSettings } from "./tenancy.ts";
+import { checkKnown } from "./tokens.ts";
+
+interface Given {
+  /** Name of the deployment. */
+  readonly name: string;
+  readonly stage: string;
+  /** True when the deployment keeps its data. */
+  readonly keepsData: boolean;
+  /** The task types, schedules and triggers. */
+  readonly app: App;
+}
+
+/** What both stacks of a deployment follow from, checked. */
+interface Plan extends Given {
+  readonly place: Place;
+  readonly catalog: Catalog;
+  readonly capacity: Capacity;
+  readonly containers: Containers | undefined;
+  /** Names of the functions that the stack with data refers to, although they are in the other one. */
+  readonly fireName: string;
+  readonly wakeName: string;
+}
+
+/** Options from which others are calculated, or names are made. */
+export function checkKnownOptions({ tiers = {}, containers = {}, alarms, ...props }: TaskPipelineProps): void {
+  const { stage, deploymentName, deployedAt, tasks, profile, workerMemorySize, accountConcurrency, waits } = props;
+  const { image: _, vpc: _vpc, vpcSubnets: _subnets, securityGroups: _groups, ...sizes } = containers;
+  checkKnown({ stage, deploymentName, deployedAt, tasks, profile, workerMemorySize, accountConcurrency, waits });
+  checkKnown({ tiers, containers: sizes, alarms });
+}
+
+/** @throws TypeError for options that do not fit each other or the task types */
+export function planOf(pipeline: IConstruct, given: Given, props: TaskPipelineProps): Plan {
+  const { tiers = {}, profile = "standard", deployedAt = pipeline.node.id, env } = props;
+  const capacity = capacityOf(sharesOf(profile), tiers, checkedNumbers(props));
+  const catalog = toCatalog(given.app.types);
+  checkTimeouts(catalog, tiers);
+  const containers = props.containers && containersOf(props.containers);
+  checkContainerTypes(catalog, containers);
+  const { encryptionKey } = props;
+  const place = { pipeline, encryptionKey, idsPath: deployedAt, ...environmentOf(pipeline, env) };
+  const { name } = given;
+  return { ...given, place, catalog, capacity, containers, fireName: `${name}-fire`, wakeName: `${name}-wake` };
+}
+
+export const dataProps = (
+  { name, stage, keepsData, place, containers, fireName, wakeName }: Plan,
+  { tiers = {}, cors, events }: TaskPipelineProps,
+): DataStackProps => ({
+  ...{ stage, keepsData },
+  stackName: `${name}-data`,
+  ...place,
+  fireName,
+  deployment: name,
+  times: timesOf(tiers),
+  ...present({ cors, events }),
+  ...(containers !== undefined && { containers: { wakeName: containers.maxTasks > 0 ? wakeName : undefined } }),
+});
+
+export const serviceProps = (
+  { name, stage, keepsData, place, app, catalog, capacity, ...names }: Plan,
+  props: TaskPipelineProps,
+  data: DataStack,
+): Omit<ServiceStackProps, "observability"> => ({
+  ...{ stage, data },
+  stackName: `${name}-service`,
+  ...place,
+  deployment: name,
+  ...names,
+  catalog: JSON.stringify(catalog),
+  openApi: JSON.stringify(openApiDocument(catalog, packageVersion())),
+  schedules: appSchedules(app.schedules, catalog),
+  triggers: appTriggers(app.triggers, catalog, name),
+  version: packageVersion(),
+  logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(keepsData) },
+  workers: {
+    memorySize: props.workerMemorySize ?? 512,
+    files: { tasks: props.tasks ?? "tasks", copies: props.workerFiles ?? {} },
+    probes: props.probes ?? false,
+    declared: app.environment,
+    handlers: props,
+  },
+  capacity,
+  timeScale: props.timeScale ?? 1,
+  ...jwtSettings(props.jwt),
+  limitSettings: limitSettings(props.limits, data),
+  listSettings: listSettings(props.listShards),
+  ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing: props.tracing }),
+  tell: { push: props.push ?? false, callbackHosts: props.callbackHosts ?? [] },
+});

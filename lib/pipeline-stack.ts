@@ -1,0 +1,101 @@
+import { type CfnElement, type Environment, Names, Stack, type StackProps, Token } from "aws-cdk-lib";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import { Construct, type IConstruct, RootConstruct } from "constructs";
+
+/** The place of a pipeline's stacks. */
+export interface Place {
+  /** @default - the account and Region of the credentials at deployment */
+  readonly env?: Environment;
+  /** The construct that contains the stacks of a pipeline. */
+  readonly pipeline: IConstruct;
+  /** Path at which logical ids see the pipeline, which is another than its place when it was moved. */
+  readonly idsPath: string;
+  /** Key of all that is stored. Undefined: AWS's own keys. */
+  readonly encryptionKey?: IKey | undefined;
+}
+
+/** The place, without other properties. */
+export const placeOf = ({ env, pipeline, idsPath, encryptionKey }: Place): Place => ({
+  ...{ pipeline, idsPath, encryptionKey },
+  ...(env !== undefined && { env }),
+});
+
+/** The hash at the end of the CDK's unique ids. */
+const uniqueIdEnd = /[0-9A-F]{8}/;
+
+/**
+ * A stack whose logical ids are the same wherever its pipeline stands. The CDK puts the whole path of a construct into some of them, such as
+ * those of event source mappings, which CloudFormation cannot replace: the new mapping would exist beside the old one for a moment.
+ */
+export class PipelineStack extends Stack {
+  readonly encryptionKey: IKey | undefined;
+  private readonly pipeline: IConstruct;
+  private readonly idsPath: readonly string[];
+  private readonly allocated = new WeakMap<CfnElement, string>();
+
+  constructor(scope: Construct, id: string, { pipeline, idsPath, encryptionKey, ...props }: StackProps & Place) {
+    super(scope, id, { suppressTemplateIndentation: true, ...props });
+    this.pipeline = pipeline;
+    this.encryptionKey = encryptionKey;
+    this.idsPath = idsPath.split("/");
+  }
+
+  protected override allocateLogicalId(element: CfnElement): string {
+    if (this.idsPath.join("/") === this.pipeline.node.path) return super.allocateLogicalId(element);
+    const known = this.allocated.get(element);
+    if (known !== undefined) return known;
+    const { scopes } = element.node;
+    const components = scopes.slice(scopes.indexOf(this) + 1).map(({ node }) => this.withIdsPath(node.id));
+    const made = uniqueIdOf(components);
+    this.allocated.set(element, made);
+    return made;
+  }
+
+  /** The CDK's unique id of a construct of the pipeline, or of one below it. */
+  uniqueIdOf({ node }: IConstruct, ...children: readonly string[]): string {
+    const below = node.scopes.slice(this.pipeline.node.scopes.length).map((scope) => scope.node.id);
+    return uniqueIdOf([...this.idsPath, ...below, ...children]);
+  }
+
+  /** Replaces the unique ids of the pipeline's constructs in the id of another construct. */
+  private withIdsPath(id: string): string {
+    if (!uniqueIdEnd.test(id)) return id;
+    let replaced = id;
+    for (const construct of this.pipeline.node.findAll()) {
+      const actual = Names.nodeUniqueId(construct.node);
+      if (uniqueIdEnd.test(actual) && replaced.includes(actual))
+        replaced = replaced.replaceAll(actual, this.uniqueIdOf(construct));
+    }
+    return replaced;
+  }
+}
+
+/** The CDK's unique id of a path, in a tree that has only this path. */
+function uniqueIdOf(path: readonly string[]): string {
+  let construct: Construct = new RootConstruct();
+  for (const id of path) construct = new Construct(construct, id);
+  return Names.nodeUniqueId(construct.node);
+}
+
+/** The account and Region of a pipeline's stacks: the given ones, or those of the stack around it. */
+export function environmentOf(pipeline: IConstruct, given: Environment | undefined): Pick<StackProps, "env"> {
+  if (given !== undefined) return { env: given };
+  const around = pipeline.node.scopes.find((scope) => Stack.isStack(scope));
+  if (around === undefined) return {};
+  const { account, region } = around;
+  return {
+    env: {
+      ...(!Token.isUnresolved(account) && { account }),
+      ...(!Token.isUnresolved(region) && { region }),
+    },
+  };
+}
+
+/**
+ * The id that the CDK would make of a child of a construct, the same wherever the pipeline stands: for names that are the CDK's own ids by
+ * default.
+ */
+export function stableId(construct: IConstruct, child: string): string {
+  const stack = Stack.of(construct);
+  return stack instanceof PipelineStack ? stack.uniqueIdOf(construct, child) : Names.uniqueId(construct) + child;
+}

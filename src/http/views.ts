@@ -1,0 +1,109 @@
+import type { MetricSeries } from "../core/control/metric-history.ts";
+import type { Identity, Role } from "../core/model/identity.ts";
+
+/*
+ * The nouns of operators as the API shows them: the handlers answer them, `src/openapi` describes them, the client and the console read them.
+ */
+
+/** The caller. */
+export interface Caller extends Pick<Identity, "principal" | "role"> {
+  tenant_id: string;
+}
+
+/** An API key without its secret. Times are null until they apply. */
+export interface KeyInfo {
+  key_id: string;
+  tenant_id: string;
+  role: Role;
+  label: string | null;
+  created_at: string | null;
+  last_used_at: string | null;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+/** A tenant that has a key or has submitted a task. */
+export interface TenantInfo {
+  tenant_id: string;
+  /** Null: it is not paused. */
+  paused_since: string | null;
+}
+
+/** Limits by name. Null: no limit. */
+export type LimitsByName = Readonly<Record<string, number | null>>;
+
+/** The limits of a tenant: those that were set for it, and all that apply. */
+export interface TenantLimits {
+  tenant_id: string;
+  limits: LimitsByName;
+  in_force: LimitsByName;
+}
+
+/** Measurements of all tenants together. */
+export interface Metrics {
+  from: string;
+  to: string;
+  period_seconds: number;
+  series: MetricSeries[];
+}
+
+/** A change by an operator or admin, or by a command that works on the table. */
+export interface AuditEntry {
+  audit_id: string;
+  at: string;
+  /** Principal of the caller. `cli:<user>`: a command that worked on the table itself. */
+  actor: string;
+  /** Null: the actor has access to the table. */
+  role: Role | null;
+  /** `operationId` of the request, as in `/openapi.json`; for a command its words, such as `keys create`. */
+  action: string;
+  /** Parts of the request's path, such as `task_id`. */
+  target: Record<string, string>;
+  /** HTTP status of the answer. Null: none yet, or the process died, and the change may have been made. */
+  status: number | null;
+  /** Body of the request. Null: it has none, or one that may have an input of a task. */
+  request: unknown;
+  correlation_id: string;
+}
+
+/** One try of a webhook. */
+export interface WebhookTry {
+  /** The same for each try of one end of a task: the header `webhook-id`. */
+  webhook_id: string;
+  number: number;
+  at: string;
+  /** HTTP status. Null: there was no answer. */
+  status: number | null;
+  /** Why there was no answer. */
+  error: string | null;
+  duration_ms: number;
+}
+
+/** The tries of a task's webhooks, oldest first. */
+export interface WebhookTries {
+  /** State of the newest webhook. Null: none was tried. */
+  state: "pending" | "delivered" | "failed" | null;
+  next_try_at: string | null;
+  deliveries: WebhookTry[];
+}
+
+/** A webhook that was given up. */
+export interface FailedWebhook {
+  task_id: string;
+  webhook_id: string;
+  type: string;
+  url: string;
+  status: "failed";
+  tries: number;
+  last_try_at: string | null;
+  last_status: number | null;
+  last_error: string | null;
+}
+
+/** The secret that signs a tenant's webhooks. */
+export interface WebhookSecret {
+  tenant_id: string;
+  secret: string;
+  /** Number of earlier secrets that sign, too, for 24 hours after a rotation. */
+  also_signing: number;
+}
