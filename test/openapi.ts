@@ -130,8 +130,9 @@ async function main(): Promise<number> {
     if (!run(tool("openapi-spec-validator"), [file])) return 1;
     writeFileSync(file, JSON.stringify(narrowed(document)));
     const asAdmin = fuzz(folder, server.url, "dev-admin", seconds);
+    const asOperator = fuzz(folder, server.url, "dev-acme", Math.ceil(seconds / 3));
     const asSubmitter = fuzz(folder, server.url, "dev-acme-sub", Math.ceil(seconds / 3));
-    return asAdmin && asSubmitter ? 0 : 1;
+    return asAdmin && asOperator && asSubmitter ? 0 : 1;
   } finally {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -1,3 +1,5 @@
+import { inexact, numberFault } from "../../src/core/model/exact-number.ts";
+
 /**
  * The value of a JSON text that somebody has entered.
  * @throws Error with words for people: the text is not JSON, or has an integer that would be changed
@@ -13,14 +15,14 @@ export function parsed(text: string): unknown {
 
 class Inexact extends Error {}
 
-/** Refuses an integer that a double cannot hold, as the API does. Browsers without the source of a value leave that to the API's schema. */
+/** Refuses a number that would be changed, as the API does. Browsers without the source of a value leave that to the API's schema. */
 function exact(_: string, value: unknown, { source = "" }: { source?: string } = {}): unknown {
   if (typeof value === "number") checkExact(source, value);
   return value;
 }
 
-/** @throws Error for the text of an integer that a double cannot hold */
+/** @throws Error for the text of a number that would be changed */
 export function checkExact(text: string, value: number): void {
-  if (!/^-?\d{16,}$/.test(text) || (Number.isFinite(value) && BigInt(value) === BigInt(text))) return;
-  throw new Inexact(`${text.slice(0, 40)}: this number is too large to be kept exactly; send it as text.`);
+  const fault = /^-?\d/.test(text) ? numberFault(text, value) : undefined;
+  if (fault !== undefined) throw new Inexact(`${text.slice(0, 40)}: ${inexact(fault)}.`);
 }

@@ -38,11 +38,13 @@ export function count(text: string): number {
   throw new InvalidArgumentError("Expected a whole number, at least 1.");
 }
 
-/** Returns a parser of whole numbers from 1 to `most`. */
-export const countTo = (most: number) => (text: string) => {
-  if (/^[1-9]\d{0,8}$/.test(text) && Number(text) <= most) return Number(text);
-  throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
-};
+/** Returns a parser of whole numbers from `least` to `most`. */
+export const countTo =
+  (most: number, least: 0 | 1 = 1) =>
+  (text: string) => {
+    if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+  };
 
 /** Parses `--tag name=value`, which is repeatable. */
 export function addTag(text: string, earlier: Record<string, string> = {}): Record<string, string> {

@@ -15,6 +15,7 @@ interface SubmitOptions extends FollowOptions {
   priority?: Tier;
   delay?: number;
   runAt?: string;
+  expires?: number;
   maxAttempts?: number;
   tag?: Record<string, string>;
   file?: Record<string, string>;
@@ -61,8 +62,13 @@ export function addSubmit(command: Command, terminal: Terminal, exit: (code: num
     .option("--from <file>", "submit each line of this file as the input of a task; - is the standard input")
     .option("--wait", "wait for the end and print the result")
     .addOption(new Option("--priority <tier>", "tier of the task; default: the type's own").choices(tiers))
-    .option("--delay <seconds>", "run no earlier than this many seconds from now", countTo(31_536_000))
+    .option("--delay <seconds>", "run no earlier than this many seconds from now", countTo(31_536_000, 0))
     .option("--run-at <time>", "run no earlier than this time (ISO 8601)")
+    .option(
+      "--expires <seconds>",
+      "expire when no attempt has started this long after the task is first due, 1 to 1209600",
+      countTo(1_209_600),
+    )
     .option("--max-attempts <n>", "maximum number of attempts, 1 to 20", countTo(20))
     .option("--tag <name=value>", "tag of the task; repeatable", addTag)
     .option("--file <name=path>", "file of the task, or the id of its upload; repeatable", addFile)
@@ -103,11 +109,13 @@ async function submit(
   given: string | undefined,
   options: SubmitOptions,
 ): Promise<number> {
-  const { wait, from, priority, delay: delaySeconds, runAt, maxAttempts, tag: tags, idempotencyKey } = options;
+  const { wait, from, priority, delay: delaySeconds, runAt, expires: expiresInSeconds, maxAttempts } = options;
+  const { tag: tags, idempotencyKey } = options;
   if (!wait && (options.timeout !== undefined || options.output !== undefined)) {
     throw new UsageError("--timeout and --output need --wait");
   }
-  const wanted = { priority, delaySeconds, runAt, maxAttempts, tags, idempotencyKey, unique: uniqueOf(options) };
+  const when = { delaySeconds, runAt, expiresInSeconds };
+  const wanted = { priority, ...when, maxAttempts, tags, idempotencyKey, unique: uniqueOf(options) };
   if (from !== undefined) {
     if (given !== undefined || wait) throw new UsageError("--from takes neither an input nor --wait");
     if (options.file !== undefined)

@@ -145,7 +145,8 @@ function addCreate(command: Command, terminal: Terminal): void {
 
 /** Adds `change` and `next`. */
 function addChange(command: Command, terminal: Terminal): void {
-  const change = withRule(command.command("change <schedule>").description("change a schedule, by its name or id"))
+  const about = "change a schedule, by its name or id; --starts-at none and --ends-at none take a bound away";
+  const change = withRule(command.command("change <schedule>").description(about))
     .option("--type <type>", "task type that the schedule submits")
     .option("--input <json>", "input of each task")
     .option("--priority <tier>", "tier of each task: critical, high, normal or low")
@@ -174,11 +175,14 @@ function addChange(command: Command, terminal: Terminal): void {
 
 /** A rule has a cron or an interval: the given one takes the place of the other. */
 function changedRule(options: RuleOptions): ScheduleRule {
-  const rule = ruleOf(options);
+  const rule = { ...ruleOf(options), startsAt: boundOf(options.startsAt), endsAt: boundOf(options.endsAt) };
   if (rule.cron !== undefined && rule.everySeconds === undefined) return { ...rule, everySeconds: null };
   if (rule.everySeconds !== undefined && rule.cron === undefined) return { ...rule, cron: null };
   return rule;
 }
+
+/** A bound of a rule. `none` takes the present one away. */
+const boundOf = (given: string | undefined): string | null | undefined => (given === "none" ? null : given);
 
 /** The schedule's task with the given changes, as the API takes it whole. */
 async function changedTask(

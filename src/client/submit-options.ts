@@ -11,7 +11,7 @@ export interface SubmitOptions extends CallOptions {
   delaySeconds?: number | undefined;
   /** Run no earlier than this time. */
   runAt?: Time | undefined;
-  /** The task expires when no attempt has started by then, 1 to 1,209,600. */
+  /** The task expires when no attempt has started this many seconds after it is first due, 1 to 1,209,600. */
   expiresInSeconds?: number | undefined;
   /** Most attempts, 1 to 20. */
   maxAttempts?: number | undefined;

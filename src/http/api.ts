@@ -1,5 +1,4 @@
 import type { Context } from "hono";
-import type { LambdaEvent } from "hono/aws-lambda";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
 import { type Identity, type Role, roles } from "../core/model/identity.ts";
@@ -9,11 +8,25 @@ import type { Log, SpanStart, Tracing } from "../core/ports/tasks.ts";
 import { isTraceparent } from "../core/ports/tracing.ts";
 import { isCorrelationId } from "../core/submit/submit-call.ts";
 import { problemResponse } from "./problem.ts";
-import { type Declared, type HttpFunction, type RouteName, routesAt, routeTable } from "./routes.ts";
+import { type Declared, type HttpFunction, otherRequests, type RouteName, routesAt, routeTable } from "./routes.ts";
+
+/** A request as API Gateway passes it to a function (payload format 2.0). */
+export interface GatewayEvent {
+  rawPath: string;
+  rawQueryString: string;
+  headers?: Readonly<Record<string, string | undefined>>;
+  body?: string | null;
+  isBase64Encoded: boolean;
+  requestContext: {
+    domainName: string;
+    http: { method: string };
+    authorizer?: { lambda?: AuthorizerContext };
+  };
+}
 
 /** Input of an app: the gateway's event, which contains the authorizer's answer. */
 export interface Bindings {
-  event: LambdaEvent;
+  event: GatewayEvent;
 }
 
 export interface Variables {
@@ -69,10 +82,18 @@ export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Nam
 ): Api {
   const api = createApi(ports);
   for (const [route, [method, path]] of Object.entries<Declared>(routeTable[name])) {
-    api.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), handlers[route as RouteName<Name>]);
+    const handler: RouteHandler = handlers[route as RouteName<Name>];
+    const takes = path.includes("{") ? onlyFor(route, handler) : handler;
+    api.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), takes);
   }
   return api;
 }
+
+/** A path that another route names word for word is none of a route with a step in braces. */
+const onlyFor =
+  (name: string, handler: RouteHandler): RouteHandler =>
+  (call) =>
+    routesAt(call.req.path).some((route) => route.name === name) ? handler(call) : call.notFound();
 
 /** Adds handlers for the function's other routes. They are loaded with the first request for one of them. */
 export function withLazy<
@@ -112,7 +133,7 @@ export function createApi(ports: ApiPorts): Api {
       if (!call.res.headers.has(name)) call.header(name, value);
     }
   });
-  api.notFound((call) => problemResponse(noSuchRoute(call.req.method, call.req.path), call.get("correlationId")));
+  api.notFound((call) => problemResponse(noSuchRoute(methodOf(call), call.req.path), call.get("correlationId")));
   api.onError((error, call) => problemResponse(problemOf(ports, call, error), call.get("correlationId")));
   return api;
 }
@@ -164,10 +185,15 @@ const tryAgain: Readonly<Record<string, string>> = {
   ChangedMeanwhile: "Another request changed the same record at the same time; try again.",
 };
 
+/** The client's method. A HEAD reaches the routes as a GET. */
+const methodOf = (call: Call): string => call.env?.event?.requestContext.http.method ?? call.req.method;
+
 /** Returns a 405 for a path with routes for other methods, else a 404. */
 function noSuchRoute(method: string, path: string): Problem {
-  const allow = new Set<string>(routesAt(path).map((route) => route.method));
-  if (allow.has("GET")) allow.add("HEAD");
+  const found = routesAt(path);
+  const allow = new Set<string>(found.map((route) => route.method));
+  // The gateway has no routes for HEAD: it reaches the function that answers all other requests.
+  if (found.some((route) => route.method === "GET" && route.functionName === otherRequests)) allow.add("HEAD");
   if (allow.size === 0 || allow.has(method)) return new Problem("not_found", "No such route.");
   return new Problem("method_not_allowed", `This route does not support the method ${method.slice(0, 20)}.`, {
     allow: [...allow].sort(),
@@ -209,7 +235,5 @@ function inTenant(call: Call, identity: Identity): Identity {
   return { ...identity, tenantId: tenant };
 }
 
-function authorizerContext(event: LambdaEvent | undefined): AuthorizerContext | undefined {
-  const context = event?.requestContext as { authorizer?: { lambda?: AuthorizerContext } } | undefined;
-  return context?.authorizer?.lambda;
-}
+const authorizerContext = (event: GatewayEvent | undefined): AuthorizerContext | undefined =>
+  event?.requestContext.authorizer?.lambda;

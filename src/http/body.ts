@@ -1,3 +1,4 @@
+import { inexact, numberFault } from "../core/model/exact-number.ts";
 import { pointer } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { Call } from "./api.ts";
@@ -64,21 +65,27 @@ export async function optionalJsonValue(call: Call): Promise<unknown> {
 
 /**
  * Reads the request's body.
- * @throws Problem `too_large`
+ * @throws Problem `too_large`, `unsupported_media_type`
  */
 export async function bodyBytes(call: Call, most: number): Promise<ArrayBuffer> {
+  const encoding = call.req.header("content-encoding")?.trim().toLowerCase() ?? "identity";
+  if (encoding !== "identity" && encoding !== "") {
+    throw new Problem("unsupported_media_type", "The body must not be compressed: send it without Content-Encoding.");
+  }
   const declared = Number(call.req.header("content-length") ?? 0);
   const bytes = declared > most ? undefined : await call.req.arrayBuffer();
   if (bytes === undefined || bytes.byteLength > most) throw tooLarge(most);
   return bytes;
 }
 
-async function bodyText(call: Call): Promise<string> {
-  const bytes = await bodyBytes(call, largestBodyBytes);
+const bodyText = async (call: Call): Promise<string> => textOf(await bodyBytes(call, largestBodyBytes), "The body");
+
+/** @throws Problem `malformed_request` for bytes that are not UTF-8 */
+export function textOf(bytes: ArrayBuffer | Uint8Array, what: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new Problem("malformed_request", "The body is not valid UTF-8.");
+    throw new Problem("malformed_request", `${what} is not valid UTF-8.`);
   }
 }
 
@@ -105,7 +112,8 @@ function asObject(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Parses JSON. Refuses numbers that would change: too large ones, and integers that a double cannot hold. Fractions may round.
+ * Parses JSON. Refuses numbers that would come back as other ones: too large or too small ones, and integers whose digits would change. Fractions
+ * may round.
  * @throws Problem `malformed_request`, `invalid_input`
  */
 export function parseJson(text: string): unknown {
@@ -117,19 +125,23 @@ export function parseJson(text: string): unknown {
 /** @throws Problem `malformed_request` */
 function readJson(text: string): unknown {
   try {
-    return longInteger.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
+    return mayChange.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
   } catch (error) {
     throw new Problem("malformed_request", "The body is not valid JSON.", { cause: error });
   }
 }
 
-/** A number of at least 16 digits. All integers with fewer digits are exact as doubles. */
-const longInteger = /(?:^|[[:,\s-])\d{16}/;
+/** A number of at least 16 digits, with an exponent, or with a very long fraction. Integers of fewer digits are exact as doubles. */
+const mayChange = /(?:^|[[:,\s])-?(?:\d{16}|\d+(?:\.\d{300}|(?:\.\d+)?[eE]))/;
 
-/** Keeps an integer that a double cannot hold as a bigint. */
+/** They stand for numbers that would come back as other ones. JSON has no such values. */
+const [tooLong, tooSmall] = [1n, 0n];
+
+/** Replaces a number that would come back as another one. */
 function keepExact(_: string, value: unknown, { source = "" }: { source?: string } = {}): unknown {
-  const isInteger = typeof value === "number" && Number.isFinite(value) && /^-?\d+$/.test(source);
-  return isInteger && BigInt(value) !== BigInt(source) ? BigInt(source) : value;
+  if (typeof value !== "number" || source === "") return value;
+  const fault = numberFault(source, value);
+  return fault === undefined ? value : fault === "small" ? tooSmall : tooLong;
 }
 
 /** A value within a body, and where it is. */
@@ -173,7 +185,7 @@ function checkObject(value: object, depth: number): void {
 function inexactProblem(place: Place): Problem {
   const path: string[] = [];
   for (let at = place; at.parent !== undefined; at = at.parent) path.unshift(at.name);
-  const message = "this number is too large to be kept exactly; send it as text";
+  const message = inexact(place.value === tooSmall ? "small" : "large");
   const detail = path.length === 0 ? message : `${path.join(".")}: ${message}`;
   return new Problem("invalid_input", detail.slice(0, 500), { errors: [{ path: pointer(path), message }] });
 }

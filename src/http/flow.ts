@@ -33,7 +33,8 @@ export const limitsChangeSchema = z
   })
   .refine(({ concurrency, rate }) => concurrency !== undefined || rate !== undefined, {
     message: "expected concurrency or rate",
-  });
+  })
+  .meta({ minProperties: 1 });
 
 /**
  * Tier in whose queue the check of a resumed line waits. An operator waits for it, and the backlog of `normal` is often the

@@ -92,7 +92,7 @@ export function createJwtVerifier(
   clock: Pick<Clock, "now">,
   fetcher: typeof fetch = fetch,
 ): (token: string) => Promise<VerifiedToken | undefined> {
-  const keys = issuerKeys(settings, fetcher);
+  const keys = issuerKeys(settings, ofIssuer(fetcher));
   const known = new Map(Object.entries({ ...ordinaryRoles, ...settings.roles }));
   return async (token) => {
     try {
@@ -107,7 +107,7 @@ export function createJwtVerifier(
       return verifiedToken(payload, settings, known);
     } catch (error) {
       if (isTokenError(error)) return undefined;
-      throw new PortUnavailable("the token issuer", { cause: error });
+      throw error instanceof PortUnavailable ? error : new PortUnavailable("the token issuer", { cause: error });
     }
   };
 }
@@ -115,9 +115,27 @@ export function createJwtVerifier(
 /** Codes of errors of the issuer: its keys cannot be fetched, or are not valid. */
 const issuerErrorCodes = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"]);
 
-/** True when the token is not valid; false when its issuer did not answer correctly. */
-const isTokenError = (error: unknown): boolean =>
-  error instanceof errors.JOSEError && !issuerErrorCodes.has(error.code);
+/**
+ * True when the token is not valid; false when its issuer did not answer correctly. A token that names a broken key, such as a point off its curve
+ * or an RSA key that is too short, is not valid: the other keys of the issuer go on.
+ */
+function isTokenError(error: unknown): boolean {
+  if (error instanceof errors.JOSEError) return !issuerErrorCodes.has(error.code);
+  return error instanceof TypeError || error instanceof DOMException;
+}
+
+/** Sends requests to the issuer. A failure is one of the issuer, and none of a key. */
+const ofIssuer =
+  (fetcher: typeof fetch): typeof fetch =>
+  async (...request) => {
+    try {
+      return await fetcher(...request);
+    } catch (cause) {
+      // The keys' own time-out is known by its name.
+      if (cause instanceof Error && cause.name === "TimeoutError") throw cause;
+      throw new PortUnavailable("the token issuer", { cause });
+    }
+  };
 
 /**
  * Roles by values of the role claim that count in every deployment. Many issuers call the administrator of one customer
@@ -169,7 +187,7 @@ function issuerKeys(settings: JwtSettings, fetcher: typeof fetch): JWTVerifyGetK
     keysUrl ??= settings.jwksUrl === undefined ? discover(settings.issuer, fetcher) : Promise.resolve(settings.jwksUrl);
     const url = await keysUrl.catch((error: unknown) => {
       keysUrl = undefined;
-      throw error;
+      throw new PortUnavailable("the token issuer", { cause: error });
     });
     keys ??= createRemoteJWKSet(new URL(url), {
       timeoutDuration: fetchTimeoutMs,

@@ -1,19 +1,26 @@
 import * as z from "zod";
 import type { TaskFilter } from "../core/control/list.ts";
 import { parseInput } from "../core/model/invalid.ts";
-import { iso } from "../core/model/record.ts";
+import { endOfTimeMs, iso } from "../core/model/record.ts";
 import { statuses } from "../core/model/status.ts";
 import { tiers } from "../core/model/tier.ts";
-import { toEpochMs } from "../core/submit/submit-body.ts";
+import { parseTime } from "../core/model/time-text.ts";
 import type { Call } from "./api.ts";
 
+/** The first millisecond of the year 0: earlier times cannot be compared as text. */
+const startOfTimeMs = Date.parse("0000-01-01T00:00:00Z");
+
+const timeText = z.union([z.string().meta({ format: "date-time" }), z.string().meta({ format: "date" })]);
+
 /** A time in a query, converted so that it can be compared as text with stored times. */
-export const timeParameter = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], {
-    error: "expected an ISO 8601 time with its zone, or a date",
-  })
-  .transform(toEpochMs)
-  .transform(iso);
+export const timeParameter = timeText.transform((text, context) => {
+  const isDate = /^\d{4}-\d\d-\d\d$/.test(text);
+  const time = parseTime(isDate ? `${text}T00:00:00Z` : text);
+  if (typeof time === "number" && time >= startOfTimeMs && time < endOfTimeMs) return iso(time);
+  const message = typeof time === "string" ? time : "expected a time in the years 0000 to 9999 in UTC";
+  context.addIssue({ code: "custom", message: message.replace("its zone", "its zone, or a date") });
+  return z.NEVER;
+});
 
 export const pageParameters = {
   limit: z

@@ -121,13 +121,19 @@ export const apiRoutes: readonly ApiRoute[] = routes.filter(
 /** Function that answers requests without a matching route, with 404 or 405. */
 export const otherRequests: HttpFunction = "status";
 
-/** Returns the routes of a path, one per method. A step in braces also matches empty text; the route's function refuses it. */
+const isOpenStep = (step: string): boolean => step.startsWith("{");
+
+/** Returns the routes of a path, one per method. Where one names the path word for word, those with a step in braces do not count. */
 export function routesAt(path: string): Route[] {
   const given = path.split("/");
-  return routes.filter((route) => {
+  const found = routes.filter((route) => {
     const steps = route.path.split("/");
-    return steps.length === given.length && steps.every((step, index) => step.startsWith("{") || step === given[index]);
+    if (steps.length !== given.length) return false;
+    return steps.every((step, index) => (isOpenStep(step) ? given[index] !== "" : step === given[index]));
   });
+  const openSteps = (route: Route) => route.path.split("/").filter(isOpenStep).length;
+  const fewest = Math.min(...found.map(openSteps));
+  return found.filter((route) => openSteps(route) === fewest);
 }
 
 /** Returns the route of a request. Undefined: there is none. */

@@ -1,6 +1,7 @@
 import type { FamilyReadPorts } from "../core/end/child-results.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/end/view.ts";
 import { type LinePlaces, withPlace } from "../core/flow/place-in-line.ts";
+import { contentDisposition } from "../core/model/content-disposition.ts";
 import { hasEnded, iso, statusAt, type TaskRecord } from "../core/model/record.ts";
 import type { Blobs } from "../core/ports/blob.ts";
 import type { Clock } from "../core/ports/tasks.ts";
@@ -96,18 +97,6 @@ async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord):
     return call.body(null, 303);
   }
   call.header("content-type", result.contentType);
-  if (result.fileName !== undefined) call.header("content-disposition", disposition(result.fileName));
+  if (result.fileName !== undefined) call.header("content-disposition", contentDisposition(result.fileName));
   return call.body(typeof result.body === "string" ? result.body : new Uint8Array(result.body));
-}
-
-/** Returns `Content-Disposition` with the file's name: in ASCII, and if that differs, also complete, encoded as in RFC 8187. */
-function disposition(fileName: string): string {
-  const ascii = fileName.replaceAll(/[^\x20-\x7e]|["\\/]/g, "_");
-  const encoded = encodeURIComponent(fileName).replaceAll(
-    /['()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return ascii === fileName
-    ? `attachment; filename="${ascii}"`
-    : `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }

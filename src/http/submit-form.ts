@@ -1,3 +1,9 @@
+import {
+  getMultipartBoundary,
+  MaxPartsExceededError,
+  type MultipartPart,
+  parseMultipart,
+} from "@remix-run/multipart-parser";
 import { type SentFile, storeFiles } from "../core/files/store-files.ts";
 import { uploadSchema } from "../core/files/upload-body.ts";
 import type { Identity } from "../core/model/identity.ts";
@@ -5,7 +11,7 @@ import { parseInput, pointer } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import { mostFiles, namePattern } from "../core/task/file-options.ts";
 import type { Call } from "./api.ts";
-import { bodyBytes, parseBody } from "./body.ts";
+import { bodyBytes, parseBody, textOf } from "./body.ts";
 import { type SubmitApiPorts, withFiles } from "./submit-ports.ts";
 
 /** Maximum size of a submit with files. Lambda takes 6 MB, and gets the body in Base64. */
@@ -14,11 +20,21 @@ export const largestFormBytes = 4 * 1024 ** 2;
 /** Name of the part that has the submit as JSON. */
 const taskPart = "task";
 
-/** A form's file as the platform's parser returns it. */
-type FormFile = File;
+/** Most parts that are read: the task, a type's files, and one that is too many. */
+const mostParts = mostFiles + 2;
+
+/** A part of a form, with its content as bytes. */
+interface Part {
+  name: string;
+  bytes: Uint8Array;
+  /** The media type with its parameters. Empty: the part names none. */
+  contentType: string;
+  /** Undefined: the part is no file. Empty: it is a file without a name. */
+  fileName: string | undefined;
+}
 
 /**
- * Reads a submit of `multipart/form-data`: the JSON of its part `task`, with the other parts stored as uploads under `files`.
+ * Reads a submit of `multipart/form-data` (RFC 7578): the JSON of its part `task`, with the other parts stored as uploads under `files`.
  * @throws Problem `malformed_request`, `too_large`, `invalid_input`; PortUnavailable
  */
 export async function formBody(
@@ -26,29 +42,59 @@ export async function formBody(
   call: Call,
   by: { identity: Identity; idempotencyKey: string | undefined },
 ): Promise<Record<string, unknown>> {
-  const form = await formOf(call);
-  const body = await taskOf(form);
-  const files = await filesOf(form, body.files);
+  const parts = partsOf(call.req.header("content-type") ?? "", await bodyBytes(call, largestFormBytes));
+  const body = taskOf(parts);
+  const files = filesOf(parts, body.files);
   return { ...body, files: { ...(body.files as object), ...(await storeFiles(withFiles(ports), by, files)) } };
 }
 
-async function formOf(call: Call): Promise<FormData> {
-  const bytes = await bodyBytes(call, largestFormBytes);
-  const headers = { "content-type": call.req.header("content-type") ?? "" };
+/** @throws Problem `malformed_request`, also for headers of a part that are not UTF-8 */
+function partsOf(contentType: string, body: ArrayBuffer): Part[] {
+  const boundary = getMultipartBoundary(contentType);
+  if (boundary === null) throw new Problem("malformed_request", "The Content-Type names no boundary.");
+  const limits = { maxFileSize: largestFormBytes, maxTotalSize: largestFormBytes, maxParts: mostParts };
   try {
-    return await new Response(bytes, { headers }).formData();
+    return [...parseMultipart(new Uint8Array(body), { boundary, ...limits })].map(partOf);
   } catch (error) {
-    throw new Problem("malformed_request", "The body is not valid multipart/form-data.", { cause: error });
+    if (error instanceof MaxPartsExceededError) throw fileProblem([], `expected at most ${mostFiles} files`);
+    throw new Problem("malformed_request", notAForm, { cause: error });
   }
 }
 
+const notAForm = "The body is not valid multipart/form-data, whose names are UTF-8.";
+
+function partOf({ headers, bytes }: MultipartPart): Part {
+  const disposition = headers["content-disposition"] ?? "";
+  const contentType = headers["content-type"]?.trim() ?? "";
+  return {
+    name: parameterOf(disposition, "name") ?? "",
+    bytes,
+    contentType,
+    fileName: parameterOf(disposition, "filename"),
+  };
+}
+
+/**
+ * Reads a quoted parameter as the programs write it that send forms: some put a backslash before a quote and a backslash, others write a quote and
+ * line breaks in percent (WHATWG), and leave a backslash as it is.
+ */
+function parameterOf(disposition: string, name: string): string | undefined {
+  const pattern = new RegExp(
+    `;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\["\\\\]|\\\\(?!["\\\\]))*)"|([^\\s";]+))`,
+    "is",
+  );
+  const [, quoted, token] = pattern.exec(disposition) ?? [];
+  if (quoted === undefined) return token;
+  return quoted.replaceAll(/\\(["\\])/g, "$1").replaceAll(/%(0A|0D|22)/gi, (code) => decodeURIComponent(code));
+}
+
 /** Reads the part `task`, which clients send as text or as a file of JSON. */
-async function taskOf(form: FormData): Promise<Record<string, unknown>> {
-  const [part, ...more] = form.getAll(taskPart);
+function taskOf(parts: readonly Part[]): Record<string, unknown> {
+  const [part, ...more] = parts.filter(({ name }) => name === taskPart);
   if (part === undefined || more.length > 0) {
     throw new Problem("malformed_request", "The form must have exactly one part named task, with the submit as JSON.");
   }
-  const { body } = parseBody(typeof part === "string" ? part : await part.text());
+  const { body } = parseBody(textOf(part.bytes, "The part task"));
   const { files } = body;
   if (files !== undefined && (typeof files !== "object" || files === null || Array.isArray(files))) {
     throw fileProblem([], "expected an object of upload ids by name");
@@ -56,25 +102,29 @@ async function taskOf(form: FormData): Promise<Record<string, unknown>> {
   return body;
 }
 
-async function filesOf(form: FormData, given: unknown): Promise<Map<string, SentFile>> {
+function filesOf(parts: readonly Part[], given: unknown): Map<string, SentFile> {
   const files = new Map<string, SentFile>();
-  for (const [name, part] of form) {
-    if (name === taskPart) continue;
+  for (const part of parts) {
+    const { name, bytes, fileName } = part;
+    if (name === taskPart || isNotSent(part)) continue;
     const isGiven = files.has(name) || Object.hasOwn(given ?? {}, name);
     if (isGiven) throw fileProblem([name], "this file is given twice");
     if (!namePattern.test(name)) throw fileProblem([name], "no type has a file of this name");
-    if (typeof part === "string") throw fileProblem([name], "expected a file: the part has no file name");
-    files.set(name, { facts: factsOf(name, part), bytes: new Uint8Array(await part.arrayBuffer()) });
+    if (fileName === undefined) throw fileProblem([name], "expected a file: the part has no file name");
+    files.set(name, { facts: factsOf(part, fileName), bytes });
   }
   if (files.size > mostFiles) throw fileProblem([], `expected at most ${mostFiles} files`);
   return files;
 }
 
+/** A browser's form sends an empty part for a file that nobody chose. */
+const isNotSent = ({ fileName, bytes }: Part): boolean => fileName === "" && bytes.byteLength === 0;
+
 /** @throws Problem `invalid_input` when the media type or the name cannot be stored */
-function factsOf(name: string, part: FormFile): SentFile["facts"] {
+function factsOf({ name, contentType }: Part, fileName: string): SentFile["facts"] {
   const facts = {
-    content_type: part.type || "application/octet-stream",
-    ...(part.name === "" ? {} : { file_name: part.name }),
+    content_type: contentType === "" ? "application/octet-stream" : contentType,
+    ...(fileName === "" ? {} : { file_name: fileName }),
   };
   return parseInput(uploadSchema.pick({ content_type: true, file_name: true }), facts, ["files", name]);
 }

@@ -27,7 +27,8 @@ export const tenantLimitsSchema = z
     tasks_in_progress: orUnset(limitsSchema.shape.tasks_in_progress),
     request_bytes: orUnset(limitsSchema.shape.request_bytes),
   })
-  .refine((body) => Object.keys(body).length > 0, { message: "expected at least one limit" });
+  .refine((body) => Object.keys(body).length > 0, { message: "expected at least one limit" })
+  .meta({ minProperties: 1 });
 
 export interface TenantReadPorts {
   tenants: Tenants;

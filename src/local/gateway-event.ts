@@ -3,15 +3,15 @@ import type { APIGatewayProxyEventV2 } from "aws-lambda";
 
 /**
  * A request as API Gateway passes it to a function, without its body: header names in lower case, repeated headers joined by
- * commas.
+ * commas, cookies apart.
  */
 export function eventOf(request: IncomingMessage): APIGatewayProxyEventV2 {
   const { host, target } = targetOf(request.url ?? "/");
   const [rawPath, rawQueryString] = splitOnce(target, "?");
+  const { cookie: cookies, ...rest } = request.headersDistinct;
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(",") : value;
-  }
+  // Node's own headers leave out all but the first of some names, such as authorization.
+  for (const [name, values = []] of Object.entries(rest)) headers[name] = values.join(",");
   if (host !== undefined) headers.host = host;
   const method = request.method ?? "GET";
   return {
@@ -20,6 +20,7 @@ export function eventOf(request: IncomingMessage): APIGatewayProxyEventV2 {
     rawPath,
     rawQueryString,
     headers,
+    ...(cookies !== undefined && { cookies: cookies.flatMap((one) => one.split(/; */)) }),
     isBase64Encoded: false,
     requestContext: {
       accountId: "000000000000",

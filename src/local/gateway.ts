@@ -226,23 +226,26 @@ const largerThanLimit: [ProblemCode, string] = [
   "The request is larger than 1 MiB, or a form larger than 4 MiB.",
 ];
 /** An answer that API Gateway would give itself, without a function. Here it is a problem, too. */
-async function gatewayAnswer(code: ProblemCode, detail: string): Promise<Answer> {
+async function gatewayAnswer(code: ProblemCode, detail: string, retryAfterSeconds?: number): Promise<Answer> {
   const correlationId = randomUUID();
-  const response = problemResponse(new Problem(code, detail), correlationId);
+  const response = problemResponse(
+    new Problem(code, detail, retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    correlationId,
+  );
   const headers = { ...Object.fromEntries(response.headers), "x-correlation-id": correlationId };
   return { status: response.status, headers, body: await response.text() };
 }
 
-/** Logs why a function gave no answer. For an exceeded limit the client gets what API Gateway answers, else a problem. */
+/** Logs why a function gave no answer. The client gets the status that API Gateway answers with, and a problem. */
 function failureAnswer({ onRequest }: GatewayOptions, error: unknown): Promise<Answer> | Answer {
   if (!(error instanceof InvocationFailed)) {
     onRequest(`A function failed: ${error instanceof Error ? error.stack : String(error)}`);
     return gatewayAnswer("internal", "The function failed. The local server's log has the error.");
   }
-  const message = error.status === 503 ? "Service Unavailable" : "Internal Server Error";
   onRequest(`${error.message} API Gateway answers ${error.status}.`);
-  const headers = { "content-type": "application/json", "x-correlation-id": randomUUID() };
-  return { status: error.status, headers, body: JSON.stringify({ message }) };
+  return error.status === 503
+    ? gatewayAnswer("unavailable", "The request took too long; try again.", 5)
+    : gatewayAnswer("internal", "The function gave no answer within its limits. The local server's log has the cause.");
 }
 
 /** Reads the body. A client that sent `Expect: 100-continue` is asked for it. */

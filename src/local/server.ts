@@ -222,6 +222,8 @@ async function reload({
       problem = found;
     },
     async use(app) {
+      // First the workers: the API accepts a new type once they can run it.
+      await consumers.renewWorkers(app.environment);
       writeAppFiles(filesDir, app);
       await publishCatalog(filesDir);
       version += 1;
@@ -232,7 +234,6 @@ async function reload({
       Object.assign(functions, others);
       events.use(app.triggers);
       await prepareScheduler(app.schedules);
-      await consumers.renewWorkers(app.environment);
     },
   });
 }

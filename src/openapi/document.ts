@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import type { ProblemCode } from "../core/model/problem.ts";
 import type { Catalog } from "../core/task/catalog.ts";
 import { type ApiRoute, apiRoutes } from "../http/routes.ts";
@@ -129,11 +130,14 @@ const contentOf = (body: NonNullable<Answer["body"]>, types: TaskTypeParts): Jso
     ? { "application/json": { schema: types.result }, "*/*": {} }
     : { "application/json": { schema: refOf(body) } };
 
+const isRequired = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success;
+
 function parametersOf(path: string, open: boolean, { query, parameters = [] }: Operation): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => pathParameter(name));
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
     name,
     in: "query",
+    ...(isRequired(schema as z.ZodType) && { required: true }),
     ...(parameterTexts[name] === undefined ? {} : { description: parameterTexts[name] }),
     schema: parameterSchema(schema),
   }));

@@ -7,7 +7,8 @@ export const taskOptions: Texts = {
   input: "Checked against the type's JSON Schema before anything is written.",
   priority: "Tier of the task. Default: the type's own.",
   max_attempts: "Maximum number of attempts in a round. Default: the type's own.",
-  expires_in_seconds: "The task expires if no attempt has started after this time.",
+  expires_in_seconds:
+    "The task expires if no attempt has started by then; counted from the time at which it is first due.",
   retention_seconds: "Record and result are kept for this time after the task's end. Default: a week.",
   tags: "At most 10 tags, for `GET /tasks?tag.NAME=VALUE`.",
   callback: "A signed webhook is sent there at the task's end.",

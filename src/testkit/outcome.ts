@@ -135,7 +135,7 @@ async function servedResult(world: World, record: TaskRecord): Promise<unknown> 
   if (served === undefined) return undefined;
   if ("location" in served) return storedResult(world, served.location, own.result_ref);
   if (typeof served.body === "string") return JSON.parse(served.body);
-  return new FileResult(served.body, served.contentType, served.fileName ?? "");
+  return new FileResult(served.body, served.contentType, served.fileName);
 }
 
 /** A result in the bucket: a file, or JSON, which has no file name. */

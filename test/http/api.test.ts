@@ -164,6 +164,11 @@ describe("a route", () => {
     ["GET", "/tasks/some-id/cancel", "POST"],
     ["POST", "/tasks/some-id/result", "GET, HEAD"],
     ["PATCH", "/health", "GET, HEAD"],
+    ["GET", "/tasks/batch", "POST"],
+    ["DELETE", "/schedules/preview", "POST"],
+    ["PATCH", "/schedules/preview", "POST"],
+    ["GET", "/tasks/cancel", "POST"],
+    ["POST", "/types", "GET"],
   ])("%s %s gets 405, with the allowed methods", async (method, path, allow) => {
     const answer = await ask(newApi().api, path, { method });
     expect(answer).toMatchObject(problem(405, "method_not_allowed"));

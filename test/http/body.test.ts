@@ -132,7 +132,6 @@ describe("a body's numbers", () => {
     ["1.7976931348623157e308", Number.MAX_VALUE],
     ["0.1234567890123456789", Number("0.1234567890123456789")],
     ["123456789012345678.5", Number("123456789012345678.5")],
-    ["1e-400", 0],
     ["-0", 0],
   ])("the number %s is accepted", async (text, number) => {
     expect((await posted(`{"a":[${text}]}`)).json).toEqual({ read: { a: [number] } });

@@ -67,6 +67,12 @@ describe("a token of the issuer", () => {
     ["of no issuer", { iss: undefined }],
     ["without a subject", { sub: undefined }],
     ["with an empty subject", { sub: "" }],
+    ["with a subject that is a number", { sub: 7 }],
+    ["with a subject that is a list", { sub: ["user|1"] }],
+    ["with a subject that is a list in a list", { sub: [["user|1"]] }],
+    ["with a subject that is true", { sub: true }],
+    ["with a subject that is an object", { sub: { id: "user|1" } }],
+    ["with a subject that is null", { sub: null }],
     ["with a subject of several lines", { sub: "a\nb" }],
     ["with a subject that is too long", { sub: "x".repeat(256) }],
     ["with a subject that is a number", { sub: 12_345 }],
@@ -79,6 +85,26 @@ describe("a token of the issuer", () => {
   ])("a token %s is refused", async (_, claims) => {
     const { verify, sign } = setUp();
     expect(await verify(await sign(claims))).toBeUndefined();
+  });
+
+  test.each<[string, JWK]>([
+    ["a point off its curve", { kty: "EC", crv: "P-256", x: "A".repeat(43), y: "B".repeat(43) }],
+    ["a point that is too short", { kty: "EC", crv: "P-256", x: "AA", y: "AA" }],
+    ["an RSA key of 1024 bits", { kty: "RSA", n: `w${"A".repeat(170)}`, e: "AQAB" }],
+    ["an RSA key without its numbers", { kty: "RSA" }],
+    ["an unknown curve", { kty: "EC", crv: "P-1", x: "AA", y: "AA" }],
+    ["an OKP key of one byte", { kty: "OKP", crv: "Ed25519", x: "AA" }],
+  ])("a token that names %s among the issuer's keys is refused, and the other keys go on", async (_, broken) => {
+    const { verify, sign } = setUp();
+    const whole = jwks;
+    jwks = [...whole, { ...broken, kid: "broken" }];
+    try {
+      const alg = { EC: "ES256", RSA: "RS256", OKP: "EdDSA" }[broken.kty as "EC"];
+      expect(await verify(await sign({}, { alg, kid: "broken" }))).toBeUndefined();
+      expect(await verify(await sign({}, { alg }))).toMatchObject({ identity: mine });
+    } finally {
+      jwks = whole;
+    }
   });
 
   test("a token is good as long as the issuer's clock may be off", async () => {

@@ -256,7 +256,7 @@ describe("next and preview", () => {
     const id = await created({ cron: "0 0 29 2 *" });
     expect((await read(`/schedules/${id}/next`)).json.next).toHaveLength(5);
     expect((await read(`/schedules/${id}/next?count=1`)).json).toEqual({ next: ["2028-02-29T00:00:00.000Z"] });
-    expect((await read(`/schedules/${id}/next?count=100`)).json.next).toHaveLength(100);
+    expect((await read(`/schedules/${id}/next?count=40`)).json.next).toHaveLength(40);
     for (const count of ["0", "101", "x", "", "-1", "1.5"]) {
       expect(await read(`/schedules/${id}/next?count=${count}`)).toMatchObject(problem(422, "invalid_input"));
     }

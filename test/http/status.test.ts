@@ -236,12 +236,10 @@ describe("GET /tasks/{task_id}/result", () => {
   test.each([
     ["a b.pdf", 'attachment; filename="a b.pdf"'],
     ["ä.pdf", "attachment; filename=\"_.pdf\"; filename*=UTF-8''%C3%A4.pdf"],
-    ['a"b\\c/d.pdf', "attachment; filename=\"a_b_c_d.pdf\"; filename*=UTF-8''a%22b%5Cc%2Fd.pdf"],
+    ['a"b\\c/d.pdf', 'attachment; filename="d.pdf"'],
+    ["a\u202efdp.exe", 'attachment; filename="afdp.exe"'],
     ["it's (1)*.pdf", 'attachment; filename="it\'s (1)*.pdf"'],
-    [
-      "a\r\nSet-Cookie: x.pdf",
-      "attachment; filename=\"a__Set-Cookie: x.pdf\"; filename*=UTF-8''a%0D%0ASet-Cookie%3A%20x.pdf",
-    ],
+    ["a\r\nSet-Cookie: x.pdf", 'attachment; filename="aSet-Cookie: x.pdf"'],
   ])("the result is a file with the name %j", async (fileName, disposition) => {
     const { app, path } = await withResult(
       file(new Uint8Array([37, 80, 68, 70]), { contentType: "application/pdf", fileName }),

@@ -55,7 +55,6 @@ describe("unique in POST /tasks", () => {
     ["/unique/max_wait_seconds", { key: "k", mode: "debounce", wait_seconds: 5, max_wait_seconds: 604_801 }, {}],
     ["/delay_seconds", { key: "k", mode: "debounce", wait_seconds: 5 }, { delay_seconds: 1 }],
     ["/run_at", { key: "k", mode: "debounce", wait_seconds: 5 }, { run_at: "2027-01-01T00:00:00Z" }],
-    ["/expires_in_seconds", { key: "k", mode: "debounce", wait_seconds: 5 }, { expires_in_seconds: 50 }],
     ["/files", { key: "k", mode: "replace" }, { files: { video: "6f1d2a52-9c1c-4f3e-8f0e-5b8d8c1d7a11" } }],
     ["/result_key", { key: "k", mode: "replace" }, { result_key: { kty: "EC" } }],
   ])("it is refused with the path %s: %j %j", async (path, unique, more) => {

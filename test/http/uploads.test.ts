@@ -67,6 +67,68 @@ describe("POST /tasks as multipart/form-data", () => {
     return ask(app.submit, "/tasks", { raw, headers: { "content-type": type, ...headers } });
   };
 
+  /** A form as a program writes it: each part's headers and content. */
+  const postRaw = (app: ReturnType<typeof served>, parts: [headers: string | Buffer, content: string | Buffer][]) => {
+    const pieces = parts.flatMap(([headers, content]) => ["--bnd\r\n", headers, "\r\n\r\n", content, "\r\n"]);
+    const raw = new Uint8Array(Buffer.concat([...pieces, "--bnd--\r\n"].map((piece) => Buffer.from(piece))));
+    return ask(app.submit, "/tasks", { raw, headers: { "content-type": "multipart/form-data; boundary=bnd" } });
+  };
+  const disposition = (name: string, more = "") => `Content-Disposition: form-data; name="${name}"${more}`;
+  const taskOnly: [string, string] = [disposition("task"), task];
+
+  test.each([
+    ["as Go's library writes it", 'a\\"b\\\\c.txt', 'a"b\\c.txt'],
+    ["as browsers write it", "a%22b\\c.txt", 'a"b\\c.txt'],
+    ["with a folder of Windows", "C:\\dir\\b.txt", "C:\\dir\\b.txt"],
+    ["with a semicolon", "a; filename=b.txt", "a; filename=b.txt"],
+    ["in UTF-8", "ä💥.txt", "ä💥.txt"],
+    ["with a percent sign", "100%.txt", "100%.txt"],
+  ])("a file name %s is read", async (_, sent, read) => {
+    const app = served();
+    const answer = await postRaw(app, [taskOnly, [disposition("data", `; filename="${sent}"`), "x"]]);
+    expect(answer.status).toBe(202);
+    expect([...app.uploads.all.values()].map(({ file_name }) => file_name)).toEqual([read]);
+  });
+
+  test("a file's bytes may contain the boundary's text; only the delimiter ends it", async () => {
+    const app = served();
+    const content = "bnd --bnd\r\nbnd\r\n-bnd\n--bnd--\n\r\n--bn";
+    const answer = await postRaw(app, [taskOnly, [disposition("data", '; filename="a"'), content]]);
+    expect(answer.status).toBe(202);
+    const [upload] = app.uploads.all.values();
+    expect(upload).toMatchObject({ size_bytes: Buffer.byteLength(content) });
+  });
+
+  test("a media type keeps its parameters", async () => {
+    const app = served();
+    const type = 'text/csv; charset="windows-1252"';
+    await postRaw(app, [taskOnly, [`${disposition("data", '; filename="a"')}\r\nContent-Type: ${type}`, "x"]]);
+    expect([...app.uploads.all.values()]).toMatchObject([{ content_type: type }]);
+  });
+
+  test("the empty file of a browser's form is not sent", async () => {
+    const app = served();
+    const empty = `${disposition("video", '; filename=""')}\r\nContent-Type: application/octet-stream`;
+    expect((await postRaw(app, [taskOnly, [empty, ""]])).status).toBe(202);
+    expect(app.uploads.all.size).toBe(0);
+  });
+
+  test.each<[string, [string | Buffer, string | Buffer][]]>([
+    ["a task that is not UTF-8", [[disposition("task"), Buffer.from('{"type":"\xe4"}', "latin1")]]],
+    ["a file name in Latin-1", [taskOnly, [Buffer.from(disposition("data", '; filename="\xe4"'), "latin1"), "x"]]],
+  ])("%s is malformed, and stores nothing", async (_, parts) => {
+    const app = served();
+    expect(await postRaw(app, parts)).toMatchObject(problem(400, "malformed_request"));
+    expect(app.uploads.all.size).toBe(0);
+  });
+
+  test("a number that would change is refused in a form, too", async () => {
+    const answer = await postRaw(served(), [
+      [disposition("task"), '{"type":"form","input":{"n":1152921504606846976}}'],
+    ]);
+    expect(answer).toMatchObject({ status: 422, json: { detail: expect.stringContaining("send it as text") } });
+  });
+
   test("each file becomes an upload, and the task names it", async () => {
     const app = served();
     const { status, json } = await post(app, formOf({ task, video: file("hello", "ü.txt") }));

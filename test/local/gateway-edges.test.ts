@@ -158,7 +158,7 @@ describe("limits of AWS", () => {
   test("a function that exceeds its time-out gets 500, as from API Gateway", async () => {
     const { lines } = await start({ handlers: { status: silent }, limits: { functionMs: ofEach(100) } });
     const answer = await client().get("/tasks");
-    expect([answer.status, answer.json()]).toEqual([500, { message: "Internal Server Error" }]);
+    expect([answer.status, answer.json().code]).toEqual([500, "internal"]);
     expect(lines[0]).toBe("The function status did not end within its time-out of 0.1 s. API Gateway answers 500.");
   });
 
@@ -173,7 +173,7 @@ describe("limits of AWS", () => {
       limits: { functionMs: ofEach(60_000), integrationMs: 100 },
     });
     const answer = await client().get("/tasks");
-    expect([answer.status, answer.json()]).toEqual([503, { message: "Service Unavailable" }]);
+    expect([answer.status, answer.json().code]).toEqual([503, "unavailable"]);
     expect(lines[0]).toContain("the 0.1 s that API Gateway waits");
   });
 
@@ -204,7 +204,7 @@ describe("limits of AWS", () => {
     expect((await client().get("/tasks")).status).toBe(200);
     body += "x";
     const answer = await client().get("/tasks");
-    expect([answer.status, answer.json()]).toEqual([500, { message: "Internal Server Error" }]);
+    expect([answer.status, answer.json().code]).toEqual([500, "internal"]);
     expect(lines.join("\n")).toContain("6291557 bytes; Lambda accepts at most 6291556");
   });
 

@@ -1,5 +1,6 @@
 import { fingerprint } from "../../src/core/model/idempotency.ts";
 import type { Identity } from "../../src/core/model/identity.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
 import { portsFor } from "./ports.ts";
 import { problemCode, serve } from "./serve.ts";
 import type { World } from "./world.ts";
@@ -20,7 +21,7 @@ export function isAccepted({ story, time, witness }: World, taskId: string): voi
 type Body = Record<string, unknown>;
 
 /** Outcome of an entry: its task, or the code of its problem. */
-type Outcome = { taskId: string } | { code: string };
+type Outcome = { record: TaskRecord } | { code: string };
 
 /** A batch of submits, as a client sends it each time that it tries. */
 interface Batch {
@@ -78,17 +79,23 @@ async function trySubmit(world: World, identity: Identity, { bodies, key, ids }:
     const onBug = (error: unknown) => new core.problem.Problem(problemCode(world, error), "");
     const entries = await core.submitBatch.submitBatch(portsFor(world, invocation), call, onBug);
     return entries.map((entry) =>
-      "accepted" in entry ? { taskId: entry.accepted.record.task_id } : { code: entry.refused.code },
+      "accepted" in entry ? { record: entry.accepted.record } : { code: entry.refused.code },
     );
   });
   if (answer.got !== "value") return answer.got === "problem" && !passing.has(answer.code);
   for (const [index, outcome] of answer.value.entries()) {
-    if (!("taskId" in outcome)) continue;
-    isAccepted(world, outcome.taskId);
-    ids[index]?.add(outcome.taskId);
+    if (!("record" in outcome)) continue;
+    const { record } = outcome;
+    isAccepted(world, record.task_id);
+    world.witness.keys.answered(identity, keyOf(bodies[index], key, index), record);
+    ids[index]?.add(record.task_id);
   }
-  return answer.value.every((outcome) => "taskId" in outcome || !passing.has(outcome.code));
+  return answer.value.every((outcome) => "record" in outcome || !passing.has(outcome.code));
 }
+
+/** The key of an entry, as no other submit has it. */
+const keyOf = (body: Body | undefined, key: string | undefined, index: number): string | undefined =>
+  (body?.idempotency_key as string | undefined) ?? (key === undefined ? undefined : `batch ${key} ${index}`);
 
 function checkIds({ witness }: World, { key, bodies, ids }: Batch): void {
   const counts = ids.map(({ size }) => size);

@@ -35,7 +35,7 @@ export async function client(world: World): Promise<void> {
 
 function submitSome(world: World, identity: Identity): Promise<string[]> {
   const draw = world.dice.next();
-  if (draw < 0.2) return submitBurst(world, identity);
+  if (draw < 0.2 || world.theme === "unique") return submitBurst(world, identity, (key) => act(world, key));
   return draw < 0.32 ? submitTogether(world, identity, drawBody) : submitAlone(world, identity);
 }
 
@@ -192,7 +192,10 @@ async function callSubmit(
     const { record } = await core.submit.submit(portsFor(world, invocation), call);
     return record;
   });
-  if (answer.got === "value") isAccepted(world, answer.value.task_id);
+  if (answer.got === "value") {
+    isAccepted(world, answer.value.task_id);
+    world.witness.keys.answered(identity, idempotencyKey, answer.value);
+  }
   return answer;
 }
 

@@ -2,6 +2,7 @@ import type { AttemptOutcome, Field, TaskRecord } from "../../src/core/model/rec
 import { type Status, transitions } from "../../src/core/model/status.ts";
 import type { Core } from "./core.ts";
 import type { Invocation } from "./invocation.ts";
+import { lostType } from "./plans.ts";
 
 /** One change of a record, as it was applied. */
 export interface Seen {
@@ -177,7 +178,10 @@ function suspendedLaws(core: Core, { before, after, from, nowMs, holder }: Seen,
   law(from === holder, `promise 2: ${from.name} suspended the attempt of ${holder?.name}`);
   law(after.attempts === before.attempts - 1, "a suspended attempt counts");
   const { waiting_for: waitingFor, due_at } = after;
-  if (waitingFor === undefined) law(due_at <= core.record.iso(nowMs + skewMs), `it waits for nothing until ${due_at}`);
+  // Its worker does not know the type, and puts it back for a while.
+  const mostMs = after.type === lostType ? 20_000 : 0;
+  if (waitingFor === undefined)
+    law(due_at <= core.record.iso(nowMs + mostMs + skewMs), `it waits for nothing until ${due_at}`);
   else if (core.suspension.isSuspended(waitingFor)) {
     law(waitingFor.until === due_at, `it waits until ${waitingFor.until}, and is due at ${due_at}`);
   } else law(false, `a suspended attempt waits for ${waitingFor.kind}`);

@@ -41,7 +41,7 @@ async function hunt(mutation: Mutation): Promise<Found> {
     copyBroken(folder, mutation);
     const core = await loadCore(join(folder, "core"));
     for (let seed = 1; seed <= mostSeeds; seed++) {
-      const { violations } = await simulate(seed, { core });
+      const { violations } = await simulate(seed, { core, theme: mutation.theme });
       if (violations[0] !== undefined) return { name: mutation.name, seeds: seed, text: violations[0].text };
     }
     return { name: mutation.name, seeds: undefined, text: "not found" };

@@ -74,6 +74,7 @@ const stepsShare = {
   calm: 0.03,
   steps: 0.8,
   flow: 0.1,
+  unique: 0.02,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -113,10 +114,28 @@ function drawFamily(dice: Dice, theme: Theme, depth: number): TaskPlan {
 }
 
 /** Of types whose attempts are long, by theme. */
-const longShare = { mixed: 0.03, battered: 0.03, long: 0.7, crowded: 0.3, calm: 0.8, steps: 0, flow: 0.03 } as const;
+const longShare = {
+  mixed: 0.03,
+  battered: 0.03,
+  long: 0.7,
+  crowded: 0.3,
+  calm: 0.8,
+  steps: 0,
+  flow: 0.03,
+  unique: 0,
+} as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
-const longestShare = { mixed: 0.1, battered: 0.1, long: 0.1, crowded: 0.7, calm: 0.5, steps: 0, flow: 0 } as const;
+const longestShare = {
+  mixed: 0.1,
+  battered: 0.1,
+  long: 0.1,
+  crowded: 0.7,
+  calm: 0.5,
+  steps: 0,
+  flow: 0,
+  unique: 0,
+} as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */
 const longestSleepMs: Readonly<Record<string, number>> = { long: 250_000, longest: 800_000 };

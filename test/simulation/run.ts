@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { simulate } from "./simulate.ts";
+import type { Theme } from "./weather.ts";
 
 /** Seeds that a thread runs between two reports. Small, so that a few hundred seeds keep both threads busy. */
 const chunk = 25;
@@ -8,6 +9,7 @@ const chunk = 25;
 const threads = 2;
 
 interface Share {
+  theme: Theme | undefined;
   first: number;
   seeds: number;
   part: number;
@@ -21,11 +23,11 @@ interface Report {
 }
 
 /** Every other chunk of the seeds, until one fails. */
-async function runShare({ first, seeds, part }: Share, report: (done: Report) => void): Promise<void> {
+async function runShare({ theme, first, seeds, part }: Share, report: (done: Report) => void): Promise<void> {
   for (let start = part * chunk; start < seeds; start += threads * chunk) {
     const done: Report = { seeds: 0, tasks: 0, attempts: 0, failed: undefined };
     for (let offset = start; offset < Math.min(start + chunk, seeds) && done.failed === undefined; offset++) {
-      const { tasks, attempts, violations, seed } = await simulate(first + offset);
+      const { tasks, attempts, violations, seed } = await simulate(first + offset, { theme });
       done.seeds += 1;
       done.tasks += tasks;
       done.attempts += attempts;
@@ -37,15 +39,17 @@ async function runShare({ first, seeds, part }: Share, report: (done: Report) =>
 }
 
 /** Tells the whole story of a failing seed, and how to see it again. */
-async function tell(seed: number): Promise<void> {
-  const { story, violations } = await simulate(seed, { tell: true });
+async function tell(seed: number, theme: Theme | undefined): Promise<void> {
+  const { story, violations } = await simulate(seed, { tell: true, theme });
   console.log(story.join("\n"));
   for (const { text } of violations) console.log(`\nseed ${seed}: ${text}`);
   if (violations.length > 0) process.exitCode = 1;
-  console.log(`\nTo see it again: npm run test:simulate -- --seed ${seed}`);
+  console.log(
+    `\nTo see it again: npm run test:simulate -- --seed ${seed}${theme === undefined ? "" : ` --theme ${theme}`}`,
+  );
 }
 
-async function runAll(first: number, seeds: number): Promise<void> {
+async function runAll(first: number, seeds: number, theme: Theme | undefined): Promise<void> {
   const startedAt = performance.now();
   const sum = { seeds: 0, tasks: 0, attempts: 0 };
   const failed: number[] = [];
@@ -56,7 +60,9 @@ async function runAll(first: number, seeds: number): Promise<void> {
   };
   const share = (part: number) =>
     new Promise<void>((done, fail) => {
-      const worker = new Worker(new URL(import.meta.url), { workerData: { first, seeds, part } satisfies Share });
+      const worker = new Worker(new URL(import.meta.url), {
+        workerData: { theme, first, seeds, part } satisfies Share,
+      });
       worker.on("message", (report: Report) => {
         sum.seeds += report.seeds;
         sum.tasks += report.tasks;
@@ -70,7 +76,7 @@ async function runAll(first: number, seeds: number): Promise<void> {
   await Promise.all(Array.from({ length: threads }, (_, part) => share(part)));
   console.log(line());
   if (failed.length === 0) return;
-  await tell(Math.min(...failed));
+  await tell(Math.min(...failed), theme);
 }
 
 if (isMainThread) {
@@ -79,10 +85,12 @@ if (isMainThread) {
       seeds: { type: "string", default: "10000" },
       from: { type: "string", default: "1" },
       seed: { type: "string" },
+      theme: { type: "string" },
     },
   });
-  if (values.seed === undefined) await runAll(Number(values.from), Number(values.seeds));
-  else await tell(Number(values.seed));
+  const theme = values.theme as Theme | undefined;
+  if (values.seed === undefined) await runAll(Number(values.from), Number(values.seeds), theme);
+  else await tell(Number(values.seed), theme);
 } else {
   await runShare(workerData as Share, (report) => parentPort?.postMessage(report));
 }

@@ -21,7 +21,7 @@ import { SeenLines } from "./seen-lines.ts";
 import { Story } from "./story.ts";
 import { Table } from "./table.ts";
 import { judge } from "./verdict.ts";
-import { drawWeather, Outages } from "./weather.ts";
+import { drawWeather, Outages, type Theme } from "./weather.ts";
 import { Witness } from "./witness.ts";
 import type { World } from "./world.ts";
 
@@ -42,9 +42,13 @@ export interface Simulated {
 /**
  * Lets a world of clients, workers and faults run until nothing is left to happen, and checks the contract's promises on the
  * way and at the end. The same seed gives the same world.
+ * @param theme The subject of the world. Default: the seed decides.
  */
-export async function simulate(seed: number, { core = realCore as Core, tell = false } = {}): Promise<Simulated> {
-  const world = newWorld(seed, core, tell);
+export async function simulate(
+  seed: number,
+  { core = realCore as Core, tell = false, theme: given = undefined as Theme | undefined } = {},
+): Promise<Simulated> {
+  const world = newWorld(seed, core, tell, given);
   const { dice, time, witness, story, theme } = world;
   story.tell(time.now, "weather", () =>
     JSON.stringify(world.weather, (_, value) => (typeof value === "number" ? Number(value.toPrecision(2)) : value)),
@@ -68,10 +72,10 @@ export async function simulate(seed: number, { core = realCore as Core, tell = f
   };
 }
 
-function newWorld(seed: number, core: Core, tell: boolean): World {
+function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefined): World {
   const dice = new Dice(seed);
   const time = new Scheduler(dice);
-  const theme = dice.chance(0.5)
+  const drawn = dice.chance(0.5)
     ? "mixed"
     : dice.pick([
         "long",
@@ -86,6 +90,7 @@ function newWorld(seed: number, core: Core, tell: boolean): World {
         "flow",
         "flow",
       ] as const);
+  const theme = given ?? drawn;
   const weather = drawWeather(dice, theme);
   const events = dice.chance(0.2);
   const heard = new Set(dice.chance(0.3) ? ["acme/bob"] : []);

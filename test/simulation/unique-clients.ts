@@ -1,4 +1,6 @@
 import type { Identity } from "../../src/core/model/identity.ts";
+import type { TaskKey } from "../../src/core/model/record.ts";
+import type { Accepted } from "../../src/core/submit/submit-ports.ts";
 import { isAccepted, passing, pause } from "./batches.ts";
 import { drawTask, type TaskPlan } from "./plans.ts";
 import { portsFor } from "./ports.ts";
@@ -16,10 +18,14 @@ interface Submit {
   /** When its first try began. */
   began: number;
   ids: Set<string>;
+  act: Act;
 }
 
+/** Does something with a task: cancels it, retries it, has it kept for longer. */
+type Act = (key: TaskKey) => void;
+
 /** A client sends a burst of submits with one unique key, in one mode or in several. Returns the ids of their tasks. */
-export async function submitBurst(world: World, identity: Identity): Promise<string[]> {
+export async function submitBurst(world: World, identity: Identity, act: Act): Promise<string[]> {
   const { dice, time } = world;
   const type = dice.pick(["quick", "quick", "soon", "lasting"] as const);
   const key = `unique-${dice.int(1, 2)}`;
@@ -29,8 +35,10 @@ export async function submitBurst(world: World, identity: Identity): Promise<str
   for (let count = dice.int(1, 6); count > 0; count--) {
     const unique = { key, ...(mode ?? drawMode(world)) };
     const body = { ...drawUniqueBody(world, type, unique.mode === "debounce"), unique };
-    const idempotencyKey = dice.chance(0.4) ? `burst-${dice.int(1, 1_000_000_000)}` : undefined;
-    const one: Submit = { identity, body, idempotencyKey, began: time.now, ids: new Set() };
+    const idempotencyKey = dice.chance(world.theme === "unique" ? 0.8 : 0.4)
+      ? `burst-${dice.int(1, 1_000_000_000)}`
+      : undefined;
+    const one: Submit = { identity, body, idempotencyKey, began: time.now, ids: new Set(), act };
     const sent = submitUntilAnswered(world, one).then(() => {
       for (const id of one.ids) ids.add(id);
     });
@@ -70,12 +78,14 @@ async function submitUntilAnswered(world: World, one: Submit): Promise<void> {
   const patience = dice.chance(0.8) ? 12 : 1;
   const keyed = one.idempotencyKey !== undefined;
   const place = async () => {
+    if (world.theme === "unique") await pause(world, dice.int(0, 30));
     for (let tries = 0; tries < patience; tries++) {
       if (await submitOnce(world, one)) return;
       await pause(world, dice.spread(10, 20_000 * (tries + 1)));
     }
   };
-  await Promise.all(Array.from({ length: keyed && dice.chance(0.2) ? 2 : 1 }, place));
+  const places = !keyed ? 1 : world.theme === "unique" ? dice.int(1, 4) : dice.chance(0.2) ? 2 : 1;
+  await Promise.all(Array.from({ length: places }, place));
   if (keyed && one.ids.size === 1 && dice.chance(0.3)) {
     const [taskId = ""] = one.ids;
     await pause(world, dice.spread(1, 50_000));
@@ -87,7 +97,7 @@ async function submitUntilAnswered(world: World, one: Submit): Promise<void> {
 
 /** Returns true when no later try can have another answer. */
 async function submitOnce(world: World, one: Submit): Promise<boolean> {
-  const { core, witness, time } = world;
+  const { core, witness, time, dice } = world;
   const { identity, body, idempotencyKey } = one;
   const input = JSON.stringify(body.input);
   const { mode, max_wait_seconds: maxWaitSeconds } = body.unique;
@@ -98,13 +108,41 @@ async function submitOnce(world: World, one: Submit): Promise<boolean> {
     invocation.input = input;
     invocation.unique = { mode, maxWaitSeconds };
     const call = { identity, body, idempotencyKey, correlationId: "correlation" };
-    return core.submit.submit(portsFor(world, invocation), call);
+    const ports = portsFor(world, invocation);
+    const inBatch = world.theme === "unique" && dice.chance(0.3);
+    return inBatch ? submitEntry(world, ports, call) : core.submit.submit(ports, call);
   });
   if (answer.got === "value") {
-    isAccepted(world, answer.value.record.task_id);
+    const { record } = answer.value;
+    isAccepted(world, record.task_id);
+    witness.keys.answered(identity, idempotencyKey, record);
+    if (world.theme === "unique" && dice.chance(0.4)) time.after(dice.spread(1, 3000), () => one.act(record));
     witness.unique.accepted({ ...answer.value, input, mode, began });
     if (idempotencyKey !== undefined) one.ids.add(answer.value.record.task_id);
     else one.ids = new Set([answer.value.record.task_id]);
   }
   return answer.got === "value" || (answer.got === "problem" && !passing.has(answer.code));
+}
+
+/** Sends a submit as the only entry of a batch, with the key of its own. */
+async function submitEntry(
+  { core, witness }: World,
+  ports: ReturnType<typeof portsFor>,
+  call: {
+    identity: Identity;
+    body: Record<string, unknown>;
+    idempotencyKey: string | undefined;
+    correlationId: string;
+  },
+): Promise<Accepted> {
+  const { body, idempotencyKey, ...rest } = call;
+  const entry = idempotencyKey === undefined ? body : { ...body, idempotency_key: idempotencyKey };
+  const onBug = (error: unknown) => {
+    witness.violated(`an entry of a batch threw: ${error instanceof Error ? error.stack : String(error)}`);
+    return new core.problem.Problem("internal", "");
+  };
+  const [answer] = await core.submitBatch.submitBatch(ports, { ...rest, body: { tasks: [entry] } }, onBug);
+  if (answer === undefined) throw new Error("a batch of one entry has no answer");
+  if ("refused" in answer) throw answer.refused;
+  return answer.accepted;
 }

@@ -77,6 +77,20 @@ export const uniqueMutations: readonly Mutation[] = [
     replace: "  if (one.own !== null) return false;\n",
   },
   {
+    name: "idempotency: a task is made although another call joined one in another way",
+    file: "unique/submit-unique.ts",
+    find: " || present.replaced !== joined.replaced",
+    replace: "",
+    theme: "unique",
+  },
+  {
+    name: "idempotency: what was joined is answered although the key made a task",
+    file: "unique/submit-unique.ts",
+    find: 'if (isDone) return (await hasOwn(one)) ? "again" : { record, replayed: true };',
+    replace: "if (isDone) return { record, replayed: true };",
+    theme: "unique",
+  },
+  {
     name: "unique: the key of a task that waits for its next attempt is free",
     file: "unique/unique-holder.ts",
     find: "  if (isTerminal(record.status)) return undefined;\n",

@@ -6,10 +6,10 @@ export type Service = (typeof services)[number];
 
 /**
  * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; batches that mix
- * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; tasks with steps, sleeps and signals; or tasks
- * that wait for places, rates and pauses.
+ * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; tasks with steps, sleeps and signals; tasks
+ * that wait for places, rates and pauses; or submits that share unique and idempotency keys.
  */
-export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm" | "steps" | "flow";
+export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm" | "steps" | "flow" | "unique";
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {

@@ -5,6 +5,7 @@ import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { beginSeconds } from "../../src/core/work/batch-plan.ts";
 import { FlowLaws } from "./flow-laws.ts";
 import type { Invocation } from "./invocation.ts";
+import { KeyLaws } from "./key-laws.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";
 import { type Life, Lives, type Watched } from "./lives.ts";
 import { Runs } from "./runs.ts";
@@ -20,6 +21,7 @@ export class Witness extends Lives {
   readonly steps: StepLaws;
   readonly flow: FlowLaws;
   readonly unique: UniqueLaws;
+  readonly keys: KeyLaws;
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   /** How many messages that nobody can read were put into tiers. */
@@ -38,6 +40,7 @@ export class Witness extends Lives {
   ) {
     super(watched);
     this.told = new Told(mustTell);
+    this.keys = new KeyLaws(watched, this);
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
     this.flow = new FlowLaws(watched, this);

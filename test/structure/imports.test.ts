@@ -55,7 +55,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/http",
     ours: ["src/core", "src/config.ts"],
-    packages: [/^hono$/, /^zod$/, /^jose$/, /^node:(crypto|zlib)$/],
+    packages: [/^hono$/, /^zod$/, /^jose$/, /^@remix-run\/multipart-parser$/, /^node:(buffer|crypto|zlib)$/],
   },
   // Sends webhooks to receivers, with a guard at the connection.
   {
@@ -199,13 +199,14 @@ describe("who may import whom", () => {
     expect(statements.filter(({ found }) => !/^(import|export) type /.test(found))).toEqual([]);
   });
 
-  test("the console imports only types from the core and src/http, the words of the core's lists, and the calendar's rules", () => {
+  test("the console imports only types from the core and src/http, the words of the core's lists, and the rules of numbers and of the calendar", () => {
     const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|http)\/[^"]+"/gm;
     const statements = inFolder("console").flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );
     expect(statements.length).toBeGreaterThan(1);
-    const allowed = /^(import|export) type |\/core\/(model\/(errors|status|tier|time-zone)|schedules\/cron)\.ts"$/;
+    const allowed =
+      /^(import|export) type |\/core\/(model\/(errors|exact-number|status|tier|time-zone)|schedules\/cron)\.ts"$/;
     expect(statements.filter(({ found }) => !allowed.test(found))).toEqual([]);
   });
 

@@ -83,9 +83,10 @@ export interface Ask {
 export async function ask(api: Api, path: string, { as = olga, headers = {}, json, raw, ...rest }: Ask = {}) {
   const body = raw ?? (json === undefined ? undefined : JSON.stringify(json));
   const type: Record<string, string> = json === undefined ? {} : { "content-type": "application/json" };
-  const event = { requestContext: { authorizer: { lambda: as } } } as never;
+  const method = rest.method ?? (body === undefined ? "GET" : "POST");
+  const event = { requestContext: { http: { method }, authorizer: { lambda: as } } } as never;
   const init = {
-    method: rest.method ?? (body === undefined ? "GET" : "POST"),
+    method,
     headers: { ...type, ...headers },
     ...(body === undefined ? {} : { body }),
   };

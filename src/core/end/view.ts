@@ -1,5 +1,6 @@
 import { endedOf } from "../model/counts.ts";
 import type { ErrorKind } from "../model/errors.ts";
+import { isMediaType } from "../model/media-type.ts";
 import { Problem } from "../model/problem.ts";
 import {
   type Attempt,
@@ -202,8 +203,12 @@ async function partResult(ports: ResultPorts, record: TaskRecord, reference: Res
   const { part, content_type: contentType, file_name: fileName } = reference;
   const body = await ports.records.loadPart(record, `result#${part}`);
   if (typeof body !== "string" && !(body instanceof Uint8Array)) throw gone("its retention has ended");
-  return { body, contentType, ...(fileName === undefined ? {} : { fileName }) };
+  return { body, contentType: servedType(contentType), ...(fileName === undefined ? {} : { fileName }) };
 }
+
+/** A result of an earlier version may have a media type that no header can have. */
+const servedType = (contentType: string): string =>
+  isMediaType(contentType) ? contentType : "application/octet-stream";
 
 /** Signs the URL of a stored result. It ends with the retention at the latest. */
 function blobUrl(
@@ -214,7 +219,7 @@ function blobUrl(
 ): Promise<string> {
   const secondsLeft = Math.floor(record.purge_at - clock.now() / 1000);
   const expiresSeconds = Math.max(1, Math.min(resultUrlSeconds, secondsLeft));
-  return blobs.presignGet(key, { expiresSeconds, contentType, fileName });
+  return blobs.presignGet(key, { expiresSeconds, contentType: servedType(contentType), fileName });
 }
 
 const gone = (why: string) => new Problem("gone", `The result was deleted: ${why}.`);

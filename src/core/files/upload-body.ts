@@ -1,16 +1,10 @@
 import * as z from "zod";
+import { mediaTypePattern } from "../model/media-type.ts";
 import { largestFileBytes } from "../model/stored-file.ts";
-
-/** A media type with optional parameters, such as `text/csv; charset=utf-8`. */
-const contentType =
-  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/;
 
 /** Body of `POST /uploads`. */
 export const uploadSchema = z.strictObject({
-  content_type: z
-    .string()
-    .max(255)
-    .refine((text) => contentType.test(text), "expected a media type such as video/mp4"),
+  content_type: z.string().max(255).regex(mediaTypePattern, "expected a media type such as video/mp4"),
   size_bytes: z.int().min(0).max(largestFileBytes),
   file_name: z
     .string()

@@ -120,7 +120,7 @@ export interface TaskRecord extends TaskKey {
   due_at: string;
   /** submit: the requested time of a delayed task; a debounced submit moves it with `due_at`. Absent: none was requested. */
   run_at?: string;
-  /** submit; never changes. Absent: the task does not expire. */
+  /** submit: counted from the time at which the task is first due, which a debounced submit moves. Absent: the task does not expire. */
   expires_at?: string;
   /**
    * submit: equal to `expires_at`; the first claim removes it, as a started task does not expire. Absent: the task does not

@@ -1,3 +1,5 @@
+import { otherZoneNames } from "./time-zone-names.ts";
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
@@ -43,18 +45,17 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** IANA names without a region that have no second meaning as an abbreviation. */
-const plainNames = new Set(["UTC", "GMT", "CET", "EET", "MET", "WET", "EST5EDT", "CST6CDT", "MST7MDT", "PST8PDT"]);
+let names: ReadonlySet<string> | undefined;
 
-/** True for the IANA name of a zone, in IANA's spelling. False for offsets and abbreviations. */
+/** True for the IANA name of a zone, in IANA's spelling, as AWS distinguishes case. False for offsets, and for abbreviations that are no such name. */
 export function isTimeZone(name: string): boolean {
-  if (!plainNames.has(name) && !/^[A-Z][\w+-]*(\/[A-Z0-9][\w+-]*)+$/.test(name)) return false;
-  if (name.startsWith("SystemV/")) return false;
+  names ??= new Set([...Intl.supportedValuesOf("timeZone"), ...otherZoneNames.trim().split(/\s+/)]);
+  if (!names.has(name)) return false;
   try {
-    const known = formatOf(name).resolvedOptions().timeZone;
-    // Another name of the same zone is allowed. The same name in another case is not, as AWS distinguishes case.
-    return known === name || known.toLowerCase() !== name.toLowerCase();
+    formatOf(name);
+    return true;
   } catch {
+    // This program's zones are older than the list.
     return false;
   }
 }

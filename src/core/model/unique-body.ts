@@ -46,7 +46,6 @@ interface UniqueBody {
   run_at?: unknown;
   files?: unknown;
   result_key?: unknown;
-  expires_in_seconds?: number | undefined;
 }
 
 /**
@@ -65,7 +64,4 @@ export function checkUnique(body: UniqueBody, context: z.RefinementCtx): void {
   if (unique.mode !== "debounce") return;
   for (const member of ["delay_seconds", "run_at"] as const)
     if (body[member] !== undefined) refuse(member, "not with unique.mode debounce, which has its own wait");
-  if (body.expires_in_seconds !== undefined && body.expires_in_seconds <= maxWaitSeconds(unique)) {
-    refuse("expires_in_seconds", `expected more than the ${maxWaitSeconds(unique)} s of unique.max_wait_seconds`);
-  }
 }

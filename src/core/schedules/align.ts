@@ -76,9 +76,7 @@ export async function align(ports: SchedulePorts, key: ScheduleKey): Promise<voi
  */
 export async function cleanUp(ports: SchedulePorts, key: ScheduleKey): Promise<void> {
   const schedule = await ports.schedules.get(key);
-  const age = schedule === undefined ? 0 : ports.clock.now() - Date.parse(schedule.updated_at);
-  const abandoned = schedule?.state === "deleting" || (schedule?.state === "creating" && age >= abandonedAfterMs);
-  if (schedule !== undefined && abandoned) await ports.schedules.delete(schedule, schedule.revision);
+  if (schedule !== undefined && isAbandoned(ports, schedule)) await ports.schedules.delete(schedule, schedule.revision);
   await align(ports, key);
 }
 
@@ -104,6 +102,10 @@ function refused(error: RuleRefused): Problem {
   const message = `EventBridge Scheduler refused the rule: ${error.message}`;
   return new Problem("invalid_input", `cron: ${message}`, { errors: [{ path: "/cron", message }], cause: error });
 }
+
+/** True for a record that a failed create or delete left behind. */
+export const isAbandoned = ({ clock }: SchedulePorts, { state, updated_at }: ScheduleRecord): boolean =>
+  state === "deleting" || (state === "creating" && clock.now() - Date.parse(updated_at) >= abandonedAfterMs);
 
 /** Runs a step on which nothing depends: ignores `PortUnavailable`, `ChangedMeanwhile` and `Problem`. */
 export async function bestEffort(step: () => Promise<unknown>): Promise<void> {

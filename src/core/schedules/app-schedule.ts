@@ -89,7 +89,12 @@ export function defineSchedule<Input>(options: ScheduleOptions<Input>): AppSched
   };
 }
 
-const reasonOf = ({ issues: [issue] }: z.ZodError): string => `${issue?.path.join(".")}: ${issue?.message}`;
+/** Names the options as they are written here: `everySeconds`, where the API has `every_seconds`. */
+const reasonOf = ({ issues: [issue] }: z.ZodError): string =>
+  `${issue?.path.join(".")}: ${issue?.message}`.replaceAll(
+    /\b([a-z]+)_([a-z])([a-z]+)\b/g,
+    (_, first, letter, rest) => `${first}${letter.toUpperCase()}${rest}`,
+  );
 
 /**
  * Checks the app's schedules together, and returns them.

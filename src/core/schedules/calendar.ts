@@ -1,5 +1,6 @@
 import { Cron } from "croner";
-import { endOfTimeMs, iso } from "../model/record.ts";
+import { iso } from "../model/record.ts";
+import { lastScheduledMs } from "../model/time-text.ts";
 import { toInstant, toWallTime } from "../model/time-zone.ts";
 import { type CronFields, parseCron, toAwsCron } from "./cron.ts";
 
@@ -18,10 +19,13 @@ export interface Rule {
   ends_at?: string;
 }
 
-/** Returns the first time of a rate: the first full minute at or after `starts_at`, or, without it, after `createdAt`. */
-export function rateStart(rule: Rule, createdAt: string): number {
-  const from = rule.starts_at === undefined ? Date.parse(createdAt) + 1 : Date.parse(rule.starts_at);
-  return Math.ceil(from / minuteMs) * minuteMs;
+/**
+ * Returns the first time of a rate: the first full minute at or after `starts_at`; without it, the last full minute within one interval after
+ * `createdAt`, so that a rule of a year does not fire now.
+ */
+export function rateStart({ starts_at, every_seconds = 60 }: Rule, createdAt: string): number {
+  if (starts_at !== undefined) return Math.ceil(Date.parse(starts_at) / minuteMs) * minuteMs;
+  return Math.floor((Date.parse(createdAt) + every_seconds * 1000) / minuteMs) * minuteMs;
 }
 
 /**
@@ -40,7 +44,7 @@ export function toExpression({ cron, every_seconds = 0 }: Rule): string {
  */
 export function nextTimes(rule: Rule, createdAt: string, after: number, count: number): number[] {
   const start = rule.starts_at === undefined ? after : Math.max(after, Date.parse(rule.starts_at) - 1);
-  const end = rule.ends_at === undefined ? endOfTimeMs : Date.parse(rule.ends_at);
+  const end = rule.ends_at === undefined ? lastScheduledMs : Math.min(lastScheduledMs, Date.parse(rule.ends_at));
   const times =
     rule.cron === undefined ? rateTimes(rule, createdAt, start) : cronTimes(rule.cron, rule.timezone, start);
   const found: number[] = [];

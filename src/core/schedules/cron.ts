@@ -44,11 +44,14 @@ const monthDays = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
  * @throws RuleRefused for text that is not crontab, rules that EventBridge Scheduler cannot express, and rules that never fire
  */
 export function parseCron(text: string): CronFields {
+  const other = otherForm(text.trim());
+  if (other !== undefined) throw new RuleRefused(other);
   const fields = text.trim().split(/\s+/);
   const [minutes = "", hours = "", days = "", months = "", weekdays = ""] = fields;
   if (fields.length !== 5 || minutes === "") {
     const given = minutes === "" ? 0 : fields.length;
-    throw new RuleRefused(`expected five fields (minute hour day-of-month month day-of-week), found ${given}`);
+    const advice = given > 5 ? ": write no seconds and no year" : "";
+    throw new RuleRefused(`expected five fields (minute hour day-of-month month day-of-week), found ${given}${advice}`);
   }
   const parsed = {
     minutes: values(minute, minutes),
@@ -60,15 +63,52 @@ export function parseCron(text: string): CronFields {
   const anyDay = days.startsWith("*") && parsed.days.length === 31;
   const anyWeekday = weekdays.startsWith("*") && parsed.weekdays.length === 7;
   if (!anyDay && !anyWeekday) {
-    throw new RuleRefused(
-      "day-of-month and day-of-week are both restricted: crontab means days that match either field, " +
-        "which EventBridge Scheduler does not support; create two schedules",
-    );
+    const both = days.startsWith("*") || weekdays.startsWith("*");
+    throw new RuleRefused(`day-of-month and day-of-week are both restricted: ${both ? bothMatch : eitherMatches}`);
   }
   if (!parsed.months.some((number) => (parsed.days[0] ?? 0) <= (monthDays[number - 1] ?? 0))) {
     throw new RuleRefused("the rule never fires: none of its months has such a day");
   }
   return { ...parsed, anyDay, anyWeekday };
+}
+
+const eitherMatches =
+  "crontab means days that match either field, which EventBridge Scheduler does not support; create two schedules";
+const bothMatch =
+  "as one of them begins with *, crontab means days that match both fields, which EventBridge Scheduler does not support; " +
+  "restrict one of them, and let the handler check the other";
+
+/** Names of rules that some programs accept in place of the five fields. */
+const named: Readonly<Record<string, string>> = {
+  yearly: "0 0 1 1 *",
+  annually: "0 0 1 1 *",
+  monthly: "0 0 1 * *",
+  weekly: "0 0 * * 0",
+  daily: "0 0 * * *",
+  midnight: "0 0 * * *",
+  hourly: "0 * * * *",
+  every_minute: "* * * * *",
+};
+
+/** Returns what to write in place of a rule that has the form of another program. */
+function otherForm(text: string): string | undefined {
+  const [first = ""] = text.split(/\s/);
+  const name = first.startsWith("@") ? first.slice(1).toLowerCase() : undefined;
+  if (name !== undefined && Object.hasOwn(named, name)) return `write "${named[name]}" in place of @${name}`;
+  if (name === "reboot") return "@reboot is no time: expected five fields (minute hour day-of-month month day-of-week)";
+  if (name !== undefined) return `@${name} is not part of crontab: write five fields, or every_seconds for an interval`;
+  if (/^(CRON_)?TZ=/i.test(first)) return "the time zone is no part of the rule: write it in the field timezone";
+  if (/^rate\(/i.test(text)) return "write an interval in the field every_seconds, in place of rate(...)";
+  const [, inner] = /^cron\(\s*(.*?)\s*\)$/i.exec(text) ?? [];
+  return inner === undefined ? undefined : awsForm(inner.split(/\s+/));
+}
+
+/** @param fields The fields of AWS's form: with a year, and weekdays that count from 1. */
+function awsForm(fields: readonly string[]): string {
+  const advice = "write five fields, as in crontab, without cron( ) and the year, and * in place of ?";
+  const [minutes, hours, days, months, weekdays = "", year] = fields;
+  if (fields.length !== 6 || year !== "*" || /[\d#L]/i.test(weekdays)) return advice;
+  return `${advice}: "${[minutes, hours, days, months, weekdays].join(" ").replaceAll("?", "*")}"`;
 }
 
 /** Returns the values of a field: a list of numbers, names, ranges and steps. */
@@ -94,9 +134,22 @@ function itemValues(kind: FieldKind, item: string): number[] {
 function stepped(kind: FieldKind, item: string, first: number, last: number, stepText = "1"): number[] {
   const step = Number(stepText);
   const most = kind.most - kind.least + 1;
-  if (first > last) throw new RuleRefused(`${kind.name}: the range ${JSON.stringify(item)} ends before it starts`);
+  if (first > last) {
+    const advice = step === 1 ? `; write ${overTheEnd(kind, item, first, last)}` : "";
+    throw new RuleRefused(`${kind.name}: the range ${JSON.stringify(item)} ends before it starts${advice}`);
+  }
   if (step < 1 || step > most) throw new RuleRefused(`${kind.name}: expected a step from 1 to ${most}, found ${step}`);
   return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, index) => first + index * step);
+}
+
+/** Writes a range that goes on at the field's start: `22-6` as `22-23,0-6`, and `FRI-MON` as `FRI-7,1`. */
+function overTheEnd(kind: FieldKind, item: string, first: number, last: number): string {
+  const [from = ""] = item.split("-");
+  // Sunday is 7 at the end of the first range.
+  const least = kind === weekday ? 1 : kind.least;
+  const start = first === kind.most ? from : `${from}-${kind.most}`;
+  if (last < least) return start;
+  return `${start},${last === least ? least : `${least}-${last}`}`;
 }
 
 function numberOf(kind: FieldKind, item: string, text: string): number {
@@ -108,7 +161,8 @@ function numberOf(kind: FieldKind, item: string, text: string): number {
 
 function notCron({ name, least, most, names }: FieldKind, item: string): RuleRefused {
   const range = `${least} to ${most}${names === undefined ? "" : `, ${names[0]} to ${names.at(-1)}`}`;
-  const hint = /[?#]|^(\d+|[A-Z]{3})?[LW]+$/i.test(item) ? "; L, W, # and ? are not part of crontab" : "";
+  const isAws = /[?#]|^(\d+|[A-Z]{3})?[LW]+$/i.test(item);
+  const hint = isAws ? `; L, W, # and ? are not part of crontab${item === "?" ? ": write * in place of ?" : ""}` : "";
   return new RuleRefused(
     `${name}: expected ${range}, or a list, range or step of these, found ${JSON.stringify(item)}${hint}`,
   );

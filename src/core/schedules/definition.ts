@@ -95,10 +95,19 @@ export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at }: Gi
   ...(typeof ends_at === "string" ? { ends_at } : {}),
 });
 
+/** The demands of `checkRule`, for JSON Schema: exactly one of the two is given, and no null. */
+const oneRule = {
+  oneOf: [
+    { required: ["cron"], properties: { cron: { type: "string" } } },
+    { required: ["every_seconds"], properties: { every_seconds: { type: "integer" } } },
+  ],
+};
+
 /** The body of a create. */
 export const definitionSchema = z
   .strictObject(definitionFields)
   .superRefine(checkRule)
+  .meta(oneRule)
   .transform((given): ScheduleDefinition => {
     const { name, enabled, overlap, task } = given;
     return { name, enabled, overlap, task, ...ruleOf(given) };
@@ -117,4 +126,5 @@ export const changeSchema = z.strictObject({
 export const previewSchema = z
   .strictObject({ ...ruleFields, from: isoTime.optional(), count: z.int().min(1).max(100).optional() })
   .superRefine(checkRule)
+  .meta(oneRule)
   .transform((given) => ({ rule: ruleOf(given), from: given.from, count: given.count }));

@@ -16,6 +16,7 @@ import {
   bestEffort,
   changesTooFast,
   findSchedule,
+  isAbandoned,
   nextRevision,
   rewrite,
   type SchedulePorts,
@@ -40,11 +41,7 @@ const largestScheduledInputBytes = 256 * 1024;
  * repeated. A repeat with the same name and body returns the existing schedule.
  * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`; PortUnavailable
  */
-export async function createSchedule(
-  ports: ScheduleWritePorts,
-  identity: Identity,
-  body: unknown,
-): Promise<{ schedule: ScheduleRecord; created: boolean }> {
+export async function createSchedule(ports: ScheduleWritePorts, identity: Identity, body: unknown): Promise<Created> {
   const definition = parseInput(definitionSchema, body);
   const version = checkScheduledTask(ports, definition.task);
   const made = { ...newSchedule(ports, identity, definition), ...version };
@@ -52,26 +49,51 @@ export async function createSchedule(
   const before = await ports.schedules.get(made);
   if (before?.state === "ready") return { schedule: sameOrConflict(before, made), created: false };
   await ports.checks.request(keyOf(made));
+  for (let tries = 0; tries < mostCreates; tries++) {
+    const written = await writeNew(ports, made);
+    if (written !== undefined) return written;
+  }
+  throw changesTooFast();
+}
+
+/** Number of tries to create a schedule while others create and delete one with its name. */
+const mostCreates = 5;
+
+interface Created {
+  schedule: ScheduleRecord;
+  /** False when the schedule was there, or when another request with the same body made it at the same time. */
+  created: boolean;
+}
+
+/**
+ * Writes a new schedule, or goes on with one that another request with the same body has begun. Of many at once, one makes it.
+ * @returns Undefined: another request changed it at the same time.
+ * @throws Problem `conflict`
+ */
+async function writeNew(ports: ScheduleWritePorts, made: ScheduleRecord): Promise<Created | undefined> {
   const existing = await ports.schedules.create(made);
-  if (existing === undefined) return { schedule: await activate(ports, made), created: true };
+  if (existing === undefined) return activate(ports, made);
   if (existing.state === "ready") return { schedule: sameOrConflict(existing, made), created: false };
+  if (existing.state === "creating") {
+    if (existing.request_hash === made.request_hash) return activate(ports, existing);
+    // Its own request is about to end, and has the name.
+    if (!isAbandoned(ports, existing)) sameOrConflict(existing, made);
+  }
   // No client has seen a schedule that is not ready, so it may be replaced.
-  const isRepeat = existing.state === "creating" && existing.request_hash === made.request_hash;
-  if (isRepeat) return { schedule: await activate(ports, existing), created: true };
   const revision = nextRevision(ports, existing);
   const replacement = { ...made, revision, rule_revision: revision };
-  if (!(await ports.schedules.replace(replacement, existing.revision))) throw changesTooFast();
-  return { schedule: await activate(ports, replacement), created: true };
+  if (!(await ports.schedules.replace(replacement, existing.revision))) return undefined;
+  return activate(ports, replacement);
 }
 
 const keyOf = ({ tenant_id, schedule_id }: ScheduleKey): ScheduleKey => ({ tenant_id, schedule_id });
 
 /**
- * Returns the existing schedule if it was created with the same body, or if its definition is now the same.
+ * Returns the existing schedule if its definition is the same now, whatever it was when it was created.
  * @throws Problem `conflict`
  */
 function sameOrConflict(existing: ScheduleRecord, made: ScheduleRecord): ScheduleRecord {
-  if (existing.request_hash === made.request_hash || definitionHash(existing) === made.request_hash) return existing;
+  if (definitionHash(existing) === made.request_hash) return existing;
   throw new Problem("conflict", `Another schedule already has the name ${JSON.stringify(made.name)}.`);
 }
 
@@ -125,17 +147,19 @@ function checkTimes(ports: SchedulePorts, schedule: ScheduleRecord): void {
   throw new Problem("invalid_input", `${field}: ${message}.`, { errors: [{ path: `/${field}`, message }] });
 }
 
-/** Creates the rule of a new schedule, and sets its record to `ready`. */
-async function activate(ports: SchedulePorts, schedule: ScheduleRecord): Promise<ScheduleRecord> {
+/**
+ * Creates the rule of a new schedule, and sets its record to `ready`.
+ * @returns Undefined: another request changed it at the same time.
+ */
+async function activate(ports: SchedulePorts, schedule: ScheduleRecord): Promise<Created | undefined> {
   await alignOrRevert(ports, schedule, async () => {
     if (await ports.schedules.delete(schedule, schedule.revision)) await align(ports, schedule);
   });
   const ready: ScheduleRecord = { ...schedule, state: "ready", revision: nextRevision(ports, schedule) };
-  if (await ports.schedules.replace(ready, schedule.revision)) return ready;
+  if (await ports.schedules.replace(ready, schedule.revision)) return { schedule: ready, created: true };
   // Another request with the same body may have set the record to `ready` first.
   const other = await ports.schedules.get(schedule);
-  if (other?.state === "ready" && other.request_hash === schedule.request_hash) return other;
-  throw changesTooFast();
+  return other?.state === "ready" ? { schedule: sameOrConflict(other, schedule), created: false } : undefined;
 }
 
 /**
@@ -189,8 +213,8 @@ function withChange(
 /** Returns the definition after a change: a new `cron` removes `every_seconds`, and the other way round. */
 function changedDefinition(current: ScheduleRecord, change: Change): object {
   const { name, enabled, overlap, task, timezone, starts_at, ends_at } = current;
-  const cron = change.every_seconds === undefined ? current.cron : undefined;
-  const every_seconds = change.cron === undefined ? current.every_seconds : undefined;
+  const cron = typeof change.every_seconds === "number" ? undefined : current.cron;
+  const every_seconds = typeof change.cron === "string" ? undefined : current.every_seconds;
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   const before = { name, enabled, overlap, task, timezone, starts_at, ends_at, cron, every_seconds };
   return { ...before, ...Object.fromEntries(given) };

@@ -28,7 +28,8 @@ export function newRecord(
   const requestedAt = body.run_at ?? (delaySeconds === undefined ? undefined : now + delaySeconds * 1000);
   const dueAt = Math.max(now, requestedAt ?? now);
   const retentionSeconds = body.retention_seconds ?? defaultRetentionSeconds;
-  const expiresAt = body.expires_in_seconds === undefined ? undefined : iso(now + body.expires_in_seconds * 1000);
+  // Counted from the time at which the task is first due: before that, it cannot start.
+  const expiresAt = body.expires_in_seconds === undefined ? undefined : iso(dueAt + body.expires_in_seconds * 1000);
   return withoutUndefined({
     tenant_id: identity.tenantId,
     task_id: newTaskId(ports, call),

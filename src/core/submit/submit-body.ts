@@ -1,24 +1,20 @@
 import * as z from "zod";
-import { endOfTimeMs } from "../model/record.ts";
 import { resultKeyFault } from "../model/result-key.ts";
 import { tiers } from "../model/tier.ts";
+import { isSchedulable, parseTime } from "../model/time-text.ts";
 import { checkUnique, uniqueSchema } from "../model/unique-body.ts";
 
-/** The first millisecond of the year 0. */
-const startOfTimeMs = Date.parse("0000-01-01T00:00:00Z");
-
-/** Parses the text of a time to epoch milliseconds. Refuses times that cannot be compared as text. */
-export function toEpochMs(text: string, context: z.RefinementCtx): number {
-  const time = Date.parse(text);
-  if (time >= startOfTimeMs && time < endOfTimeMs) return time;
-  context.addIssue({ code: "custom", message: "expected a time in the years 0000 to 9999 in UTC" });
-  return z.NEVER;
-}
-
 /** A time of a request, parsed to epoch milliseconds. The zone is required: without it, the time depends on the machine. */
-export const timeSchema = z.iso
-  .datetime({ offset: true, error: "expected an ISO 8601 time with its zone" })
-  .transform(toEpochMs);
+export const timeSchema = z
+  .string("expected an ISO 8601 time with its zone")
+  .meta({ format: "date-time" })
+  .transform((text, context) => {
+    const time = parseTime(text);
+    if (typeof time === "number" && isSchedulable(time)) return time;
+    const message = typeof time === "string" ? time : "expected a time in the years 1970 to 2199 in UTC";
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
 
 /** The fields of a submit, as the contract has them. */
 export const submitFields = {

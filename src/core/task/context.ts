@@ -24,7 +24,7 @@ export interface SubmitOptions {
   priority?: Tier;
   /** Run no earlier than this many seconds from now, 0 to 31,536,000. Default: 0. */
   delaySeconds?: number;
-  /** The task expires when no attempt has started by then, 1 to 1,209,600. Default: it does not expire. */
+  /** The task expires when no attempt has started this many seconds after it is first due, 1 to 1,209,600. Default: it does not expire. */
   expiresInSeconds?: number;
   /** Most attempts, 1 to 20. Default: the type's own. */
   maxAttempts?: number;

@@ -1,4 +1,5 @@
 import { knowCopies } from "../model/copies.ts";
+import { isMediaType } from "../model/media-type.ts";
 import { Misuse } from "../model/errors.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
@@ -10,9 +11,10 @@ export type FileSource = Uint8Array | ArrayBuffer | Blob | AsyncIterable<Uint8Ar
 export class FileResult {
   readonly source: FileSource;
   readonly contentType: string;
-  readonly fileName: string;
+  /** Undefined: clients choose a name. */
+  readonly fileName: string | undefined;
 
-  constructor(source: FileSource, contentType: string, fileName: string) {
+  constructor(source: FileSource, contentType: string, fileName?: string) {
     this.source = source;
     this.contentType = contentType;
     this.fileName = fileName;
@@ -73,15 +75,14 @@ export class OutcomeResult<Result = unknown> {
   }
 }
 
-/** A media type with its parameters, as a header has it. */
-const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;\s*[\w-]+=("[^"\\\r\n]*"|[\w!#$&^.+-]+))*$/;
-
 /**
  * Returns a file from a handler. Up to 300 KiB are stored with the task; a larger file is streamed to the bucket while the attempt lasts.
  * @param source Bytes, a `Blob`, a stream, an async iterable of bytes, or the path of a file; at most 5 GiB.
  * @example return file(pdf, { contentType: "application/pdf", fileName: "invoice-7.pdf" });
  * @example return file("/tmp/report.csv", { contentType: "text/csv", fileName: "report.csv" });
- * @throws TypeError for a content type that no header can have
+ * @param options.contentType A media type in ASCII, at most 255 characters.
+ * @param options.fileName What a browser saves it as: the last part of a path, without line breaks and other invisible characters.
+ * @throws TypeError for a content type or name that no header can have
  */
 export function file(source: FileSource, options: { contentType: string; fileName: string }): FileResult {
   const { contentType, fileName } = options ?? {};
@@ -92,6 +93,20 @@ export function file(source: FileSource, options: { contentType: string; fileNam
     throw new Misuse(`file: contentType must be a media type, got ${JSON.stringify(contentType)}`);
   }
   return new FileResult(source, contentType, fileName);
+export function file(source: FileSource, options: { contentType: string; fileName?: string }): FileResult {
+  const { contentType, fileName } = options;
+  const fault = headerFault(contentType, fileName);
+  if (fault !== undefined) throw new TypeError(fault);
+  return new FileResult(source, contentType, fileName);
+}
+
+/** Returns why a media type or a name cannot be a header. A name may be any text, as long as no character is cut in half. */
+export function headerFault(contentType: unknown, fileName: unknown): string | undefined {
+  if (typeof contentType !== "string" || !isMediaType(contentType)) {
+    return `contentType must be a media type in ASCII, got ${JSON.stringify(contentType)}`;
+  }
+  if (fileName === undefined || (typeof fileName === "string" && fileName.isWellFormed())) return undefined;
+  return `fileName must be text without half characters, got ${JSON.stringify(fileName)}`;
 }
 
 const isSource = (source: unknown): boolean =>

@@ -45,6 +45,7 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
     when: {
       status: { is: "pending" },
       attempts_total: { is: 0 },
+      round: { is: 1 },
       created_at: { is: record.created_at },
       start_by: { above: iso(now), orAbsent: true },
       purge_at: { above: Math.floor(now / 1000) },
@@ -65,9 +66,16 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
   return { as: "replaced", record: current };
 }
 
-/** A debounced submit waits anew, but no longer than its most from the first submit on. */
+/** A debounced submit waits anew, but no longer than its most from the first submit on. Its time to start begins when it is due. */
 function dueOf({ clock }: DispatchPorts, record: TaskRecord, unique: Unique) {
   const waits = clock.now() + (unique.wait_seconds ?? 0) * 1000;
   const dueAt = Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);
-  return { due_at: iso(dueAt), run_at: iso(dueAt), purge_at: purgeAtOfWaiting(record, dueAt) };
+  const { start_by: startBy } = record;
+  const expiresAt = startBy && iso(dueAt + Date.parse(startBy) - Date.parse(record.due_at));
+  return {
+    due_at: iso(dueAt),
+    run_at: iso(dueAt),
+    purge_at: purgeAtOfWaiting(record, dueAt),
+    ...(expiresAt && { expires_at: expiresAt, start_by: expiresAt }),
+  };
 }

@@ -69,7 +69,7 @@ export async function submitUnique(
   } catch (refusal) {
     // The same idempotency key gets the same answer, also over a limit.
     const known = own && (await orUnavailable(look(one).then((found) => knownAnswer(one, found))));
-    if (known === undefined) throw refusal;
+    if (known === undefined || known === "again") throw refusal;
     return known;
   }
   const { admission } = admitted;
@@ -118,21 +118,34 @@ const isMade = ({ holder, own }: Look): boolean =>
   own !== undefined && (!isUnstarted(own) || (holder !== undefined && isSame(holder, own)));
 
 /** The answer that an earlier call with the idempotency key got, or would have got. */
-async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | undefined> {
+async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | "again" | undefined> {
   const { ports, key, call } = one;
-  const { seen, holder, own, joined } = found;
+  const { seen, holder, own } = found;
   if (own !== undefined) mustBeSame(call, own, own.request_hash);
   if (own !== undefined && isMade(found)) {
     const isHolder = holder !== undefined && isSame(holder, own);
     if (isHolder && seen !== undefined && !(await ensureSent(ports, key, seen, own))) return undefined;
     return { record: own, replayed: true };
   }
+  return joinedAnswer(one, found);
+}
+
+/**
+ * The answer of a call that joined a task, or is about to. A call may join another task than the one that is noted only once nobody can replace the
+ * input of that one any more: it has started or ended.
+ */
+async function joinedAnswer(one: UniqueSubmit, { holder, joined }: Look): Promise<Accepted | "again" | undefined> {
+  const { ports, key, call } = one;
   if (joined === undefined) return undefined;
   const record = await ports.records.get({ tenant_id: key.tenant_id, task_id: joined.task_id }, "consistently");
   if (record?.created_at !== joined.created_at || !isKept(record, ports.clock.now())) return undefined;
   mustBeSame(call, record, joined.request_hash);
   const isDone = joined.replaced === undefined || (record.replaced ?? 0) > joined.replaced;
-  return isDone ? { record, replayed: true } : undefined;
+  // The call that noted it gives it up, too, when it sees an own task.
+  if (isDone) return (await hasOwn(one)) ? "again" : { record, replayed: true };
+  // The look at the unique key was too early.
+  const isHolder = holder !== undefined && isSame(holder, record);
+  return isUnstarted(record) && !isHolder ? "again" : undefined;
 }
 
 const isSame = (a: Submitted, b: Submitted): boolean => a.task_id === b.task_id && a.created_at === b.created_at;
@@ -271,10 +284,11 @@ async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): 
   return { record, replayed: own !== undefined };
 }
 
-/** True when another call with the same idempotency key has joined a task since the look. */
+/** True when another call with the same idempotency key has joined a task since the look, or has joined the same one in another way. */
 async function hasJoined({ ports, own }: UniqueSubmit, { joined }: Look): Promise<boolean> {
   const present = own && (await ports.uniqueKeys.holder(joinedKey(own)));
-  return present !== undefined && (joined === undefined || !isSame(present, joined));
+  if (present === undefined) return false;
+  return joined === undefined || !isSame(present, joined) || present.replaced !== joined.replaced;
 }
 
 /** A withdrawn record is not written again under the same time. */

@@ -6,7 +6,14 @@ import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
 import { type BlobPorts, putListed } from "../send/put-listed.ts";
 import { atMost, readUpTo } from "../send/read-whole.ts";
-import { bytesOf, FileResult, largestResultBytes, OutcomeResult, recordResultBytes } from "../task/result.ts";
+import {
+  bytesOf,
+  FileResult,
+  headerFault,
+  largestResultBytes,
+  OutcomeResult,
+  recordResultBytes,
+} from "../task/result.ts";
 import type { TaskType } from "../task/task.ts";
 
 /** A result that is ready for its record. */
@@ -28,7 +35,7 @@ export interface PackPorts extends BlobPorts {
 interface Content {
   body: string | Uint8Array | Bytes;
   contentType: string;
-  fileName?: string;
+  fileName?: string | undefined;
 }
 
 /**
@@ -67,6 +74,8 @@ export async function packResult(
 function contentOf(ports: PackPorts, type: TaskType | undefined, result: unknown): Content {
   if (result instanceof FileResult) {
     const { source, contentType, fileName } = result;
+    const fault = headerFault(contentType, fileName);
+    if (fault !== undefined) throw new PermanentError(`the file cannot be served: ${fault}`);
     return { body: bytesOf(source, ports.disk), contentType, fileName };
   }
   checkFit(type, result);

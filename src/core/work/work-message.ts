@@ -4,7 +4,6 @@ import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext,
 import { giveUp } from "../flow/give-up.ts";
 import { longestSlotWaitMs } from "../flow/take-start.ts";
 import type { Envelope } from "../model/envelope.ts";
-import { PermanentError } from "../model/errors.ts";
 import type { Grant } from "../model/grant.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
@@ -24,6 +23,7 @@ import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed } from "./claim.ts";
 import { settle } from "./settle.ts";
 import { settleInTime } from "./settle-in-time.ts";
+import { endOfUnknown } from "./unknown-type.ts";
 
 export interface WorkPorts extends FlowPorts, AttemptPorts {
   tracing: Tracing;
@@ -240,9 +240,8 @@ async function run(
 ): Promise<{ envelope: Envelope; ended: Ended }> {
   const { envelope, type, record } = message;
   const { fault } = message.entered;
-  if (type === undefined || fault !== undefined) {
-    return { envelope, ended: { how: "threw", error: fault ?? noType(envelope.type) } };
-  }
+  if (fault !== undefined) return { envelope, ended: { how: "threw", error: fault } };
+  if (type === undefined) return { envelope, ended: endOfUnknown(ports, record) };
   let newest: Envelope;
   try {
     newest = await newestEnvelope(ports, record, envelope);
@@ -252,8 +251,6 @@ async function run(
   const running = runningOf(ports, visibility, { ...message, envelope: newest }, type, span);
   return { envelope: newest, ended: await runAttempt(ports, running) };
 }
-
-const noType = (name: string) => new PermanentError(`no task type is named ${JSON.stringify(name)}`);
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
   name: `task ${record.type}`,

@@ -76,11 +76,11 @@ describe("a created schedule", () => {
   test("a rule by a rate starts at its own next time, also when it is changed later", async () => {
     const { clock, make, ruleOf, ports } = schedulesPipeline();
     const schedule = await make({ cron: undefined, every_seconds: 3600 });
-    const first = clock.now() + 60_000;
+    const first = clock.now() + hour;
     expect(ruleOf(schedule.schedule_id)).toMatchObject({ expression: "rate(60 minutes)", startAt: iso(first) });
     await clock.advance(5.5 * hour);
     await changeSchedule(ports, schedule, { overlap: "skip" });
-    expect(ruleOf(schedule.schedule_id)).toMatchObject({ startAt: iso(first + 6 * hour) });
+    expect(ruleOf(schedule.schedule_id)).toMatchObject({ startAt: iso(first + 5 * hour) });
   });
 });
 
@@ -92,11 +92,43 @@ describe("the same name again", () => {
     expect(await createSchedule(ports, operator, again)).toEqual({ schedule: first, created: false });
   });
 
-  test("after a change, both the body of the create and the present body count as the same", async () => {
+  test("a rule of a year does not fire at its creation", async () => {
+    const { clock, make, ruleOf } = schedulesPipeline();
+    const { schedule_id } = await make({ cron: undefined, every_seconds: 31_536_000 });
+    expect(ruleOf(schedule_id)).toMatchObject({ startAt: iso(clock.now() + 31_536_000_000) });
+  });
+
+  test("a null for the kind of rule that a schedule does not have changes nothing", async () => {
+    const { ports, make, stored } = schedulesPipeline();
+    const schedule = await make({ cron: undefined, every_seconds: 3600 });
+    await changeSchedule(ports, schedule, { cron: null });
+    expect(await stored(schedule)).toMatchObject({ every_seconds: 3600 });
+    await expect(changeSchedule(ports, schedule, { every_seconds: null })).rejects.toMatchObject({
+      detail: "cron: expected cron or every_seconds",
+    });
+    await changeSchedule(ports, schedule, { cron: "0 1 * * *", every_seconds: null });
+    expect(await stored(schedule)).toMatchObject({ cron: "0 1 * * *" });
+  });
+
+  test.each([
+    ["different", (index: number) => ({ cron: `${index} * * * *` }), "conflict"],
+    ["equal", () => ({}), "again"],
+  ])("of twelve %s bodies at once one makes the schedule", async (_, bodyOf, other) => {
+    const { ports, task } = schedulesPipeline();
+    const one = (index: number) =>
+      createSchedule(ports, operator, { name: "many", task, cron: "0 * * * *", ...bodyOf(index) }).then(
+        ({ created }) => (created ? "made" : "again"),
+        (error: { code?: string }) => error.code,
+      );
+    const ends = await Promise.all(Array.from({ length: 12 }, (_, index) => one(index)));
+    expect(ends.sort()).toEqual(["made", ...Array(11).fill(other)].sort());
+  });
+
+  test("after a change, only the present body counts as the same", async () => {
     const { ports, make, stored } = schedulesPipeline();
     const schedule = await make();
     await changeSchedule(ports, schedule, { enabled: false });
-    expect(await make()).toEqual(await stored(schedule));
+    await expect(make()).rejects.toMatchObject({ code: "conflict" });
     expect(await make({ enabled: false })).toEqual(await stored(schedule));
   });
 
@@ -351,7 +383,8 @@ describe("a request that crashed half-way", () => {
       const schedule = await make();
       await ports.schedules.replace({ ...schedule, state: "creating" }, schedule.revision);
       await expect(findSchedule(ports, schedule)).rejects.toMatchObject({ code: "not_found" });
-      await clock.advance(1000);
+      await expect(make({ cron: "7 * * * *" })).rejects.toMatchObject({ code: "conflict" });
+      await clock.advance(31_000);
       const again = await make(body);
       expect(again).toMatchObject({ state: "ready", ...body });
       expect(ruleOf(schedule.schedule_id)?.payload).toMatchObject({ rule_revision: again.rule_revision });

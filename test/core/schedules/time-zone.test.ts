@@ -27,6 +27,23 @@ const zones = [
 const minutes = fc.integer({ min: Date.UTC(2005, 0, 1) / 60_000, max: Date.UTC(2060, 0, 1) / 60_000 });
 
 describe("the name of a time zone", () => {
+  test.each([
+    "Singapore",
+    "Japan",
+    "NZ",
+    "EST",
+    "Asia/Kolkata",
+    "US/Eastern",
+    "Etc/Zulu",
+    "GMT",
+    "America/Argentina/Ushuaia",
+  ])("%s is one of IANA's", (name) => expect(isTimeZone(name)).toBe(true));
+
+  test.each(["singapore", "US/EASTERN", "Etc/ZULU", "JAPAN", "est", "nz", "Factory", "SystemV/EST5"])(
+    "%s is none, or in the wrong case",
+    (name) => expect(isTimeZone(name)).toBe(false),
+  );
+
   test.each([...zones, "GMT", "Etc/GMT+5", "US/Pacific", "America/Argentina/Buenos_Aires", "America/Port-au-Prince"])(
     "%s is a name of IANA",
     (name) => expect(isTimeZone(name)).toBe(true),

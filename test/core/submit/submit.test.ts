@@ -72,7 +72,7 @@ describe("an accepted task", () => {
   test("an accepted task keeps every option", async () => {
     const pipeline = memoryPipeline();
     const { clock } = pipeline;
-    const expiresAt = iso(clock.now() + 600_000);
+    const expiresAt = iso(clock.now() + 660_000);
     const record = await pipeline.accept({
       priority: "critical",
       max_attempts: 2,

@@ -147,7 +147,7 @@ describe("an input of an earlier version", () => {
     const pipeline = memoryPipeline([first()]);
     const record = await pipeline.accept({ input: "Ada Lovelace" });
     deploy(pipeline, { ...third(), name: "greet.person" });
-    await pipeline.work();
+    await pipeline.drain();
     expect(await pipeline.recordOf(record)).toMatchObject(failure('no task type is named "greet"', "permanent"));
   });
 

@@ -7,6 +7,7 @@ import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import type { Clock } from "../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { reserveSeconds } from "../../../src/core/work/batch-plan.ts";
+import { graceMs } from "../../../src/core/work/unknown-type.ts";
 import { workBatch } from "../../../src/core/work/work.ts";
 import {
   envelopeOf,
@@ -212,13 +213,19 @@ describe("a task that fails", () => {
     expect(history[1]?.started_at).toBe(history[0]?.next_attempt_at);
   });
 
-  test("a task whose type is unknown is a dead letter immediately", async () => {
-    const { accept, ports, queues, recordOf } = setUp();
+  test("a task whose type is unknown waits for a worker that knows it, and is a dead letter after that", async () => {
+    const { accept, ports, queues, recordOf, clock } = setUp();
     const record = await accept();
-    const [delivery] = queues.take("normal", 1, 60);
-    const deliveries = delivery === undefined ? [] : [delivery];
-    expect(await workBatch({ ...ports, registry: new Map() }, deliveries, Number.POSITIVE_INFINITY)).toEqual(["done"]);
-    expect(await recordOf(record)).toMatchObject({
+    const look = async () => {
+      const deliveries = queues.take("normal", 1, 60);
+      await workBatch({ ...ports, registry: new Map() }, deliveries, Number.POSITIVE_INFINITY);
+      return recordOf(record);
+    };
+    expect(await look()).toMatchObject({ status: "pending", attempts: 0, history: [] });
+    await clock.advance(2_000);
+    expect(await look()).toMatchObject({ status: "pending", attempts: 0, history: [] });
+    await clock.advance(graceMs);
+    expect(await look()).toMatchObject({
       status: "failed",
       error: 'no task type is named "test.task"',
       error_kind: "permanent",
