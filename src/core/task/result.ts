@@ -1,6 +1,6 @@
 import { knowCopies } from "../model/copies.ts";
-import { isMediaType } from "../model/media-type.ts";
 import { Misuse } from "../model/errors.ts";
+import { isMediaType } from "../model/media-type.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
 
@@ -84,19 +84,13 @@ export class OutcomeResult<Result = unknown> {
  * @param options.fileName What a browser saves it as: the last part of a path, without line breaks and other invisible characters.
  * @throws TypeError for a content type or name that no header can have
  */
-export function file(source: FileSource, options: { contentType: string; fileName: string }): FileResult {
+export function file(source: FileSource, options: { contentType: string; fileName?: string }): FileResult {
   const { contentType, fileName } = options ?? {};
   if (!isSource(source)) {
     throw new Misuse("file: the source must be bytes, a Blob, a stream of bytes, or the path of a file");
   }
-  if (!mediaType.test(contentType)) {
-    throw new Misuse(`file: contentType must be a media type, got ${JSON.stringify(contentType)}`);
-  }
-  return new FileResult(source, contentType, fileName);
-export function file(source: FileSource, options: { contentType: string; fileName?: string }): FileResult {
-  const { contentType, fileName } = options;
   const fault = headerFault(contentType, fileName);
-  if (fault !== undefined) throw new TypeError(fault);
+  if (fault !== undefined) throw new Misuse(`file: ${fault}`);
   return new FileResult(source, contentType, fileName);
 }
 

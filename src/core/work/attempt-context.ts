@@ -10,7 +10,13 @@ import type { StackOf } from "../model/stack.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";
 import type { AttemptSteps, StepPorts, StoredState } from "../steps/attempt-steps.ts";
 import { checkedSubmit } from "../task/check-submit.ts";
-import { type childSubmitOf, mustNotBeWithin, type TaskContext, traceHeadersOf, type WhileOpen } from "../task/context.ts";
+import {
+  type childSubmitOf,
+  mustNotBeWithin,
+  type TaskContext,
+  traceHeadersOf,
+  type WhileOpen,
+} from "../task/context.ts";
 import { checkedOnceKey, runOnce } from "../task/once.ts";
 import type { TaskType } from "../task/task.ts";
 import { taskFiles } from "../task/task-file.ts";

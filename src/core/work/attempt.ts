@@ -142,7 +142,8 @@ async function handle(
   const threshold = thresholdOf(type, input);
   const value = await runInContext(context, () => type.handler(input as never, context));
   const family = await spawner.seal();
-  if (family === undefined) return { how: "returned", packed: await packed(await withoutChildren(running, value, context)) };
+  if (family === undefined)
+    return { how: "returned", packed: await packed(await withoutChildren(running, value, context)) };
   await ports.turn?.();
   return { how: "spawned", family, threshold };
 }
