@@ -208,7 +208,11 @@ async function tryExtend(
   if (retainedUntil === undefined) {
     return change(ports, record, { retention_seconds, purge_at: Math.max(record.purge_at, purgeAt) });
   }
-  if (iso(until) <= retainedUntil) return { done: true, record };
+  if (iso(until) <= retainedUntil) {
+    if (retention_seconds === record.retention_seconds) return { done: true, record };
+    // A dead letter is kept for longer than it was asked to be: a later round ends with what was asked for.
+    return change(ports, record, { retention_seconds, purge_at: record.purge_at, retained_until: retainedUntil });
+  }
   for (const part of partsOf(record)) {
     const value = await ports.records.loadPart(record, part);
     if (value !== undefined) await ports.records.savePart(record, part, value, purgeAt);

@@ -1,24 +1,16 @@
 import type { FilesToTake } from "../files/take-files.ts";
 import type { Admission } from "../limits/gate.ts";
-import type { Envelope } from "../model/envelope.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
-import { keepForWait, withKeptInput } from "../send/kept-input.ts";
+import { withKeptInput } from "../send/kept-input.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { type Checked, checkInput } from "./check-input.ts";
 import { newRecord } from "./new-task.ts";
-import { orUnavailable } from "./send-task.ts";
+import { type NewTask, orUnavailable } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { SubmitPorts } from "./submit-ports.ts";
-
-/** A task that was admitted and has not been written yet, with all that its record names. */
-export interface NewTask {
-  record: TaskRecord;
-  envelope: Envelope;
-  admission: Admission;
-}
 
 /** A submit that passed every check. Nothing of it is stored yet. */
 export interface Admitted {
@@ -75,9 +67,8 @@ async function storeNew(
   const files = await toTake?.(record);
   const counted = admission.counted ? { counted: true as const } : {};
   const whole = { ...record, ...counted, ...(files && { files }) };
-  const kept = withKeptInput(whole, envelope, checked.type);
-  await keepForWait(ports, kept, envelope, checked.type);
-  return { record: kept, envelope, admission };
+  const { type } = checked;
+  return { record: withKeptInput(whole, envelope, type), envelope, admission, type };
 }
 
 /** The admission of a submit that no limit applies to. */

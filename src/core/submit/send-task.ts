@@ -4,19 +4,29 @@ import { PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { keepForWait } from "../send/kept-input.ts";
 import { reportSubmitted } from "../send/report.ts";
+import type { KnownType } from "../task/catalog.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { Accepted, SubmitPorts } from "./submit-ports.ts";
+
+/** A task that was admitted and has not been written yet, with all that its record names. */
+export interface NewTask {
+  record: TaskRecord;
+  envelope: Envelope;
+  admission: Admission;
+  type: KnownType;
+}
 
 /** Sends the message of a new task. If that fails, a task whose id no client knows is withdrawn. */
 export async function sendFirst(
   ports: SubmitPorts,
   call: SubmitCall,
-  record: TaskRecord,
-  envelope: Envelope,
-  admission: Admission,
+  { record, envelope, admission, type }: NewTask,
 ): Promise<Accepted> {
   try {
+    // After the record: a refused repeat must not replace what an earlier call has stored.
+    await orUnavailable(keepForWait(ports, record, envelope, type));
     await send(ports, record, envelope);
   } catch (error) {
     if (call.idempotencyKey === undefined) {

@@ -4,10 +4,10 @@ import { Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Clock } from "../ports/tasks.ts";
 import { storedEnvelope } from "../send/large-input.ts";
-import { admitNew, type NewTask } from "./admit-task.ts";
+import { admitNew } from "./admit-task.ts";
 import { checkBody } from "./check-input.ts";
 import { newTaskId } from "./new-task.ts";
-import { keyReused, orUnavailable, send, sendFirst } from "./send-task.ts";
+import { keyReused, type NewTask, orUnavailable, send, sendFirst } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { Accepted, SubmitPorts } from "./submit-ports.ts";
@@ -42,7 +42,7 @@ export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Acce
     if (earlier === undefined) throw refusal;
     return answerRepeat(ports, call, body, earlier);
   }
-  const { record, envelope, admission } = task;
+  const { record, admission } = task;
   const noting = ports.noteTenant?.(record.tenant_id);
   const existing = await orUnavailable(ports.records.create(record, iso(ports.clock.now()))).catch((error: unknown) => {
     admission.giveBack();
@@ -50,7 +50,7 @@ export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Acce
   });
   // Awaited, because Lambda freezes the process after the answer. Both writes run at the same time.
   await noting;
-  if (existing === undefined) return sendFirst(ports, call, record, envelope, admission);
+  if (existing === undefined) return sendFirst(ports, call, task);
   admission.giveBack();
   return answerRepeat(ports, call, body, existing, record);
 }

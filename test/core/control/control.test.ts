@@ -330,6 +330,15 @@ describe("extending", () => {
     expect(savePart.mock.calls.map(([, part]) => part)).toEqual(["round#1", "envelope"]);
   });
 
+  test("extending a dead letter for less than its 14 days counts for its next round", async () => {
+    const pipeline = setUp(() => Promise.reject(new PermanentError("no")));
+    const record = await pipeline.accept({ retention_seconds: 60 });
+    await pipeline.drain();
+    const dead = await pipeline.recordOf(record);
+    const extended = await extend(pipeline.ports, dead, 1_000);
+    expect(extended).toMatchObject({ retention_seconds: 1_000, retained_until: dead.retained_until });
+  });
+
   test("extending a task that changed since it was read still keeps it longer", async () => {
     const { ports, accept, drain, recordOf } = setUp();
     const record = await accept({ retention_seconds: 60 });

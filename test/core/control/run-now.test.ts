@@ -86,6 +86,17 @@ describe("a task that waits for its time", () => {
   });
 });
 
+test("a refused repeat with another input does not replace the stored message of a task that waits", async () => {
+  const pipeline = setUp();
+  const input = { text: "x".repeat(2_000) };
+  const record = await pipeline.accept({ input, delay_seconds: 600 }, { idempotencyKey: "key" });
+  const other = pipeline.accept({ input: { text: "y".repeat(2_000) }, delay_seconds: 600 }, { idempotencyKey: "key" });
+  await expect(other).rejects.toMatchObject({ code: "idempotency_key_reused" });
+  await runNow(pipeline.ports, record);
+  await pipeline.work(record.priority);
+  expect(pipeline.ran).toEqual([input]);
+});
+
 describe("a task that does not wait for its time is not_waiting", () => {
   test.each([
     ["is due", {}, async () => {}],

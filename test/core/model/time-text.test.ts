@@ -30,5 +30,9 @@ test.each([
 
 test("any time comes back as it was written", () => {
   const dates = fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
-  fc.assert(fc.property(dates, (date) => expect(parseTime(date.toISOString())).toBe(date.getTime())));
+  fc.assert(
+    fc.property(dates, (date) => {
+      expect(parseTime(date.toISOString())).toBe(date.getTime());
+    }),
+  );
 });

@@ -103,9 +103,15 @@ export const deployments: Readonly<Record<string, Deployment>> = {
   },
 };
 
+export interface ResourceJson {
+  Type: string;
+  Properties?: Record<string, unknown>;
+  DeletionPolicy?: string;
+}
+
 /** A stack's template. */
 export interface TemplateJson {
-  Resources: Record<string, { Type: string; Properties?: Record<string, unknown>; DeletionPolicy?: string }>;
+  Resources: Record<string, ResourceJson>;
 }
 
 /** The templates of a deployment, by the name of the stack. */
