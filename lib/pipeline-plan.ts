@@ -29,7 +29,7 @@ interface Given {
   readonly app: App;
 }
 
-/** What both stacks of a deployment follow from, checked. */
+/** The checked options from which both stacks of a deployment follow. */
 interface Plan extends Given {
   readonly place: Place;
   readonly catalog: Catalog;

@@ -1,6 +1,6 @@
 import { addCommand, type Manager, usesPnp } from "./manager.ts";
 
-/** What `init` has to know of a project to see that Offload cannot run there. */
+/** The facts of a project that `init` needs to see that Offload cannot run there. */
 export interface Found {
   manager: Manager;
   /** Version of an installed package, or the range in `package.json`; undefined when it is neither installed nor named. */

@@ -12,6 +12,7 @@ import {
 import type invoiceGenerate from "../../tasks/invoice.generate.ts";
 import type echo from "../../tasks/probe.echo.ts";
 import type fail from "../../tasks/probe.fail.ts";
+import type keyed from "../../tasks/probe.keyed.ts";
 import type sleep from "../../tasks/probe.sleep.ts";
 import { admin, operator, stranger } from "./callers.ts";
 
@@ -19,6 +20,7 @@ interface Tasks {
   invoiceGenerate: typeof invoiceGenerate;
   echo: typeof echo;
   fail: typeof fail;
+  keyed: typeof keyed;
   sleep: typeof sleep;
 }
 
@@ -63,7 +65,10 @@ describe.concurrent("the client", { timeout: 120_000 }, () => {
     expect(await client.cancel(cancelled)).toMatchObject({ status: "cancelled" });
     await expect(client.result(cancelled, soon)).rejects.toBeInstanceOf(TaskCancelled);
 
-    const late = await client.submit("probe.echo", { value: 1 }, { delaySeconds: 600, expiresInSeconds: 1 });
+    // All places of a key are taken for longer than the task may wait.
+    const key = randomUUID();
+    for (const _ of [1, 2, 3]) await client.submit("probe.keyed", { key, ms: 5_000 });
+    const late = await client.submit("probe.keyed", { key, ms: 0 }, { expiresInSeconds: 1 });
     await expect(client.result(late, soon)).rejects.toBeInstanceOf(TaskExpired);
   });
 

@@ -20,7 +20,7 @@ describe("expiry", { timeout: 300_000 }, () => {
     const { task_id, created_at } = await operator.submit("probe.echo", { value: 1 }, options);
     const task = await ended(task_id);
     expect(task).toMatchObject({ status: "expired", attempts: 0, started_at: null, result: null, error_kind: null });
-    expect(epoch(task.expires_at)).toBe(epoch(created_at) + 2000);
+    expect(epoch(task.expires_at)).toBe(epoch(created_at) + 6000);
     expectProblem(await operator.get(`/tasks/${task_id}/result`), 409, "conflict");
     expectProblem(await operator.post(`/tasks/${task_id}/cancel`), 409, "conflict");
     expectProblem(await operator.post(`/tasks/${task_id}/retry`), 409, "conflict");

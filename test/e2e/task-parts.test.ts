@@ -28,10 +28,12 @@ describe.concurrent("what is stored beside a task", { timeout: 120_000 }, () => 
     expect(expectStatus(await operator.get(`/tasks/${task_id}/input`), 200).json()).toMatchObject({ input });
   });
 
-  test("one that is not kept is gone, in words", async () => {
+  test("one that is not kept is told in words", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: "x".repeat(1_000) });
     expect(await operator.ended(task_id)).toMatchObject({ status: "completed" });
-    expect(expectProblem(await operator.get(`/tasks/${task_id}/input`), 410, "gone").detail).toMatch(/cannot be read/);
+    expect(expectProblem(await operator.get(`/tasks/${task_id}/input`), 404, "input_not_kept").detail).toMatch(
+      /cannot be read/,
+    );
   });
 
   test("a task of another caller is answered exactly as an unknown one", async () => {

@@ -16,14 +16,14 @@ import { inService, resources, stage } from "./synthesis.ts";
 const budgets: Record<FunctionName, number> = {
   submit: 316,
   status: 129,
-  control: 448,
-  worker: 420,
-  redrive: 270,
-  fire: 372,
-  authorizer: 90,
+  control: 454,
+  worker: 428,
+  redrive: 276,
+  fire: 380,
+  authorizer: 91,
   publish: 47,
   socket: 82,
-  notify: 347,
+  notify: 351,
   wake: 68,
   console: 72,
 };
@@ -33,8 +33,8 @@ const folder = mkdtempSync(join(tmpdir(), "offload-bundles-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The sources that a function loads at its start: those of its first file, and of the files that it imports statically. */
-function startup({ outputs }: Metafile, name: FunctionName) {
-  const files = new Set(Object.keys(outputs).filter((file) => file.endsWith(`/${name}/index.mjs`)));
+function startup({ outputs }: Metafile) {
+  const files = new Set(Object.keys(outputs).filter((file) => /(^|\/)index\.mjs$/.test(file)));
   for (const file of files) {
     for (const { kind, path } of outputs[file]?.imports ?? []) {
       if (kind === "import-statement" && outputs[path] !== undefined) files.add(path);
@@ -62,7 +62,7 @@ const read = (...path: string[]): string => readFileSync(join(folder, ...path), 
 test.each(Object.entries(budgets) as [FunctionName, number][])(
   "%s loads at most %d KiB at its start",
   (name, budget) => {
-    const kib = Math.ceil(startup(metafileOf(name), name).bytes / 1024);
+    const kib = Math.ceil(startup(metafileOf(name)).bytes / 1024);
     expect(kib).toBeLessThanOrEqual(budget);
     // Far less would mean that the bundle, or this measurement, is not complete.
     expect(kib).toBeGreaterThan(budget / 2);
@@ -89,7 +89,7 @@ const wholeBytes = (name: FunctionName): number =>
 
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
-  ["submit", 384],
+  ["submit", 392],
   ["status", 384],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {
@@ -185,7 +185,7 @@ describe("the worker", () => {
 
   test("the worker loads a task's heavy packages when they are needed", () => {
     expect(sourcesOf("worker").some(heavy)).toBe(true);
-    expect(startup(metafileOf("worker"), "worker").sources.filter(heavy)).toEqual([]);
+    expect(startup(metafileOf("worker")).sources.filter(heavy)).toEqual([]);
   });
 
   const secretsOf = (path: string) =>
@@ -193,7 +193,7 @@ describe("the worker", () => {
 
   test("the worker loads the code that reads secrets only where secrets are declared", () => {
     expect(sourcesOf("worker").filter(secretsOf)).toHaveLength(4);
-    expect(startup(metafileOf("worker"), "worker").sources.filter(secretsOf)).toEqual([]);
+    expect(startup(metafileOf("worker")).sources.filter(secretsOf)).toEqual([]);
   });
 
   test("the worker starts with secrets that cannot be read: only attempts fail", async () => {

@@ -219,8 +219,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retried handler submits its child again",
     file: "children/attempt-submits.ts",
-    find: "child.key ??",
-    replace: "child.key ?? String(this.#record.attempts_total) +",
+    find: "const key = child.key ?? number;",
+    replace: "const key = child.key ?? String(this.#record.attempts_total) + number;",
   },
   {
     name: "there is one attempt too many",

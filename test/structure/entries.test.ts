@@ -89,6 +89,7 @@ describe("what a program loads", () => {
     },
     "offload/cdk": {
       packages: [
+        "@remix-run/multipart-parser",
         "aws-cdk-lib",
         "constructs",
         "croner",

@@ -42,7 +42,9 @@ export class AttemptSubmits {
   async submit(child: ChildSubmit): Promise<string> {
     const earlier = this.#record.attempts_total > 1 ? await this.#load() : noSubmits;
     const print = printOf(child);
-    const key = child.key ?? this.numbers.next((number) => earlier.get(number)?.[2] === print);
+    // A call with a key of its own takes a number, too: numbers are places.
+    const number = this.numbers.next((own) => earlier.get(child.key ?? own)?.[2] === print);
+    const key = child.key ?? number;
     const known = earlier.get(key);
     if (known !== undefined) return known[1];
     const id = await this.#ports.submitChild(this.#record, child, key, this.#traceparent);

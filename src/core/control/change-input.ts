@@ -10,7 +10,7 @@ import { type GivenInput, storeGiven } from "./given-input.ts";
 const mostTries = 3;
 
 /**
- * Gives a waiting task another input. It is stored as a part that only this change names: a worker that has a message with another input reads the part.
+ * Replaces the input of a waiting task. The new one is stored as a part that only this change names: a worker that has a message with another input reads the part.
  * @throws Problem `conflict` when the task does not wait, or was made with what cannot be used with the given input; `too_large`; PortUnavailable
  */
 export async function changeInput(

@@ -128,7 +128,7 @@ describe("a sweep", () => {
   test("a sweep deletes the message of a task whose record is past its retention", async () => {
     const pipeline = operationsPipeline();
     await pipeline.bury(1);
-    await pipeline.clock.advance(8 * 86_400_000);
+    await pipeline.clock.advance(15 * 86_400_000);
     await sweepOf(pipeline);
     expect(pipeline.buried()).toEqual([]);
   });
