@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";
+import { anything, type Checks, optionsFault } from "../task/check-options.ts";
 import { type DefinedTask, namePattern } from "../task/task.ts";
 import { offloadSource, ownBus } from "./bus-event.ts";
 import { type EventPath, type TemplateText, templateTexts } from "./event-path.ts";
@@ -53,10 +54,12 @@ export interface TriggerOptions<Input> {
   retentionSeconds?: number;
 }
 
-const optionNames: ReadonlySet<string> = new Set<keyof TriggerOptions<unknown>>([
-  ...(["name", "bus", "pattern", "tenantId", "type", "input", "priority", "maxAttempts", "tags"] as const),
-  ...(["delaySeconds", "expiresInSeconds", "retentionSeconds"] as const),
-]);
+/** The values of options are checked one by one. */
+const triggerOptions: Checks = {
+  ...{ name: anything, bus: anything, pattern: anything, tenantId: anything, type: anything, input: anything },
+  ...{ priority: anything, maxAttempts: anything, tags: anything, delaySeconds: anything },
+  ...{ expiresInSeconds: anything, retentionSeconds: anything },
+};
 
 const longestName = 48;
 
@@ -86,8 +89,8 @@ function faultOf<Input>(options: TriggerOptions<Input> & { bus: string }): strin
   if (typeof name !== "string" || !namePattern.test(name) || name.length > longestName) {
     return `name must be lower case words joined by '.', '-' or '_', at most ${longestName} characters`;
   }
-  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
-  if (unknown !== undefined) return `${unknown}: no such option; expected ${[...optionNames].join(", ")}`;
+  const unknown = optionsFault(options, triggerOptions);
+  if (unknown !== undefined) return unknown;
   if (typeof bus !== "string" || !busPattern.test(bus)) return "bus must be default, own, or the name or ARN of a bus";
   const wrong = patternFault(pattern);
   if (wrong !== undefined) return `pattern: ${wrong}`;

@@ -136,13 +136,34 @@ export const either =
     );
   };
 
+/** An object, each member of which passes a check. */
+export const eachOf =
+  (check: Check): Check =>
+  (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.values(value)
+          .map(check)
+          .find((expected) => expected !== undefined)
+      : "an object";
+
 export const anything: Check = () => undefined;
 
 export const listOf =
-  (check: Check, most = Number.POSITIVE_INFINITY): Check =>
+  (check: Check): Check =>
   (value) => {
     if (!Array.isArray(value)) return "a list";
-    if (value.length === 0 || value.length > most)
-      return most === Number.POSITIVE_INFINITY ? "a list that is not empty" : `a list of 1 to ${most}`;
-    return value.map(check).find((expected) => expected !== undefined);
+    const expected = value.map(check).find((one) => one !== undefined);
+    return expected === undefined ? undefined : `a list, and each in it ${expected}`;
   };
+
+/** The name in the options of a definition, for messages. */
+export const nameIn = (options: unknown): string => JSON.stringify((Object(options) as { name?: unknown }).name) ?? "";
+
+/** The place that calls a function now, as ` (tasks/mail.send.ts:3)`. Empty: it is not known. */
+export function calledAt(call: (...given: never[]) => unknown): string {
+  const at: { stack?: string } = {};
+  Error.captureStackTrace(at, call);
+  const [, path, line] = /([^()\s]+):(\d+):\d+\)?$/.exec(at.stack?.split("\n")[1] ?? "") ?? [];
+  const file = path?.split(/[/\\]/).slice(-2).join("/");
+  return file === undefined ? "" : ` (${file}:${line})`;
+}

@@ -1,3 +1,5 @@
+import { calledAt, type Checks, eachOf, either, object, optionsFault, text } from "./check-options.ts";
+
 /** A variable: its value, or an object when some deployments set their own value. */
 export type VariableOption =
   | string
@@ -42,6 +44,11 @@ export interface TaskEnvironment {
 /** An app without `tasks/environment.ts`. */
 export const emptyEnvironment: TaskEnvironment = { variables: {}, secrets: {} };
 
+const environmentOptions: Checks = {
+  variables: eachOf(either(text, object("the variable", { default: text, description: text }))),
+  secrets: eachOf(either(text, object("the secret", { secretName: text, field: text, parameterName: text }))),
+};
+
 /**
  * Declares the environment variables that handlers read, as the default export of `tasks/environment.ts`.
  * @throws TypeError that names the variable and what is allowed
@@ -51,7 +58,10 @@ export const emptyEnvironment: TaskEnvironment = { variables: {}, secrets: {} };
  *   secrets: { STRIPE_KEY: "prod/stripe" },
  * });
  */
-export function defineEnvironment({ variables = {}, secrets = {} }: EnvironmentOptions): TaskEnvironment {
+export function defineEnvironment(options: EnvironmentOptions): TaskEnvironment {
+  const fault = optionsFault(options, environmentOptions);
+  if (fault !== undefined) throw new TypeError(`defineEnvironment: ${fault}${calledAt(defineEnvironment)}`);
+  const { variables = {}, secrets = {} } = options;
   checkNames(variables, secrets);
   return {
     variables: Object.fromEntries(

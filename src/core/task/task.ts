@@ -7,9 +7,11 @@ import { type Tier, tiers } from "../model/tier.ts";
 import type { Children } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
+import { calledAt, nameIn } from "./check-options.ts";
 import { partWithoutJson, schemaFault } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
+import { typeFault } from "./type-options.ts";
 import {
   type BreakerOption,
   type ConcurrencyOption,
@@ -196,11 +198,13 @@ export function defineTask<
   const Files extends FilesOption = Record<string, never>,
   State extends z.ZodType = z.ZodUnknown,
 >(options: TaskOptions<Input, Output, Name, Files, State>): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
+  const refuse = (what: string) => {
+    throw new TypeError(`defineTask(${nameIn(options)}): ${what}${calledAt(defineTask)}`);
+  };
+  const wrong = typeFault(options);
+  if (wrong !== undefined) refuse(wrong);
   const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
   const { runsOn = "function" } = options;
-  const refuse = (what: string) => {
-    throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);
-  };
   if (!namePattern.test(name) || name.length > 64) {
     refuse("name must be lower case words joined by '.', '-' or '_', at most 64 characters");
   }
