@@ -2,7 +2,16 @@ import * as z from "zod";
 import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";
-import { anything, calledAt, type Check, type Checks, nameIn, oneOf, optionsFault, text } from "../task/check-options.ts";
+import {
+  anything,
+  type Check,
+  type Checks,
+  calledAt,
+  nameIn,
+  oneOf,
+  optionsFault,
+  text,
+} from "../task/check-options.ts";
 import { type DefinedTask, namePattern } from "../task/task.ts";
 import { schema } from "../task/type-options.ts";
 import { type Rule, toExpression } from "./calendar.ts";

@@ -55,7 +55,11 @@ function checked<Options extends SubmitOptions>(
   if (uniqueFault !== undefined) refuse(uniqueFault);
   const child = childSubmitOf<Options>(type, input, options);
   if (isPromise(child.input)) refuse("input is a Promise: await it");
-  return { ...child, ...(child.key !== undefined && { key: String(child.key) }), ...(child.input !== undefined && { input: ownInput(child.input, what) }) };
+  return {
+    ...child,
+    ...(child.key !== undefined && { key: String(child.key) }),
+    ...(child.input !== undefined && { input: ownInput(child.input, what) }),
+  };
 }
 
 function ownInput(input: unknown, what: string): unknown {

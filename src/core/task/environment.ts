@@ -1,4 +1,4 @@
-import { calledAt, type Checks, eachOf, either, object, optionsFault, text } from "./check-options.ts";
+import { type Checks, calledAt, eachOf, either, object, optionsFault, text } from "./check-options.ts";
 
 /** A variable: its value, or an object when some deployments set their own value. */
 export type VariableOption =

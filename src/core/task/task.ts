@@ -4,14 +4,13 @@ import { latestVersion } from "../model/envelope.ts";
 import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
 import { type Tier, tiers } from "../model/tier.ts";
+import { calledAt, nameIn } from "./check-options.ts";
 import type { Children } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
-import { calledAt, nameIn } from "./check-options.ts";
 import { partWithoutJson, schemaFault } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
-import { typeFault } from "./type-options.ts";
 import {
   type BreakerOption,
   type ConcurrencyOption,
@@ -19,6 +18,7 @@ import {
   limitsFault,
   type RateLimitOption,
 } from "./type-limits.ts";
+import { typeFault } from "./type-options.ts";
 
 /** Steps that change an input of one version into the next version, by the version that the step starts from. */
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };
