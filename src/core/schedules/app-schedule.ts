@@ -5,7 +5,7 @@ import type { Catalog } from "../task/catalog.ts";
 import {
   anything,
   type Check,
-  type Checks,
+  type ChecksOf,
   calledAt,
   nameIn,
   oneOf,
@@ -63,7 +63,7 @@ const taskType: Check = (value) =>
     : "a task type, the default export of a file in tasks/";
 
 /** The values of most options are checked as those of a client's schedule. */
-const scheduleOptions: Checks = {
+const scheduleOptions: ChecksOf<ScheduleOptions<unknown>> = {
   ...{ name: text, cron: anything, everySeconds: anything, timezone: text, type: taskType, input: anything },
   ...{ priority: anything, maxAttempts: anything, tags: anything, tenantId: text, forEachTenant: oneOf([true]) },
 };

@@ -7,6 +7,9 @@ export type Check = (value: unknown) => string | undefined;
 /** The options that an object may have. */
 export type Checks = Readonly<Record<string, Check>>;
 
+/** A check for each option of a type, so that none is refused as unknown. Of a union, the options of all its members. */
+export type ChecksOf<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, Check>>;
+
 /** Names of options elsewhere, and those of Offload that do the same. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
   retries: ["maxAttempts", "retry"],

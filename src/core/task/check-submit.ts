@@ -1,16 +1,28 @@
 import { Misuse, PermanentError } from "../model/errors.ts";
 import { isPromise } from "../model/foreign-value.ts";
-import { anything, type Check, type Checks, optionsFault, text } from "./check-options.ts";
-import { type ChildSubmit, childSubmitOf, type SpawnOptions, type SubmitOptions, type Submittable } from "./context.ts";
+import { anything, type Check, type Checks, type ChecksOf, optionsFault, text } from "./check-options.ts";
+import {
+  type ChildSubmit,
+  childSubmitOf,
+  type SpawnOptions,
+  type SubmitOptions,
+  type Submittable,
+  type UniqueOptions,
+} from "./context.ts";
 import { jsonText } from "./json-value.ts";
 
 /** Two objects have the same text, so they cannot be keys. */
 const key: Check = (value) => (typeof value === "number" && Number.isFinite(value) ? undefined : text(value));
 
-const uniqueChecks: Checks = { key: text, mode: anything, waitSeconds: anything, maxWaitSeconds: anything };
+const uniqueChecks: ChecksOf<UniqueOptions> = {
+  key: text,
+  mode: anything,
+  waitSeconds: anything,
+  maxWaitSeconds: anything,
+};
 
 /** The values of options are checked as those of a client's submit. */
-const common: Checks = {
+const common: ChecksOf<Omit<SpawnOptions, "files">> = {
   priority: anything,
   delaySeconds: anything,
   expiresInSeconds: anything,
@@ -19,8 +31,8 @@ const common: Checks = {
   key,
 };
 
-const submitChecks: Checks = { ...common, unique: anything };
-const spawnChecks: Checks = { ...common, files: anything };
+const submitChecks: ChecksOf<SubmitOptions> = { ...common, unique: anything };
+const spawnChecks: ChecksOf<SpawnOptions> = { ...common, files: anything };
 
 /** A submit of a handler, in the one form that both forms are recorded in, with an input of its own. */
 export const checkedSubmit = (...given: Parameters<typeof childSubmitOf<SubmitOptions>>): ChildSubmit =>

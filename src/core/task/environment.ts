@@ -1,4 +1,4 @@
-import { type Checks, calledAt, eachOf, either, object, optionsFault, text } from "./check-options.ts";
+import { type ChecksOf, calledAt, eachOf, either, object, optionsFault, text } from "./check-options.ts";
 
 /** A variable: its value, or an object when some deployments set their own value. */
 export type VariableOption =
@@ -44,9 +44,12 @@ export interface TaskEnvironment {
 /** An app without `tasks/environment.ts`. */
 export const emptyEnvironment: TaskEnvironment = { variables: {}, secrets: {} };
 
-const environmentOptions: Checks = {
-  variables: eachOf(either(text, object("the variable", { default: text, description: text }))),
-  secrets: eachOf(either(text, object("the secret", { secretName: text, field: text, parameterName: text }))),
+const variable: ChecksOf<Exclude<VariableOption, string>> = { default: text, description: text };
+const secret: ChecksOf<SecretSource> = { secretName: text, field: text, parameterName: text };
+
+const environmentOptions: ChecksOf<EnvironmentOptions> = {
+  variables: eachOf(either(text, object("the variable", variable))),
+  secrets: eachOf(either(text, object("the secret", secret))),
 };
 
 /**

@@ -1,14 +1,13 @@
 import type * as z from "zod";
 import type { ClassifyRule } from "../model/classify.ts";
-import { latestVersion } from "../model/envelope.ts";
-import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "../model/runs-on.ts";
+import type { RunsOn } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
-import { type Tier, tiers } from "../model/tier.ts";
+import type { Tier } from "../model/tier.ts";
 import { calledAt, nameIn } from "./check-options.ts";
 import type { Children } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
-import { partWithoutJson, schemaFault } from "./input-parts.ts";
+import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
 import {
@@ -204,21 +203,8 @@ export function defineTask<
   const wrong = typeFault(options);
   if (wrong !== undefined) refuse(wrong);
   const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
-  const { runsOn = "function" } = options;
   if (!namePattern.test(name) || name.length > 64) {
     refuse("name must be lower case words joined by '.', '-' or '_', at most 64 characters");
-  }
-  if (!runsOnPlaces.includes(runsOn)) refuse(`runsOn must be one of ${runsOnPlaces.join(", ")}, got ${runsOn}`);
-  const longest = longestTimeoutSeconds[runsOn];
-  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > longest) {
-    refuse(`timeoutSeconds must be a whole number from 1 to ${longest}, got ${timeoutSeconds}`);
-  }
-  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > 20) {
-    refuse(`maxAttempts must be a whole number from 1 to 20, got ${maxAttempts}`);
-  }
-  if (!tiers.includes(priority)) refuse(`priority must be one of ${tiers.join(", ")}, got ${priority}`);
-  if (!Number.isInteger(version) || version < 1 || version > latestVersion) {
-    refuse(`version must be a whole number from 1 to ${latestVersion}, got ${version}`);
   }
   const fault = shapeFault(options, upcast, version);
   if (fault !== undefined) refuse(fault);
@@ -231,7 +217,7 @@ export function defineTask<
     upcast,
     output: options.output,
     priority,
-    runsOn,
+    runsOn: options.runsOn ?? "function",
     timeoutSeconds,
     maxAttempts,
     retry: options.retry ?? {},
@@ -258,8 +244,6 @@ const flagsOf = ({ cancellable = true, sensitive = false, keepInput = false }: F
 
 interface Shape {
   input: z.ZodType;
-  output?: unknown;
-  state?: unknown;
   files?: Readonly<Record<string, FileOptions>>;
   children?: ChildrenOptions<never>;
   aggregate?: unknown;
@@ -268,12 +252,7 @@ interface Shape {
   breaker?: BreakerOption;
 }
 
-const shapeFault = (
-  { input, output, state, files = {}, children, aggregate, ...limits }: Shape,
-  upcast: Upcasts,
-  version: number,
-) =>
-  schemaFault({ input, output, state }) ??
+const shapeFault = ({ input, files = {}, children, aggregate, ...limits }: Shape, upcast: Upcasts, version: number) =>
   partWithoutJson(input) ??
   gapIn(upcast, version) ??
   filesFault(files) ??
@@ -281,10 +260,8 @@ const shapeFault = (
   limitsFault(limits);
 
 function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {
-  if (aggregate !== undefined && children === undefined) return "aggregate needs the option children, such as {}";
-  const threshold = children?.threshold;
-  if (typeof threshold !== "number" || (threshold >= 0 && threshold <= 1)) return undefined;
-  return `children.threshold must be a number from 0 to 1, got ${threshold}`;
+  const alone = aggregate !== undefined && children === undefined;
+  return alone ? "aggregate needs the option children, such as {}" : undefined;
 }
 
 /** Returns the first fault of the steps to a version; undefined when they have no gap. */

@@ -1,8 +1,14 @@
+import type * as z from "zod";
+import { latestVersion } from "../model/envelope.ts";
 import { errorKinds } from "../model/errors.ts";
+import { inShort } from "../model/foreign-value.ts";
+import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "../model/runs-on.ts";
+import type { FileOptions } from "../model/stored-file.ts";
+import { tiers } from "../model/tier.ts";
 import {
   anything,
   type Check,
-  type Checks,
+  type ChecksOf,
   either,
   flag,
   func,
@@ -15,17 +21,21 @@ import {
   text,
   wholeNumber,
 } from "./check-options.ts";
+import { zodThree } from "./input-parts.ts";
+import type { Backoff, RetryPolicy } from "./retry.ts";
+import type { ChildrenOptions, DefinedTask, TaskOptions } from "./task.ts";
+import type { BreakerOption, ConcurrencyOption, RateLimitOption } from "./type-limits.ts";
 
-/** A schema of zod 4. A schema of zod 3 has the same methods, and other insides. */
+/** A schema of zod 4. */
 export const schema: Check = (value) => {
-  const { _zod, _def, safeParse } = Object(value) as { _zod?: unknown; _def?: unknown; safeParse?: unknown };
+  const { _zod, safeParse } = Object(value) as { _zod?: unknown; safeParse?: unknown };
   if (_zod !== undefined && typeof safeParse === "function") return undefined;
-  return _def === undefined ? "a schema of zod, such as z.object({ ... })" : "a schema of zod 4, and not of zod 3";
+  return zodThree(value) ?? "a schema of zod, such as z.object({ ... })";
 };
 
 const seconds = number(0, 31_536_000);
 
-const backoff: Checks = {
+const backoff: ChecksOf<Backoff> = {
   waitsSeconds: listOf(seconds),
   baseSeconds: seconds,
   factor: number(1, 1_000),
@@ -35,13 +45,13 @@ const backoff: Checks = {
   maxRetries: wholeNumber(0, 1_000),
 };
 
-const kinds: Checks = Object.fromEntries(
+const kinds = Object.fromEntries(
   errorKinds.map((kind) => [kind, either(oneOf(["stop"]), object(`retry.kinds.${kind}`, backoff))]),
 );
 
 /** Each member is an object with these options. */
 const eachOf =
-  (path: string, checks: Checks): Check =>
+  <Options>(path: string, checks: ChecksOf<Options>): Check =>
   (value) =>
     typeof value !== "object" || value === null || Array.isArray(value)
       ? "an object"
@@ -49,36 +59,49 @@ const eachOf =
           .map(([name, one]) => object(`${path}.${name}`, checks)(one))
           .find((fault) => fault !== undefined);
 
-/** The options of a task type. Ranges of some are checked by their own files. */
-const typeOptions: Checks = {
+const retry: ChecksOf<RetryPolicy> = { ...backoff, kinds: object("retry.kinds", kinds) };
+
+const limit = { key: syncFunction, limit: anything, scope: anything };
+const concurrency: ChecksOf<ConcurrencyOption> = limit;
+const rateLimit: ChecksOf<RateLimitOption> = { ...limit, perSeconds: anything };
+const breaker: ChecksOf<BreakerOption> = { failures: anything, coolDownSeconds: anything };
+const file: ChecksOf<FileOptions> = { contentTypes: listOf(text), maxBytes: anything, required: flag };
+const children: ChecksOf<ChildrenOptions<never>> = { threshold: either(number(0, 1), syncFunction) };
+
+/** The options of a task type. Ranges of some are checked by their own files. A definition that is made of another one has `types`. */
+const typeOptions: ChecksOf<TaskOptions<z.ZodType, unknown> | Pick<DefinedTask, "types">> = {
   name: text,
   description: text,
   input: schema,
-  version: anything,
+  version: wholeNumber(1, latestVersion),
   upcast: (value) => (typeof value === "object" && value !== null ? undefined : "an object of functions, by version"),
   output: schema,
-  priority: anything,
-  runsOn: anything,
+  priority: oneOf(tiers),
+  runsOn: oneOf(runsOnPlaces),
   timeoutSeconds: anything,
-  maxAttempts: anything,
-  retry: object("retry", { ...backoff, kinds: object("retry.kinds", kinds) }),
+  maxAttempts: wholeNumber(1, 20),
+  retry: object("retry", retry),
   classify: listOf(syncFunction),
-  concurrency: object("concurrency", { key: syncFunction, limit: anything, scope: anything }),
-  rateLimit: object("rateLimit", { key: syncFunction, limit: anything, perSeconds: anything, scope: anything }),
-  breaker: object("breaker", { failures: anything, coolDownSeconds: anything }),
+  concurrency: object("concurrency", concurrency, ["limit"]),
+  rateLimit: object("rateLimit", rateLimit, ["limit", "perSeconds"]),
+  breaker: object("breaker", breaker, ["failures", "coolDownSeconds"]),
   cancellable: flag,
   sensitive: flag,
   keepInput: flag,
   push: oneOf(["result"]),
-  files: eachOf("files", { contentTypes: listOf(text), maxBytes: anything, required: flag }),
+  files: eachOf<FileOptions>("files", file),
   state: schema,
-  children: object("children", { threshold: either(number(0, 1), syncFunction) }),
+  children: object("children", children),
   aggregate: func,
   handler: func,
-  // A definition that is made of another one has it.
   types: anything,
 };
 
-/** Returns the first fault of a type's options that does not depend on others. */
-export const typeFault = (options: unknown): string | undefined =>
-  optionsFault(options, typeOptions, { needed: ["name", "input", "handler"] });
+/** Returns the first fault of a type's options, but for those that depend on several of them. */
+export function typeFault(options: { timeoutSeconds?: number; runsOn?: RunsOn }): string | undefined {
+  const fault = optionsFault(options, typeOptions, { needed: ["name", "input", "handler"] });
+  if (fault !== undefined) return fault;
+  const { timeoutSeconds = 1, runsOn = "function" } = options;
+  const expected = wholeNumber(1, longestTimeoutSeconds[runsOn])(timeoutSeconds);
+  return expected && `timeoutSeconds must be ${expected}, got ${inShort(timeoutSeconds)}`;
+}
