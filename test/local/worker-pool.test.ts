@@ -11,7 +11,7 @@ const core = "../src/core";
 /** A task type whose exception escapes its handler. */
 const escapes = `import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { defineTask } from "${core}/task.ts";
+import { defineTask } from "${core}/task/task.ts";
 
 export default defineTask({
   name: "escapes",
