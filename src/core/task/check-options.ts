@@ -88,14 +88,6 @@ export const object =
     return fault === undefined ? undefined : whole + fault;
   };
 
-/** A value that a check outside of this file refuses with a sentence. */
-export const sentence =
-  (fault: (value: never) => string | undefined): Check =>
-  (value) => {
-    const text = fault(value as never);
-    return text === undefined ? undefined : whole + text;
-  };
-
 export const wholeNumber =
   (least: number, most: number): Check =>
   (value) =>

@@ -3,8 +3,8 @@ import type { ClassifyRule } from "../model/classify.ts";
 import type { RunsOn } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
 import type { Tier } from "../model/tier.ts";
-import { calledAt, nameIn } from "./check-options.ts";
-import type { Children } from "./children.ts";
+import { type ChecksOf, calledAt, nameIn } from "./check-options.ts";
+import type { Children, ChildrenOptions } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
 import { partWithoutJson } from "./input-parts.ts";
@@ -17,7 +17,7 @@ import {
   limitsFault,
   type RateLimitOption,
 } from "./type-limits.ts";
-import { typeFault } from "./type-options.ts";
+import { typeFault, typeOptions } from "./type-options.ts";
 
 /** Steps that change an input of one version into the next version, by the version that the step starts from. */
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };
@@ -140,11 +140,6 @@ export interface WithFiles<Files extends FilesOption> {
   };
 }
 
-/** Options of a type that spawns children. */
-export interface ChildrenOptions<Input> {
-  threshold?: number | ((input: Input) => number);
-}
-
 /** A task type with every default filled in. */
 export interface TaskType extends LimitedType {
   readonly description: string;
@@ -180,6 +175,9 @@ export interface DefinedTask<Input = unknown, Output = unknown, Name extends str
 /** Pattern of the names of task types, and of schedules in code. */
 export const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
 
+/** The compiler refuses an option without a check. */
+const checks = typeOptions satisfies ChecksOf<TaskOptions<z.ZodType, unknown> | Pick<DefinedTask, "types">>;
+
 /**
  * Defines a task type.
  * @throws TypeError that names the field, the given value and the allowed values, when the definition is not valid
@@ -200,7 +198,7 @@ export function defineTask<
   const refuse = (what: string) => {
     throw new TypeError(`defineTask(${nameIn(options)}): ${what}${calledAt(defineTask)}`);
   };
-  const wrong = typeFault(options);
+  const wrong = typeFault(options, checks);
   if (wrong !== undefined) refuse(wrong);
   const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
   if (!namePattern.test(name) || name.length > 64) {

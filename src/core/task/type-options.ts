@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import { latestVersion } from "../model/envelope.ts";
 import { errorKinds } from "../model/errors.ts";
 import { inShort } from "../model/foreign-value.ts";
@@ -8,6 +7,7 @@ import { tiers } from "../model/tier.ts";
 import {
   anything,
   type Check,
+  type Checks,
   type ChecksOf,
   either,
   flag,
@@ -21,9 +21,9 @@ import {
   text,
   wholeNumber,
 } from "./check-options.ts";
+import type { ChildrenOptions } from "./children.ts";
 import { zodThree } from "./input-parts.ts";
 import type { Backoff, RetryPolicy } from "./retry.ts";
-import type { ChildrenOptions, DefinedTask, TaskOptions } from "./task.ts";
 import type { BreakerOption, ConcurrencyOption, RateLimitOption } from "./type-limits.ts";
 
 /** A schema of zod 4. */
@@ -68,8 +68,11 @@ const breaker: ChecksOf<BreakerOption> = { failures: anything, coolDownSeconds: 
 const file: ChecksOf<FileOptions> = { contentTypes: listOf(text), maxBytes: anything, required: flag };
 const children: ChecksOf<ChildrenOptions<never>> = { threshold: either(number(0, 1), syncFunction) };
 
-/** The options of a task type. Ranges of some are checked by their own files. A definition that is made of another one has `types`. */
-const typeOptions: ChecksOf<TaskOptions<z.ZodType, unknown> | Pick<DefinedTask, "types">> = {
+/**
+ * The options of a task type; its definition holds them against their types. Ranges of some are checked by their own files. A definition that is made of
+ * another one has `types`.
+ */
+export const typeOptions = {
   name: text,
   description: text,
   input: schema,
@@ -95,11 +98,17 @@ const typeOptions: ChecksOf<TaskOptions<z.ZodType, unknown> | Pick<DefinedTask, 
   aggregate: func,
   handler: func,
   types: anything,
-};
+} satisfies Checks;
 
-/** Returns the first fault of a type's options, but for those that depend on several of them. */
-export function typeFault(options: { timeoutSeconds?: number; runsOn?: RunsOn }): string | undefined {
-  const fault = optionsFault(options, typeOptions, { needed: ["name", "input", "handler"] });
+/**
+ * Returns the first fault of a type's options, but for those that depend on several of them.
+ * @param checks Those of the options.
+ */
+export function typeFault(
+  options: { timeoutSeconds?: number; runsOn?: RunsOn },
+  checks: typeof typeOptions,
+): string | undefined {
+  const fault = optionsFault(options, checks, { needed: ["name", "input", "handler"] });
   if (fault !== undefined) return fault;
   const { timeoutSeconds = 1, runsOn = "function" } = options;
   const expected = wholeNumber(1, longestTimeoutSeconds[runsOn])(timeoutSeconds);
