@@ -27,7 +27,7 @@ const culprits: Readonly<Record<string, (task: TaskContext) => unknown>> = {
     }),
   "an emitter": () => setTimeout(() => new EventEmitter().emit("error", new Error("stray")), 5),
   "an emitter of the next tick": () => process.nextTick(() => new EventEmitter().emit("error", new Error("stray"))),
-  "a program that is not there": () => spawn("/no/such/program"),
+  "a program that is not there": () => spawn("/no/stray/program"),
   "a submit without await": (task) => void task.submit({ type: "other", stray: 1 } as never),
   "an effect without await": (task) => void task.once("", () => 1),
 };
