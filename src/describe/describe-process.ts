@@ -12,6 +12,11 @@ import { type DescribedCode, describeCode } from "./describe-code.ts";
 const { file, result, probes, root, deployed } = JSON.parse(process.env[optionsVariable] ?? "") as ProcessOptions;
 delete process.env[optionsVariable];
 
+// As in a worker, they end nothing. The caller reads this output if the process ends all the same.
+for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+  process.on(event, (error) => process.stderr.write(`${String(error)}\n`));
+}
+
 async function described(): Promise<DescribedCode> {
   const code = await import(pathToFileURL(file).href);
   if (deployed === undefined) {
