@@ -19,6 +19,7 @@ import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import { parseLimits } from "../../src/core/limits/limits.ts";
 import type { AuditLog } from "../../src/core/ports/audit.ts";
 import type { StepStore } from "../../src/core/ports/steps.ts";
+import type { TenantList } from "../../src/core/schedules/ports.ts";
 import type { KnownType } from "../../src/core/task/catalog.ts";
 import { channelStarts } from "../../src/http/channels.ts";
 import { redeliveries } from "../../src/http/deliveries.ts";
@@ -41,6 +42,7 @@ export interface ControlPorts extends ReturnType<typeof dispatchPorts>, Pick<Ack
   newCorrelationId: typeof newCorrelationId;
   audit: AuditLog;
   steps: StepStore;
+  tenants: TenantList;
   /** The types of the catalogue, and Offload's own. */
   types: ReadonlyMap<string, KnownType>;
   /** The types of the catalogue. */

@@ -23,6 +23,8 @@ type Part<T> = { value: T } | { error: string } | undefined;
 /** The content of one frame. */
 export interface TopView {
   caller: Part<Caller>;
+  /** True: of all tenants. */
+  for_all: boolean;
   queues: Part<Record<string, QueueView>>;
   tasks: Part<
     {
@@ -40,10 +42,11 @@ export interface TopView {
 
 /** Reads all parts. Each fails by itself; one that the role does not have is left out. The signal ends all reads. */
 export async function readTop(options: Connection, signal?: AbortSignal): Promise<TopView> {
-  const connection = { ...connectionOf(options), maxTries: 1 };
+  const own = { ...connectionOf(options), maxTries: 1 };
+  const caller = await part(new Admin(own).identity({ signal }));
+  const connection = options.tenant === undefined && isAdmin(caller) ? { ...own, tenant: "*" } : own;
   const client = createClient(connection);
-  const [caller, queues, tasks, groups, types] = await Promise.all([
-    part(new Admin(connection).identity({ signal })),
+  const [queues, tasks, groups, types] = await Promise.all([
     part(client.queues({ signal })),
     part(client.list({}, { signal }).page({ limit: mostTasks })),
     part(new Operations(connection).deadLetterGroups({}, { signal })),
@@ -51,12 +54,17 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
   ]);
   return {
     caller,
+    for_all: connection.tenant === "*",
     queues,
     tasks: mapped(tasks, ({ items }) => items),
     groups: mapped(groups, ({ groups: all }) => all.slice(0, mostGroups)),
     types: mapped(types, ({ types: all }) => all.filter(isStopped)),
   };
 }
+
+/** An admin who names no tenant looks at all of them: what fails may fail for others. */
+const isAdmin = (caller: TopView["caller"]): boolean =>
+  caller !== undefined && "value" in caller && caller.value.role === "admin";
 
 async function part<T>(reading: Promise<T>): Promise<Part<T>> {
   try {
@@ -70,12 +78,14 @@ const mapped = <T, To>(read: Part<T>, map: (value: T) => To): Part<To> =>
   read !== undefined && "value" in read ? { value: map(read.value) } : read;
 
 /** True for a type whose tasks do not start now. */
-const isStopped = ({ paused, breaker }: TypeView): boolean => paused !== null || breaker?.state === "open";
+const isStopped = ({ paused, breaker, stopped_tenants = [] }: TypeView): boolean =>
+  paused !== null || breaker?.state === "open" || stopped_tenants.length > 0;
 
 /** The lines of a view. */
-export function topLines({ caller, queues, tasks, groups, types }: TopView, terminal: Terminal): string[] {
+export function topLines(view: TopView, terminal: Terminal): string[] {
+  const { caller, queues, tasks, groups, types } = view;
   return [
-    ...section(caller, (value) => callerLine(value, terminal), terminal),
+    ...section(caller, (value) => callerLine(value, view, terminal), terminal),
     ...section(queues, (value) => queueTable(value, terminal), terminal),
     ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal)), terminal),
     ...section(groups, (value) => (value.length === 0 ? "No dead letters." : groupTable(value, terminal)), terminal),
@@ -83,8 +93,8 @@ export function topLines({ caller, queues, tasks, groups, types }: TopView, term
   ];
 }
 
-const callerLine = ({ tenant_id, principal, role }: Caller, terminal: Terminal): string =>
-  fitting(`Tenant ${plain(tenant_id)}, as ${plain(principal)} (${role})`, terminal);
+const callerLine = ({ tenant_id, principal, role }: Caller, { for_all }: TopView, terminal: Terminal): string =>
+  fitting(`${for_all ? "All tenants" : `Tenant ${plain(tenant_id)}`}, as ${plain(principal)} (${role})`, terminal);
 
 /** A line that would break would push the last ones of a frame off the screen. */
 const fitting = (line: string, { width }: Terminal): string => (width === undefined ? line : cut(line, width));
@@ -107,8 +117,13 @@ const queueTable = (queues: Record<string, QueueView>, terminal: Terminal): stri
 
 const typeTable = (types: readonly TypeView[], terminal: Terminal): string =>
   table(
-    ["stopped type", "paused since", "breaker open until"],
-    types.map(({ name, paused, breaker }) => [name, paused?.all ?? paused?.tenant, breaker?.open_until]),
+    ["stopped type", "tenant", "paused since", "breaker open until"],
+    types.flatMap(({ name, paused, breaker, stopped_tenants = [] }) => [
+      ...(paused === null && breaker?.state !== "open"
+        ? []
+        : [[name, paused?.all == null ? "" : "all", paused?.all ?? paused?.tenant, breaker?.open_until]]),
+      ...stopped_tenants.map((one) => [name, one.tenant_id, one.paused_since, one.breaker_open_until]),
+    ]),
     terminal,
   );
 
