@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Context } from "aws-lambda";
 import type { CallTime } from "../core/ports/waiting.ts";
+import { localServicesVariable } from "./local-services.ts";
 
 /** Times for calls to AWS, in milliseconds. */
 interface CallTimes {
@@ -28,9 +29,21 @@ export const apiMs = 6_000;
 /** Time that a batch of submits has, in milliseconds: the function is stopped after 15 s. */
 const batchMs = 12_000;
 
+/** The local server plays AWS on the developer's machine. A slow answer there is a busy machine, and never a reason to give up. */
+const localFactor = 20;
+
+/** The times of calls that are made now, as a multiple of those of a deployment. */
+export const callTimeFactor = (): number => (process.env[localServicesVariable] === undefined ? 1 : localFactor);
+
+/** Times that end `ms` milliseconds from now. */
+function presentOf({ tryMs, callMs }: CallTimes, ms: number): Present {
+  const factor = callTimeFactor();
+  return { tryMs: tryMs * factor, callMs: callMs * factor, untilMs: Date.now() + ms };
+}
+
 /** Runs AWS calls that end within `ms` milliseconds from now, whatever time the present request has left. */
 const within = <T>(ms: number, work: () => Promise<T>): Promise<T> =>
-  store.run({ ...shortTimes, untilMs: Date.now() + ms }, work);
+  store.run(presentOf(shortTimes, ms * callTimeFactor()), work);
 
 /** Runs the AWS calls of a batch of submits, for which a client waits, with more time together than other requests have. */
 export const asBatch = <T>(work: () => Promise<T>): Promise<T> => within(batchMs, work);
@@ -48,20 +61,20 @@ const stopMarginMs = 2_000;
 type Present = CallTimes & { readonly untilMs: number; readonly signal?: AbortSignal };
 
 const store = new AsyncLocalStorage<Present>();
-const present = (): Present => store.getStore() ?? { ...usualTimes, untilMs: Number.POSITIVE_INFINITY };
+const present = (): Present => store.getStore() ?? presentOf(usualTimes, Number.POSITIVE_INFINITY);
 
 /** Wraps a handler that a client waits for. All its calls to AWS end within `ms` milliseconds from its start. */
 export const answersWithin =
   <Args extends unknown[], Answer>(ms: number, handler: (...args: Args) => Answer) =>
   (...args: Args): Answer =>
-    store.run({ ...shortTimes, untilMs: Date.now() + ms }, () => handler(...args));
+    store.run(presentOf(shortTimes, ms * callTimeFactor()), () => handler(...args));
 
 /** Wraps a handler without a waiting client. All its calls to AWS end before Lambda stops the function. */
 export const endsInTime =
   <Event, Answer>(handler: (event: Event, context: Context) => Answer) =>
   (event: Event, context: Context): Answer => {
-    const untilMs = Date.now() + context.getRemainingTimeInMillis() - stopMarginMs;
-    return store.run({ ...usualTimes, untilMs }, () => handler(event, context));
+    const ms = context.getRemainingTimeInMillis() - stopMarginMs;
+    return store.run(presentOf(usualTimes, ms), () => handler(event, context));
   };
 
 /**

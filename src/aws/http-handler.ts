@@ -1,5 +1,5 @@
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { callSignal, nextTryMs, timeLeftMs } from "./call-times.ts";
+import { callSignal, callTimeFactor, nextTryMs, timeLeftMs } from "./call-times.ts";
 
 type Handle = NodeHttpHandler["handle"];
 
@@ -9,7 +9,7 @@ const mostBytes = 40 * 1024 * 1024;
 /** Sends a request, and reads the whole answer, within the time of one try. The SDK's clients and our own use it. */
 export class BoundedHttpHandler extends NodeHttpHandler {
   constructor() {
-    super({ connectionTimeout: 2_000 });
+    super({ connectionTimeout: 2_000 * callTimeFactor() });
   }
 
   /** The answer's body is a `Buffer`. No caller passes an abort signal: `callSignal` has it. */

@@ -45,6 +45,18 @@ const deployedLimits: GatewayLimits = {
   requestMs: 30_000,
 };
 
+/** Time of a function on a machine that is busy with other work, in milliseconds. */
+const busyMs = 300_000;
+
+/**
+ * The limits of the local server. Its functions run Offload's own code only, so a slow one is a busy machine: the request is slow, and not
+ * refused.
+ */
+export const busyMachineLimits: Partial<GatewayLimits> = {
+  functionMs: { submit: busyMs, status: busyMs, control: busyMs, console: busyMs, authorizer: busyMs },
+  integrationMs: busyMs,
+};
+
 type Authorizer = (event: never) => Promise<{ isAuthorized: boolean; context: unknown }>;
 
 export interface GatewayOptions {

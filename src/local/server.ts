@@ -17,7 +17,7 @@ import { functionEnvironment } from "./environment.ts";
 import { type LocalEventBus, startEventBus } from "./events/event-bus.ts";
 import type { EventLog } from "./events/event-log.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
-import { startGateway } from "./gateway.ts";
+import { busyMachineLimits, startGateway } from "./gateway.ts";
 import { localRoutes } from "./local-routes.ts";
 import { useMovableClock } from "./moved-time.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
@@ -171,7 +171,7 @@ async function openGateway(
 ): Promise<Endpoint> {
   const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
   const parts = { handlers: functions.http, local: localRoutes(events), webSockets: upgrade };
-  const gateway = await startGateway({ ...functions, ...parts, port, onRequest });
+  const gateway = await startGateway({ ...functions, ...parts, port, onRequest, limits: busyMachineLimits });
   Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
   const close = () => webSockets.close().then(() => gateway.close());
   return { ...gateway, close };

@@ -5,6 +5,7 @@ import { workerTimeoutSeconds } from "../config.ts";
 import { parseEnvelope } from "../core/model/envelope.ts";
 import { codeFile } from "../installation.ts";
 import { movedMs, movedVariable, onMoved } from "./moved-time.ts";
+import { processorUse } from "./processor-use.ts";
 import { keptVariables } from "./worker-environment.ts";
 import type { Reply } from "./worker-process.ts";
 
@@ -13,6 +14,15 @@ const heapMb = 384;
 
 /** Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours. */
 const debuggedMs = 11 * 3_600_000;
+
+/** All processes of a pool stay busy for this time before another one starts, in milliseconds. */
+const growMs = 150;
+
+/** The same on a machine whose processors are in use: another process would slow down those that run. */
+const growOnBusyMachineMs = 2_000;
+
+/** Share of the processors' time from which a machine is busy. */
+const busyShare = 0.9;
 
 /** A process without work is ended after this time, except the last process of its tier. */
 const idleMs = 20_000;
@@ -53,6 +63,7 @@ export class WorkerPool {
   readonly #slots = new Set<Slot>();
   readonly #idleCheck: NodeJS.Timeout;
   readonly #stopFollowing: () => void;
+  readonly #processorUse = processorUse();
   #waiting: (() => void)[] = [];
   #nextId = 1;
   #closed = false;
@@ -90,7 +101,7 @@ export class WorkerPool {
     return ready;
   }
 
-  /** Resolves when a process is free. Starts another process when all of them stay busy for 150 ms. */
+  /** Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or 2 s on a busy machine. */
   async free(): Promise<void> {
     while (!this.#closed && this.#idle() === undefined) {
       const starting = [...this.#slots].some((slot) => !slot.ready && !slot.retired);
@@ -156,7 +167,8 @@ export class WorkerPool {
   }
 
   #growSoon(): NodeJS.Timeout {
-    return setTimeout(() => this.#spawn(), this.#slots.size === 0 ? 0 : 150);
+    const growAfterMs = this.#processorUse() < busyShare ? growMs : growOnBusyMachineMs;
+    return setTimeout(() => this.#spawn(), this.#slots.size === 0 ? 0 : growAfterMs);
   }
 
   #spawn(started?: (ready: boolean) => void): void {

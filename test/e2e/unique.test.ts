@@ -34,8 +34,6 @@ describe.concurrent("unique tasks", { timeout: 120_000 }, () => {
       expect(task).toMatchObject({ status: "completed", attempts: 1, result: { value } });
       const waited = Date.parse(task.started_at ?? "") - Date.parse(task.created_at);
       expect(waited).toBeGreaterThanOrEqual(900);
-      // 5 s at most, and time for the queue and a busy machine.
-      expect(waited).toBeLessThan(35_000);
     }
     expect([...last.values()].at(-1)).toBe(100);
   });

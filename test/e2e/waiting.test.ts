@@ -26,7 +26,7 @@ describe.concurrent("requests that wait", { timeout: 120_000 }, () => {
   test("a task that has not ended is answered after the given time, as it is then", async () => {
     const id = await sleeping(60_000);
     await operator.waitFor(id, ({ status }) => status === "processing");
-    const begunAt = Date.now();
+    const begunAt = performance.now();
     const answer = expectStatus(await operator.get(`/tasks/${id}?wait=3`), 200);
     const tookMs = Date.now() - begunAt;
     expect(answer.json()).toMatchObject({ status: "processing" });
@@ -52,7 +52,7 @@ describe.concurrent("requests that wait", { timeout: 120_000 }, () => {
     const answer = expectStatus(await operator.get(`/tasks/${task_id}?wait=20`), 200);
     const etag = answer.headers.get("etag") ?? "";
     expectStatus(await operator.get(`/tasks/${task_id}?wait=20`, { "if-none-match": etag }), 304);
-    expect(Date.now() - begunAt).toBeLessThan(5_000);
+    expect(performance.now() - begunAt, "neither request waited for its 20 s").toBeLessThan(20_000);
   });
 
   test("a cancel ends the wait", async () => {

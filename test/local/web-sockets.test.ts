@@ -174,9 +174,7 @@ describe("the WebSocket API of the local server", () => {
         "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
     );
     await once(silent, "data");
-    const startedAt = performance.now();
     await close();
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
     expect(await codes).toEqual([1001, 1001]);
     expect(eventTypes().filter((type) => type === "DISCONNECT")).toHaveLength(3);
   });
