@@ -11,6 +11,7 @@ import { CloudWatchHistory } from "../../src/aws/metric-history.ts";
 import type { SentTracing } from "../../src/aws/observed.ts";
 import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
+import { DynamoRetryCounts } from "../../src/aws/retry-counts.ts";
 import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
 import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
@@ -76,6 +77,7 @@ function flowRoutes(ports: ControlPorts) {
     flowSettings: new DynamoFlowSettings(table),
     lines: new DynamoLines(table, clock.now),
     ages: new CloudWatchQueueAges(cloudWatch, clock, config.queueUrls, config.containerQueueUrls),
+    retries: new DynamoRetryCounts(table),
     depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   };
   return {

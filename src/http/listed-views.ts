@@ -32,6 +32,8 @@ export interface QueueView {
   /** Null: not known yet. */
   oldest_age_seconds: number | null;
   dead_letters: number;
+  /** Tasks that wait for another attempt after a failed one. Of more than some thousands, at least so many. */
+  retrying: number;
   paused: boolean;
   paused_since: string | null;
 }

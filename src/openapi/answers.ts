@@ -254,6 +254,7 @@ export const queues = withName(
           visible: count,
           in_flight: count,
           delayed: count,
+          retrying: count,
           oldest_age_seconds: z.number().min(0).nullable(),
           dead_letters: count,
           paused: z.boolean(),

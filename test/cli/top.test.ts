@@ -12,6 +12,7 @@ const queue = {
   in_flight: 1,
   delayed: 0,
   oldest_age_seconds: 7,
+  retrying: 5,
   dead_letters: 2,
   paused: true,
   paused_since: null,
@@ -54,7 +55,7 @@ describe("top", () => {
     const { code, out } = await offload(api.url, ["top", "--once"]);
     expect(code).toBe(0);
     expect(out).toContain("All tenants, as olga (admin)");
-    expect(out).toMatch(/low +3 +7 +1 +0 +2 +paused/);
+    expect(out).toMatch(/low +3 +7 +1 +0 +5 +2 +paused/);
     expect(out).toMatch(/mail\.send +globex +2027-01-01T00:00:00\.000Z/);
     expect(out).toMatch(/500 +mail\.send .*no .*address/);
     expect(out).toMatch(/t-1 +mail\.send +processing +42/);
