@@ -1,22 +1,36 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
+import { exitAfterAnswer } from "../src/aws/exit-after-answer.ts";
 import { observed } from "../src/aws/observed.ts";
+import { logOwnStray } from "../src/aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
 import { fromEnv } from "../src/config.ts";
 import type { TaskType } from "../src/core/task/task.ts";
 import { workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/disk.ts";
+import { catchStrayErrors } from "../src/stray-errors.ts";
 
 /**
  * Makes a worker's handler.
  * @param found The types of all files in `tasks/`: imported by the bundle's entry (`lib/esbuild.ts`), or by the local server.
  * @param own Ports in place of those for Lambda.
+ * @param replace Called after an exception that no code has caught: this process answers its invocation, and must get no other one.
  */
-export async function createWorker(found: readonly TaskType[], own: OwnPorts = {}) {
+export async function createWorker(
+  found: readonly TaskType[],
+  own: OwnPorts = {},
+  replace: () => void = exitAfterAnswer,
+) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);
   const given = { disk, own, env: process.env };
   const { ports, releases, tracing, metrics } = await workPorts(config, "worker", found, given);
+  let replaced = false;
+  const onException = () => {
+    if (!replaced) replace();
+    replaced = true;
+  };
+  catchStrayErrors({ own: logOwnStray(ports.log), onException });
   const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
     answerBatch(
       event,

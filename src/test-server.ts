@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { packageFolder } from "./installation.ts";
 
 /** Longest start, and longest clean stop, in milliseconds. */
-const startLimitMs = 60_000;
+const startLimitMs = 240_000;
 const stopLimitMs = 8_000;
 
 /** Lines of the server's output that a failed start shows. */

@@ -33,7 +33,8 @@ const batchMs = 12_000;
 const localFactor = 20;
 
 /** The times of calls that are made now, as a multiple of those of a deployment. */
-export const callTimeFactor = (): number => (process.env[localServicesVariable] === undefined ? 1 : localFactor);
+export const callTimeFactor = (env: NodeJS.ProcessEnv = process.env): number =>
+  env[localServicesVariable] === undefined ? 1 : localFactor;
 
 /** Times that end `ms` milliseconds from now. */
 function presentOf({ tryMs, callMs }: CallTimes, ms: number): Present {

@@ -1,24 +1,19 @@
+import { awsLimits, awsThrottles, awsTimeouts } from "../core/model/aws-errors.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 
 /** Names of errors of AWS calls after which a later try can succeed: throttling, faults of the service, broken connections. */
 const passing = new Set([
-  "ProvisionedThroughputExceededException",
-  "ThrottlingException",
-  "Throttling",
-  "RequestLimitExceeded",
-  "TooManyRequestsException",
-  "RequestThrottled",
-  "OverLimit",
+  ...awsThrottles,
+  ...awsLimits,
+  ...awsTimeouts,
+  ...["ExpiredToken", "ExpiredTokenException"],
   "InternalServerError",
   "InternalServerException",
   "ServiceUnavailable",
-  "ServiceQuotaExceededException",
-  "TimeoutError",
   "OutOfTime",
   "AnswerTooLarge",
   // The answer was cut, or came from a proxy: it is not JSON.
   "SyntaxError",
-  "KmsThrottled",
   "ECONNREFUSED",
   "ECONNRESET",
   "ENOTFOUND",

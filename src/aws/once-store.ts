@@ -26,12 +26,15 @@ export class DynamoOnceStore implements OnceStore {
     });
     if (begun) return { state: "mine" };
     const item = await this.#table.get(key);
-    return item?.state === "done" ? { state: "done", value: parse(item.value) } : { state: "busy" };
+    if (item?.state !== "done") return { state: "busy" };
+    return { state: "done", value: parse(item.value), ...(typeof item.fault === "string" && { fault: item.fault }) };
   }
 
   finish(once: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {
+    const { fault } = once;
+    const setFault = fault === undefined ? "" : ", fault = :fault";
     return this.#table.updateIf(keys.once(once.tenantId, once.key), {
-      UpdateExpression: "SET #state = :done, #value = :value, purge_at = :purge_at REMOVE held_until",
+      UpdateExpression: `SET #state = :done, #value = :value, purge_at = :purge_at${setFault} REMOVE held_until`,
       ConditionExpression: "#state = :held AND #owner = :owner",
       ExpressionAttributeNames: { "#state": "state", "#owner": "owner", "#value": "value" },
       ExpressionAttributeValues: {
@@ -40,6 +43,7 @@ export class DynamoOnceStore implements OnceStore {
         ":owner": once.owner,
         ":value": JSON.stringify(once.value) ?? "",
         ":purge_at": once.purgeAt,
+        ...(fault !== undefined && { ":fault": fault }),
       },
     });
   }

@@ -35,6 +35,9 @@ export const workerSettings = [...dispatchSettings, "probes", "timeScale", "secr
 /** Reads source maps, which only a failed attempt needs. */
 const bundleStackOf: StackOf = async (error) => (await import("./bundle-places.ts")).bundleStackOf(error);
 
+/** Node tells of rejections that nobody awaits between two turns of the event loop. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
 /** Ports in place of those of a deployed worker. */
 export type OwnPorts = Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">>;
 
@@ -80,6 +83,7 @@ export async function workPorts(
     registry: registry([...types, ...operations]),
     random: Math.random,
     disk,
+    turn,
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),

@@ -43,7 +43,7 @@ interface Slot {
   process: ChildProcess;
   ready: boolean;
   busy: boolean;
-  /** True when it has old code: it gets no more batches, and ends after the one that it works on. */
+  /** True when it has old code, or an exception was not caught: it gets no more batches, and ends after the one that it works on. */
   retired: boolean;
   /** Called when it is ready, or with false when it did not start. */
   started?: ((ready: boolean) => void) | undefined;
@@ -89,10 +89,7 @@ export class WorkerPool {
   async renew(): Promise<boolean> {
     const old = [...this.#slots];
     const retire = () => {
-      for (const slot of old) {
-        slot.retired = true;
-        if (!slot.busy) slot.process.kill();
-      }
+      for (const slot of old) this.#retire(slot);
     };
     // Two processes cannot have one debugger port.
     if (this.#options.inspectPort !== undefined) retire();
@@ -226,11 +223,19 @@ export class WorkerPool {
       this.#wake();
     } else if (message.kind === "answer") {
       slot.finish?.(message.response);
+    } else if (message.kind === "worn") {
+      this.#retire(slot);
     } else if (message.kind === "undeclared") {
       this.#options.onUndeclared?.(message.name);
     } else {
       slot.finish?.(new Error(message.error));
     }
+  }
+
+  /** Gives a process no batch any more. It ends after the one that it works on. */
+  #retire(slot: Slot): void {
+    slot.retired = true;
+    if (!slot.busy) slot.process.kill();
   }
 
   #endIdle(): void {

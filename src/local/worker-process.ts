@@ -23,6 +23,8 @@ export type Reply =
   | { kind: "ready" }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
   | { kind: "error"; id: number; error: string }
+  /** The process must get no further batch, and be replaced: an exception was not caught. */
+  | { kind: "worn" }
   /** A handler read a variable that it does not have. */
   | { kind: "undeclared"; name: string };
 
@@ -51,12 +53,13 @@ function watchdogOfMovedTime(): Watchdog {
   return { guard: (untilMs) => guard(untilMs - (movedMs() ?? 0)) };
 }
 
-const handler = await createWorker(await taskTypes(), {
+const own = {
   stackOf: sourceStackOf,
   // With a debugger, time-outs wait at a breakpoint, and nothing kills the process.
   ...(addedMs !== undefined && { watchdog: watchdogOfMovedTime() }),
   ...(url() !== undefined && { clock: debugClock(), watchdog: { guard: () => () => {} } }),
-});
+};
+const handler = await createWorker(await taskTypes(), own, () => reply({ kind: "worn" }));
 
 process.on("message", async (message: Invocation | Moved) => {
   if ("movedMs" in message) return followTime(message.movedMs);

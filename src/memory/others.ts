@@ -1,5 +1,4 @@
 import type { Counters, FirePayload, Metrics, OnceState, OnceStore, OneOffs } from "../core/ports/tasks.ts";
-import { copy } from "./copy.ts";
 
 /** One-off schedules in memory. The caller fires them. */
 export class MemoryOneOffs implements OneOffs {
@@ -30,7 +29,9 @@ interface OnceEntry {
   owner: string;
   untilIso: string;
   done: boolean;
-  value: unknown;
+  /** JSON text of the outcome, as the table has it. */
+  text: string | undefined;
+  fault?: string | undefined;
   purgeAt: number;
 }
 
@@ -43,17 +44,22 @@ export class MemoryOnceStore implements OnceStore {
     const id = JSON.stringify([tenantId, key]);
     const stored = this.#entries.get(id);
     const entry = stored !== undefined && stored.purgeAt * 1000 > Date.parse(nowIso) ? stored : undefined;
-    if (entry?.done) return { state: "done", value: copy(entry.value) };
+    if (entry?.done) {
+      const value = entry.text === undefined ? undefined : JSON.parse(entry.text);
+      return { state: "done", value, ...(entry.fault !== undefined && { fault: entry.fault }) };
+    }
     if (entry !== undefined && entry.owner !== owner && entry.untilIso > nowIso) return { state: "busy" };
-    this.#entries.set(id, { owner, untilIso, done: false, value: undefined, purgeAt });
+    this.#entries.set(id, { owner, untilIso, done: false, text: undefined, purgeAt });
     return { state: "mine" };
   }
 
-  async finish({ tenantId, key, owner, value, purgeAt }: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {
+  async finish(once: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {
+    const { tenantId, key, owner, value, fault, purgeAt } = once;
     const entry = this.#entries.get(JSON.stringify([tenantId, key]));
     if (entry === undefined || entry.owner !== owner || entry.done) return false;
     entry.done = true;
-    entry.value = copy(value);
+    entry.text = JSON.stringify(value);
+    entry.fault = fault;
     entry.purgeAt = purgeAt;
     return true;
   }

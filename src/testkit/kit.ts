@@ -4,6 +4,7 @@ import type { Random } from "../core/ports/tasks.ts";
 import type { DefinedTask, TaskType } from "../core/task/task.ts";
 import { type ChildPath, type Fault, Faults, ofChild } from "./faults.ts";
 import { type AttemptReport, type Outcome, outcomeOf, type ResultOf } from "./outcome.ts";
+import { leftTimers, withStrays } from "./strays.ts";
 import { type Signal, World } from "./world.ts";
 
 export type { Fault } from "./faults.ts";
@@ -90,6 +91,7 @@ export class TestKit {
    * is accepted, and its task fails with `validation`.
    * @throws Problem `conflict` when a deployment would refuse a signal, such as one of a task that has ended
    * @throws RangeError when a fault of the test did not happen
+   * @throws Error when a handler's code fails after its attempt has ended by itself, as a deployment would only log that: an `await` is missing
    * @example
    * const { status, result } = await testKit([resize]).run(resize, { width: 200 }, { maxAttempts: 1 });
    */
@@ -97,6 +99,14 @@ export class TestKit {
     type: DefinedTask<Input, Returned>,
     input: Input,
     options: RunOptions = {},
+  ): Promise<Outcome<ResultOf<Returned>>> {
+    return withStrays(() => this.#run(type, input, options));
+  }
+
+  async #run<Input, Returned>(
+    type: DefinedTask<Input, Returned>,
+    input: Input,
+    options: RunOptions,
   ): Promise<Outcome<ResultOf<Returned>>> {
     const { tenantId = this.#tenantId, requestedBy = "test", faults = [], deliverTwice = false } = options;
     const waiting = new Faults(faults);
@@ -110,6 +120,7 @@ export class TestKit {
     const track = this.#world.track(record, waiting, []);
     this.#world.sendLater(record, options.signals ?? []);
     await this.#world.drain(deliverTwice);
+    if (faults.length === 0) await leftTimers();
     this.#world.mustHaveNoMistake(track);
     return (await outcomeOf(this.#world, record)) as Outcome<ResultOf<Returned>>;
   }

@@ -107,14 +107,17 @@ export class Lines {
     { track, attempt, isAlive }: { track: Track; attempt: number; isAlive: () => boolean },
     onLine: (line: LogLine) => void,
   ): TaskLog {
-    const write = (level: LogLine["level"]) => (message: string, fields?: Record<string, unknown>) => {
-      if (!isAlive()) return;
-      this.#author = { track, attempt };
-      log[level](message, fields);
-      this.#author = undefined;
-      const line = track.lines.at(-1);
-      if (line !== undefined) onLine(line);
-    };
+    const write =
+      (level: LogLine["level"]) =>
+      (...given: unknown[]) => {
+        if (!isAlive()) return;
+        const { length } = track.lines;
+        this.#author = { track, attempt };
+        log[level](...given);
+        this.#author = undefined;
+        const line = track.lines[length];
+        if (line !== undefined) onLine(line);
+      };
     return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
   }
 

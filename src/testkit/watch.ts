@@ -1,10 +1,5 @@
-import {
-  attemptIsOpen,
-  childSubmitOf,
-  runInContext,
-  type SpawnOptions,
-  type TaskContext,
-} from "../core/task/context.ts";
+import { inShort } from "../core/model/foreign-value.ts";
+import { attemptIsOpen, runInContext, type TaskContext } from "../core/task/context.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { Lines, LogLine, Step, Track } from "./track.ts";
 
@@ -37,7 +32,7 @@ export function watchedType(type: TaskType, watch: Watch): TaskType {
       const context = watchedContext(task, watch, step);
       return stepAfter(step, name, () => {
         watch.mustStart();
-        return runInContext(context, isOpen, () => code(given, context));
+        return runInContext(context, () => code(given, context));
       });
     };
   const { handler, aggregate } = type;
@@ -53,25 +48,25 @@ function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: 
   return Object.freeze({
     ...task,
     progress: (percent: number) => {
-      void step(`task.progress(${percent})`);
-      if (isAlive() && !task.signal.aborted) track.progressOf(attempt).push(percent);
+      void step(`task.progress(${inText(percent)})`);
+      const reported = progressOf(percent);
+      if (isAlive() && !task.signal.aborted && reported !== undefined) track.progressOf(attempt).push(reported);
       task.progress(percent);
     },
     log: lines.storing(task.log, { track, attempt, isAlive }, ({ level, message, fields }) => {
       void step(`task.log.${level}(${message})`, fields);
     }),
-    submit: async (...given: Parameters<typeof childSubmitOf>) => {
-      const child = childSubmitOf(...given);
-      const fault = step(`task.submit(${child.type})`);
+    submit: async (...given: unknown[]) => {
+      const fault = step(`task.submit(${typeNameIn(given)})`);
       if (fault !== undefined) await fault;
-      return task.submit(child);
+      return (task.submit as Submit)(...given);
     },
     ...watchedSpawns(task, step),
     ...watchedSteps(task, step),
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T> => {
-      const fault = step(`task.once(${key})`);
+      const fault = step(`task.once(${inText(key)})`);
       if (fault !== undefined) await fault;
-      return task.once(key, (idempotencyKey) => stepAfter(step, `effect of once ${key}`, () => effect(idempotencyKey)));
+      return task.once(key, stepping(step, `effect of once ${inText(key)}`, effect));
     },
   });
 }
@@ -87,9 +82,9 @@ function watchedSteps(
   };
   return {
     step: (name, run) =>
-      before(`task.step(${name})`, () => task.step(name, (key) => stepAfter(step, `step ${name}`, () => run(key)))),
-    sleep: (seconds) => before(`task.sleep(${seconds})`, () => task.sleep(seconds)),
-    waitFor: (name, options) => before(`task.waitFor(${name})`, () => task.waitFor(name, options)),
+      before(`task.step(${inText(name)})`, () => task.step(name, stepping(step, `step ${inText(name)}`, run))),
+    sleep: (seconds) => before(`task.sleep(${inText(seconds)})`, () => task.sleep(seconds)),
+    waitFor: (name, options) => before(`task.waitFor(${inText(name)})`, () => task.waitFor(name, options)),
     checkpoint: (state) => before("task.checkpoint", () => task.checkpoint(state)),
     continueLater: () => before("task.continueLater", () => task.continueLater()),
   };
@@ -97,20 +92,40 @@ function watchedSteps(
 
 function watchedSpawns(task: TaskContext, step: MakeStep): Pick<TaskContext, "spawn" | "spawnAll"> {
   return {
-    spawn: async (...given: Parameters<typeof childSubmitOf<SpawnOptions>>) => {
-      const child = childSubmitOf(...given);
-      const fault = step(`task.spawn(${child.type})`);
+    spawn: async (...given: unknown[]) => {
+      const fault = step(`task.spawn(${typeNameIn(given)})`);
       if (fault !== undefined) await fault;
-      return task.spawn(child);
+      return (task.spawn as Submit)(...given);
     },
     spawnAll: async (...given: unknown[]) => {
-      const { name } = given[0] as { name?: unknown };
+      const { name } = (given[0] ?? {}) as { name?: unknown };
       const fault = step(typeof name === "string" ? `task.spawnAll(${name})` : "task.spawnAll");
       if (fault !== undefined) await fault;
       return (task.spawnAll as (...given: unknown[]) => Promise<number>)(...given);
     },
   };
 }
+
+/** A submit or a spawn with whatever the handler gives it: the core checks it. */
+type Submit = (...given: unknown[]) => Promise<string>;
+
+/** The name of the type in the arguments of a submit, which may be wrong. */
+function typeNameIn([first]: readonly unknown[]): string {
+  const { type, name } = (first ?? {}) as { type?: unknown; name?: unknown };
+  return inText(typeof type === "string" ? type : name);
+}
+
+const inText = (value: unknown): string => (typeof value === "string" ? value : inShort(value));
+
+/** The progress that a client sees of a report. Undefined: none. */
+function progressOf(percent: unknown): number | undefined {
+  const whole = Math.floor(Math.min(100, Math.max(0, percent as number)));
+  return Number.isNaN(whole) ? undefined : whole;
+}
+
+/** Makes a step of the end of the author's code. What is no function is for the core to refuse. */
+const stepping = <T>(step: MakeStep, name: string, run: (key: string) => Promise<T> | T): typeof run =>
+  typeof run === "function" ? (key) => stepAfter(step, name, () => run(key)) : run;
 
 /** Runs code of the author, and then a step: a worker that dies there has done the work, and has not stored it. */
 async function stepAfter<T>(step: MakeStep, name: string, call: () => Promise<T> | T): Promise<T> {

@@ -2,12 +2,13 @@ import { workerTimeoutSeconds } from "../config.ts";
 import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { cancelChildren } from "../core/control/cancel-children.ts";
+import { describeError } from "../core/model/describe-error.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { taskIdOf } from "../core/model/idempotency.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import { containerWorkSeconds } from "../core/model/runs-on.ts";
 import { spawnedId } from "../core/model/spawned-id.ts";
-import { plainStackOf } from "../core/model/stack.ts";
+import { firstPlaceIn, plainStackOf, stackText } from "../core/model/stack.ts";
 import type { Verdict } from "../core/model/verdict.ts";
 import type { Blobs } from "../core/ports/blob.ts";
 import type { BlobList } from "../core/ports/blob-list.ts";
@@ -148,12 +149,24 @@ export class Worker {
       timeScale: 1,
       tracing: noTracing,
       stackOf: plainStackOf,
+      turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
+      onLate: (error, { type }) => this.#onLate(error, type),
       watchdog: { guard: () => () => {} },
       ...this.#world.flow,
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
       createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),
       rejoinChild: rejoinChild({ ...dispatching, types: known }),
     };
+  }
+
+  /** An error that a deployment would only log: the test fails with it. */
+  #onLate(error: unknown, type: string): void {
+    if (this.#dead || this.#hurried) return;
+    const place = firstPlaceIn(stackText(error, (place) => place));
+    const { message } = describeError(error);
+    const at = place === undefined ? "" : ` at ${place}`;
+    const what = `The code of ${type} failed after its attempt had ended, so that a deployment only logs it: ${message}${at}`;
+    this.#world.mistake(new Error(`${what}. Is an await missing?`, { cause: error }));
   }
 
   /** Offload's own type that cancels the children of a cancelled parent. */

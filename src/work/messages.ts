@@ -19,6 +19,8 @@ export type Order =
 export type Report =
   | { kind: "ready" }
   | { kind: "state"; running: number; stalled: boolean }
+  /** An exception was not caught: the process must be replaced. What runs in it goes on. */
+  | { kind: "worn" }
   /** A message whose task must run alone. */
   | { kind: "alone"; id: number; delivery: Delivery }
   /** The work on a message that was sent to this process has ended. */

@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { longestTimeoutSeconds } from "../core/model/runs-on.ts";
 import type { Delivery, Log } from "../core/ports/tasks.ts";
 import type { Order, Report, Role } from "./messages.ts";
 
@@ -16,6 +17,9 @@ const idleMs = 60_000;
 
 /** A process that has not reported for this time, in milliseconds, is stalled. */
 const silentMs = 120_000;
+
+/** Attempts of a process that is replaced may go on for this time, in seconds: the longest attempt. */
+const longestAttemptSeconds = longestTimeoutSeconds.container;
 
 export interface SupervisorOptions {
   /** Starts a process. It must call `runProcess`. */
@@ -55,6 +59,8 @@ export class Supervisor {
   readonly #ended: Promise<number>;
   #end: (exitCode: number) => void = () => {};
   #all: Child | undefined;
+  /** Processes that take no task any more, and end with their last attempt. */
+  readonly #old = new Set<Child>();
   #aloneProcess: ChildProcess | undefined;
   #waiting: Alone[] = [];
   #current: Alone | undefined;
@@ -74,7 +80,8 @@ export class Supervisor {
 
   get state(): WorkState {
     const { running = 0, ready = false, stalled = false, reportedAt = 0 } = this.#all ?? {};
-    const all = running + (this.#current === undefined ? 0 : 1);
+    const old = [...this.#old].reduce((sum, child) => sum + child.running, 0);
+    const all = running + old + (this.#current === undefined ? 0 : 1);
     if (this.#stopping) return { status: "draining", running: all };
     if (!ready) return { status: "starting", running: all };
     return { status: stalled || Date.now() - reportedAt > silentMs ? "stalled" : "ok", running: all };
@@ -94,10 +101,23 @@ export class Supervisor {
   /** Starts a new process with the present code and environment. The present one takes no task any more, and ends with its last attempt. */
   renew(drainSeconds: number): void {
     if (this.#stopping) return;
-    const old = [this.#all?.process, this.#aloneProcess];
-    this.#aloneProcess = undefined;
+    this.#retireAlone(drainSeconds);
+    this.#retireAll(drainSeconds);
+  }
+
+  #retireAll(drainSeconds: number): void {
+    const old = this.#all;
     this.#startAll();
-    for (const process of old) if (process !== undefined) order(process, { kind: "stop", drainSeconds });
+    if (old === undefined) return;
+    this.#old.add(old);
+    order(old.process, { kind: "stop", drainSeconds });
+  }
+
+  /** The next task that runs alone starts a new process. */
+  #retireAlone(drainSeconds: number): void {
+    const old = this.#aloneProcess;
+    this.#aloneProcess = undefined;
+    if (old !== undefined) order(old, { kind: "stop", drainSeconds });
   }
 
   /** Starts no task any more. What still runs after the given seconds is given back. */
@@ -131,6 +151,7 @@ export class Supervisor {
     this.#all = child;
     process.on("message", (report: Report) => this.#onReport(child, report));
     process.on("exit", (code, signal) => {
+      this.#old.delete(child);
       if (this.#all === child) this.#onExit(child, howEnded(code, signal));
     });
   }
@@ -154,6 +175,7 @@ export class Supervisor {
       this.#wasReady = true;
     }
     if (report.kind === "state") Object.assign(child, { running: report.running, stalled: report.stalled });
+    if (report.kind === "worn" && this.#all === child && !this.#stopping) this.#retireAll(longestAttemptSeconds);
     if (report.kind === "alone") {
       this.#waiting.push({ ...report, from: child.process });
       this.#runNext();
@@ -210,6 +232,7 @@ export class Supervisor {
     };
     process.on("message", (report: Report) => {
       if (report.kind === "ended") ended();
+      if (report.kind === "worn" && this.#aloneProcess === process) this.#retireAlone(longestAttemptSeconds);
     });
     process.on("exit", (code, signal) => {
       if (this.#aloneProcess === process) this.#aloneProcess = undefined;

@@ -1,4 +1,5 @@
 import { queueClient } from "../aws/clients.ts";
+import { logOwnStray } from "../aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../aws/work-ports.ts";
 import { SqsWorkQueues } from "../aws/work-queues.ts";
 import { fromEnv } from "../config.ts";
@@ -8,6 +9,7 @@ import { Drain } from "../core/work/drain.ts";
 import { type ServePorts, serveMessage } from "../core/work/serve-message.ts";
 import { QueueServer } from "../core/work/serve-queues.ts";
 import { disk } from "../disk.ts";
+import { catchStrayErrors } from "../stray-errors.ts";
 import type { Order, Report, Role } from "./messages.ts";
 import { type Orders, receiveOrders } from "./orders.ts";
 import { type WorkSettings, workSettings } from "./settings.ts";
@@ -42,6 +44,7 @@ export async function runProcess(
   }
   const given = { disk, own, env: process.env };
   const { ports, releases, metrics, tracing } = await workPorts(config, "work", await load(), given);
+  catchStrayErrors({ own: logOwnStray(ports.log), onException: () => send({ kind: "worn" }) });
   const workQueues = new SqsWorkQueues(queueClient(), config.containerQueueUrls);
   const flush = async () => {
     metrics.flush();

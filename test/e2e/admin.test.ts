@@ -36,7 +36,7 @@ interface Series {
   points: [number, number][];
 }
 
-describe.concurrent("an admin over HTTP", { timeout: 120_000 }, () => {
+describe.concurrent("an admin over HTTP", () => {
   test("makes a key that opens its tenant in its role, and knows who it is", async () => {
     const { client, info } = await createKey("submitter");
     const { task_id } = await client.submit("probe.echo", { value: 1 });

@@ -42,7 +42,7 @@ const listed = (action: "cancel" | "retry", filter: object, matched: number) =>
     return expectStatus(answer, 200).json<Operation>().matched === matched ? true : undefined;
   });
 
-describe.concurrent("many tasks", { timeout: 120_000 }, () => {
+describe.concurrent("many tasks", () => {
   test("tasks with a tag are cancelled, and no other", async () => {
     const tags = { bulk: randomUUID() };
     const mine = await Promise.all(
@@ -86,14 +86,10 @@ describe.concurrent("many tasks", { timeout: 120_000 }, () => {
     );
     expectStatus(await operator.post(`/operations/${operation_id}/cancel`), 202);
     expectProblem(await stranger.post(`/operations/${operation_id}/cancel`), 404, "not_found");
-    const ended = await until(
-      "its end",
-      async () => {
-        const operation = expectStatus(await operator.get(`/operations/${operation_id}`), 200).json<Operation>();
-        return operation.status === "processing" ? undefined : operation;
-      },
-      30_000,
-    );
+    const ended = await until("its end", async () => {
+      const operation = expectStatus(await operator.get(`/operations/${operation_id}`), 200).json<Operation>();
+      return operation.status === "processing" ? undefined : operation;
+    });
     expect(ended).toMatchObject({ status: "cancelled", matched: 12, failed: 0 });
     expect(ended.done).toBeLessThan(12);
     const attempts = await Promise.all(
@@ -105,7 +101,7 @@ describe.concurrent("many tasks", { timeout: 120_000 }, () => {
   });
 });
 
-describe.concurrent("a retry with an input", { timeout: 120_000 }, () => {
+describe.concurrent("a retry with an input", () => {
   test("the next round runs with it, after a check", async () => {
     const { task_id } = await operator.submit("probe.fail", { kind: "permanent" });
     await operator.ended(task_id);

@@ -23,7 +23,7 @@ const everything = texts.map(([, text]) => text).join(" ");
 /** Values as clients receive them: a lone surrogate has no UTF-8 form, so JSON has it as an escape. */
 const value = (text: string) => ({ text, [text]: [text] });
 
-describe.concurrent("characters", { timeout: 120_000 }, () => {
+describe.concurrent("characters", () => {
   test.for(texts)("an input with %s comes back unchanged, at once and after a delay", async ([, text]) => {
     const input = { value: value(text) };
     const accepted = [

@@ -10,7 +10,7 @@ test.skipIf(!hasContainers)(
   { timeout: 180_000 },
   async () => {
     const { task_id } = await operator.submit("probe.long", { ms: 500, steps: 5 });
-    const done = await operator.ended(task_id, { timeoutMs: 150_000 });
+    const done = await operator.ended(task_id, { timeoutMs: 240_000 });
     expect(done).toMatchObject({ status: "completed", attempts: 1, progress: 100 });
     expect((done.result as { slept_ms: number }).slept_ms).toBeGreaterThanOrEqual(490);
   },

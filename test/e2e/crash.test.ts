@@ -14,7 +14,7 @@ const patienceMs = 2 * noticedMs + waitMs + 150_000;
 
 const ways = ["exit", "hang", "block", "memory"] as const;
 
-describe("handlers that crash", { timeout: patienceMs + 15_000 }, () => {
+describe("handlers that crash", { timeout: patienceMs + 75_000 }, () => {
   let server: TimelyServer | undefined;
   let client: Client;
   beforeAll(async () => {

@@ -81,7 +81,7 @@ const matchedBy = async (what: "replay" | "discard", body: Record<string, unknow
   return expectStatus(answer, 200).json().matched;
 };
 
-describe("dead letters", { timeout: 180_000 }, () => {
+describe("dead letters", () => {
   test("the list shows cause and input, newest first", async () => {
     const message = `broken ${randomUUID()}`;
     const { ids, filter } = await failed([{ kind: "permanent", message }, { kind: "business_rule" }]);

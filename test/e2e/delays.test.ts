@@ -5,7 +5,7 @@ import { operator } from "./callers.ts";
 const echo = { value: 1 };
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
-describe.concurrent("delays", { timeout: 120_000 }, () => {
+describe.concurrent("delays", () => {
   test.for([1, 2, 5])("a task with delay_seconds %i never starts before it is due", async (seconds) => {
     const accepted = await operator.submit("probe.echo", echo, { delay_seconds: seconds });
     const first = await operator.task(accepted.task_id);

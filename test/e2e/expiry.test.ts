@@ -5,7 +5,7 @@ import { operator as caller } from "./callers.ts";
 import { deployed } from "./command-line.ts";
 
 // On a machine, the tests let the time to expire pass; in a deployment, they wait.
-describe("expiry", { timeout: 300_000 }, () => {
+describe("expiry", () => {
   let server: TimelyServer | undefined;
   let operator: Client;
   beforeAll(async () => {

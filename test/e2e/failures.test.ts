@@ -21,7 +21,7 @@ function waitsOf(attempts: Attempt[], kind: string, count: number): number[] {
   });
 }
 
-async function fail(input: Record<string, unknown>, options = {}, timeoutMs = 60_000): Promise<[Task, Attempt[]]> {
+async function fail(input: Record<string, unknown>, options = {}, timeoutMs = 240_000): Promise<[Task, Attempt[]]> {
   const { task_id } = await operator.submit("probe.fail", input, options);
   const task = await operator.ended(task_id, { timeoutMs });
   return [task, await operator.attempts(task_id)];
@@ -34,7 +34,7 @@ async function deadLetter({ task_id, created_at, type }: Task) {
   return letters.filter((letter) => letter.task_id === task_id);
 }
 
-describe.concurrent("failures", { timeout: 180_000 }, () => {
+describe.concurrent("failures", () => {
   test("operators see where an error was thrown, in its attempts and in its dead letter", async () => {
     const [task, attempts] = await fail({ kind: "permanent", message: "the account was closed" });
     const place = /^PermanentError: the account was closed\n(.*\n)* {4}at handler \(tasks\/probe\.fail\.ts:\d+:\d+\)$/;

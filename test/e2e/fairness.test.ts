@@ -17,7 +17,7 @@ describe.skipIf(deployed)("fairness (a local server of the test's own)", { timeo
   let server: OwnServer;
   beforeAll(async () => {
     server = await startOwnServer({ OFFLOAD_KEYS: "key-flood:flood:operator,key-quiet:quiet:operator" });
-  }, 60_000);
+  });
   afterAll(() => server?.stop());
 
   const of = (tenant: string) => new Client(server.url, { token: `key-${tenant}`, tenant, role: "operator" });

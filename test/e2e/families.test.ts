@@ -5,7 +5,7 @@ import { operator, stranger } from "./callers.ts";
 
 const families = new Families(operator);
 
-describe.concurrent("a task with children", { timeout: 300_000 }, () => {
+describe.concurrent("a task with children", () => {
   test("completes with 50 children when one fails and 0.95 suffice", () => families.completesWithFailedChildren(50));
 
   test("fails when fewer than its threshold completed, and a retry runs only the failed ones again", () =>

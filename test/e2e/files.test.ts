@@ -45,7 +45,7 @@ async function resultOf(taskId: string) {
 
 const bigBytes = deployed ? 1_000_000 : 20_000_000;
 
-describe.concurrent("files", { timeout: 180_000 }, () => {
+describe.concurrent("files", () => {
   test("a file of 8 MB goes to the bucket, and its task reads it", async () => {
     const bytes = randomBytes(deployed ? 800_000 : 8_000_000);
     const sha256 = sha256Of(bytes);
@@ -89,7 +89,7 @@ describe.concurrent("files", { timeout: 180_000 }, () => {
 
   test(`a file of ${bigBytes} bytes comes back by 303, with its name, and in ranges`, async () => {
     const { task_id } = await operator.submit("probe.bytes", { bytes: bigBytes, as: "file" });
-    expect(await operator.ended(task_id, { timeoutMs: 120_000 })).toMatchObject({ status: "completed" });
+    expect(await operator.ended(task_id, { timeoutMs: 240_000 })).toMatchObject({ status: "completed" });
     const { location, followed } = await resultOf(task_id);
     expect(followed.headers.get("content-disposition")).toContain("bytes.bin");
     const bytes = new Uint8Array(await followed.arrayBuffer());

@@ -40,7 +40,7 @@ const typeOf = async (name: string, client: Client = operator): Promise<TypeView
     .types.find((type) => type.name === name);
 
 // One after the other: pauses and limits are of types that the others use.
-describe("flow", { timeout: 180_000 }, () => {
+describe("flow", () => {
   test("at most three tasks of a key run at the same time, and those that wait have a place in line", async () => {
     const ids = await submitAll("probe.keyed", 8, { key: randomUUID(), ms: 1_500 });
     const waits = await Promise.all(

@@ -5,7 +5,7 @@ import { operator, stranger, submitter, uniqueTags } from "./callers.ts";
 
 const request = (value: unknown = 1) => ({ type: "probe.echo", input: { value } });
 
-describe.concurrent("idempotency", { timeout: 120_000 }, () => {
+describe.concurrent("idempotency", () => {
   test("the same key and request return the same task with its present status", async () => {
     const headers = { "idempotency-key": randomUUID() };
     const first = expectStatus(await operator.post("/tasks", request(), headers), 202);

@@ -5,7 +5,7 @@ import { operator, stranger } from "./callers.ts";
 
 const order = async () => JSON.parse(await readFile(new URL("../../examples/order.json", import.meta.url), "utf8"));
 
-describe.concurrent("invoice", { timeout: 120_000 }, () => {
+describe.concurrent("invoice", () => {
   test("an order becomes a PDF file, with progress on the way", async () => {
     const { task_id } = await operator.submit("invoice.generate", await order());
     const progress: number[] = [];

@@ -11,7 +11,7 @@ import { createKey, createKeyAt, deployed, offload } from "./command-line.ts";
 
 const echo = { type: "probe.echo", input: { value: 1 } };
 
-describe.concurrent("API keys", { timeout: 120_000 }, () => {
+describe.concurrent("API keys", () => {
   test("a key made by the command line opens its tenant in its role, and is shown as requested_by", async () => {
     const { client, keyId } = await createKey(operator.tenant, "submitter", "--label", "a test");
     const { task_id } = await client.submit("probe.echo", { value: 1 });
@@ -77,7 +77,7 @@ describe.concurrent("API keys", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the end of a key", { timeout: 300_000 }, () => {
+describe("the end of a key", () => {
   let server: TimelyServer | undefined;
   beforeAll(async () => {
     server = deployed ? undefined : await startTimelyServer();
@@ -114,7 +114,7 @@ describe("the end of a key", { timeout: 300_000 }, () => {
   });
 });
 
-describe.skipIf(deployed)("tokens of an issuer (a local server of the test's own)", { timeout: 60_000 }, () => {
+describe.skipIf(deployed)("tokens of an issuer (a local server of the test's own)", () => {
   let server: OwnServer;
   let close: () => void;
   let sign: (
@@ -157,7 +157,7 @@ describe.skipIf(deployed)("tokens of an issuer (a local server of the test's own
       OFFLOAD_JWT_TENANT_CLAIM: "custom:tenant",
       OFFLOAD_JWT_ROLE_CLAIM: "roles",
     });
-  }, 60_000);
+  });
   afterAll(async () => {
     close();
     await server?.stop();

@@ -15,14 +15,14 @@ const limits = {
 };
 const names = ["rated", "rare", "placed", "small", "free", "flood", "set"];
 
-describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout: 120_000 }, () => {
+describe.skipIf(deployed)("limits (a local server of the test's own)", () => {
   let server: OwnServer;
   beforeAll(async () => {
     server = await startOwnServer({
       OFFLOAD_LIMITS: JSON.stringify(limits),
       OFFLOAD_KEYS: names.map((name) => `key-${name}:${name}:operator`).join(","),
     });
-  }, 60_000);
+  });
   afterAll(() => server?.stop());
 
   const of = (tenant: string) => new Client(server.url, { token: `key-${tenant}`, tenant, role: "operator" });
@@ -167,7 +167,7 @@ describe.skipIf(deployed)("limits (a local server of the test's own)", { timeout
   });
 });
 
-describe("limits of one tenant, set by the command line", { timeout: 180_000 }, () => {
+describe("limits of one tenant, set by the command line", () => {
   const set = (tenant: string, ...limits: string[]) => offload(["limits", "set", "--tenant", tenant, ...limits]);
   const tenant = `limited-${Date.now()}`;
 

@@ -21,7 +21,7 @@ async function submitted(client: Client, count: number, options: Record<string, 
   return ids;
 }
 
-describe.concurrent("list", { timeout: 120_000 }, () => {
+describe.concurrent("list", () => {
   test("the list has the newest task first, each as its status answers", async () => {
     const { tags, query } = uniqueTags();
     const ids = await submitted(operator, 4, { tags });

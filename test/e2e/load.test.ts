@@ -5,7 +5,7 @@ import { operator, uniqueTags } from "./callers.ts";
 const count = 200;
 const concurrency = 20;
 
-describe("load", { timeout: 180_000 }, () => {
+describe("load", () => {
   test(`${count} tasks submitted ${concurrency} at a time all complete, each once in the list`, async () => {
     const { tags, query } = uniqueTags();
     const ids = new Map<string, number>();

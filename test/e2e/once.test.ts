@@ -22,7 +22,7 @@ const envelopeOf = (task: Task, input: unknown) =>
     input,
   });
 
-describe.concurrent("once", { timeout: 180_000 }, () => {
+describe.concurrent("once", () => {
   test("a side effect happens once over a failed attempt and its retry", async () => {
     const { task_id } = await operator.submit("probe.once", { key: randomUUID(), fail_first: true }, options);
     const task = await operator.ended(task_id, { timeoutMs: 90_000 });

@@ -8,7 +8,7 @@ const deployed = process.env.OFFLOAD_E2E_QUEUES !== undefined;
 const move = (client: Client, taskId: string, priority: unknown = "high") =>
   client.post(`/tasks/${taskId}/priority`, { priority });
 
-describe.concurrent("priority", { timeout: 120_000 }, () => {
+describe.concurrent("priority", () => {
   test("a scheduled task moves, and runs once in its new tier", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: 1 }, { priority: "low", delay_seconds: 4 });
     const moved = expectStatus(await move(operator, task_id), 200).json<Task>();
@@ -57,11 +57,11 @@ describe.concurrent("priority", { timeout: 120_000 }, () => {
 /** Slow tasks of each of two tenants: more than the workers of a tier can start at once. */
 const each = 60;
 
-describe.skipIf(deployed)("priority in a full tier (a local server of the test's own)", { timeout: 300_000 }, () => {
+describe.skipIf(deployed)("priority in a full tier (a local server of the test's own)", () => {
   let server: OwnServer;
   beforeAll(async () => {
     server = await startOwnServer({ OFFLOAD_KEYS: "key-first:first:operator,key-second:second:operator" });
-  }, 60_000);
+  });
   afterAll(() => server?.stop());
 
   const of = (tenant: string) => new Client(server.url, { token: `key-${tenant}`, tenant, role: "operator" });
@@ -76,7 +76,7 @@ describe.skipIf(deployed)("priority in a full tier (a local server of the test's
     for (const { task_id } of moves) expectStatus(await move(first, task_id), 200);
     const ended = await Promise.all(moves.map(({ task_id }) => first.ended(task_id)));
     expect(ended).toMatchObject(moves.map(() => ({ status: "completed", priority: "high", attempts: 1 })));
-    const rest = await Promise.all(stays.map(({ task_id }) => first.ended(task_id, { timeoutMs: 200_000 })));
+    const rest = await Promise.all(stays.map(({ task_id }) => first.ended(task_id, { timeoutMs: 240_000 })));
     const earliest = Math.min(...rest.map(({ started_at }) => epoch(started_at)));
     for (const { started_at } of ended) expect(epoch(started_at)).toBeLessThan(earliest);
     // Their old messages have come by then, or come soon, and start nothing.

@@ -12,7 +12,7 @@ function appearance({ status, headers, text }: Answer) {
   return { status, text, headers: [...headers].filter(([name]) => !passing.test(name)) };
 }
 
-describe.concurrent("problems", { timeout: 120_000 }, () => {
+describe.concurrent("problems", () => {
   test.for(['{"type":', "", "{}}", "[]", '"text"', "null", "7", "type=probe.echo"])(
     "a body that is not a JSON object gets 400: %s",
     async (raw) => {

@@ -40,7 +40,7 @@ class QueueAccess {
   }
 
   /** The body of the tier's dead letter that fits. */
-  async deadLetter(tier: Tier, fits: (body: string) => boolean, timeoutMs = 30_000): Promise<string> {
+  async deadLetter(tier: Tier, fits: (body: string) => boolean, timeoutMs = 240_000): Promise<string> {
     return until(
       `a message in the DLQ of ${tier}`,
       async () => (await this.scan(tier, fits)).map(({ Body = "" }) => Body)[0],
@@ -49,7 +49,7 @@ class QueueAccess {
   }
 
   /** Waits until no dead letter of the tier fits. Looks rarely: a look hides the messages from the sweep that deletes them. */
-  async noDeadLetter(tier: Tier, fits: (body: string) => boolean, timeoutMs = 60_000): Promise<void> {
+  async noDeadLetter(tier: Tier, fits: (body: string) => boolean, timeoutMs = 240_000): Promise<void> {
     await until(
       `the message to leave the DLQ of ${tier}`,
       async () => {

@@ -18,7 +18,7 @@ function holds(body: string, text: string): boolean {
 }
 
 // One after the other: who looks into a DLQ hides its messages from others for a moment.
-describe("queue", { timeout: 180_000 }, () => {
+describe("queue", () => {
   test.for([
     ["is no JSON", (id: string) => `this is no JSON: ${id}`],
     ["is no envelope", (id: string) => JSON.stringify({ hello: id })],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { expectProblem, expectStatus } from "../support/http-client.ts";
 import { operator } from "./callers.ts";
 
-describe.concurrent("result", { timeout: 120_000 }, () => {
+describe.concurrent("result", () => {
   test("the result of a task that has not ended gets 202 with Retry-After", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: 1 }, { delay_seconds: 600 });
     const answer = expectStatus(await operator.get(`/tasks/${task_id}/result`), 202);

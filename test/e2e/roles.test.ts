@@ -13,7 +13,7 @@ const listed = (client: Client, query: string) =>
     return tasks.length > 0 ? idsOf(tasks) : undefined;
   });
 
-describe.concurrent("roles", { timeout: 120_000 }, () => {
+describe.concurrent("roles", () => {
   test("a submitter sees and controls the tasks it submitted itself", async () => {
     const { tags, query } = uniqueTags();
     const { task_id } = await submitter.submit("probe.echo", { value: 1 }, { ...later, tags });

@@ -6,7 +6,7 @@ import { operator as caller, uniqueTags } from "./callers.ts";
 import { deployed } from "./command-line.ts";
 
 // A minute passes: on a machine, the test lets it pass; in a deployment, it waits.
-describe("a schedule that fires", { timeout: 300_000 }, () => {
+describe("a schedule that fires", () => {
   let server: TimelyServer | undefined;
   let operator: Client;
   beforeAll(async () => {

@@ -15,7 +15,7 @@ const task = { type: "probe.echo", input: { value: "from a schedule" } };
 /** A rule that fires once a year, so never during a test. */
 const rule = () => ({ name: `e2e-${randomUUID()}`, cron: "30 3 1 1 *", task });
 
-describe.concurrent("schedules", { timeout: 120_000 }, () => {
+describe.concurrent("schedules", () => {
   const remove = (id: string) => operator.send("DELETE", `/schedules/${id}`);
 
   /** Creates a schedule that is gone after the test. */
@@ -123,7 +123,7 @@ describe.concurrent("schedules", { timeout: 120_000 }, () => {
   });
 });
 
-describe.concurrent("preview", { timeout: 120_000 }, () => {
+describe.concurrent("preview", () => {
   async function preview(body: Record<string, unknown>, count: number): Promise<string[]> {
     const answer = expectStatus(await operator.post(`/schedules/preview?count=${count}`, body), 200);
     return answer.json<{ next: string[] }>().next;

@@ -15,7 +15,7 @@ const finds = (client: Client, text: string, ids: readonly string[]) =>
     return all.length >= ids.length ? all : undefined;
   });
 
-describe.concurrent("search", { timeout: 60_000 }, () => {
+describe.concurrent("search", () => {
   test("finds by a tag, in its first answer, whoever of the tenant has submitted it", async () => {
     const value = `Order-${randomUUID()}`;
     const { task_id } = await submitter.submit("probe.echo", { value: 1 }, { tags: { order: value } });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { epoch, expectStatus, timePattern, uuidPattern } from "../support/http-client.ts";
 import { operator } from "./callers.ts";
 
-describe.concurrent("status", { timeout: 120_000 }, () => {
+describe.concurrent("status", () => {
   test("a completed task has every field", async () => {
     const { task_id } = await operator.submit("probe.echo", { value: 1 }, { tags: { a: "b" } });
     const time = expect.stringMatching(timePattern);

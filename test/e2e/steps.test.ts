@@ -14,7 +14,7 @@ async function waiting(name: string, timeout_seconds: number): Promise<Waiting> 
   return (await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null)) as Waiting;
 }
 
-describe.concurrent("steps and waits", { timeout: 180_000 }, () => {
+describe.concurrent("steps and waits", () => {
   test.each([1, 3, 5])(
     "five steps are done once each when the first attempt fails after step %i",
     async (fail_after) => {

@@ -8,7 +8,7 @@ const textOf = (length: number) => "x".repeat(length);
 const titled = <T>(cases: readonly T[]) => cases.map((given) => ({ given, title: JSON.stringify(given).slice(0, 70) }));
 const tagsOf = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`t${index}`, "v"]));
 
-describe.concurrent("submit", { timeout: 120_000 }, () => {
+describe.concurrent("submit", () => {
   test("a submit is answered by 202 with where to poll", async () => {
     const answer = expectStatus(await operator.post("/tasks", { type: "probe.echo", input: { value: 1 } }), 202);
     const accepted = answer.json();

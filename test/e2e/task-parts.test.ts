@@ -6,7 +6,7 @@ import { admin, anonymous, operator, stranger, submitter } from "./callers.ts";
 const parts = ["steps", "input"];
 const hostile = ["..%2F..%2Fqueues", "%00", "%F0%9F%92%A5", "x".repeat(1_000), "'%20or%201=1"];
 
-describe.concurrent("what is stored beside a task", { timeout: 120_000 }, () => {
+describe.concurrent("what is stored beside a task", () => {
   test("steps of a task that has ended are in the order of its calls, with results", async () => {
     const { task_id } = await operator.submit("probe.steps", { steps: 3 }, { priority: "low" });
     expect(await operator.ended(task_id)).toMatchObject({ status: "completed" });

@@ -9,7 +9,7 @@ import { deployed, offloadAnywhere as offload } from "./command-line.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-describe.skipIf(deployed)("a trace (a local server of the test's own)", { timeout: 60_000 }, () => {
+describe.skipIf(deployed)("a trace (a local server of the test's own)", () => {
   const folder = mkdtempSync(join(tmpdir(), "offload-spans-"));
   const file = join(folder, "spans.jsonl");
   let server: OwnServer;
@@ -18,7 +18,7 @@ describe.skipIf(deployed)("a trace (a local server of the test's own)", { timeou
   beforeAll(async () => {
     server = await startOwnServer({ OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: file });
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await server?.stop();

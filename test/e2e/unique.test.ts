@@ -11,7 +11,7 @@ const echo = (value: unknown, unique: object, more: object = {}) => ({
   ...more,
 });
 
-describe.concurrent("unique tasks", { timeout: 120_000 }, () => {
+describe.concurrent("unique tasks", () => {
   test("a hundred submits in three seconds with debounce are one run each burst, with the last input", async () => {
     const key = randomUUID();
     const unique = { key, mode: "debounce", wait_seconds: 1, max_wait_seconds: 5 };

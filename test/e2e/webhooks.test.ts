@@ -5,7 +5,7 @@ import { type Answering, isSigned, Receiver } from "../support/receiver.ts";
 import { operator, stranger, submitter } from "./callers.ts";
 
 /** A webhook's tries are waited for this long: on an emulated account each takes a start of the function. */
-const timeoutMs = 120_000;
+const timeoutMs = 240_000;
 
 let receiver: Receiver;
 beforeAll(async () => {

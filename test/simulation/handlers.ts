@@ -97,7 +97,10 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts): Ta
       handler: (given: z.output<typeof input>, task) => {
         const begun = begin(task, given, type.timeoutSeconds);
         world.witness.steps.started(begun);
-        return run(world, begun, given.attempts as Step[][]);
+        const attempts = structuredClone(given.attempts) as Step[][];
+        // Its input is the handler's own: no later attempt may see this.
+        (given.attempts as unknown[]).length = 0;
+        return run(world, begun, attempts);
       },
     }),
   );
@@ -148,9 +151,13 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
       );
       if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(step.bytes) };
       else if (isStored(step)) await witness.runs.watch(run, step.do, () => takeStored(world, run, step, task));
+      else if (step.do === "stray") await stray(world, run, step.ms);
       else await witness.runs.watch(run, step.do, () => take(world, from, step, task));
     }
     return result;
+  } catch (error) {
+    witness.runs.threw(run, error);
+    throw error;
   } finally {
     witness.runs.end(run);
   }
@@ -162,13 +169,14 @@ const storedSteps: ReadonlySet<string> = new Set(["step", "nap", "wait", "togeth
 async function take(
   world: World,
   from: Invocation,
-  step: Exclude<Step, StoredStep | { do: "big" }>,
+  step: Exclude<Step, StoredStep | { do: "big" | "stray" }>,
   task: TaskContext,
 ): Promise<void> {
   if (step.do === "sleep") return sleep(from, step.ms, step.deaf ? undefined : task.signal);
   if (step.do === "progress") return task.progress(step.percent);
   if (step.do === "hang") return new Promise(() => {});
   if (step.do === "fail") throw errorOf(world.core, step.kind, step.retryAfterSeconds);
+  if (step.do === "unkept") return runUnkept(world, from, task);
   if (step.do === "once") return runOnce(world, from, step.key, task);
   if (step.do === "submit") return submitChild(world, step, task);
   if (step.do === "spawn") return spawnChild(world, step, task);
@@ -212,6 +220,27 @@ async function runOnce(world: World, from: Invocation, key: string, task: TaskCo
     });
   });
   runs.onceAnswered(task, key, value);
+}
+
+/** A side effect whose outcome cannot be stored: it is done once, and each attempt that asks for it fails for good. */
+async function runUnkept(world: World, from: Invocation, task: TaskContext): Promise<void> {
+  const { runs } = world.witness;
+  await task.once("unkept", async () => {
+    const apply = () => runs.effect(from, task, "unkept");
+    return BigInt(await request(world, from, { service: "outside", what: () => "does what cannot be kept", apply }));
+  });
+  world.witness.violated("once: an outcome that cannot be kept was given", task.taskId);
+}
+
+/** Code that nobody awaits fails, and the handler goes on until its time is over. */
+function stray(world: World, run: Run, ms: number): Promise<never> {
+  const receive = world.core.context.strayReceiver();
+  run.from.process.after(ms, () => {
+    const error = new Error(`strays after ${ms} ms`);
+    world.witness.runs.threw(run, error);
+    receive?.(error);
+  });
+  return new Promise(() => {});
 }
 
 function sleep(from: Invocation, ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -213,8 +213,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a handler whose attempt has ended goes on submitting",
     file: "work/attempt-context.ts",
-    find: "    if (!isOpen()) throw",
-    replace: "    if (what === '') throw",
+    find: "    if (isOpen()) return call();",
+    replace: "    if (what !== '') return call();",
   },
   {
     name: "a retried handler submits its child again",
@@ -237,8 +237,33 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a side effect's outcome is not stored",
     file: "task/once.ts",
-    find: "const stored = await ports.once.finish({ tenantId, key, owner, value, purgeAt });",
+    find: "const stored = await ports.once.finish({ tenantId, key, owner, ...kept, purgeAt });",
     replace: "const stored = purgeAt > 0;",
+  },
+  {
+    name: "a side effect whose outcome cannot be stored is not stored as done",
+    file: "task/once.ts",
+    find: "const stored = await ports.once.finish({ tenantId, key, owner, ...kept, purgeAt });",
+    replace:
+      "if (kept.fault !== undefined) await ports.once.release({ tenantId, key, owner });\n  const stored = kept.fault !== undefined || (await ports.once.finish({ tenantId, key, owner, ...kept, purgeAt }));",
+  },
+  {
+    name: "a handler's changes of its input are stored",
+    file: "model/own-input.ts",
+    find: "      const input = first ?? again();\n      first = undefined;\n",
+    replace: "      const input = first ?? again();\n",
+  },
+  {
+    name: "an attempt ends with another error than its own",
+    file: "model/classify.ts",
+    find: "...describeError(error, knownName)",
+    replace: '...describeError(error === null ? error : "something failed", knownName)',
+  },
+  {
+    name: "an error that nobody caught does not end its attempt",
+    file: "work/attempt.ts",
+    find: "    if (open && end !== undefined) endAs(",
+    replace: "    if (open && end === undefined) endAs(",
   },
   {
     name: "once-only keys are common to all tenants",

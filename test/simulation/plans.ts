@@ -12,6 +12,10 @@ export type Step =
   | { do: "submit"; place: number; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
   | { do: "spawn"; place: number; child: TaskPlan; key: string | undefined; expiresInSeconds: number | undefined }
   | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
+  /** An error that no code catches, and a handler that goes on. */
+  | { do: "stray"; ms: number }
+  /** A side effect whose outcome is no JSON. */
+  | { do: "unkept" }
   | { do: "exit" }
   | { do: "hang" }
   /** A result beside the record, or in the bucket. */
@@ -187,7 +191,9 @@ function badEnd(dice: Dice, theme: Theme): Step {
   const draw = dice.next();
   if (draw < 0.4) return { do: "fail", kind: dice.pick(retried) };
   if (draw < 0.5) return { do: "fail", kind: "rate_limited", retryAfterSeconds: retryAfterSeconds(dice, theme) };
-  if (draw < 0.6) return { do: "fail", kind: dice.pick(final) };
+  if (draw < 0.58) return { do: "fail", kind: dice.pick(final) };
+  if (draw < 0.6) return { do: "unkept" };
+  if (draw < 0.66) return { do: "stray", ms: dice.int(1, 2000) };
   return draw < 0.85 ? { do: "exit" } : { do: "hang" };
 }
 

@@ -1,3 +1,5 @@
+import type { Attempt } from "../../src/core/model/record.ts";
+import type { OnceStore } from "../../src/core/ports/tasks.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Life, Lives, Watched } from "./lives.ts";
@@ -16,6 +18,8 @@ export interface Run {
   untilMs: number;
   /** The handler returned or threw. */
   ended: boolean;
+  /** Message of the first error that its code threw. Absent: none. */
+  thrown?: string;
 }
 
 /** One side effect that must happen once. */
@@ -99,6 +103,19 @@ export class Runs {
     return this.#lives.life(task.taskId)?.claims.find(({ total }) => total === task.attemptOverall);
   }
 
+  /** The first error that a handler's code has thrown while its attempt was open. */
+  threw(run: Run, error: unknown): void {
+    if (this.#isOpen(run)) run.thrown ??= String((error as { message?: unknown })?.message);
+  }
+
+  /** An attempt that failed says what its own code threw. */
+  failed(taskId: string, total: number, { outcome, error = "" }: Pick<Attempt, "outcome" | "error">): void {
+    if (outcome !== "failed" && outcome !== "retried") return;
+    const run = this.#byTask.get(taskId)?.find(({ task }) => task.attemptOverall === total);
+    if (run?.thrown === undefined || run.from.process.stood || error.startsWith(run.thrown.slice(0, 400))) return;
+    this.#lives.violated(`its attempt says ${error}, and its code threw ${run.thrown}`, taskId);
+  }
+
   end(run: Run): void {
     run.ended = true;
   }
@@ -148,7 +165,8 @@ export class Runs {
     return value;
   }
 
-  onceStored({ tenantId, key, value }: { tenantId: string; key: string; value: unknown }): void {
+  onceStored({ tenantId, key, value: kept, fault }: Parameters<OnceStore["finish"]>[0]): void {
+    const value = fault ?? kept;
     const ledger = this.#effects.get(`${tenantId}/${key}`);
     if (ledger === undefined || ledger.stored !== undefined)
       this.#lives.violated(`once: ${key} was stored without need`);

@@ -5,14 +5,14 @@ export const stepMutations: readonly Mutation[] = [
   {
     name: "steps: a step goes on with its own result, although another attempt's is stored",
     file: "steps/attempt-steps.ts",
-    find: "      return parsedValue(first) as T;",
-    replace: "      return parsedValue(first === undefined ? first : value) as T;",
+    find: "      return mustBeKept(keptIn(first), what) as T;",
+    replace: "      return mustBeKept(keptIn({ ...first, ...(text !== undefined && { value: text }) }), what) as T;",
   },
   {
     name: "steps: a step's result is not stored",
     file: "steps/attempt-steps.ts",
-    find: "const { value: first } = await this.#add({ ...call, ...(value !== undefined && { value }) });",
-    replace: "const first = value;",
+    find: "      const first = await this.#add({",
+    replace: "      const first = ((entry: StepEntry) => entry)({",
   },
   {
     name: "steps: a sleep ends at once",

@@ -16,6 +16,7 @@ interface OnceItem {
   untilIso: string;
   done: boolean;
   value: unknown;
+  fault?: string | undefined;
 }
 
 /** For how long a read may show the record before its newest change. */
@@ -99,14 +100,16 @@ export class Table {
 
   readOnce({ tenantId, key }: { tenantId: string; key: string }): OnceState {
     const item = this.#once.get(`${tenantId}/${key}`);
-    return item?.done ? { state: "done", value: item.value } : { state: "busy" };
+    if (!item?.done) return { state: "busy" };
+    return { state: "done", value: item.value, ...(item.fault !== undefined && { fault: item.fault }) };
   }
 
-  finishOnce({ tenantId, key, owner, value }: Parameters<OnceStore["finish"]>[0]): boolean {
+  finishOnce({ tenantId, key, owner, value, fault }: Parameters<OnceStore["finish"]>[0]): boolean {
     const item = this.#once.get(`${tenantId}/${key}`);
     if (item === undefined || item.done || item.owner !== owner) return false;
     item.done = true;
     item.value = value;
+    item.fault = fault;
     return true;
   }
 

@@ -128,6 +128,8 @@ export class Witness extends Lives {
     const waits = after.family_state === "waiting" && before.family_state !== "waiting";
     if (claim === undefined || before.status !== "processing") return;
     if (after.status === "processing" && !waits) return;
+    const [entry] = after.history.slice(before.history.length);
+    if (entry !== undefined && claim.by === from) this.runs.failed(after.task_id, claim.total, entry);
     if (claim.by === from) {
       claim.settled = true;
       this.runs.settled(after.task_id, claim.total);

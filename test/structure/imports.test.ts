@@ -19,7 +19,12 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   { folder: "src/memory", ours: ["src/core"], packages: [] },
   // What users test their own tasks with: the core over its memory, and no more.
-  { folder: "src/testkit", ours: ["src/core", "src/memory", "src/config.ts", "src/disk.ts"], packages: [] },
+  {
+    folder: "src/testkit",
+    ours: ["src/core", "src/memory", "src/config.ts", "src/disk.ts", "src/stray-errors.ts"],
+    packages: [/^node:async_hooks$/],
+  },
+  { folder: "src/stray-errors.ts", ours: ["src/core"], packages: [] },
   { folder: "src/disk.ts", ours: ["src/core"], packages: [/^node:(fs|stream\/promises)$/] },
   // Runs in browsers: types only, which the test below holds.
   { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
@@ -112,7 +117,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Container workers: the processes of `offload work`, over the core and its adapters.
   {
     folder: "src/work",
-    ours: ["src/core", "src/config.ts", "src/read-setting.ts", "src/aws", "src/disk.ts"],
+    ours: ["src/core", "src/config.ts", "src/read-setting.ts", "src/aws", "src/disk.ts", "src/stray-errors.ts"],
     packages: [/^node:/],
   },
   { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:(fs|path|child_process)$/] },
@@ -127,7 +132,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "lambdas",
-    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/webhooks", "src/disk.ts"],
+    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/webhooks", "src/disk.ts", "src/stray-errors.ts"],
     packages: [/^hono$/, /^aws-lambda$/],
   },
   {

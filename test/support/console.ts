@@ -37,7 +37,7 @@ export class ConsoleBrowser {
       ...options,
     });
     const page = await context.newPage();
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(240_000);
     page.on("console", (message) => {
       // The page itself shows what the API refuses, such as a request too many on a busy machine.
       const isAnswer = message.text().startsWith("Failed to load resource: the server responded");

@@ -112,7 +112,7 @@ const endpointVariables = (endpoint: string) => ({ AWS_ENDPOINT_URL: endpoint, A
 async function ready(child: ChildProcess, certificate: string, endpoint: string, log: string): Promise<void> {
   const failed = new Promise<never>((_, reject) => child.once("error", reject));
   const trustedBefore = getCACertificates("default");
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 240_000;
   while (Date.now() < deadline && child.exitCode === null) {
     const pem = existsSync(certificate) ? readFileSync(certificate, "utf8") : "";
     if (pem.includes("END CERTIFICATE")) {

@@ -110,7 +110,7 @@ export class Answer {
 }
 
 /** Longest wait for a response, in milliseconds. */
-const answerLimitMs = 60_000;
+const answerLimitMs = 240_000;
 
 interface SendOptions {
   /** Sent as JSON. */
@@ -121,7 +121,7 @@ interface SendOptions {
 }
 
 interface WaitOptions {
-  /** Default: 60,000. */
+  /** Default: 240,000. */
   timeoutMs?: number;
   /** Called with each answer on the way. */
   seen?: (task: Task, answer: Answer) => void;
@@ -186,7 +186,7 @@ export class Client {
    * its `Retry-After`.
    */
   async waitFor(taskId: string, predicate: (task: Task) => boolean, options: WaitOptions = {}): Promise<Task> {
-    const { timeoutMs = 60_000, seen } = options;
+    const { timeoutMs = 240_000, seen } = options;
     const deadline = Date.now() + timeoutMs;
     for (let pauseMs = 200; ; pauseMs = Math.min(1000, pauseMs * 1.2)) {
       const answer = await this.get(`/tasks/${taskId}`);
@@ -271,7 +271,7 @@ export function expectProblem(answer: Answer, status: number, code: string): Pro
 }
 
 /** Repeats a step until it gives something. */
-export async function until<T>(what: string, step: () => Promise<T | undefined>, timeoutMs = 60_000): Promise<T> {
+export async function until<T>(what: string, step: () => Promise<T | undefined>, timeoutMs = 240_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const found = await step();

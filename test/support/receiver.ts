@@ -71,7 +71,7 @@ export class Receiver {
   }
 
   /** Resolves when a URL has got this many webhooks. */
-  async got(url: string, count: number, timeoutMs = 60_000): Promise<Received[]> {
+  async got(url: string, count: number, timeoutMs = 240_000): Promise<Received[]> {
     const untilMs = Date.now() + timeoutMs;
     while (this.at(url).length < count) {
       if (Date.now() > untilMs) throw new Error(`expected ${count} webhooks, got ${this.at(url).length}`);

@@ -1,15 +1,12 @@
+import { awsThrottles, awsTimeouts } from "../../core/model/aws-errors.ts";
 import { AwsError } from "./aws-error.ts";
 
-/** Codes with which AWS asks for a pause: those of the SDK, and SQS's codes for KMS keys. */
-const throttles = new Set([
-  ...["ThrottlingException", "Throttling", "ThrottledException", "ProvisionedThroughputExceededException"],
-  ...["RequestLimitExceeded", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException"],
-  ...["LimitExceededException", "PriorRequestNotComplete", "SlowDown", "KmsThrottled"],
-]);
+/** Codes with which AWS asks for a pause. */
+const throttles = new Set(awsThrottles);
 
 /** Time-outs of the service and of the transport, and Node's codes for broken connections. */
 const transient = new Set([
-  ...["TimeoutError", "RequestTimeout", "RequestTimeoutException"],
+  ...awsTimeouts,
   ...["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN"],
 ]);
 

@@ -1,12 +1,6 @@
 import { PermanentError } from "../model/errors.ts";
-import {
-  type ChildSpawn,
-  childSubmitOf,
-  type SpawnAllOptions,
-  type SpawnOptions,
-  type Submittable,
-  type TaskContext,
-} from "../task/context.ts";
+import { checkedSpawn } from "../task/check-submit.ts";
+import type { ChildSpawn, SpawnAllOptions, Submittable, TaskContext, WhileOpen } from "../task/context.ts";
 import type { TaskType } from "../task/task.ts";
 import type { Spawner } from "./spawner.ts";
 
@@ -15,10 +9,9 @@ export function spawningOf(
   type: TaskType,
   spawner: Spawner,
   signal: AbortSignal,
-  mustBeOpen: (what: string) => void,
+  whileOpen: WhileOpen,
 ): Pick<TaskContext, "spawn" | "spawnAll"> {
   const mustSpawn = (what: string) => {
-    mustBeOpen(what);
     // Nothing more is created for an attempt that is over.
     signal.throwIfAborted();
     if (type.children !== undefined) return;
@@ -26,32 +19,42 @@ export function spawningOf(
       `task.${what}: the type ${type.name} spawns children, so it needs the option children, such as {}`,
     );
   };
+  const spawn = (what: "spawn" | "spawnAll", given: Parameters<typeof checkedSpawn>) =>
+    whileOpen(what, async () => {
+      mustSpawn(what);
+      return spawner.spawn(checkedSpawn(...given));
+    });
   const spawnEach = async (children: AsyncIterable<ChildSpawn> | Iterable<ChildSpawn>): Promise<number> => {
     let count = 0;
     for await (const { type: named, ...child } of children) {
-      mustSpawn("spawnAll");
-      await spawner.spawn({ ...child, type: typeof named === "string" ? named : named.name });
+      await spawn("spawnAll", [{ ...child, type: typeof named === "string" ? named : named.name }]);
       count += 1;
     }
     return count;
   };
   return {
-    spawn: async (...given: Parameters<typeof childSubmitOf<SpawnOptions>>) => {
-      mustSpawn("spawn");
-      return spawner.spawn(childSubmitOf(...given));
-    },
-    spawnAll: async (
+    spawn: (...given: Parameters<typeof checkedSpawn>) => spawn("spawn", given),
+    spawnAll: (
       first: Submittable | Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>,
       inputs?: Iterable<unknown> | AsyncIterable<unknown>,
       options: SpawnAllOptions<unknown> = {},
-    ) => {
-      mustSpawn("spawnAll");
-      return spawnEach(
-        inputs === undefined ? (first as Iterable<ChildSpawn>) : ofType(first as Submittable, inputs, options),
-      );
-    },
+    ) =>
+      whileOpen("spawnAll", async () => {
+        mustSpawn("spawnAll");
+        const children =
+          inputs === undefined ? (first as Iterable<ChildSpawn>) : ofType(first as Submittable, inputs, options);
+        if (!isIterable(inputs ?? first)) {
+          throw new PermanentError("task.spawnAll: expected an iterable of inputs or of children, such as a list");
+        }
+        return spawnEach(children);
+      }),
   };
 }
+
+const isIterable = (value: unknown): boolean =>
+  (typeof value === "object" || typeof value === "function" || typeof value === "string") &&
+  value !== null &&
+  (Symbol.iterator in Object(value) || Symbol.asyncIterator in Object(value));
 
 /** Children of one type. */
 async function* ofType(

@@ -12,7 +12,7 @@ import { storedInput } from "../send/large-input.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportParked } from "../send/report.ts";
 import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
-import { parsedInput } from "../task/parsed-input.ts";
+import { dataOf, parseInput } from "../task/parsed-input.ts";
 import type { Registry, TaskType } from "../task/task.ts";
 import { canStart, type TaskMessage } from "../task/task-message.ts";
 import { advance, handOver, type LinePorts } from "./advance.ts";
@@ -124,7 +124,7 @@ async function limitLines(
   try {
     const needsInput = concurrency?.key !== undefined || rateLimit?.key !== undefined;
     const given = !needsInput || envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
-    const input = needsInput ? parsedInput(type, given, envelope.input_version ?? 1) : undefined;
+    const input = needsInput ? dataOf(await parseInput(type, given, envelope.input_version ?? 1)) : undefined;
     const of = { tenantId: envelope.tenant_id, input };
     return {
       concurrency: concurrency && lineFor("concurrency", type, concurrency, of),

@@ -1,3 +1,4 @@
+import { inShort, quiet } from "../model/foreign-value.ts";
 import { allTenants, type Line, limitLine, lineOf } from "../model/line.ts";
 import type { Limit, LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
@@ -31,11 +32,14 @@ export function lineFor(
   { key, scope }: Limit<never>,
   { tenantId, input }: { tenantId: string; input: unknown },
 ): Line {
-  const given = key === undefined ? "" : key(input as never);
-  const text = typeof given === "number" ? String(given) : given;
+  const given: unknown = key === undefined ? "" : key(input as never);
+  // All tasks whose key is NaN would share one line.
+  const text = Number.isFinite(given) ? String(given) : given;
   if (typeof text !== "string" || text.length > longestKey || (key !== undefined && text === "")) {
+    quiet(given);
+    const name = kind === "rate" ? "rateLimit" : kind;
     throw new TypeError(
-      `${kind === "rate" ? "rateLimit" : kind}.key returned no text of 1 to ${longestKey} characters`,
+      `${name}.key returned ${inShort(given)}, and no text of 1 to ${longestKey} characters or finite number`,
     );
   }
   const tenant = scope === "deployment" ? allTenants : tenantId;

@@ -1,15 +1,14 @@
-import { type ErrorKind, type RetryAfter, TaskError } from "./errors.ts";
+import { awsLimits, awsThrottles, awsTimeouts } from "./aws-errors.ts";
+import { type Described, describeError, innerErrors, withCauses } from "./describe-error.ts";
+import { type ErrorKind, errorKinds, Misuse, type RetryAfter, TaskError } from "./errors.ts";
+import { isA, namesOf, property, quiet } from "./foreign-value.ts";
 
 /** A type's own rule: the kind of an error, or undefined to leave it to the next rule. */
 export type ClassifyRule = (error: unknown) => ErrorKind | undefined;
 
 /** A classified failure. */
-export interface Classified {
+export interface Classified extends Described {
   kind: ErrorKind;
-  /** For people: at most 1,000 characters, without lone surrogates, which the table cannot store. */
-  message: string;
-  /** The error's class or code, at most 128 characters. */
-  type: string;
   /** The other service's `Retry-After`. Absent: it sent none. */
   retryAfterSeconds?: number;
 }
@@ -40,11 +39,37 @@ const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
   503: "unavailable",
 };
 
+const named = (kind: ErrorKind, names: readonly string[]): Record<string, ErrorKind> =>
+  Object.fromEntries(names.map((name) => [name, kind]));
+
+/** Credentials of AWS that have ended, a clock that is wrong, rights that are not there yet: the next attempt has others. */
+const otherRights = (
+  "ExpiredToken ExpiredTokenException TokenRefreshRequired InvalidToken UnrecognizedClientException InvalidClientTokenId " +
+  "MissingAuthenticationToken MissingAuthenticationTokenException AuthFailure InvalidSignatureException " +
+  "SignatureDoesNotMatch IncompleteSignature IncompleteSignatureException RequestExpired RequestInTheFuture " +
+  "RequestTimeTooSkewed CredentialsProviderError AccessDenied AccessDeniedException"
+).split(" ");
+
 /** Failure classes by error name or code: Node's, the AWS SDK's, `fetch`'s. */
 const kindByName: Readonly<Record<string, ErrorKind>> = {
+  ...named("rate_limited", [...awsThrottles, ...awsLimits]),
+  ...named("transient", [...awsTimeouts, ...otherRights, "InternalServerError"]),
+  ConditionalCheckFailedException: "conflict",
+  TransactionConflictException: "conflict",
+  TransactionCanceledException: "conflict",
+  ReplicatedWriteConflictException: "conflict",
+  ResourceInUseException: "conflict",
+  ServiceUnavailable: "unavailable",
+  ServiceUnavailableException: "unavailable",
+  ResourceNotFoundException: "not_found",
+  NoSuchKey: "not_found",
+  NotFound: "not_found",
+  ValidationException: "validation",
+  ValidationError: "validation",
   ECONNREFUSED: "unavailable",
   EHOSTDOWN: "unavailable",
   EHOSTUNREACH: "unavailable",
+  ENETUNREACH: "transient",
   ENOTFOUND: "transient",
   EAI_AGAIN: "transient",
   ECONNRESET: "transient",
@@ -55,32 +80,10 @@ const kindByName: Readonly<Record<string, ErrorKind>> = {
   UND_ERR_HEADERS_TIMEOUT: "transient",
   UND_ERR_BODY_TIMEOUT: "transient",
   UND_ERR_SOCKET: "transient",
-  TimeoutError: "transient",
-  ConditionalCheckFailedException: "conflict",
-  TransactionConflictException: "conflict",
-  TransactionCanceledException: "conflict",
   OptimisticLockException: "conflict",
-  Throttling: "rate_limited",
-  ThrottlingException: "rate_limited",
-  ThrottledException: "rate_limited",
-  TooManyRequestsException: "rate_limited",
-  ProvisionedThroughputExceededException: "rate_limited",
-  RequestLimitExceeded: "rate_limited",
-  SlowDown: "rate_limited",
-  LimitExceededException: "rate_limited",
-  ServiceUnavailable: "unavailable",
-  ServiceUnavailableException: "unavailable",
   PortUnavailable: "unavailable",
-  ResourceNotFoundException: "not_found",
-  NoSuchKey: "not_found",
-  NotFound: "not_found",
-  ValidationException: "validation",
-  ValidationError: "validation",
   ZodError: "validation",
 };
-
-/** Number of nested causes that are followed: `fetch` keeps the system's error one level down. */
-const deepestCause = 4;
 
 /**
  * Finds the failure class of a thrown value: a type's own rules first, then Offload's errors, names and codes, HTTP status,
@@ -91,8 +94,7 @@ export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: 
   const retryAfterSeconds = isRetryAfter(error) ? error.retryAfterSeconds : retryAfterOf(error, nowMs);
   return {
     kind,
-    message: describe(error).slice(0, 1000).toWellFormed(),
-    type: typeOf(error).slice(0, 128).toWellFormed(),
+    ...describeError(error, knownName),
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }
@@ -104,8 +106,10 @@ const isRetryAfter = (error: unknown): error is RetryAfter =>
 function firstRule(error: unknown, rules: readonly ClassifyRule[]): ErrorKind | undefined {
   for (const rule of rules) {
     try {
-      const kind = rule(error);
-      if (kind !== undefined) return kind;
+      const kind: unknown = rule(error);
+      // An answer that is no kind counts as undecided, as a promise does.
+      if (isKind(kind)) return kind;
+      quiet(kind);
     } catch {
       // A rule that throws counts as undecided: its error must not replace the one to classify.
     }
@@ -113,28 +117,38 @@ function firstRule(error: unknown, rules: readonly ClassifyRule[]): ErrorKind | 
   return undefined;
 }
 
+const isKind = (kind: unknown): kind is ErrorKind => (errorKinds as readonly unknown[]).includes(kind);
+
+/** The kind of the first of an error and its causes that has one; else that of the errors in it, if all of them have the same. */
 function commonKind(error: unknown): ErrorKind | undefined {
   for (const one of withCauses(error)) {
-    const kind = kindOfOne(one);
+    const kind = kindOfOne(one) ?? kindOfInner(one);
     if (kind !== undefined) return kind;
   }
   return undefined;
 }
 
-/** An error, its cause, the cause's cause, and so on. */
-function withCauses(error: unknown): unknown[] {
-  const errors: unknown[] = [];
-  for (let one = error; errors.length <= deepestCause && one !== undefined && one !== null; ) {
-    errors.push(one);
-    one = property(one, "cause");
-  }
-  return errors;
+/** A `SuppressedError` has the kind of the error that came first. */
+function kindOfInner(error: unknown): ErrorKind | undefined {
+  const kinds = innerErrors(error)
+    .slice(0, 100)
+    .map((inner) =>
+      withCauses(inner)
+        .map(kindOfOne)
+        .find((kind) => kind !== undefined),
+    );
+  if (property(error, "suppressed") !== undefined) return kinds.find((kind) => kind !== undefined);
+  return new Set(kinds).size === 1 ? kinds[0] : undefined;
 }
 
 function kindOfOne(error: unknown): ErrorKind | undefined {
-  if (isA(error, TaskError)) return error.kind;
+  if (isA(error, TaskError) || isA(error, Misuse)) return error.kind;
   const name = knownName(error);
   if (name !== undefined) return kindByName[name];
+  const retryable = property(error, "$retryable");
+  if (typeof retryable === "object" && retryable !== null) {
+    return property(retryable, "throttling") === true ? "rate_limited" : "transient";
+  }
   const status = httpStatusOf(error);
   if (status === undefined) return undefined;
   return kindByHttpStatus[status] ?? "transient";
@@ -195,68 +209,5 @@ function getHeader(headers: Headers, name: string): string | undefined {
     return headers.get(name) ?? undefined;
   } catch {
     return undefined;
-  }
-}
-
-function describe(error: unknown): string {
-  if (isA(error, Response)) return `${typeOf(error)} ${property(error, "statusText") ?? ""}`.trim();
-  if (typeof error === "string") return error;
-  const [message = typeOf(error), ...causes] = withCauses(error).flatMap(messageOf);
-  const cause = causes.find((text) => !message.includes(text));
-  return cause === undefined ? message : `${message} (${cause})`;
-}
-
-function messageOf(error: unknown): string[] {
-  const message = property(error, "message");
-  return typeof message === "string" && message !== "" ? [message] : [];
-}
-
-/** Names that say nothing about the failure. `fetch` throws a `TypeError` when the network fails. */
-const vagueNames: readonly unknown[] = ["Error", "TypeError"];
-
-/**
- * The error's class or code. An error with a vague name takes the name of the cause that tells its failure class, so that a
- * network error is not mistaken for an error in the handler's code.
- */
-function typeOf(error: unknown): string {
-  if (vagueNames.includes(property(error, "name"))) {
-    const named = withCauses(error)
-      .map(knownName)
-      .find((name) => name !== undefined);
-    if (named !== undefined) return named;
-  }
-  const name = property(error, "name");
-  if (typeof name === "string" && name !== "" && name !== "Error") return name;
-  const code = property(error, "code");
-  if (typeof code === "string" && code !== "") return code;
-  if (isA(error, Response)) return `HTTP ${property(error, "status") ?? "response"}`;
-  return isA(error, Error) ? "Error" : typeof error;
-}
-
-/** Reads a property of anything; a getter that throws counts as absent. */
-function property(value: unknown, name: string): unknown {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return undefined;
-  try {
-    return (value as Record<string, unknown>)[name];
-  } catch {
-    return undefined;
-  }
-}
-
-/** `instanceof` for any value; a proxy that throws is not an instance. */
-function isA<T>(value: unknown, type: abstract new (...args: never[]) => T): value is T {
-  try {
-    return value instanceof type;
-  } catch {
-    return false;
-  }
-}
-
-/** The names of an object's members; none when they cannot be listed. */
-function namesOf(value: object): string[] {
-  try {
-    return Object.keys(value);
-  } catch {
-    return [];
   }
 }

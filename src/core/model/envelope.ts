@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { withOwnInputs } from "./own-input.ts";
 import { type Tier, tiers } from "./tier.ts";
 
 /**
@@ -70,10 +71,12 @@ export function parseEnvelope(body: string): ParsedEnvelope {
     return { ok: false, reason: "the message is not JSON" };
   }
   const parsed = readSchema.safeParse(json);
-  if (parsed.success) return { ok: true, envelope: parsed.data };
+  if (parsed.success) return { ok: true, envelope: withOwnInputs(parsed.data, () => inputIn(body)) };
   const issue = parsed.error.issues[0];
   return { ok: false, reason: `${issue?.path.join(".") || "message"}: ${issue?.message ?? "not an envelope"}` };
 }
+
+const inputIn = (body: string): unknown => (JSON.parse(body) as Envelope).input;
 
 /** A message that makes a worker look at a line of waiting tasks. It belongs to no task. */
 export interface LineCheck {

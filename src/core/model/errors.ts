@@ -72,6 +72,11 @@ export class RetryAfter extends TaskError {
   }
 }
 
+/** A call of Offload's own functions that can never succeed as it is, such as `withOutcome("")`: the task becomes a dead letter immediately. */
+export class Misuse extends TypeError {
+  readonly kind = "permanent";
+}
+
 /** A dependency is down: retried with waits of at least a minute. */
 export class Unavailable extends TaskError {
   readonly kind = "unavailable";

@@ -28,6 +28,8 @@ export const metricTable = {
   timed_out: { unit: "Count", byType: false },
   /** Tasks that were cancelled while an attempt ran. */
   cancelled: { unit: "Count", byType: false },
+  /** Errors of a task's code that nobody caught, and calls of its context, after its attempt had ended. */
+  stray_errors: { unit: "Count", byType: false },
   /** Messages of tasks that had ended, or whose attempt was running. */
   duplicates: { unit: "Count", byType: false },
   /** Attempts that failed because another service limits their rate. */

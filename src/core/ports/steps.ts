@@ -20,6 +20,8 @@ export interface StepEntry {
   until?: string;
   /** JSON text of a result, a signal's body, a state, or a list of keys and task ids. Absent: undefined. */
   value?: string;
+  /** The fault of a step that was done and whose result could not be stored. Absent: `value` is its result. */
+  fault?: string;
   /** True for the signal of a wait that timed out. */
   timed_out?: true;
   /** Number of the attempt that stored a state, over all rounds. */

@@ -197,8 +197,10 @@ export type FirePayload = TaskFiring | { kind: "webhook"; notice: TryNotice };
 /** The end of a task's wait. */
 export type TaskFiring = { kind: "task" } & TaskKey;
 
-/** State of a once-only side effect. `mine`: the caller holds the key now. */
-export type OnceState = { state: "mine" } | { state: "done"; value: unknown } | { state: "busy" };
+/**
+ * State of a once-only side effect. `mine`: the caller holds the key now. `fault`: the effect was done, and its outcome could not be stored.
+ */
+export type OnceState = { state: "mine" } | { state: "done"; value: unknown; fault?: string } | { state: "busy" };
 
 /** Outcomes of once-only side effects, by tenant and key. Contract suite: `test/contract/once-store.ts`. */
 export interface OnceStore {
@@ -211,8 +213,15 @@ export interface OnceStore {
     untilIso: string;
     purgeAt: number;
   }): Promise<OnceState>;
-  /** Stores the outcome. Returns false when `owner` no longer holds the key. */
-  finish(once: { tenantId: string; key: string; owner: string; value: unknown; purgeAt: number }): Promise<boolean>;
+  /** Stores the outcome, a JSON value, or the fault of one that cannot be stored. Returns false when `owner` no longer holds the key. */
+  finish(once: {
+    tenantId: string;
+    key: string;
+    owner: string;
+    value: unknown;
+    fault?: string;
+    purgeAt: number;
+  }): Promise<boolean>;
   /** Releases the key after a failed effect. */
   release(once: { tenantId: string; key: string; owner: string }): Promise<void>;
 }

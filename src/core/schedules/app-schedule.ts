@@ -2,7 +2,18 @@ import * as z from "zod";
 import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";
+import {
+  anything,
+  type Check,
+  type ChecksOf,
+  calledAt,
+  nameIn,
+  oneOf,
+  optionsFault,
+  text,
+} from "../task/check-options.ts";
 import { type DefinedTask, namePattern } from "../task/task.ts";
+import { schema } from "../task/type-options.ts";
 import { type Rule, toExpression } from "./calendar.ts";
 import { previewSchema, ruleOf, type ScheduledTask, taskSchema } from "./definition.ts";
 import type { AppPayload } from "./rule-input.ts";
@@ -46,6 +57,17 @@ export interface AppSchedule extends Rule {
 /** A rule's name has at most 64 characters, which include a prefix for the app. */
 const longestName = 48;
 
+const taskType: Check = (value) =>
+  schema((value as { input?: unknown }).input) === undefined
+    ? undefined
+    : "a task type, the default export of a file in tasks/";
+
+/** The values of most options are checked as those of a client's schedule. */
+const scheduleOptions: ChecksOf<ScheduleOptions<unknown>> = {
+  ...{ name: text, cron: anything, everySeconds: anything, timezone: text, type: taskType, input: anything },
+  ...{ priority: anything, maxAttempts: anything, tags: anything, tenantId: text, forEachTenant: oneOf([true]) },
+};
+
 /**
  * Defines a schedule that belongs to the app. Throws a TypeError immediately when an option is not valid.
  * @example
@@ -58,10 +80,12 @@ const longestName = 48;
  * });
  */
 export function defineSchedule<Input>(options: ScheduleOptions<Input>): AppSchedule {
-  const { name, tenantId, forEachTenant } = options;
   const refuse = (reason: string) => {
-    throw new TypeError(`defineSchedule(${JSON.stringify(name)}): ${reason}`);
+    throw new TypeError(`defineSchedule(${nameIn(options)}): ${reason}${calledAt(defineSchedule)}`);
   };
+  const wrong = optionsFault(options, scheduleOptions, { needed: ["name", "type"] });
+  if (wrong !== undefined) refuse(wrong);
+  const { name, tenantId, forEachTenant } = options;
   if (!namePattern.test(name) || name.length > longestName) {
     refuse(`name must be lower case words joined by '.', '-' or '_', at most ${longestName} characters`);
   }

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";
+import { anything, type ChecksOf, calledAt, nameIn, optionsFault } from "../task/check-options.ts";
 import { type DefinedTask, namePattern } from "../task/task.ts";
 import { offloadSource, ownBus } from "./bus-event.ts";
 import { type EventPath, type TemplateText, templateTexts } from "./event-path.ts";
@@ -53,10 +54,12 @@ export interface TriggerOptions<Input> {
   retentionSeconds?: number;
 }
 
-const optionNames: ReadonlySet<string> = new Set<keyof TriggerOptions<unknown>>([
-  ...(["name", "bus", "pattern", "tenantId", "type", "input", "priority", "maxAttempts", "tags"] as const),
-  ...(["delaySeconds", "expiresInSeconds", "retentionSeconds"] as const),
-]);
+/** The values of options are checked one by one. */
+const triggerOptions: ChecksOf<TriggerOptions<unknown>> = {
+  ...{ name: anything, bus: anything, pattern: anything, tenantId: anything, type: anything, input: anything },
+  ...{ priority: anything, maxAttempts: anything, tags: anything, delaySeconds: anything },
+  ...{ expiresInSeconds: anything, retentionSeconds: anything },
+};
 
 const longestName = 48;
 
@@ -75,19 +78,19 @@ const busPattern = /^(?=.{1,1600}$)(arn:[\w-]+:events:[\w-]+:\d{12}:event-bus\/)
  * });
  */
 export function defineTrigger<Input>(options: TriggerOptions<Input>): AppTrigger {
+  const fault = optionsFault(options, triggerOptions) ?? faultOf(options);
+  if (fault !== undefined) {
+    throw new TypeError(`defineTrigger(${nameIn(options)}): ${fault}${calledAt(defineTrigger)}`);
+  }
   const { name, bus = "default", pattern, tenantId } = options;
-  const fault = faultOf({ ...options, bus });
-  if (fault !== undefined) throw new TypeError(`defineTrigger(${JSON.stringify(name)}): ${fault}`);
   return { name, bus, pattern, tenant_id: tenantId, task: taskOf(options) as TriggeredTask };
 }
 
-function faultOf<Input>(options: TriggerOptions<Input> & { bus: string }): string | undefined {
-  const { name, bus, pattern, tenantId, type, input, tags } = options;
+function faultOf<Input>(options: TriggerOptions<Input>): string | undefined {
+  const { name, bus = "default", pattern, tenantId, type, input, tags } = options;
   if (typeof name !== "string" || !namePattern.test(name) || name.length > longestName) {
     return `name must be lower case words joined by '.', '-' or '_', at most ${longestName} characters`;
   }
-  const unknown = Object.keys(options).find((option) => !optionNames.has(option));
-  if (unknown !== undefined) return `${unknown}: no such option; expected ${[...optionNames].join(", ")}`;
   if (typeof bus !== "string" || !busPattern.test(bus)) return "bus must be default, own, or the name or ARN of a bus";
   const wrong = patternFault(pattern);
   if (wrong !== undefined) return `pattern: ${wrong}`;

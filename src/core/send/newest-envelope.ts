@@ -1,5 +1,6 @@
 import type { Envelope } from "../model/envelope.ts";
 import { PermanentError } from "../model/errors.ts";
+import { withOwnInputs } from "../model/own-input.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Records } from "../ports/tasks.ts";
 
@@ -27,5 +28,8 @@ export const newestKept = async (
 async function storedNewest({ records }: { records: Records }, record: TaskRecord, envelope: Envelope) {
   const { input_part: part } = record;
   if (part === undefined || part === envelope.message_id) return envelope;
-  return (await records.loadPart(record, `input#${part}`)) as Envelope | undefined;
+  const stored = (await records.loadPart(record, `input#${part}`)) as Envelope | undefined;
+  if (stored === undefined) return undefined;
+  const text = JSON.stringify(stored.input ?? null);
+  return withOwnInputs(stored, () => JSON.parse(text));
 }

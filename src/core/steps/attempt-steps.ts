@@ -1,13 +1,16 @@
 import type * as z from "zod";
-import { AttemptCrashed, InvalidInput, PermanentError } from "../model/errors.ts";
+import { AttemptCrashed, PermanentError } from "../model/errors.ts";
 import { taskIdOf } from "../model/idempotency.ts";
 import { fence } from "../model/lease.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
+import { mustBeOutside, runWithin } from "../task/context.ts";
 import { parsedValue, valueText } from "../task/json-value.ts";
+import { keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
 import { runInStep } from "../task/numbering.ts";
+import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
 import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
 import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
 import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "./keep-entries.ts";
@@ -108,30 +111,29 @@ export class AttemptSteps {
    */
   async state(): Promise<StoredState | undefined> {
     const { value: text, spawned = 0, submitted = 0 } = (await this.#stored()).get("state:") ?? {};
-    return text === undefined ? undefined : { value: this.#checked(parsedValue(text)), spawned, submitted };
+    if (text === undefined) return undefined;
+    return { value: dataOf(await this.#check(parsedValue(text))), spawned, submitted };
   }
 
-  #checked(state: unknown): unknown {
-    const parsed = this.#schema?.safeParse(state);
-    if (parsed === undefined) return state;
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    throw new InvalidInput(`${["state", ...(issue?.path ?? [])].join(".")}: ${issue?.message}`);
+  #check(state: unknown): Parsed | Promise<Parsed> {
+    return this.#schema === undefined ? { data: state } : parseBy(this.#schema, state, "state");
   }
 
   async step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T> {
     return this.#call("step", checkedStepName(name), async (call, stored) => {
-      if (stored !== undefined) return parsedValue(stored.value) as T;
+      const what = inWords(call);
+      if (stored !== undefined) return mustBeKept(keptIn(stored), what) as T;
       const { tenant_id, task_id, created_at } = this.#record;
       const idempotencyKey = taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]));
-      const returned = await runInStep(call.name, () => run(idempotencyKey));
-      const value = valueText(returned, `the result of ${inWords(call)}`);
-      const { value: first } = await this.#add({ ...call, ...(value !== undefined && { value }) });
-      return parsedValue(first) as T;
+      const made = () => runWithin({ kind: "step", name }, () => run(idempotencyKey));
+      const { text, fault } = keptText(await runInStep(call.name, made), what);
+      const first = await this.#add({ ...call, ...(text !== undefined && { value: text }), ...(fault && { fault }) });
+      return mustBeKept(keptIn(first), what) as T;
     });
   }
 
   async sleep(seconds: number): Promise<void> {
+    mustBeOutside("task.sleep");
     const ms = checkedMs(seconds, "sleep: seconds");
     this.#sleeps += 1;
     return this.#call("sleep", String(this.#sleeps), async (call, stored) => {
@@ -143,6 +145,7 @@ export class AttemptSteps {
 
   /** @returns The signal's body; undefined when the wait timed out. */
   async waitFor(name: string, timeoutSeconds: number): Promise<unknown> {
+    mustBeOutside("task.waitFor");
     const ms = checkedMs(timeoutSeconds, "waitFor: timeoutSeconds");
     return this.#call("wait", checkedSignalName(name), async (call, stored) => {
       const until = iso(this.#ports.clock.now() + ms);
@@ -157,16 +160,21 @@ export class AttemptSteps {
 
   /** Stores the state that the next attempt starts with. States are stored in the order of the calls. */
   async checkpoint(state: unknown): Promise<void> {
-    this.#checked(state);
-    const value = valueText(state ?? null, "the state of task.checkpoint") ?? "null";
+    const checked = this.#check(state);
+    if (!(checked instanceof Promise)) dataOf(checked);
+    const value = valueText(state ?? null, "the state of task.checkpoint", "state") ?? "null";
     this.#running += 1;
     const counts = this.#caused.counts();
-    const saved = this.#saving.then(() => this.#saveState(value, counts));
+    const saved = this.#saving.then(async () => {
+      if (checked instanceof Promise) dataOf(await checked);
+      await this.#saveState(value, counts);
+    });
     this.#saving = saved.catch(() => {});
     return saved.finally(() => this.#ended());
   }
 
-  continueLater(): Promise<never> {
+  async continueLater(): Promise<never> {
+    mustBeOutside("task.continueLater");
     this.#continues = true;
     this.#consider();
     return new Promise<never>(() => {});

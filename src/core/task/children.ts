@@ -2,6 +2,11 @@ import type { Counts } from "../model/counts.ts";
 import type { ErrorKind } from "../model/errors.ts";
 import type { Status } from "../model/status.ts";
 
+/** Options of a type that spawns children. */
+export interface ChildrenOptions<Input> {
+  threshold?: number | ((input: Input) => number);
+}
+
 /** An ended child, for the handler that aggregates. */
 export interface ChildResult<Result = unknown> {
   taskId: string;

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { sharedByAllCopies } from "../model/copies.ts";
+import { PermanentError } from "../model/errors.ts";
 import type { Tier } from "../model/tier.ts";
 import type { TaskFile } from "./task-file.ts";
 
@@ -71,12 +72,19 @@ export interface Submittable<Input = unknown> {
   readonly types?: { input: Input; output: unknown };
 }
 
-/** Structured logging for handlers: every line carries the task's ids. */
+/** A line of a handler's log: a text and fields, or an error; an error takes the place of the fields, too. Anything else is written as it can be. */
+type WriteLine = {
+  (message: string, fields?: Record<string, unknown> | Error): void;
+  (fields: Record<string, unknown> | Error, message?: string): void;
+  (...values: unknown[]): void;
+};
+
+/** Structured logging for handlers: every line carries the task's ids. It takes anything, and never throws. */
 export interface TaskLog {
-  debug(message: string, fields?: Record<string, unknown>): void;
-  info(message: string, fields?: Record<string, unknown>): void;
-  warn(message: string, fields?: Record<string, unknown>): void;
-  error(message: string, fields?: Record<string, unknown>): void;
+  debug: WriteLine;
+  info: WriteLine;
+  warn: WriteLine;
+  error: WriteLine;
 }
 
 /** Identifies an attempt and its task. */
@@ -197,10 +205,27 @@ export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
 ): ChildSubmit & Options =>
   "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
 
-const storage = sharedByAllCopies(
-  "attempt",
-  () => new AsyncLocalStorage<{ context: TaskContext; isOpen: () => boolean }>(),
-);
+/** Makes a call of the context while its attempt is open. After the end the call is reported, has no effect, and never resolves. */
+export type WhileOpen = <T>(what: string, call: () => Promise<T>) => Promise<T>;
+
+/** A step, or an effect of `once`, whose function runs. */
+interface Within {
+  kind: "step" | "once";
+  name: string;
+}
+
+/** The attempt to which code belongs. */
+export interface Ambient {
+  /** Undefined: its handler has not started. */
+  context?: TaskContext;
+  isOpen(): boolean;
+  /** Takes an error that the code threw where nobody could catch it: in a timer, in a listener, in a promise that nobody awaits. */
+  stray(error: unknown): void;
+  /** The steps and the effects within which the code runs, outermost first. */
+  within?: readonly Within[];
+}
+
+const storage = sharedByAllCopies("attempt", () => new AsyncLocalStorage<Ambient>());
 
 /** Returns the context of the attempt that this code runs in; undefined outside of an attempt, or after its end. */
 export function currentTask(): TaskContext | undefined {
@@ -211,14 +236,47 @@ export function currentTask(): TaskContext | undefined {
 /** Returns a function that returns true as long as the attempt that this code runs in is open. */
 export const attemptIsOpen = (): (() => boolean) => storage.getStore()?.isOpen ?? (() => false);
 
+/** Takes a stray error of the code that runs now. Undefined: the code belongs to no attempt. */
+export const strayReceiver = (): ((error: unknown) => void) | undefined => storage.getStore()?.stray;
+
 /**
  * Returns `traceHeaders()` of the attempt that this code runs in; no headers outside of an attempt. For shared HTTP clients.
  */
 export const traceHeaders = (): Record<string, string> => currentTask()?.traceHeaders() ?? {};
 
+/** Runs `call`, and everything that it starts, as code of an attempt. */
+export const runAmbient = <T>(ambient: Ambient, call: () => T): T => storage.run(ambient, call);
+
 /** Runs `call`, and everything that it starts, with this ambient context, as long as the attempt is open. */
-export const runInContext = <T>(context: TaskContext, isOpen: () => boolean, call: () => T): T =>
-  storage.run({ context, isOpen }, call);
+export const runInContext = <T>(context: TaskContext, call: () => T): T =>
+  storage.run({ isOpen: () => false, stray: () => {}, ...storage.getStore(), context }, call);
+
+/** Runs the function of a step or of an effect. */
+export function runWithin<T>(within: Within, call: () => T): T {
+  const store = storage.getStore();
+  return store === undefined ? call() : storage.run({ ...store, within: [...(store.within ?? []), within] }, call);
+}
+
+const named = ({ kind, name }: Within): string => `${kind} ${JSON.stringify(name)}`;
+
+/**
+ * What ends the attempt would leave a step half done.
+ * @throws PermanentError within the function of a step or of an effect of `once`
+ */
+export function mustBeOutside(what: string): void {
+  const [outer] = storage.getStore()?.within ?? [];
+  if (outer === undefined) return;
+  throw new PermanentError(
+    `${what} was called within ${named(outer)}, which it would leave half done: call it outside`,
+  );
+}
+
+/** @throws PermanentError within the function of the same step or effect, which would wait for itself */
+export function mustNotBeWithin({ kind, name }: Within): void {
+  const within = storage.getStore()?.within ?? [];
+  if (!within.some((one) => one.kind === kind && one.name === name)) return;
+  throw new PermanentError(`${named({ kind, name })} was called within itself: it would wait for its own end`);
+}
 
 /** Headers that carry a task's ids to other services. */
 export const traceHeadersOf = ({

@@ -1,3 +1,5 @@
+import { type ChecksOf, calledAt, eachOf, either, object, optionsFault, text } from "./check-options.ts";
+
 /** A variable: its value, or an object when some deployments set their own value. */
 export type VariableOption =
   | string
@@ -42,6 +44,14 @@ export interface TaskEnvironment {
 /** An app without `tasks/environment.ts`. */
 export const emptyEnvironment: TaskEnvironment = { variables: {}, secrets: {} };
 
+const variable: ChecksOf<Exclude<VariableOption, string>> = { default: text, description: text };
+const secret: ChecksOf<SecretSource> = { secretName: text, field: text, parameterName: text };
+
+const environmentOptions: ChecksOf<EnvironmentOptions> = {
+  variables: eachOf(either(text, object("the variable", variable))),
+  secrets: eachOf(either(text, object("the secret", secret))),
+};
+
 /**
  * Declares the environment variables that handlers read, as the default export of `tasks/environment.ts`.
  * @throws TypeError that names the variable and what is allowed
@@ -51,7 +61,10 @@ export const emptyEnvironment: TaskEnvironment = { variables: {}, secrets: {} };
  *   secrets: { STRIPE_KEY: "prod/stripe" },
  * });
  */
-export function defineEnvironment({ variables = {}, secrets = {} }: EnvironmentOptions): TaskEnvironment {
+export function defineEnvironment(options: EnvironmentOptions): TaskEnvironment {
+  const fault = optionsFault(options, environmentOptions);
+  if (fault !== undefined) throw new TypeError(`defineEnvironment: ${fault}${calledAt(defineEnvironment)}`);
+  const { variables = {}, secrets = {} } = options;
   checkNames(variables, secrets);
   return {
     variables: Object.fromEntries(

@@ -23,14 +23,11 @@ const inner = {
   catchall: ".*",
 };
 
-/** The fault of an option that is a schema, but not of zod 4: zod 3 has other schemas, which look alike. */
-export function schemaFault(options: Readonly<Record<string, unknown>>): string | undefined {
-  for (const [option, schema] of Object.entries(options)) {
-    const { _zod, _def } = (schema ?? {}) as { _zod?: object; _def?: { typeName?: string } };
-    if (_zod !== undefined || _def?.typeName === undefined) continue;
-    return `${option} is a schema of zod 3 (${_def.typeName}), and Offload needs one of zod 4: install zod@4, or import from "zod/v4"`;
-  }
-  return undefined;
+/** What is expected in place of a schema of zod 3, whose schemas look alike. Undefined: it is none. */
+export function zodThree(schema: unknown): string | undefined {
+  const { _zod, _def } = Object(schema) as { _zod?: object; _def?: { typeName?: string } };
+  if (_zod !== undefined || _def?.typeName === undefined) return undefined;
+  return `a schema of zod 4, and ${_def.typeName} is one of zod 3: install zod@4, or import from "zod/v4"`;
 }
 
 /** Yields each part of an input's schema with its path, such as `input.lines[].text`. */

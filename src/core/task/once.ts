@@ -1,6 +1,8 @@
-import { TaskError } from "../model/errors.ts";
+import { PermanentError, TaskError } from "../model/errors.ts";
 import { taskIdOf } from "../model/idempotency.ts";
 import type { Clock, OnceStore } from "../ports/tasks.ts";
+import { mustNotBeWithin, runWithin } from "./context.ts";
+import { type Kept, keptIn, keptText, mustBeKept } from "./kept-value.ts";
 
 /** Retention of an outcome, in seconds: longer than any record's. */
 export const onceRetentionSeconds = 60 * 86_400;
@@ -25,10 +27,19 @@ export interface OnceCaller {
   untilMs: number;
 }
 
+/** @throws PermanentError for a key that no text of 1 to 256 characters is */
+export function checkedOnceKey(key: unknown): string {
+  if (typeof key === "string" && key !== "" && key.length <= longestKey) return key;
+  const given =
+    typeof key === "string" ? `one of ${key.length}` : `${typeof key === "object" ? "an object" : typeof key}`;
+  throw new PermanentError(`once: the key must have 1 to ${longestKey} characters; got ${given}`);
+}
+
 /**
  * Runs `effect` unless its outcome is stored, and stores it. After a crash between the effect and the store, the
- * key stays reserved until the attempt has certainly ended; the next attempt then runs the effect again.
- * @throws OnceBusy while another attempt holds the key
+ * key stays reserved until the attempt has certainly ended; the next attempt then runs the effect again. An effect whose outcome
+ * cannot be stored is stored as done, and is not done again.
+ * @throws OnceBusy while another attempt holds the key; PermanentError for an outcome that cannot be stored
  */
 export async function runOnce<T>(
   ports: { clock: Clock; once: OnceStore },
@@ -36,26 +47,30 @@ export async function runOnce<T>(
   key: string,
   effect: (idempotencyKey: string) => Promise<T> | T,
 ): Promise<T> {
-  if (key === "" || key.length > longestKey)
-    throw new TypeError(`once: the key must have 1 to ${longestKey} characters`);
   const { tenantId, owner } = caller;
+  const what = inWords(checkedOnceKey(key));
+  mustNotBeWithin({ kind: "once", name: key });
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + onceRetentionSeconds;
   const nowIso = new Date(now).toISOString();
   const untilIso = new Date(caller.untilMs).toISOString();
   const begun = await ports.once.begin({ tenantId, key, owner, nowIso, untilIso, purgeAt });
-  if (begun.state === "done") return begun.value as T;
+  if (begun.state === "done") return mustBeKept(begun, what) as T;
   if (begun.state === "busy")
     throw new OnceBusy(`the side effect ${JSON.stringify(key)} is running in another attempt`);
-  let value: T;
+  let kept: Kept;
   try {
-    value = await effect(idempotencyKeyOf(tenantId, key));
+    const outcome = await runWithin({ kind: "once", name: key }, () => effect(idempotencyKeyOf(tenantId, key)));
+    const { text, fault } = keptText(outcome, what);
+    kept = keptIn({ ...(text !== undefined && { value: text }), ...(fault !== undefined && { fault }) });
   } catch (error) {
     // A key that cannot be released now is free after its reservation. The effect's own error matters more.
     await ports.once.release({ tenantId, key, owner }).catch(() => {});
     throw error;
   }
-  const stored = await ports.once.finish({ tenantId, key, owner, value, purgeAt });
+  const stored = await ports.once.finish({ tenantId, key, owner, ...kept, purgeAt });
   if (!stored) throw new OnceBusy(`the side effect ${JSON.stringify(key)} was taken over by another attempt`);
-  return value;
+  return mustBeKept(kept, what) as T;
 }
+
+const inWords = (key: string): string => `once ${JSON.stringify(key)}`;

@@ -1,16 +1,62 @@
+import type * as z from "zod";
 import { InvalidInput } from "../model/errors.ts";
 import type { TaskType } from "./task.ts";
 import { upcastInput } from "./version.ts";
 
+/** A parsed value, or the fault of one that does not fit. */
+export type Parsed = { data: unknown } | { fault: InvalidInput };
+
 /**
- * Parses an input with its type's schema, after the steps from an earlier version to the present one.
- * @throws InvalidInput when it does not fit; whatever code of the schema throws
+ * Parses an input with its type's schema, after the steps from an earlier version to the present one. A promise for an async schema only.
+ * @throws InvalidInput when a step fails
  */
-export function parsedInput(type: TaskType, given: unknown, version: number): unknown {
-  const parsed = type.input.safeParse(upcastInput(type, given, version));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const where = issue?.path.length ? `input.${issue.path.join(".")}` : "input";
+export function parseInput(type: TaskType, given: unknown, version: number): Parsed | Promise<Parsed> {
   const origin = version === type.version ? "" : `from version ${version}, `;
-  throw new InvalidInput(`${origin}${where}: ${issue?.message ?? "does not fit the schema"}`);
+  return parseBy(type.input, upcastInput(type, given, version), `${origin}input`);
+}
+
+/**
+ * The value that was parsed.
+ * @throws InvalidInput
+ */
+export function dataOf(parsed: Parsed): unknown {
+  if ("fault" in parsed) throw parsed.fault;
+  return parsed.data;
+}
+
+/** Schemas whose code is async: zod refuses to parse with one at once, and leaves its promise to itself. */
+const asyncSchemas = new WeakSet<z.ZodType>();
+
+/**
+ * Parses a value with a schema, which may be async, and whose own code may throw.
+ * @param name Name of the value in messages.
+ */
+export function parseBy(schema: z.ZodType, value: unknown, name: string): Parsed | Promise<Parsed> {
+  if (!asyncSchemas.has(schema)) {
+    try {
+      return parsedOf(schema.safeParse(value), name);
+    } catch (cause) {
+      if (!isAsyncError(cause)) return thrownBySchema(cause, name);
+      asyncSchemas.add(schema);
+    }
+  }
+  return schema.safeParseAsync(value).then(
+    (result) => parsedOf(result, name),
+    (cause: unknown) => thrownBySchema(cause, name),
+  );
+}
+
+const isAsyncError = (error: unknown): boolean =>
+  error instanceof Error && error.constructor.name.endsWith("ZodAsyncError");
+
+function parsedOf(result: z.ZodSafeParseResult<unknown>, name: string): Parsed {
+  if (result.success) return { data: result.data };
+  const [issue] = result.error.issues;
+  const where = [name, ...(issue?.path ?? [])].map(String).join(".");
+  return { fault: new InvalidInput(`${where}: ${issue?.message ?? "does not fit the schema"}`) };
+}
+
+function thrownBySchema(cause: unknown, name: string): Parsed {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return { fault: new InvalidInput(`${name}: its schema threw an error: ${why}`, { cause }) };
 }

@@ -1,4 +1,7 @@
-import type { TaskLog } from "./context.ts";
+import type { Log } from "../ports/tasks.ts";
+
+/** A log without `with`. */
+export type LineLog = Omit<Log, "with">;
 
 /** Replaces a text that must not be logged. */
 export const redacted = "[redacted]";
@@ -13,10 +16,10 @@ const mostLeaves = 2_000;
  * A handler's log for a sensitive type. Fields keep their names and lose their values; texts of the input are removed from
  * messages and names.
  */
-export function redactedLog(log: TaskLog, input: unknown): TaskLog {
+export function redactedLog(log: LineLog, input: unknown): LineLog {
   let secrets: readonly string[] | undefined;
   const at =
-    (level: keyof TaskLog) =>
+    (level: keyof LineLog) =>
     (message: string, fields: Record<string, unknown> = {}) => {
       secrets ??= secretsOf(input);
       const known = secrets;

@@ -1,4 +1,5 @@
 import { knowCopies } from "../model/copies.ts";
+import { Misuse } from "../model/errors.ts";
 import { isMediaType } from "../model/media-type.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
@@ -31,6 +32,11 @@ export class FileResult {
     if (this.source instanceof Uint8Array) return this.source;
     throw new TypeError("the file was not made from bytes");
   }
+
+  /** Only a whole result can be a file: one within a value is empty, and is refused as such. */
+  toJSON(): object {
+    return {};
+  }
 }
 
 /** The content of a file as bytes. A path is opened when it is read. */
@@ -59,6 +65,11 @@ export class OutcomeResult<Result = unknown> {
     this.location = location;
   }
 
+  /** Only a whole result has an outcome: one within a value is empty, and is refused as such. */
+  toJSON(): object {
+    return {};
+  }
+
   static {
     knowCopies(OutcomeResult, "OutcomeResult");
   }
@@ -74,9 +85,12 @@ export class OutcomeResult<Result = unknown> {
  * @throws TypeError for a content type or name that no header can have
  */
 export function file(source: FileSource, options: { contentType: string; fileName?: string }): FileResult {
-  const { contentType, fileName } = options;
+  const { contentType, fileName } = options ?? {};
+  if (!isSource(source)) {
+    throw new Misuse("file: the source must be bytes, a Blob, a stream of bytes, or the path of a file");
+  }
   const fault = headerFault(contentType, fileName);
-  if (fault !== undefined) throw new TypeError(fault);
+  if (fault !== undefined) throw new Misuse(`file: ${fault}`);
   return new FileResult(source, contentType, fileName);
 }
 
@@ -88,6 +102,13 @@ export function headerFault(contentType: unknown, fileName: unknown): string | u
   if (fileName === undefined || (typeof fileName === "string" && fileName.isWellFormed())) return undefined;
   return `fileName must be text without half characters, got ${JSON.stringify(fileName)}`;
 }
+
+const isSource = (source: unknown): boolean =>
+  typeof source === "string" ||
+  source instanceof Uint8Array ||
+  source instanceof ArrayBuffer ||
+  source instanceof Blob ||
+  (typeof source === "object" && source !== null && Symbol.asyncIterator in source);
 
 /** A path on the same host, or a URL: a client is sent there, so that it must not depend on who reads it. */
 const place = /^(\/(?!\/)|https?:\/\/)[\x21-\x7e]*$/;
@@ -105,11 +126,11 @@ export function withOutcome<Result>(
   result: Result,
   { location }: { location?: string } = {},
 ): OutcomeResult<Result> {
-  if (!/^[A-Z0-9_]{1,64}$/.test(outcome)) {
-    throw new TypeError(`outcome must be 1 to 64 of A-Z, 0-9 and _, got ${JSON.stringify(outcome)}`);
+  if (typeof outcome !== "string" || !/^[A-Z0-9_]{1,64}$/.test(outcome)) {
+    throw new Misuse(`withOutcome: outcome must be 1 to 64 of A-Z, 0-9 and _, got ${JSON.stringify(outcome)}`);
   }
   if (location !== undefined && (!place.test(location) || location.length > 2048)) {
-    throw new TypeError(`location must be a path or URL in ASCII, got ${JSON.stringify(location)}`);
+    throw new Misuse(`withOutcome: location must be a path or URL in ASCII, got ${JSON.stringify(location)}`);
   }
   return new OutcomeResult(outcome, result, location);
 }

@@ -1,13 +1,13 @@
 import type * as z from "zod";
 import type { ClassifyRule } from "../model/classify.ts";
-import { latestVersion } from "../model/envelope.ts";
-import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "../model/runs-on.ts";
+import type { RunsOn } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
-import { type Tier, tiers } from "../model/tier.ts";
-import type { Children } from "./children.ts";
+import type { Tier } from "../model/tier.ts";
+import { type ChecksOf, calledAt, nameIn } from "./check-options.ts";
+import type { Children, ChildrenOptions } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
-import { partWithoutJson, schemaFault } from "./input-parts.ts";
+import { partWithoutJson } from "./input-parts.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
 import {
@@ -17,6 +17,7 @@ import {
   limitsFault,
   type RateLimitOption,
 } from "./type-limits.ts";
+import { typeFault, typeOptions } from "./type-options.ts";
 
 /** Steps that change an input of one version into the next version, by the version that the step starts from. */
 export type Upcasts = { readonly [fromVersion: number]: (input: never) => unknown };
@@ -139,11 +140,6 @@ export interface WithFiles<Files extends FilesOption> {
   };
 }
 
-/** Options of a type that spawns children. */
-export interface ChildrenOptions<Input> {
-  threshold?: number | ((input: Input) => number);
-}
-
 /** A task type with every default filled in. */
 export interface TaskType extends LimitedType {
   readonly description: string;
@@ -179,6 +175,9 @@ export interface DefinedTask<Input = unknown, Output = unknown, Name extends str
 /** Pattern of the names of task types, and of schedules in code. */
 export const namePattern = /^[a-z0-9]+([._-][a-z0-9]+)*$/;
 
+/** The compiler refuses an option without a check. */
+const checks = typeOptions satisfies ChecksOf<TaskOptions<z.ZodType, unknown> | Pick<DefinedTask, "types">>;
+
 /**
  * Defines a task type.
  * @throws TypeError that names the field, the given value and the allowed values, when the definition is not valid
@@ -196,25 +195,14 @@ export function defineTask<
   const Files extends FilesOption = Record<string, never>,
   State extends z.ZodType = z.ZodUnknown,
 >(options: TaskOptions<Input, Output, Name, Files, State>): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
-  const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
-  const { runsOn = "function" } = options;
   const refuse = (what: string) => {
-    throw new TypeError(`defineTask(${JSON.stringify(name)}): ${what}`);
+    throw new TypeError(`defineTask(${nameIn(options)}): ${what}${calledAt(defineTask)}`);
   };
+  const wrong = typeFault(options, checks);
+  if (wrong !== undefined) refuse(wrong);
+  const { name, timeoutSeconds = 60, maxAttempts = 5, priority = "normal", version = 1, upcast = {} } = options;
   if (!namePattern.test(name) || name.length > 64) {
     refuse("name must be lower case words joined by '.', '-' or '_', at most 64 characters");
-  }
-  if (!runsOnPlaces.includes(runsOn)) refuse(`runsOn must be one of ${runsOnPlaces.join(", ")}, got ${runsOn}`);
-  const longest = longestTimeoutSeconds[runsOn];
-  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > longest) {
-    refuse(`timeoutSeconds must be a whole number from 1 to ${longest}, got ${timeoutSeconds}`);
-  }
-  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > 20) {
-    refuse(`maxAttempts must be a whole number from 1 to 20, got ${maxAttempts}`);
-  }
-  if (!tiers.includes(priority)) refuse(`priority must be one of ${tiers.join(", ")}, got ${priority}`);
-  if (!Number.isInteger(version) || version < 1 || version > latestVersion) {
-    refuse(`version must be a whole number from 1 to ${latestVersion}, got ${version}`);
   }
   const fault = shapeFault(options, upcast, version);
   if (fault !== undefined) refuse(fault);
@@ -227,7 +215,7 @@ export function defineTask<
     upcast,
     output: options.output,
     priority,
-    runsOn,
+    runsOn: options.runsOn ?? "function",
     timeoutSeconds,
     maxAttempts,
     retry: options.retry ?? {},
@@ -254,8 +242,6 @@ const flagsOf = ({ cancellable = true, sensitive = false, keepInput = false }: F
 
 interface Shape {
   input: z.ZodType;
-  output?: unknown;
-  state?: unknown;
   files?: Readonly<Record<string, FileOptions>>;
   children?: ChildrenOptions<never>;
   aggregate?: unknown;
@@ -264,12 +250,7 @@ interface Shape {
   breaker?: BreakerOption;
 }
 
-const shapeFault = (
-  { input, output, state, files = {}, children, aggregate, ...limits }: Shape,
-  upcast: Upcasts,
-  version: number,
-) =>
-  schemaFault({ input, output, state }) ??
+const shapeFault = ({ input, files = {}, children, aggregate, ...limits }: Shape, upcast: Upcasts, version: number) =>
   partWithoutJson(input) ??
   gapIn(upcast, version) ??
   filesFault(files) ??
@@ -277,10 +258,8 @@ const shapeFault = (
   limitsFault(limits);
 
 function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {
-  if (aggregate !== undefined && children === undefined) return "aggregate needs the option children, such as {}";
-  const threshold = children?.threshold;
-  if (typeof threshold !== "number" || (threshold >= 0 && threshold <= 1)) return undefined;
-  return `children.threshold must be a number from 0 to 1, got ${threshold}`;
+  const alone = aggregate !== undefined && children === undefined;
+  return alone ? "aggregate needs the option children, such as {}" : undefined;
 }
 
 /** Returns the first fault of the steps to a version; undefined when they have no gap. */

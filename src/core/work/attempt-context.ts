@@ -3,11 +3,21 @@ import type { SubmitterPorts } from "../children/attempt-submits.ts";
 import type { SpawnPorts } from "../children/page-writer.ts";
 import { spawningOf } from "../children/spawning.ts";
 import type { Envelope } from "../model/envelope.ts";
+import { PermanentError } from "../model/errors.ts";
+import { inShort } from "../model/foreign-value.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { StackOf } from "../model/stack.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";
 import type { AttemptSteps, StepPorts, StoredState } from "../steps/attempt-steps.ts";
-import { childSubmitOf, type TaskContext, traceHeadersOf } from "../task/context.ts";
-import { runOnce } from "../task/once.ts";
+import { checkedSubmit } from "../task/check-submit.ts";
+import {
+  type childSubmitOf,
+  mustNotBeWithin,
+  type TaskContext,
+  traceHeadersOf,
+  type WhileOpen,
+} from "../task/context.ts";
+import { checkedOnceKey, runOnce } from "../task/once.ts";
 import type { TaskType } from "../task/task.ts";
 import { taskFiles } from "../task/task-file.ts";
 import type { HeartbeatPorts } from "./heartbeat.ts";
@@ -16,6 +26,13 @@ import type { PackPorts } from "./pack-result.ts";
 export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, SubmitterPorts, PackPorts, StepPorts {
   once: OnceStore;
   log: Log;
+  stackOf: StackOf;
+  /**
+   * Resolves after one turn of the event loop, when the process has told of every rejection that nobody awaits. Absent: nobody listens to them.
+   */
+  turn?(): Promise<void>;
+  /** Takes errors of a task's code that come after its attempt has ended by itself. Absent: they are logged. */
+  onLate?(error: unknown, record: TaskRecord): void;
 }
 
 /** One attempt that holds its lease. */
@@ -34,6 +51,8 @@ const holdOnceSeconds = 5;
 
 export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "progress" | "remainingMs"> {
   isOpen: () => boolean;
+  /** Takes the error of a call after the attempt's end. */
+  late: (error: unknown) => void;
   /** The state of the last checkpoint. Undefined: there is none. */
   state: StoredState | undefined;
   caused: AttemptCaused;
@@ -44,11 +63,14 @@ export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "prog
 export function contextOf(
   ports: AttemptPorts,
   { record, type, traceparent }: Running,
-  { log, signal, progress, state, remainingMs, isOpen, caused, steps }: ContextParts,
+  { log, signal, progress, state, remainingMs, isOpen, late, caused, steps }: ContextParts,
 ): TaskContext {
   const effects = new Map<string, Promise<unknown>>();
-  const mustBeOpen = (what: string) => {
-    if (!isOpen()) throw new Error(`task.${what} was called after the attempt had ended`);
+  const whileOpen: WhileOpen = (what, call) => {
+    if (isOpen()) return call();
+    late(new Error(`task.${what} was called after the attempt had ended: it has no effect`));
+    // Never resolves, nor rejects: the code that awaits it has nothing more to do.
+    return new Promise<never>(() => {});
   };
   const identity = {
     tenantId: record.tenant_id,
@@ -67,49 +89,45 @@ export function contextOf(
     log,
     traceHeaders: () => traceHeadersOf(identity),
     files: taskFiles(ports, record.files),
-    ...spawningOf(type, caused.spawner, signal, mustBeOpen),
-    ...stepsOf(steps, mustBeOpen),
+    ...spawningOf(type, caused.spawner, signal, whileOpen),
+    ...stepsOf(steps, whileOpen),
     state: state?.value,
     remainingMs,
-    submit: async (...given: Parameters<typeof childSubmitOf>) => {
-      mustBeOpen("submit");
-      return caused.submits.submit(childSubmitOf(...given));
-    },
-    once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) => {
-      mustBeOpen("once");
-      const owner = `${record.task_id}.${record.attempts_total}`;
-      const untilMs = ports.clock.now() + (type.timeoutSeconds + holdOnceSeconds) * 1000;
-      const caller = { tenantId: record.tenant_id, owner, untilMs };
-      const running = effects.get(key) ?? runOnce(ports, caller, key, effect).finally(() => effects.delete(key));
-      effects.set(key, running);
-      return running as Promise<T>;
-    },
+    submit: (...given: Parameters<typeof childSubmitOf>) =>
+      whileOpen("submit", async () => caused.submits.submit(checkedSubmit(...given))),
+    once: <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) =>
+      whileOpen("once", async () => {
+        mustBeFunction("once", effect);
+        mustNotBeWithin({ kind: "once", name: checkedOnceKey(key) });
+        const owner = `${record.task_id}.${record.attempts_total}`;
+        const untilMs = ports.clock.now() + (type.timeoutSeconds + holdOnceSeconds) * 1000;
+        const caller = { tenantId: record.tenant_id, owner, untilMs };
+        const running = effects.get(key) ?? runOnce(ports, caller, key, effect).finally(() => effects.delete(key));
+        effects.set(key, running);
+        return running as Promise<T>;
+      }),
   });
 }
 
 /** The members of a handler's context that store what the next attempt goes on with. */
 const stepsOf = (
   steps: AttemptSteps,
-  mustBeOpen: (what: string) => void,
+  whileOpen: WhileOpen,
 ): Pick<TaskContext, "step" | "sleep" | "waitFor" | "checkpoint" | "continueLater"> => ({
-  step: async (name, run) => {
-    mustBeOpen("step");
-    return steps.step(name, run);
-  },
-  sleep: async (seconds) => {
-    mustBeOpen("sleep");
-    return steps.sleep(seconds);
-  },
-  waitFor: async <T>(name: string, { timeoutSeconds }: { timeoutSeconds: number }) => {
-    mustBeOpen("waitFor");
-    return steps.waitFor(name, timeoutSeconds) as Promise<T | undefined>;
-  },
-  checkpoint: async (state) => {
-    mustBeOpen("checkpoint");
-    return steps.checkpoint(state);
-  },
-  continueLater: async () => {
-    mustBeOpen("continueLater");
-    return steps.continueLater();
-  },
+  step: (name, run) =>
+    whileOpen("step", async () => {
+      mustBeFunction("step", run);
+      return steps.step(name, run);
+    }),
+  sleep: (seconds) => whileOpen("sleep", () => steps.sleep(seconds)),
+  waitFor: <T>(name: string, options: { timeoutSeconds: number }) =>
+    whileOpen("waitFor", () => steps.waitFor(name, options?.timeoutSeconds) as Promise<T | undefined>),
+  checkpoint: (state) => whileOpen("checkpoint", () => steps.checkpoint(state)),
+  continueLater: () => whileOpen("continueLater", () => steps.continueLater()),
 });
+
+/** @throws PermanentError */
+function mustBeFunction(what: string, given: unknown): void {
+  if (typeof given === "function") return;
+  throw new PermanentError(`task.${what}: expected a function as its second argument, got ${inShort(given)}`);
+}

@@ -2,17 +2,20 @@ import { AttemptCaused } from "../children/attempt-caused.ts";
 import type { SealedFamily, Spawner } from "../children/spawner.ts";
 import { endedChildren, noChildren } from "../end/child-results.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, WorkerStopping } from "../model/errors.ts";
+import { inShort, quiet } from "../model/foreign-value.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import { storedInput } from "../send/large-input.ts";
 import { AttemptSteps, type StoredState } from "../steps/attempt-steps.ts";
-import { runInContext, type TaskContext, type TaskLog } from "../task/context.ts";
-import { parsedInput } from "../task/parsed-input.ts";
+import { type Ambient, runAmbient, runInContext, type TaskContext } from "../task/context.ts";
+import { handlerLog } from "../task/handler-log.ts";
+import { dataOf, parseInput } from "../task/parsed-input.ts";
 import { redactedLog } from "../task/redact.ts";
 import type { TaskType } from "../task/task.ts";
 import { inputVersionOf } from "../task/version.ts";
 import { type AttemptPorts, type ContextParts, contextOf, type Running } from "./attempt-context.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { reportLate } from "./late-error.ts";
 import { type Packed, packResult } from "./pack-result.ts";
 import { progressWriter } from "./progress.ts";
 
@@ -29,33 +32,29 @@ export type Ended =
   | { how: "cancelled" };
 
 /**
- * Runs the handler in its ambient context until it settles, times out or is cancelled. Never throws.
+ * Runs the handler in its ambient context until it settles, times out or is cancelled, or until its code throws where nobody can catch it. Never throws.
  * A handler that goes on after that cannot change anything: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
   const caused = new AttemptCaused(ports, running.record, running.traceparent, isClosing(running));
   const steps = new AttemptSteps(ports, running.record, running.type.state, caused, isClosing(running));
-  let input: unknown;
-  let state: StoredState | undefined;
+  const given: Given = { steps, caused, state: undefined, input: running.envelope.input };
   try {
-    // Only an attempt with a state waits for it.
-    if (running.record.checkpointed) state = await steps.state();
-    if (state !== undefined) caused.startBehind(state);
-    // The attempt that aggregates needs no input.
-    if (!isClosing(running)) {
-      const { envelope } = running;
-      // An input in the message is there at once.
-      const given = envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
-      input = parsedInput(running.type, given, inputVersionOf(envelope, running.record));
+    // Only an attempt with a state, or with an input that is too large for a message, waits for it: the others start at once.
+    if (running.record.checkpointed) given.state = await steps.state();
+    if (given.state !== undefined) caused.startBehind(given.state);
+    if (running.envelope.input_ref !== undefined && !isClosing(running)) {
+      given.input = await storedInput(ports, running.envelope);
     }
     // After all that takes time.
     mustHoldLease(ports, running.record);
   } catch (error) {
     return { how: "threw", error };
   }
-  const attempt = openAttempt(ports, running, { steps, caused, state, log: logOf(ports, running, input) });
+  const attempt = openAttempt(ports, running);
+  const working = runAmbient(attempt.ambient, () => call(ports, running, given, attempt));
   try {
-    const ends = [attempt.ended, suspended(steps), call(ports, running, input, attempt)];
+    const ends = [attempt.ended, suspended(steps), working];
     const ended = await Promise.race(ends).then((first) =>
       attempt.cancelled() && first.how !== "timed_out" ? { how: "cancelled" as const } : first,
     );
@@ -64,6 +63,15 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
     steps.close();
     await attempt.close();
   }
+}
+
+/** What a handler starts with. */
+interface Given {
+  steps: AttemptSteps;
+  caused: AttemptCaused;
+  state: StoredState | undefined;
+  /** Not parsed yet. The attempt that aggregates needs none. */
+  input: unknown;
 }
 
 /** A later attempt may follow, and must know what this one has caused. An attempt that was suspended, and cannot tell, is tried again. */
@@ -96,28 +104,48 @@ function mustHoldLease({ clock }: AttemptPorts, { lease_until: leaseUntil }: Tas
 const isClosing = ({ record, type }: Running): boolean =>
   record.family_state === "closing" && type.aggregate !== undefined;
 
-async function call(
-  ports: AttemptPorts,
-  running: Running,
-  input: unknown,
-  { context, isOpen, caused: { spawner } }: OpenAttempt,
-): Promise<Ended> {
-  const { type, record } = running;
-  const packed = (value: unknown) => packResult(ports, record, type, value, context.signal);
+/** parse → handle → pack. Never rejects. */
+async function call(ports: AttemptPorts, running: Running, given: Given, attempt: OpenAttempt): Promise<Ended> {
+  const { type, envelope, record } = running;
   try {
-    if (isClosing(running)) {
-      const children = endedChildren(ports, record);
-      const result = await runInContext(context, isOpen, () => type.aggregate?.(children, context));
-      return await afterAggregate(record, spawner, await packed(result));
+    let { input } = given;
+    if (!isClosing(running)) {
+      const parsed = parseInput(type, input, inputVersionOf(envelope, record));
+      // Only an async schema is waited for.
+      input = dataOf(parsed instanceof Promise ? await parsed : parsed);
     }
-    const threshold = thresholdOf(type, input);
-    const value = await runInContext(context, isOpen, () => type.handler(input as never, context));
-    const family = await spawner.seal();
-    if (family !== undefined) return { how: "spawned", family, threshold };
-    return { how: "returned", packed: await packed(await withoutChildren(running, value, context, isOpen)) };
+    const log = handlerLog(type.sensitive ? redactedLog(ports.log, [input, envelope.input]) : ports.log);
+    const context = contextOf(ports, running, { ...attempt.parts, ...given, log });
+    return await handle(ports, running, input, { context, caused: given.caused });
   } catch (error) {
     return { how: "threw", error };
   }
+}
+
+async function handle(
+  ports: AttemptPorts,
+  running: Running,
+  input: unknown,
+  { context, caused: { spawner } }: { context: TaskContext; caused: AttemptCaused },
+): Promise<Ended> {
+  const { type, record } = running;
+  const packed = async (value: unknown): Promise<Packed> => {
+    // The process tells of a rejection that nobody awaits only when it has run all that was ready.
+    await ports.turn?.();
+    return packResult(ports, record, type, value, context.signal);
+  };
+  if (isClosing(running)) {
+    const children = endedChildren(ports, record);
+    const result = await runInContext(context, () => type.aggregate?.(children, context));
+    return afterAggregate(record, spawner, await packed(result));
+  }
+  const threshold = thresholdOf(type, input);
+  const value = await runInContext(context, () => type.handler(input as never, context));
+  const family = await spawner.seal();
+  if (family === undefined)
+    return { how: "returned", packed: await packed(await withoutChildren(running, value, context)) };
+  await ports.turn?.();
+  return { how: "spawned", family, threshold };
 }
 
 /** The children that `aggregate` spawned are waited for, too. */
@@ -128,49 +156,35 @@ async function afterAggregate(record: TaskRecord, spawner: Spawner, packed: Pack
 }
 
 /** Result of a handler that spawned no child: its own, or that of `aggregate` where the handler returned nothing. */
-function withoutChildren({ type }: Running, value: unknown, context: TaskContext, isOpen: () => boolean): unknown {
+function withoutChildren({ type }: Running, value: unknown, context: TaskContext): unknown {
   if (value !== undefined || type.aggregate === undefined) return value;
-  return runInContext(context, isOpen, () => type.aggregate?.(noChildren, context));
+  return runInContext(context, () => type.aggregate?.(noChildren, context));
 }
 
 /** @throws PermanentError for a type's own threshold that is not a share */
 function thresholdOf({ children }: TaskType, input: unknown): number {
   const { threshold = 1 } = children ?? {};
   const share = typeof threshold === "number" ? threshold : threshold(input as never);
-  if (share >= 0 && share <= 1) return share;
-  throw new PermanentError(`children.threshold returned ${share}; expected a number from 0 to 1`);
+  if (typeof share === "number" && share >= 0 && share <= 1) return share;
+  quiet(share);
+  throw new PermanentError(`children.threshold returned ${inShort(share)}; expected a number from 0 to 1`);
 }
 
-/** A running attempt: its context, and the ends that come from outside the handler. */
+/** A running attempt: the parts of its context, and the ends that come from outside the handler. */
 interface OpenAttempt {
-  context: TaskContext;
-  caused: AttemptCaused;
-  isOpen(): boolean;
-  /** Resolves when the attempt times out; otherwise never. */
+  ambient: Ambient;
+  parts: Omit<ContextParts, "steps" | "caused" | "state" | "log">;
+  /** Resolves when the attempt times out, or its code throws where nobody can catch it; otherwise never. */
   ended: Promise<Ended>;
   cancelled(): boolean;
   /** Closes the context; resolves when the last progress is written. */
   close(): Promise<void>;
 }
 
-/** The handler's log. For a sensitive type, texts of the submitted and of the parsed input are removed from its lines. */
-const logOf = ({ log }: AttemptPorts, { type, envelope }: Running, input: unknown): TaskLog =>
-  type.sensitive ? redactedLog(log, [input, envelope.input]) : log;
-
-function openAttempt(
-  ports: AttemptPorts,
-  running: Running,
-  given: Pick<ContextParts, "steps" | "caused" | "state" | "log">,
-): OpenAttempt {
-  const abort = new AbortController();
-  let open = true;
-  let cancelled = false;
-  const onCancelled = () => {
-    if (!open || cancelled) return;
-    cancelled = true;
-    abort.abort(new AttemptCancelled());
-  };
+function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
   const { record, type, renewMessage } = running;
+  const ends = attemptEnds(ports, running);
+  const { onCancelled } = ends;
   const progress = progressWriter(ports, record, onCancelled);
   const stopHeartbeat = startHeartbeat(ports, {
     record,
@@ -178,36 +192,59 @@ function openAttempt(
     renewMessage,
     onCancelled,
   });
-  let stopTimer = () => {};
   const endsAt = ports.clock.now() + type.timeoutSeconds * 1000;
-  let stopListening: (() => void) | undefined;
-  const ended = new Promise<Ended>((resolve) => {
-    stopTimer = ports.clock.after(type.timeoutSeconds * 1000, () => {
-      const error = new AttemptTimedOut(`the attempt took longer than ${type.timeoutSeconds} s`);
-      resolve(cancelled ? { how: "cancelled" } : { how: "timed_out", error });
-      abort.abort(error);
-    });
-    stopListening = ports.onStopping?.(() => {
-      resolve({ how: "suspended", suspension: { dueAt: ports.clock.now() } });
-      abort.abort(new WorkerStopping());
-    });
+  const stopTimer = ports.clock.after(type.timeoutSeconds * 1000, () => {
+    const error = new AttemptTimedOut(`the attempt took longer than ${type.timeoutSeconds} s`);
+    ends.endAs(ends.cancelled() ? { how: "cancelled" } : { how: "timed_out", error }, error);
   });
-  const isOpen = () => open;
-  const report = (percent: number) => open && progress.report(percent);
+  const stopListening = ports.onStopping?.(() => {
+    ends.endAs({ how: "suspended", suspension: { dueAt: ports.clock.now() } }, new WorkerStopping());
+  });
+  const { isOpen } = ends.ambient;
+  const report = (percent: number) => isOpen() && progress.report(percent);
   const remainingMs = () => Math.max(0, endsAt - ports.clock.now());
-  const parts = { ...given, signal: abort.signal, progress: report, remainingMs, isOpen };
   return {
-    context: contextOf(ports, running, parts),
-    caused: given.caused,
-    isOpen,
-    ended,
-    cancelled: () => cancelled,
+    ...ends,
+    parts: { signal: ends.signal, progress: report, remainingMs, isOpen, late: ends.late },
     close: async () => {
-      open = false;
+      ends.close();
       stopTimer();
       stopListening?.();
       stopHeartbeat();
       await progress.close();
     },
   };
+}
+
+/** The ends of an attempt that come from outside of its handler, of which the first one counts. */
+function attemptEnds(ports: AttemptPorts, running: Running) {
+  const abort = new AbortController();
+  let [open, cancelled, endedItself] = [true, false, true];
+  let end: ((ended: Ended) => void) | undefined;
+  const ended = new Promise<Ended>((resolve) => {
+    end = resolve;
+  });
+  const late = (error: unknown) => void reportLate(ports, running, error, { endedItself });
+  // What listens to the signal is code of the attempt, and may throw.
+  const tell = (reason: unknown) => runAmbient(ambient, () => abort.abort(reason));
+  const endAs = (ending: Ended, reason: unknown) => {
+    endedItself = ending.how === "threw";
+    end?.(ending);
+    end = undefined;
+    tell(reason);
+  };
+  const stray = (error: unknown) => {
+    if (open && end !== undefined) endAs({ how: "threw", error }, error);
+    else late(error);
+  };
+  const ambient: Ambient = { isOpen: () => open, stray };
+  const onCancelled = () => {
+    if (!open || cancelled) return;
+    [cancelled, endedItself] = [true, false];
+    tell(new AttemptCancelled());
+  };
+  const close = () => {
+    open = false;
+  };
+  return { ambient, ended, endAs, late, onCancelled, close, signal: abort.signal, cancelled: () => cancelled };
 }

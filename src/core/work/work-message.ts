@@ -6,7 +6,6 @@ import { longestSlotWaitMs } from "../flow/take-start.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { StackOf } from "../model/stack.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "../ports/tasks.ts";
 import { traceIdOf } from "../ports/tracing.ts";
@@ -29,7 +28,6 @@ import { endOfUnknown } from "./unknown-type.ts";
 export interface WorkPorts extends FlowPorts, AttemptPorts {
   tracing: Tracing;
   newId: NewId;
-  stackOf: StackOf;
 }
 
 /** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */

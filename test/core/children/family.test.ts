@@ -422,9 +422,18 @@ describe("a type", () => {
   });
 
   test.each([
-    [{ children: { threshold: 1.5 } }, "children.threshold must be a number from 0 to 1, got 1.5"],
-    [{ children: { threshold: -0.1 } }, "children.threshold must be a number from 0 to 1, got -0.1"],
-    [{ children: { threshold: Number.NaN } }, "children.threshold must be a number from 0 to 1, got NaN"],
+    [
+      { children: { threshold: 1.5 } },
+      "children.threshold must be a number from 0 to 1, or a function that is not async, got 1.5",
+    ],
+    [
+      { children: { threshold: -0.1 } },
+      "children.threshold must be a number from 0 to 1, or a function that is not async, got -0.1",
+    ],
+    [
+      { children: { threshold: Number.NaN } },
+      "children.threshold must be a number from 0 to 1, or a function that is not async, got NaN",
+    ],
     [{ aggregate: () => 1 }, "aggregate needs the option children, such as {}"],
   ])("with %j is refused", (options, message) => {
     expect(() => defineTask({ name: "a", input: z.object({}), handler: () => 1, ...options })).toThrow(message);

@@ -196,10 +196,10 @@ describe("anything else that is thrown", () => {
   test.each([
     ["a string", "no luck", "no luck", "string"],
     ["an empty string", "", "", "string"],
-    ["a number", 7, "number", "number"],
+    ["a number", 7, "7", "number"],
     ["undefined", undefined, "undefined", "undefined"],
-    ["null", null, "object", "object"],
-    ["a symbol", Symbol("s"), "symbol", "symbol"],
+    ["null", null, "null", "null"],
+    ["a symbol", Symbol("s"), "Symbol(s)", "symbol"],
     ["a function", () => {}, "function", "function"],
     ["an object without a prototype", Object.create(null), "object", "object"],
     ["an object that is its own cause", circular, "object", "object"],

@@ -91,7 +91,7 @@ describe("a trigger in code", () => {
   test.each<[change: object, words: string]>([
     [{ name: "Upload!" }, "name must be lower case words"],
     [{ name: "n".repeat(49) }, "at most 48 characters"],
-    [{ tenant: "acme" }, "tenant: no such option; expected name, bus, pattern, tenantId"],
+    [{ tenant: "acme" }, "tenant is not an option; did you mean tenantId?"],
     [{ bus: "a b" }, "bus must be default, own"],
     [{ pattern: { source: "aws.s3" } }, "pattern: source: expected an array of values"],
     [{ pattern: undefined }, "pattern: expected an object"],

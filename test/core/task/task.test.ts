@@ -71,9 +71,9 @@ describe("a definition", () => {
     [{ version: 2, upcast: { 0: same, 1: same } }, "upcast has a step from 0, but only versions before 2 need one"],
     [{ version: 4, upcast: { 1: same, 3: same } }, "upcast must have a step from each version from 1 on"],
     [{ version: 3, upcast: { 1: same } }, "upcast must have a step from each version from 1 on"],
-    [{ priority: "urgent" as never }, "priority must be one of critical, high, normal, low, got urgent"],
+    [{ priority: "urgent" as never }, 'priority must be one of critical, high, normal, low, got "urgent"'],
   ])("a definition with %j is refused with the field, the value and the allowed range", (wrong, message) => {
-    expect(() => define(wrong)).toThrow(new TypeError(`defineTask("report.daily"): ${message}`));
+    expect(() => define(wrong)).toThrow(`defineTask("report.daily"): ${message} (task/task.test.ts:`);
   });
 });
 

@@ -80,12 +80,26 @@ describe("a handler", () => {
     expect(await run()).toEqual({ how: "threw", error: expect.any(InvalidInput) });
   });
 
-  test("a schema that throws fails the attempt like a handler that throws", async () => {
+  test("a schema that throws refuses the input, with its error as the cause", async () => {
     const broken = z.unknown().transform(() => {
       throw new RangeError("the schema is broken");
     });
     const { run } = await claimed(vi.fn(), { type: { input: broken } });
-    expect(await run()).toEqual({ how: "threw", error: new RangeError("the schema is broken") });
+    const cause = new RangeError("the schema is broken");
+    const message = "input: its schema threw an error: the schema is broken";
+    expect(await run()).toEqual({
+      how: "threw",
+      error: expect.objectContaining({ kind: "validation", message, cause }),
+    });
+  });
+
+  test.each([
+    ["refuses an input", "1", { how: "threw", error: expect.objectContaining({ kind: "validation" }) }],
+    ["accepts one", "2", { how: "returned", packed: { inline: "2" } }],
+  ])("an async schema is awaited, and %s", async (_, given, ended) => {
+    const input = z.string().refine(async (text) => text === "2");
+    const { run } = await claimed((value) => value, { type: { input }, input: given });
+    expect(await run()).toEqual(ended);
   });
 
   test.each([
@@ -120,6 +134,7 @@ describe("the context", () => {
     let seen: TaskContext | undefined;
     const { run, record, log } = await claimed((_input, task) => {
       seen = task;
+      task.log.info("hello", { of: 1 });
     });
     await run();
     expect(seen).toMatchObject({
@@ -131,8 +146,8 @@ describe("the context", () => {
       correlationId: record.correlation_id,
       requestedBy: "olga",
       traceparent: "00-trace",
-      log,
     });
+    expect(log.lines).toEqual([{ level: "info", message: "hello", fields: { of: 1 } }]);
     expect(Object.isFrozen(seen)).toBe(true);
   });
 
@@ -220,13 +235,24 @@ describe("the context", () => {
 
   test("the context does nothing any more when the attempt has ended", async () => {
     const seen = gate<TaskContext>();
-    const { run, records, once, children } = await claimed((_input, task) => seen.open(task));
+    const { run, records, once, children, log, metrics } = await claimed((_input, task) => seen.open(task));
     const change = vi.spyOn(records, "change");
     const begin = vi.spyOn(once, "begin");
     await run();
     const task = await seen.opened;
-    await expect(task.submit({ type: "a" })).rejects.toThrow("task.submit was called after the attempt had ended");
-    await expect(task.once("k", () => 1)).rejects.toThrow("task.once was called after the attempt had ended");
+    const settled = vi.fn();
+    for (const late of [task.submit({ type: "a" }), task.once("k", () => 1), task.step("s", () => 1), task.sleep(1)]) {
+      late.then(settled, settled);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(settled).not.toHaveBeenCalled();
+    expect(log.lines.map(({ level, fields }) => [level, fields.error])).toEqual(
+      ["submit", "once", "step", "sleep"].map((what) => [
+        "warn",
+        `task.${what} was called after the attempt had ended: it has no effect`,
+      ]),
+    );
+    expect(metrics.sum("stray_errors")).toBe(4);
     task.progress(50);
     expect(children).toEqual([]);
     expect(begin).not.toHaveBeenCalled();

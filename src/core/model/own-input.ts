@@ -1,0 +1,17 @@
+/**
+ * Makes each read of the input an object of its own, so that code that changes its input changes no message that is sent again, and no dead letter. The
+ * first read gets the object that is there; only those who keep or send the envelope, after the handler, parse it anew.
+ */
+export function withOwnInputs<Message extends { input?: unknown }>(envelope: Message, again: () => unknown): Message {
+  let first = envelope.input;
+  if (typeof first !== "object" || first === null) return envelope;
+  return Object.defineProperty(envelope, "input", {
+    enumerable: true,
+    configurable: true,
+    get: () => {
+      const input = first ?? again();
+      first = undefined;
+      return input;
+    },
+  });
+}

@@ -1,0 +1,80 @@
+import { Misuse, PermanentError } from "../model/errors.ts";
+import { isPromise } from "../model/foreign-value.ts";
+import { anything, type Check, type Checks, type ChecksOf, optionsFault, text } from "./check-options.ts";
+import {
+  type ChildSubmit,
+  childSubmitOf,
+  type SpawnOptions,
+  type SubmitOptions,
+  type Submittable,
+  type UniqueOptions,
+} from "./context.ts";
+import { jsonText } from "./json-value.ts";
+
+/** Two objects have the same text, so they cannot be keys. */
+const key: Check = (value) => (typeof value === "number" && Number.isFinite(value) ? undefined : text(value));
+
+const uniqueChecks: ChecksOf<UniqueOptions> = {
+  key: text,
+  mode: anything,
+  waitSeconds: anything,
+  maxWaitSeconds: anything,
+};
+
+/** The values of options are checked as those of a client's submit. */
+const common: ChecksOf<Omit<SpawnOptions, "files">> = {
+  priority: anything,
+  delaySeconds: anything,
+  expiresInSeconds: anything,
+  maxAttempts: anything,
+  tags: anything,
+  key,
+};
+
+const submitChecks: ChecksOf<SubmitOptions> = { ...common, unique: anything };
+const spawnChecks: ChecksOf<SpawnOptions> = { ...common, files: anything };
+
+/** A submit of a handler, in the one form that both forms are recorded in, with an input of its own. */
+export const checkedSubmit = (...given: Parameters<typeof childSubmitOf<SubmitOptions>>): ChildSubmit =>
+  checked("submit", submitChecks, given);
+
+/** A spawn of a handler, in the one form that both forms are recorded in, with an input of its own. */
+export const checkedSpawn = (...given: Parameters<typeof childSubmitOf<SpawnOptions>>): ChildSubmit & SpawnOptions =>
+  checked("spawn", spawnChecks, given);
+
+/**
+ * What a handler changes later in an input that it has submitted is not part of it.
+ * @throws PermanentError for an option that does not exist, and for an input that is no JSON
+ */
+function checked<Options extends SubmitOptions>(
+  what: "submit" | "spawn",
+  checks: Checks,
+  [type, input, options]: Parameters<typeof childSubmitOf<Options>>,
+): ChildSubmit & Options {
+  const refuse = (fault: string) => {
+    throw new PermanentError(`task.${what}: ${fault}`, { cause: new Misuse(fault) });
+  };
+  const isNamed = typeof type === "object" && type !== null && "type" in type;
+  if (!isNamed && typeof (type as Submittable | undefined)?.name !== "string") {
+    refuse("expected a task type, or an object with the type's name and its input");
+  }
+  if (isNamed && typeof type.type !== "string") refuse("type must be the name of a task type");
+  const given = isNamed ? type : (options ?? {});
+  const fault = optionsFault(given, isNamed ? { ...checks, type: text, input: anything } : checks);
+  if (fault !== undefined) refuse(fault);
+  const { unique } = given as { unique?: unknown };
+  const uniqueFault = unique === undefined ? undefined : optionsFault(unique, uniqueChecks, { within: "unique" });
+  if (uniqueFault !== undefined) refuse(uniqueFault);
+  const child = childSubmitOf<Options>(type, input, options);
+  if (isPromise(child.input)) refuse("input is a Promise: await it");
+  return {
+    ...child,
+    ...(child.key !== undefined && { key: String(child.key) }),
+    ...(child.input !== undefined && { input: ownInput(child.input, what) }),
+  };
+}
+
+function ownInput(input: unknown, what: string): unknown {
+  const { text: json } = jsonText(input, `task.${what}: the input`, "input");
+  return json === undefined ? input : JSON.parse(json);
+}

@@ -1,0 +1,93 @@
+import { describeError, errorName, innerErrors } from "../model/describe-error.ts";
+import { isA, namesOf, property } from "../model/foreign-value.ts";
+import type { TaskLog } from "./context.ts";
+import type { LineLog } from "./redact.ts";
+
+/** Longest stack of a logged error, in characters. */
+const longestStack = 4_000;
+
+/** Levels of fields in which errors are looked for, and causes of an error that are logged. */
+const deepest = 4;
+
+type Fields = Record<string, unknown>;
+
+/**
+ * The log as handlers get it: it takes anything in any order (a text and fields, an error, fields and a text, several values) and never throws. An error is
+ * logged with its message, its stack and its causes.
+ */
+export function handlerLog(log: LineLog): TaskLog {
+  const at =
+    (level: keyof TaskLog) =>
+    (...given: unknown[]): void => {
+      try {
+        const { message, fields } = lineOf(given);
+        if (fields === undefined) log[level](message);
+        else log[level](message, fields);
+      } catch {
+        // A line that cannot be written must not fail the attempt.
+      }
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function lineOf([first, second, ...more]: readonly unknown[]): { message: string; fields: Fields | undefined } {
+  if (typeof first === "string" && more.length === 0) return { message: first, fields: fieldsOf(second) };
+  if (typeof first === "string")
+    return { message: first, fields: { ...fieldsOf(second), more: more.map((one) => shown(one)) } };
+  const isText = typeof second === "string";
+  const rest = isText ? more : [second, ...more].filter((one) => one !== undefined);
+  const fields = { ...fieldsOf(first), ...(rest.length > 0 && { more: rest.map((one) => shown(one)) }) };
+  const message = isText ? second : messageOf(first);
+  return { message, fields: Object.keys(fields).length === 0 || isPlain(first) ? undefined : fields };
+}
+
+/** Plain values are the message. */
+const isPlain = (value: unknown): boolean =>
+  (typeof value !== "object" && typeof value !== "function") || value === null;
+
+function messageOf(value: unknown): string {
+  if (value === undefined) return "";
+  const message = property(value, "message");
+  if (isA(value, Error) || isPlain(value)) return describeError(value).message;
+  return typeof message === "string" ? message : "";
+}
+
+function fieldsOf(value: unknown): Fields | undefined {
+  if (value === undefined) return undefined;
+  if (isA(value, Error)) return errorFields(value);
+  if (isPlain(value) || typeof value === "function") return { value: shown(value) };
+  if (Array.isArray(value)) return { value: shown(value) };
+  return Object.fromEntries(namesOf(value as object).map((name) => [name, shown(property(value, name))]));
+}
+
+/** An error as fields: `error`, `error_type`, `stack` with those of its causes. */
+function errorFields(error: Error): Fields {
+  const { message, type } = describeError(error);
+  return { error: message, error_type: type, stack: stackOf(error).slice(0, longestStack) };
+}
+
+/** The error's stack, its members that a program set, and the stacks of its causes and of the errors in it. */
+function stackOf(error: unknown, depth = 0): string {
+  const stack = property(error, "stack");
+  const own =
+    typeof stack === "string" && stack !== "" ? stack : `${errorName(error) ?? ""}${describeError(error).message}`;
+  if (depth >= deepest) return own;
+  const cause = property(error, "cause");
+  const within = [...(cause === undefined || cause === null ? [] : [cause]), ...innerErrors(error).slice(0, 3)];
+  return [own, ...within.map((one) => `caused by ${stackOf(one, depth + 1)}`)].join("\n");
+}
+
+/** A field's value. Errors in it become fields, as JSON would write them as empty. */
+function shown(value: unknown, depth = 0): unknown {
+  if (isA(value, Error)) return errorFields(value);
+  if (typeof value === "bigint" || typeof value === "symbol") return String(value);
+  if (typeof value === "function") return `the function ${property(value, "name")}`;
+  if (isPlain(value) || depth >= deepest) return value;
+  if (Array.isArray(value)) return value.map((one) => shown(one, depth + 1));
+  if (isA(value, Map)) return shown(Object.fromEntries(value), depth + 1);
+  if (isA(value, Set)) return shown([...value], depth + 1);
+  const members = namesOf(value as object).map((name) => [name, property(value, name)] as const);
+  const hasErrors = members.some(([, member]) => isA(member, Error) || typeof member === "bigint");
+  if (!hasErrors) return value;
+  return Object.fromEntries(members.map(([name, member]) => [name, shown(member, depth + 1)]));
+}

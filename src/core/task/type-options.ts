@@ -1,0 +1,116 @@
+import { latestVersion } from "../model/envelope.ts";
+import { errorKinds } from "../model/errors.ts";
+import { inShort } from "../model/foreign-value.ts";
+import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "../model/runs-on.ts";
+import type { FileOptions } from "../model/stored-file.ts";
+import { tiers } from "../model/tier.ts";
+import {
+  anything,
+  type Check,
+  type Checks,
+  type ChecksOf,
+  either,
+  flag,
+  func,
+  listOf,
+  number,
+  object,
+  oneOf,
+  optionsFault,
+  syncFunction,
+  text,
+  wholeNumber,
+} from "./check-options.ts";
+import type { ChildrenOptions } from "./children.ts";
+import { zodThree } from "./input-parts.ts";
+import type { Backoff, RetryPolicy } from "./retry.ts";
+import type { BreakerOption, ConcurrencyOption, RateLimitOption } from "./type-limits.ts";
+
+/** A schema of zod 4. */
+export const schema: Check = (value) => {
+  const { _zod, safeParse } = Object(value) as { _zod?: unknown; safeParse?: unknown };
+  if (_zod !== undefined && typeof safeParse === "function") return undefined;
+  return zodThree(value) ?? "a schema of zod, such as z.object({ ... })";
+};
+
+const seconds = number(0, 31_536_000);
+
+const backoff: ChecksOf<Backoff> = {
+  waitsSeconds: listOf(seconds),
+  baseSeconds: seconds,
+  factor: number(1, 1_000),
+  capSeconds: seconds,
+  jitter: oneOf(["additive", "full", "none"]),
+  jitterRatio: number(0, 1),
+  maxRetries: wholeNumber(0, 1_000),
+};
+
+const kinds = Object.fromEntries(
+  errorKinds.map((kind) => [kind, either(oneOf(["stop"]), object(`retry.kinds.${kind}`, backoff))]),
+);
+
+/** Each member is an object with these options. */
+const eachOf =
+  <Options>(path: string, checks: ChecksOf<Options>): Check =>
+  (value) =>
+    typeof value !== "object" || value === null || Array.isArray(value)
+      ? "an object"
+      : Object.entries(value)
+          .map(([name, one]) => object(`${path}.${name}`, checks)(one))
+          .find((fault) => fault !== undefined);
+
+const retry: ChecksOf<RetryPolicy> = { ...backoff, kinds: object("retry.kinds", kinds) };
+
+const limit = { key: syncFunction, limit: anything, scope: anything };
+const concurrency: ChecksOf<ConcurrencyOption> = limit;
+const rateLimit: ChecksOf<RateLimitOption> = { ...limit, perSeconds: anything };
+const breaker: ChecksOf<BreakerOption> = { failures: anything, coolDownSeconds: anything };
+const file: ChecksOf<FileOptions> = { contentTypes: listOf(text), maxBytes: anything, required: flag };
+const children: ChecksOf<ChildrenOptions<never>> = { threshold: either(number(0, 1), syncFunction) };
+
+/**
+ * The options of a task type; its definition holds them against their types. Ranges of some are checked by their own files. A definition that is made of
+ * another one has `types`.
+ */
+export const typeOptions = {
+  name: text,
+  description: text,
+  input: schema,
+  version: wholeNumber(1, latestVersion),
+  upcast: (value) => (typeof value === "object" && value !== null ? undefined : "an object of functions, by version"),
+  output: schema,
+  priority: oneOf(tiers),
+  runsOn: oneOf(runsOnPlaces),
+  timeoutSeconds: anything,
+  maxAttempts: wholeNumber(1, 20),
+  retry: object("retry", retry),
+  classify: listOf(syncFunction),
+  concurrency: object("concurrency", concurrency, ["limit"]),
+  rateLimit: object("rateLimit", rateLimit, ["limit", "perSeconds"]),
+  breaker: object("breaker", breaker, ["failures", "coolDownSeconds"]),
+  cancellable: flag,
+  sensitive: flag,
+  keepInput: flag,
+  push: oneOf(["result"]),
+  files: eachOf<FileOptions>("files", file),
+  state: schema,
+  children: object("children", children),
+  aggregate: func,
+  handler: func,
+  types: anything,
+} satisfies Checks;
+
+/**
+ * Returns the first fault of a type's options, but for those that depend on several of them.
+ * @param checks Those of the options.
+ */
+export function typeFault(
+  options: { timeoutSeconds?: number; runsOn?: RunsOn },
+  checks: typeof typeOptions,
+): string | undefined {
+  const fault = optionsFault(options, checks, { needed: ["name", "input", "handler"] });
+  if (fault !== undefined) return fault;
+  const { timeoutSeconds = 1, runsOn = "function" } = options;
+  const expected = wholeNumber(1, longestTimeoutSeconds[runsOn])(timeoutSeconds);
+  return expected && `timeoutSeconds must be ${expected}, got ${inShort(timeoutSeconds)}`;
+}
