@@ -17,8 +17,8 @@ export const priorityMutations: readonly Mutation[] = [
   {
     name: "priority: control sends the message to the old tier",
     file: "control/change-priority.ts",
-    find: "    await sendAgain(ports, changed.record);\n",
-    replace: "    await sendAgain(ports, { ...changed.record, priority: record.priority });\n",
+    find: "    await sendAgain(ports, current);\n",
+    replace: "    await sendAgain(ports, { ...current, priority: record.priority });\n",
   },
   {
     name: "priority: a repeated move does not send again",
