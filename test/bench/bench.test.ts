@@ -24,7 +24,7 @@ test("every contestant answers over the emulators", async () => {
   const { rows } = await emulatedBenchmark("status").run({ folder, rounds: 1, note: () => {} });
   expect(rows.map(([contestant]) => contestant)).toEqual([...contestants]);
   for (const [, wall] of rows) expect(Number(wall)).toBeGreaterThan(0);
-}, 60_000);
+});
 
 test("a submit over HTTP costs the gateway, two functions and their logs more than a direct one", () => {
   const asked = { writes: 1, writeUnits: 2, reads: 0, queue: 1 };
@@ -43,7 +43,7 @@ describe("the command", () => {
     const { floor, offload } = reports[0].data;
     expect(floor.perTask).toEqual({ writes: 3, writeUnits: 4, reads: 0, queue: 1 });
     expect(offload).toMatchObject({ perTask: floor.perTask, perBatch: floor.perBatch });
-  }, 60_000);
+  });
 
   test.each([["neither"], ["--rounds", "none"]])("%j prints the usage", async (...args) => {
     expect(await bench(...args)).toMatchObject({ code: 2, out: expect.stringContaining("Usage: npm run bench") });
