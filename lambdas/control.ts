@@ -9,9 +9,11 @@ import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoStepStore } from "../src/aws/step-store.ts";
+import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
+import { tenantNoter } from "../src/core/schedules/tenants.ts";
 import { internalTypes } from "../src/core/task/internal-types.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { audited } from "../src/http/audit.ts";
@@ -24,6 +26,7 @@ import type { ControlPorts } from "./rare/control.ts";
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);
 const base = dispatchPorts(config, createLog("control"));
 const { table } = base;
+const tenants = new DynamoTenants(table);
 const types = catalogTypes(process.env);
 const ports: ControlPorts = {
   ...base,
@@ -36,9 +39,11 @@ const ports: ControlPorts = {
   ownTypes: types,
   tracing: await createTracing(),
   forgetResult: lazyForgetResult(table),
+  tenants,
 };
 const schedulePorts = {
   ...ports,
+  noteTenant: tenantNoter(tenants, base.log),
   types,
   gate: gateOf(config, base),
   schedules: new DynamoSchedules(table),

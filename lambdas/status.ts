@@ -49,6 +49,13 @@ const ports: StatusPorts = {
       return new DynamoWaits(table, config.waits).admit(...call);
     },
   },
+  tenants: {
+    // Only admins ask for all tenants.
+    list: async (page) => {
+      const { DynamoTenants } = await import("../src/aws/tenants.ts");
+      return new DynamoTenants(table).list(page);
+    },
+  },
   callTime,
   cursors: new Cursors(config.cursorKey),
   health: { version: config.version, ...config.localHealth },

@@ -11,6 +11,7 @@ import { CloudWatchHistory } from "../../src/aws/metric-history.ts";
 import type { SentTracing } from "../../src/aws/observed.ts";
 import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
+import { DynamoRetryCounts } from "../../src/aws/retry-counts.ts";
 import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
 import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
@@ -19,6 +20,7 @@ import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import { parseLimits } from "../../src/core/limits/limits.ts";
 import type { AuditLog } from "../../src/core/ports/audit.ts";
 import type { StepStore } from "../../src/core/ports/steps.ts";
+import type { TenantList } from "../../src/core/schedules/ports.ts";
 import type { KnownType } from "../../src/core/task/catalog.ts";
 import { channelStarts } from "../../src/http/channels.ts";
 import { redeliveries } from "../../src/http/deliveries.ts";
@@ -41,6 +43,7 @@ export interface ControlPorts extends ReturnType<typeof dispatchPorts>, Pick<Ack
   newCorrelationId: typeof newCorrelationId;
   audit: AuditLog;
   steps: StepStore;
+  tenants: TenantList;
   /** The types of the catalogue, and Offload's own. */
   types: ReadonlyMap<string, KnownType>;
   /** The types of the catalogue. */
@@ -74,6 +77,7 @@ function flowRoutes(ports: ControlPorts) {
     flowSettings: new DynamoFlowSettings(table),
     lines: new DynamoLines(table, clock.now),
     ages: new CloudWatchQueueAges(cloudWatch, clock, config.queueUrls, config.containerQueueUrls),
+    retries: new DynamoRetryCounts(table),
     depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   };
   return {

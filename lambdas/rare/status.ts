@@ -4,7 +4,6 @@ import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
-import { DynamoTenants } from "../../src/aws/tenants.ts";
 import { auditReads } from "../../src/http/audit.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads } from "../../src/http/deliveries.ts";
@@ -17,7 +16,7 @@ import { tenantReads } from "../../src/http/tenants.ts";
 export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
   ...auditReads({ ...ports, audit: new DynamoAuditLog(table) }),
   ...keyReads({ keys: new DynamoKeyStore(table) }),
-  ...tenantReads({ ...ports, tenants: new DynamoTenants(table), flowSettings: new DynamoFlowSettings(table) }),
+  ...tenantReads({ ...ports, flowSettings: new DynamoFlowSettings(table) }),
   ...deadLetterReads(ports),
   ...deliveryReads({ ...ports, deliveries: new DynamoDeliveries(table) }),
   ...scheduleReads({ ...ports, schedules: new DynamoSchedules(table) }),

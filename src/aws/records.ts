@@ -9,7 +9,7 @@ import { getMany } from "./get-many.ts";
 import { ListShards } from "./list-shards.ts";
 import { partOf, recordOf, storedFields, storedPart } from "./record-items.ts";
 import { RecordLists } from "./record-lists.ts";
-import { deadLetterKeys, keys, listKeys } from "./table.ts";
+import { deadLetterKeys, keys, listKeys, retryingKeys } from "./table.ts";
 
 /** The records in DynamoDB. */
 export class DynamoRecords implements Records {
@@ -87,11 +87,13 @@ export class DynamoRecords implements Records {
     return partOf(await this.#table.get(keys.part(key, part)));
   }
 
-  /** Keys of the dead-letter index for a change of `dead_letter_at`. */
-  async #indexKeysOf(key: TaskKey, change: Change): Promise<IndexKeys> {
-    const deadLetterAt = change.set?.dead_letter_at;
+  /** Keys of the dead-letter index for a change of `dead_letter_at` or `retrying_in`. A record never has both. */
+  async #indexKeysOf(key: TaskKey, { set, remove = [] }: Change): Promise<IndexKeys> {
+    const deadLetterAt = set?.dead_letter_at;
     if (deadLetterAt !== undefined) return { set: deadLetterKeys(key, deadLetterAt, await this.#shards.forWriting()) };
-    return change.remove?.includes("dead_letter_at") ? { remove: ["dead_letter_pk", "dead_letter_sk"] } : {};
+    if (set?.retrying_in !== undefined) return { set: retryingKeys(key, set.retrying_in) };
+    const leaves = remove.includes("dead_letter_at") || remove.includes("retrying_in");
+    return leaves ? { remove: ["dead_letter_pk", "dead_letter_sk"] } : {};
   }
 
   async #read(key: TaskKey, how: Consistency): Promise<TaskRecord | undefined> {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { catalogKey, partitionsOf } from "../config.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
+import type { Tier } from "../core/model/tier.ts";
 import type { AuditKey } from "../core/ports/audit.ts";
 import { type BlobEntry, blobListShards } from "../core/ports/blob-list.ts";
 import type { FamilyKey } from "../core/ports/family.ts";
@@ -193,6 +194,21 @@ export const listKeys = (record: TaskRecord, listShards: number): Record<string,
 export const deadLetterKeys = (key: TaskKey, deadLetterAt: string, listShards: number): Record<string, string> => ({
   dead_letter_pk: tenantShard(key.tenant_id, shardOf(key.task_id, partitionsOf(listShards).tenant)),
   dead_letter_sk: `${deadLetterAt}#${key.task_id}`,
+});
+
+/** Number of partitions for the tasks of a tier that wait for another attempt: each accepts 1,000 changes a second. */
+const retryingShards = 8;
+
+const retryingPartition = (tier: Tier, shard: number): string => `retrying#${tier}#${shard}`;
+
+/** The partitions, in the index of dead letters, of a tier's tasks that wait for another attempt. No tenant's own partition has such a name. */
+export const retryingPartitions = (tier: Tier): string[] =>
+  shardsUpTo(retryingShards).map((shard) => retryingPartition(tier, shard));
+
+/** The index keys that a record has only while its task waits for another attempt. */
+export const retryingKeys = ({ task_id }: TaskKey, tier: Tier): Record<string, string> => ({
+  dead_letter_pk: retryingPartition(tier, shardOf(task_id, retryingShards)),
+  dead_letter_sk: task_id,
 });
 
 /** The partition of a tenant's failed deliveries in the index of dead letters. No tenant's own partition has this name. */

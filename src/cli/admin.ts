@@ -42,9 +42,15 @@ function addTenants(command: Command, terminal: Terminal): void {
     .option("--limit <n>", "maximum number of tenants", count, 100);
   withConnection(list).action(async ({ limit, ...options }: Connection & { limit: number }) => {
     const { items, more } = await take(adminOf(options).tenants(), limit);
-    const rows = items.map(({ tenant_id, paused_since }) => [tenant_id, paused_since]);
+    const rows = items.map(({ tenant_id, open, retrying, dead_letters, complete, paused_since }) => [
+      tenant_id,
+      ...[open, retrying, dead_letters].map((number) => (complete ? number : `${number} or more`)),
+      paused_since,
+    ]);
     say(terminal, options, { tenants: items }, () =>
-      items.length === 0 ? "No tenants." : table(["tenant", "paused since"], rows, terminal, options),
+      items.length === 0
+        ? "No tenants."
+        : table(["tenant", "open", "retrying", "dead letters", "paused since"], rows, terminal, options),
     );
     if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
   });

@@ -28,9 +28,15 @@ export const withConnection = (command: Command): Command =>
         "OFFLOAD_KEY",
       ),
     )
-    .option("--tenant <id>", "use another tenant than the key's own (admins only)")
+    .option(
+      "--tenant <id>",
+      "use another tenant than the key's own, or '*' for all in lists and bulk commands (admins only)",
+    )
     .option("--json", "print JSON")
     .option("--utc", "print exact times in place of ages");
+
+/** True when a command is for all tenants. */
+export const isForAll = ({ tenant }: Pick<Connection, "tenant">): boolean => tenant === "*";
 
 /** Parses an option's value, which must be a whole number, at least 1. */
 export function count(text: string): number {

@@ -7,10 +7,10 @@ import {
   Operations,
   type Selection,
 } from "../client/index.ts";
-import { type Connection, clientOf, connectionOf, count, take, withConnection } from "./client.ts";
+import { type Connection, clientOf, connectionOf, count, isForAll, take, withConnection } from "./client.ts";
 import { addOperation, type OperationOptions, selectsByIds, startOperation, withOperation } from "./operation.ts";
 import type { Register } from "./register.ts";
-import { fields, type Looks, table } from "./table.ts";
+import { fields, table } from "./table.ts";
 import { attemptsTable } from "./tasks.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
@@ -26,6 +26,7 @@ const examples = `
 Examples:
   npx offload dlq groups
   npx offload dlq list --type mail.send
+  npx offload dlq groups --tenant '*'
   npx offload dlq replay --fingerprint 56d96c5aaaed3847
   npx offload dlq show 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload dlq replay --type mail.send --dry-run
@@ -90,8 +91,10 @@ async function showList(terminal: Terminal, options: ListOptions): Promise<void>
   if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
 }
 
-function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, looks: Looks): string {
+function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, looks: Connection): string {
+  const forAll = isForAll(looks);
   const rows = letters.map((letter) => [
+    ...(forAll ? [letter.tenant_id] : []),
     letter.task_id,
     letter.type,
     letter.priority,
@@ -100,7 +103,8 @@ function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, lo
     letter.error_kind,
     letter.error,
   ]);
-  return table(["task", "type", "tier", "failed", "attempts", "kind", "error"], rows, terminal, looks);
+  const columns = ["task", "type", "tier", "failed", "attempts", "kind", "error"];
+  return table(forAll ? ["tenant", ...columns] : columns, rows, terminal, looks);
 }
 
 async function showGroups(terminal: Terminal, options: Connection & DeadLetterFilter): Promise<void> {
@@ -110,16 +114,28 @@ async function showGroups(terminal: Terminal, options: Connection & DeadLetterFi
   if (!found.complete) terminal.note("Older dead letters are not counted: narrow --failed-after and --failed-before.");
 }
 
-function groupsTable(groups: readonly LetterGroupView[], terminal: Terminal, looks: Looks): string {
+function groupsTable(groups: readonly LetterGroupView[], terminal: Terminal, looks: Connection): string {
+  const forAll = isForAll(looks);
   const rows = groups.map((group) => [
     group.count,
+    ...(forAll ? [tenantsText(group)] : []),
     group.type,
     group.fingerprint,
     group.last_failed_at,
     group.error_kind,
     group.error,
   ]);
-  return table(["count", "type", "fingerprint", "last failed", "kind", "error"], rows, terminal, looks);
+  const columns = ["type", "fingerprint", "last failed", "kind", "error"];
+  return table(["count", ...(forAll ? ["tenants"] : []), ...columns], rows, terminal, looks);
+}
+
+/** Tenants of a group that are named, the ones with the most dead letters. */
+const mostNamed = 3;
+
+function tenantsText({ by_tenant = {} }: LetterGroupView): string {
+  const most = Object.entries(by_tenant).sort(([, a], [, b]) => b - a);
+  const named = most.slice(0, mostNamed).map(([tenantId, count]) => `${tenantId} ${count}`);
+  return [...named, ...(most.length > mostNamed ? [`and ${most.length - mostNamed} more`] : [])].join(", ");
 }
 
 async function showOne(terminal: Terminal, taskId: string, options: Connection): Promise<void> {
@@ -159,7 +175,7 @@ function runAction(terminal: Terminal, action: Action, taskIds: string[], option
   const starting = {
     group: "dlq",
     action,
-    count: () => deadLetters.count(action, selection),
+    count: () => deadLetters.dryRun(action, selection),
     start: () => deadLetters[action](selection, { perSecond: options.perSecond }),
   } as const;
   return startOperation(terminal, starting, options);

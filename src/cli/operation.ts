@@ -1,6 +1,7 @@
 import type { Command } from "commander";
-import { Operations, type OperationView, type StartedOperation } from "../client/index.ts";
+import { type DryRun, Operations, type OperationView, type StartedOperation } from "../client/index.ts";
 import { type Connection, connectionOf, withConnection } from "./client.ts";
+import { table } from "./table.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
 const pollMs = 1_000;
@@ -20,7 +21,7 @@ export interface Starting {
   group: "dlq" | "tasks";
   action: "replay" | "discard" | "cancel" | "retry" | "run-now";
   /** Counts the selected ones. */
-  count(): Promise<number>;
+  count(): Promise<DryRun>;
   start(): Promise<StartedOperation>;
 }
 
@@ -58,8 +59,8 @@ export function selectsByIds(
 export async function startOperation(terminal: Terminal, starting: Starting, options: OperationOptions): Promise<void> {
   const { action, group } = starting;
   if (options.dryRun) {
-    const matched = await starting.count();
-    return terminal.out(options.json ? JSON.stringify({ matched }) : `${matched} ${thingsOf(starting)} match.`);
+    const found = await starting.count();
+    return terminal.out(options.json ? JSON.stringify(found) : dryRunText(found, starting, terminal));
   }
   if (options.all && !options.yes) await askFirst(terminal, starting);
   const accepted = await starting.start();
@@ -69,9 +70,18 @@ export async function startOperation(terminal: Terminal, starting: Starting, opt
   terminal.out(`  npx offload ${group} operation ${accepted.operation_id} --wait`);
 }
 
+/** The number of what an operation would act on; of an operation on all tenants also that of each. */
+function dryRunText({ matched, by_tenant = {} }: DryRun, starting: Starting, terminal: Terminal): string {
+  const most = Object.entries(by_tenant).sort(([, a], [, b]) => b - a);
+  const rows = most.length === 0 ? "" : `\n${table(["tenant", thingsOf(starting)], most, terminal, {})}`;
+  return `${matched} ${thingsOf(starting)} match.${rows}`;
+}
+
 /** @throws UsageError when there is no terminal to ask on, CommandFailed when the answer is no */
 async function askFirst(terminal: Terminal, starting: Starting): Promise<void> {
-  const answer = await terminal.confirm(`${starting.action} all ${await starting.count()} ${thingsOf(starting)}?`);
+  const { matched, by_tenant } = await starting.count();
+  const tenants = by_tenant === undefined ? "" : ` of ${Object.keys(by_tenant).length} tenants`;
+  const answer = await terminal.confirm(`${starting.action} all ${matched} ${thingsOf(starting)}${tenants}?`);
   if (answer === undefined) throw new UsageError("--all needs --yes when there is no terminal to ask on");
   if (!answer) throw new CommandFailed("not confirmed: nothing was changed");
 }

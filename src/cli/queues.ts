@@ -23,10 +23,11 @@ export const register: Register = (command, terminal) => {
         queue.in_flight,
         queue.delayed,
         queue.oldest_age_seconds,
+        queue.retrying,
         queue.dead_letters,
         queue.paused ? "yes" : "no",
       ]);
-      const headings = ["tier", "visible", "in flight", "delayed", "oldest (s)", "dead letters", "paused"];
+      const headings = ["tier", "visible", "in flight", "delayed", "oldest (s)", "retrying", "dead letters", "paused"];
       terminal.out(table(headings, rows, terminal));
     });
 };

@@ -101,6 +101,6 @@ function runBulk(terminal: Terminal, action: Action, taskIds: string[], options:
     "run-now": () => operations.runTasksNow(selection, { perSecond }),
   };
   const start = starts[action];
-  const starting = { group: "tasks", action, count: () => operations.count(action, selection), start } as const;
+  const starting = { group: "tasks", action, count: () => operations.dryRun(action, selection), start } as const;
   return startOperation(terminal, starting, options);
 }

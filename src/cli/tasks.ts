@@ -1,7 +1,17 @@
 import { Argument, type Command } from "commander";
 import type { AttemptView, TaskFilter, TaskView } from "../client/index.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import { addTag, type Connection, clientOf, count, countTo, followerOf, take, withConnection } from "./client.ts";
+import {
+  addTag,
+  type Connection,
+  clientOf,
+  count,
+  countTo,
+  followerOf,
+  isForAll,
+  take,
+  withConnection,
+} from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { readInput } from "./json-input.ts";
 import type { Register } from "./register.ts";
@@ -26,6 +36,7 @@ Examples:
   npx offload tasks list --status failed --type mail.send
   npx offload tasks list --tag order=4711 --json
   npx offload tasks list --search "card declined"
+  npx offload tasks list --status failed --tenant '*'
   npx offload tasks get 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks steps 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks input 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 > input.json
@@ -128,8 +139,10 @@ function addList(command: Command, terminal: Terminal): void {
   });
 }
 
-function tasksTable(tasks: readonly TaskView[], terminal: Terminal, looks: Looks): string {
+function tasksTable(tasks: readonly TaskView[], terminal: Terminal, looks: Looks & Pick<Connection, "tenant">): string {
+  const forAll = isForAll(looks);
   const rows = tasks.map((task) => [
+    ...(forAll ? [task.tenant_id] : []),
     task.task_id,
     task.type,
     task.status,
@@ -138,7 +151,8 @@ function tasksTable(tasks: readonly TaskView[], terminal: Terminal, looks: Looks
     task.created_at,
     task.error,
   ]);
-  return table(["task", "type", "status", "tier", "attempts", "created", "error"], rows, terminal, looks);
+  const columns = ["task", "type", "status", "tier", "attempts", "created", "error"];
+  return table(forAll ? ["tenant", ...columns] : columns, rows, terminal, looks);
 }
 
 export function attemptsTable(attempts: readonly AttemptView[], terminal: Terminal, looks: Looks): string {

@@ -16,6 +16,7 @@ import { plain, type Terminal } from "./terminal.ts";
 /** Tasks and groups that are shown. */
 const mostTasks = 10;
 const mostGroups = 5;
+const mostRetrying = 5;
 
 /** One part of the view: its lines, or why they are missing. Undefined: the caller's role does not have it. */
 type Part<T> = { value: T } | { error: string } | undefined;
@@ -23,40 +24,52 @@ type Part<T> = { value: T } | { error: string } | undefined;
 /** The content of one frame. */
 export interface TopView {
   caller: Part<Caller>;
+  /** True: of all tenants. */
+  for_all: boolean;
   queues: Part<Record<string, QueueView>>;
-  tasks: Part<
-    {
-      task_id: string;
-      type: string;
-      status: string;
-      progress: number | null;
-      created_at: string;
-      error: string | null;
-    }[]
-  >;
+  tasks: Part<TopTask[]>;
   groups: Part<LetterGroupView[]>;
   types: Part<TypeView[]>;
+  /** The newest tasks that wait for another attempt after a failed one. */
+  retrying: Part<TopTask[]>;
+}
+
+interface TopTask {
+  task_id: string;
+  type: string;
+  status: string;
+  progress: number | null;
+  created_at: string;
+  error: string | null;
 }
 
 /** Reads all parts. Each fails by itself; one that the role does not have is left out. The signal ends all reads. */
 export async function readTop(options: Connection, signal?: AbortSignal): Promise<TopView> {
-  const connection = { ...connectionOf(options), maxTries: 1 };
+  const own = { ...connectionOf(options), maxTries: 1 };
+  const caller = await part(new Admin(own).identity({ signal }));
+  const connection = options.tenant === undefined && isAdmin(caller) ? { ...own, tenant: "*" } : own;
   const client = createClient(connection);
-  const [caller, queues, tasks, groups, types] = await Promise.all([
-    part(new Admin(connection).identity({ signal })),
+  const [queues, tasks, groups, types, retrying] = await Promise.all([
     part(client.queues({ signal })),
     part(client.list({}, { signal }).page({ limit: mostTasks })),
     part(new Operations(connection).deadLetterGroups({}, { signal })),
     part(new Flow(connection).types({ signal })),
+    part(client.list({ status: "pending", retrying: true }, { signal }).page({ limit: mostRetrying })),
   ]);
   return {
     caller,
+    for_all: connection.tenant === "*",
     queues,
     tasks: mapped(tasks, ({ items }) => items),
+    retrying: mapped(retrying, ({ items }) => items),
     groups: mapped(groups, ({ groups: all }) => all.slice(0, mostGroups)),
     types: mapped(types, ({ types: all }) => all.filter(isStopped)),
   };
 }
+
+/** An admin who names no tenant looks at all of them: what fails may fail for others. */
+const isAdmin = (caller: TopView["caller"]): boolean =>
+  caller !== undefined && "value" in caller && caller.value.role === "admin";
 
 async function part<T>(reading: Promise<T>): Promise<Part<T>> {
   try {
@@ -70,21 +83,24 @@ const mapped = <T, To>(read: Part<T>, map: (value: T) => To): Part<To> =>
   read !== undefined && "value" in read ? { value: map(read.value) } : read;
 
 /** True for a type whose tasks do not start now. */
-const isStopped = ({ paused, breaker }: TypeView): boolean => paused !== null || breaker?.state === "open";
+const isStopped = ({ paused, breaker, stopped_tenants = [] }: TypeView): boolean =>
+  paused !== null || breaker?.state === "open" || stopped_tenants.length > 0;
 
 /** The lines of a view. */
-export function topLines({ caller, queues, tasks, groups, types }: TopView, terminal: Terminal): string[] {
+export function topLines(view: TopView, terminal: Terminal): string[] {
+  const { caller, queues, tasks, groups, types, retrying } = view;
   return [
-    ...section(caller, (value) => callerLine(value, terminal), terminal),
+    ...section(caller, (value) => callerLine(value, view, terminal), terminal),
     ...section(queues, (value) => queueTable(value, terminal), terminal),
     ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal)), terminal),
     ...section(groups, (value) => (value.length === 0 ? "No dead letters." : groupTable(value, terminal)), terminal),
+    ...section(retrying, (value) => (value.length === 0 ? undefined : retryTable(value, terminal)), terminal),
     ...section(tasks, (value) => (value.length === 0 ? "No tasks." : taskTable(value, terminal)), terminal),
   ];
 }
 
-const callerLine = ({ tenant_id, principal, role }: Caller, terminal: Terminal): string =>
-  fitting(`Tenant ${plain(tenant_id)}, as ${plain(principal)} (${role})`, terminal);
+const callerLine = ({ tenant_id, principal, role }: Caller, { for_all }: TopView, terminal: Terminal): string =>
+  fitting(`${for_all ? "All tenants" : `Tenant ${plain(tenant_id)}`}, as ${plain(principal)} (${role})`, terminal);
 
 /** A line that would break would push the last ones of a frame off the screen. */
 const fitting = (line: string, { width }: Terminal): string => (width === undefined ? line : cut(line, width));
@@ -97,9 +113,10 @@ function section<T>(read: Part<T>, show: (value: T) => string | undefined, termi
 
 const queueTable = (queues: Record<string, QueueView>, terminal: Terminal): string =>
   table(
-    ["tier", "waiting", "oldest (s)", "in flight", "delayed", "dead letters", "paused"],
+    ["tier", "waiting", "oldest (s)", "in flight", "delayed", "retrying", "dead letters", "paused"],
     Object.entries(queues).map(([tier, queue]) => [
-      ...[tier, queue.visible, queue.oldest_age_seconds, queue.in_flight, queue.delayed, queue.dead_letters],
+      ...[tier, queue.visible, queue.oldest_age_seconds, queue.in_flight, queue.delayed, queue.retrying],
+      queue.dead_letters,
       queue.paused ? "paused" : "no",
     ]),
     terminal,
@@ -107,8 +124,13 @@ const queueTable = (queues: Record<string, QueueView>, terminal: Terminal): stri
 
 const typeTable = (types: readonly TypeView[], terminal: Terminal): string =>
   table(
-    ["stopped type", "paused since", "breaker open until"],
-    types.map(({ name, paused, breaker }) => [name, paused?.all ?? paused?.tenant, breaker?.open_until]),
+    ["stopped type", "tenant", "paused since", "breaker open until"],
+    types.flatMap(({ name, paused, breaker, stopped_tenants = [] }) => [
+      ...(paused === null && breaker?.state !== "open"
+        ? []
+        : [[name, paused?.all == null ? "" : "all", paused?.all ?? paused?.tenant, breaker?.open_until]]),
+      ...stopped_tenants.map((one) => [name, one.tenant_id, one.paused_since, one.breaker_open_until]),
+    ]),
     terminal,
   );
 
@@ -119,7 +141,14 @@ const groupTable = (groups: readonly LetterGroupView[], terminal: Terminal): str
     terminal,
   );
 
-const taskTable = (tasks: Extract<TopView["tasks"], { value: unknown }>["value"], terminal: Terminal): string =>
+const retryTable = (tasks: readonly TopTask[], terminal: Terminal): string =>
+  table(
+    ["failed and tried again", "type", "submitted", "error"],
+    tasks.map(({ task_id, type, created_at, error }) => [task_id, type, created_at, error]),
+    terminal,
+  );
+
+const taskTable = (tasks: readonly TopTask[], terminal: Terminal): string =>
   table(
     ["task", "type", "status", "%", "submitted", "error"],
     tasks.map(({ task_id, type, status, progress, created_at, error }) => [

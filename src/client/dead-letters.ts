@@ -14,6 +14,13 @@ export interface DeadLetterFilter extends Omit<CoreFilter, "failedAfter" | "fail
 /** Selects dead letters: at most 100 by id, or by filter. An empty filter selects all of the tenant. */
 export type Selection = { readonly taskIds: readonly string[] } | { readonly filter: DeadLetterFilter };
 
+/** The number of tasks or dead letters that an operation would act on. */
+export interface DryRun {
+  matched: number;
+  /** Of each tenant. Absent: the operation is for one tenant. */
+  by_tenant?: Readonly<Record<string, number>> | undefined;
+}
+
 /** An accepted replay or discard. */
 export interface StartedOperation {
   operation_id: string;
@@ -36,8 +43,12 @@ export class DeadLetters {
 
   /** Counts the dead letters that a replay or a discard would select. Changes nothing. */
   async count(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<number> {
-    const body = { ...bodyOf(selection), dry_run: true };
-    return (await this.#transport.post<{ matched: number }>(`/dead-letters/${action}`, body, options)).matched;
+    return (await this.dryRun(action, selection, options)).matched;
+  }
+
+  /** As `count`; for all tenants (the client's option `tenant` is `*`) also the number of each tenant's. */
+  dryRun(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<DryRun> {
+    return this.#transport.post(`/dead-letters/${action}`, { ...bodyOf(selection), dry_run: true }, options);
   }
 
   /**

@@ -41,7 +41,7 @@ export type {
 export { Admin, type NewLimit, type NewTenantLimits } from "./admin.ts";
 export { Audit, type AuditFilter } from "./audit.ts";
 export type { AttemptView, Client, ResultOptions, TaskFilter, WaitOptions } from "./client.ts";
-export type { DeadLetterFilter, Selection, StartedOperation } from "./dead-letters.ts";
+export type { DeadLetterFilter, DryRun, Selection, StartedOperation } from "./dead-letters.ts";
 export type { AnyTasks, TaskInput, TaskName, TaskResult } from "./definitions.ts";
 export {
   CallTimeout,

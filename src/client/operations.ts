@@ -4,7 +4,7 @@ import type { StepView } from "../core/control/stored-parts.ts";
 import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { DeadLetterFilter, StartedOperation } from "./dead-letters.ts";
+import type { DeadLetterFilter, DryRun, StartedOperation } from "./dead-letters.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
@@ -45,8 +45,12 @@ export class Operations {
     selection: TaskSelection,
     options?: CallOptions,
   ): Promise<number> {
-    const body = { ...bodyOf(selection), dry_run: true };
-    return (await this.#transport.post<{ matched: number }>(`/tasks/${action}`, body, options)).matched;
+    return (await this.dryRun(action, selection, options)).matched;
+  }
+
+  /** As `count`; for all tenants (the client's option `tenant` is `*`) also the number of each tenant's. */
+  dryRun(action: "cancel" | "retry" | "run-now", selection: TaskSelection, options?: CallOptions): Promise<DryRun> {
+    return this.#transport.post(`/tasks/${action}`, { ...bodyOf(selection), dry_run: true }, options);
   }
 
   /** Cancels the selected tasks that have not ended. Sent again only when the API did not take the request. */

@@ -7,7 +7,7 @@ export interface ClientOptions {
   url: string;
   /** API key or JWT. A function is called before every request, so that it can renew a token that expires. */
   key: string | (() => string | Promise<string>);
-  /** Another tenant than the key's own; for admins only. Default: the key's own. */
+  /** Another tenant than the key's own, or `*` for all in lists, groups and operations; for admins only. Default: the key's own. */
   tenant?: string | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;

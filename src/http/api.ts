@@ -4,6 +4,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import { type Identity, type Role, roles } from "../core/model/identity.ts";
 import { tenantPattern, withoutSecrets } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
+import { wholeDeployment } from "../core/ports/audit.ts";
 import type { Log, SpanStart, Tracing } from "../core/ports/tasks.ts";
 import { isTraceparent } from "../core/ports/tracing.ts";
 import { isCorrelationId } from "../core/submit/submit-call.ts";
@@ -203,9 +204,10 @@ function noSuchRoute(method: string, path: string): Problem {
 /**
  * Returns the caller's identity, with the tenant of `?tenant=`.
  * @param least Lowest role that the route accepts.
+ * @param reach `all`: the route also takes `tenant=*`, for which the identity's tenant is `wholeDeployment`.
  * @throws Problem `unauthenticated`, `forbidden`, `invalid_input`; `unavailable` when the authorizer could not check the token
  */
-export function identify(call: Call, least: Role = "submitter"): Identity {
+export function identify(call: Call, least: Role = "submitter", reach: "one" | "all" = "one"): Identity {
   const context = authorizerContext(call.env?.event);
   const role = roles.find((known) => known === context?.role);
   if (context?.unavailable !== undefined) {
@@ -220,16 +222,22 @@ export function identify(call: Call, least: Role = "submitter"): Identity {
   if (roles.indexOf(role) < roles.indexOf(least)) {
     throw new Problem("forbidden", `This request requires the role ${least}. The token has the role ${role}.`);
   }
-  return inTenant(call, { tenantId: context.tenant_id, principal: context.principal, role });
+  return inTenant(call, { tenantId: context.tenant_id, principal: context.principal, role }, reach);
 }
 
-/** Applies `?tenant=`: an admin may name any tenant, other callers only their own. */
-function inTenant(call: Call, identity: Identity): Identity {
+/** True when an admin asks for all tenants. No tenant has this id, so no key of the table has it by mistake. */
+export const isForAll = ({ tenantId }: Identity): boolean => tenantId === wholeDeployment;
+
+/** Applies `?tenant=`: an admin may name any tenant, and where a route reaches them all of them; other callers only their own. */
+function inTenant(call: Call, identity: Identity, reach: "one" | "all"): Identity {
   const tenant = call.req.query("tenant");
   if (tenant === undefined || tenant === identity.tenantId) return identity;
   if (identity.role !== "admin") throw new Problem("forbidden", "Only an admin may name another tenant.");
-  if (!tenantPattern.test(tenant)) {
-    const message = "expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'";
+  if (!tenantPattern.test(tenant) && !(reach === "all" && tenant === wholeDeployment)) {
+    const message =
+      tenant === wholeDeployment
+        ? "expected one tenant: this request does not act on all of them"
+        : "expected 1 to 64 of A-Z, a-z, 0-9, '_' and '-'";
     throw new Problem("invalid_input", `tenant: ${message}.`, { errors: [{ path: "/tenant", message }] });
   }
   return { ...identity, tenantId: tenant };

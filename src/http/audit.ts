@@ -87,7 +87,7 @@ const recorded =
 
 /** The caller, if its requests are recorded. A submitter changes its own tasks only, and their records name it. */
 function operatorOf(call: Call): Identity | undefined {
-  const identity = identify(call);
+  const identity = identify(call, "submitter", "all");
   return identity.role === "submitter" ? undefined : identity;
 }
 

@@ -1,11 +1,13 @@
 import * as z from "zod";
-import { type DeadLetterFilter, listDeadLetters } from "../core/control/find-letters.ts";
-import { groupDeadLetters } from "../core/control/group-letters.ts";
+import { type DeadLetterFilter, listDeadLetters, listLettersOfAll } from "../core/control/find-letters.ts";
+import { groupDeadLetters, groupLettersOfAll } from "../core/control/group-letters.ts";
 import { findOperation } from "../core/control/operation-state.ts";
 import { errorKinds } from "../core/model/errors.ts";
 import { Problem } from "../core/model/problem.ts";
 import { tiers } from "../core/model/tier.ts";
-import { type Call, type HandlersOf, identify } from "./api.ts";
+import type { TenantList } from "../core/schedules/ports.ts";
+import { systemTenant } from "../core/task/internal-types.ts";
+import { type Call, type HandlersOf, identify, isForAll } from "./api.ts";
 import { isUuid } from "./find-task.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import { pollHeaders, type StatusPorts } from "./status.ts";
@@ -43,21 +45,27 @@ export const filterOf = (fields: FilterFields): DeadLetterFilter => ({
   failedBefore: fields.failed_before,
 });
 
+export interface LetterReadPorts extends StatusPorts {
+  tenants: TenantList;
+}
+
 /** Handlers that read dead letters and the operations on them. */
-export const deadLetterReads = (ports: StatusPorts) =>
+export const deadLetterReads = (ports: LetterReadPorts) =>
   ({
     listDeadLetters: (call) => listAnswer(ports, call),
     groupDeadLetters: (call) => groupsAnswer(ports, call),
     readOperation: (call) => operationAnswer(ports, call),
   }) satisfies Partial<HandlersOf<"status">>;
 
-async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
-  const identity = identify(call, "operator");
+async function listAnswer(ports: LetterReadPorts, call: Call): Promise<Response> {
+  const identity = identify(call, "operator", "all");
   const { limit, cursor, ...fields } = queryOf(call, letterListSchema);
   const filter = filterOf(fields);
   const scope = { identity, list: "dead-letters", filters: { ...filter } };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const page = await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
+  const page = isForAll(identity)
+    ? await listLettersOfAll(ports, filter, { limit, from })
+    : await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
   call.header("cache-control", "no-store");
   return call.json({
     dead_letters: page.items,
@@ -65,18 +73,39 @@ async function listAnswer(ports: StatusPorts, call: Call): Promise<Response> {
   });
 }
 
-async function groupsAnswer(ports: StatusPorts, call: Call): Promise<Response> {
-  const { tenantId } = identify(call, "operator");
-  const groups = await groupDeadLetters(ports, tenantId, filterOf(queryOf(call, letterGroupsSchema)));
+async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<Response> {
+  const identity = identify(call, "operator", "all");
+  const filter = filterOf(queryOf(call, letterGroupsSchema));
+  const groups = isForAll(identity)
+    ? await groupLettersOfAll(ports, filter)
+    : await groupDeadLetters(ports, identity.tenantId, filter);
   call.header("cache-control", "no-store");
   return call.json(groups);
 }
 
 async function operationAnswer(ports: StatusPorts, call: Call): Promise<Response> {
-  const { tenantId } = identify(call, "operator");
-  const id = call.req.param("operation_id") ?? "";
-  const operation = isUuid(id) ? await findOperation(ports, tenantId, id) : undefined;
-  if (operation === undefined) throw new Problem("not_found", "No such operation.");
+  const operation = await operationIn(ports, call);
   pollHeaders(ports, call, operation.record);
   return call.json(operation.view);
 }
+
+/**
+ * Returns the operation in the path: one of the caller's tenant, or for an admin one on all tenants.
+ * @throws Problem `not_found`
+ */
+export async function operationIn(ports: FindPorts, call: Call, how?: "consistently"): Promise<FoundOperation> {
+  const identity = identify(call, "operator", "all");
+  const id = call.req.param("operation_id") ?? "";
+  const places = [
+    ...(isForAll(identity) ? [] : [identity.tenantId]),
+    ...(identity.role === "admin" ? [systemTenant] : []),
+  ];
+  for (const tenantId of isUuid(id) ? places : []) {
+    const operation = await findOperation(ports, tenantId, id, how);
+    if (operation !== undefined) return operation;
+  }
+  throw new Problem("not_found", "No such operation.");
+}
+
+type FindPorts = Parameters<typeof findOperation>[0];
+type FoundOperation = NonNullable<Awaited<ReturnType<typeof findOperation>>>;

@@ -1,9 +1,11 @@
 import * as z from "zod";
+import { mergeTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { Problem } from "../core/model/problem.ts";
 import { type DeliverPorts, redeliver } from "../core/notify/deliver.ts";
 import type { Clock, Records } from "../core/ports/tasks.ts";
-import type { Deliveries, Delivery } from "../core/ports/webhooks.ts";
-import { type Call, type HandlersOf, identify } from "./api.ts";
+import { type Deliveries, type Delivery, failedKey } from "../core/ports/webhooks.ts";
+import type { TenantList } from "../core/schedules/ports.ts";
+import { type Call, type HandlersOf, identify, isForAll } from "./api.ts";
 import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
@@ -17,6 +19,7 @@ export interface DeliveryReadPorts {
   clock: Clock;
   records: Records;
   cursors: Cursors;
+  tenants: TenantList;
   deliveries: Deliveries;
 }
 
@@ -49,14 +52,18 @@ const triesOf = ({ id, tries }: Delivery): WebhookTry[] =>
   }));
 
 async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<Response> {
-  const identity = identify(call, "operator");
+  const identity = identify(call, "operator", "all");
   const { limit, cursor } = queryOf(call, deliveryListSchema);
   const scope = { identity, list: "deliveries", filters: { status: "failed" } };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const page = await ports.deliveries.listFailed({ tenantId: identity.tenantId, limit, from });
+  const read: ReadOfTenant<Delivery> = (tenantId, one) => ports.deliveries.listFailed({ tenantId, ...one });
+  const forAll = isForAll(identity);
+  const page = forAll
+    ? await mergeTenants(ports.tenants, { keyOf: failedKey, read }, { limit, from })
+    : await read(identity.tenantId, { limit, from });
   call.header("cache-control", "no-store");
   return call.json({
-    deliveries: page.items.map(failedView),
+    deliveries: page.items.map((one) => ({ ...failedView(one), ...(forAll && { tenant_id: one.tenant_id }) })),
     next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
   });
 }

@@ -1,4 +1,4 @@
-import type { TypeFlowView } from "../core/flow/view-flow.ts";
+import type { StoppedTenant, TypeFlowView } from "../core/flow/view-flow.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
 import type { Tier } from "../core/model/tier.ts";
 
@@ -20,6 +20,8 @@ export interface TypeView extends TypeFlowView {
   input_schema: Record<string, unknown>;
   /** JSON Schema of the result. Null: the type declares none. */
   output_schema: Record<string, unknown> | null;
+  /** Only in a list for all tenants: those for which alone it is paused, or its breaker open. */
+  stopped_tenants?: StoppedTenant[] | undefined;
 }
 
 /** One tier as clients see it. */
@@ -30,6 +32,8 @@ export interface QueueView {
   /** Null: not known yet. */
   oldest_age_seconds: number | null;
   dead_letters: number;
+  /** Tasks that wait for another attempt after a failed one. Of more than some thousands, at least so many. */
+  retrying: number;
   paused: boolean;
   paused_since: string | null;
 }

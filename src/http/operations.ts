@@ -1,13 +1,16 @@
 import * as z from "zod";
-import { type DeadLetterFilter, matchByFilter, matchByIds } from "../core/control/find-letters.ts";
+import { groupsOf, ofEach } from "../core/control/all-tenants.ts";
+import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-letters.ts";
 import type { OperationAction } from "../core/control/operation-state.ts";
 import { startOperation } from "../core/control/start-operation.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
+import { Problem } from "../core/model/problem.ts";
 import type { TaskRecord } from "../core/model/record.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
-import { internalTypes } from "../core/task/internal-types.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import type { TenantList } from "../core/schedules/ports.ts";
+import { internalTypes, systemTenant } from "../core/task/internal-types.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
 
@@ -42,14 +45,19 @@ export interface Selection<Filter> {
   per_second?: number | undefined;
 }
 
-/** Finds what an operation of a tenant acts on. */
+export interface AllTenantsPorts {
+  tenants: TenantList;
+}
+
+/** Finds what an operation acts on in a tenant. */
 export interface Matcher<Filter> {
-  byFilter(tenantId: string, filter: Filter): Promise<TaskRecord[]>;
+  /** @param sum What was read in the tenants before. */
+  byFilter(tenantId: string, filter: Filter, sum: ReadSoFar): Promise<TaskRecord[]>;
   byIds(tenantId: string, taskIds: readonly string[]): Promise<TaskRecord[]>;
 }
 
 /** Handlers that replay and discard dead letters. */
-export const operationStarts = (ports: DispatchPorts & ApiPorts) =>
+export const operationStarts = (ports: DispatchPorts & ApiPorts & AllTenantsPorts) =>
   ({
     replayDeadLetters: (call) => operationAnswer(ports, call, "replay", replaySchema, lettersFor(ports, "replay")),
     discardDeadLetters: (call) => operationAnswer(ports, call, "discard", discardSchema, lettersFor(ports, "discard")),
@@ -57,17 +65,22 @@ export const operationStarts = (ports: DispatchPorts & ApiPorts) =>
 
 /** Answers a request for an operation. */
 export async function operationAnswer<Filter>(
-  ports: DispatchPorts & ApiPorts,
+  ports: DispatchPorts & ApiPorts & AllTenantsPorts,
   call: Call,
   action: OperationAction,
   schema: z.ZodType<Selection<Filter>>,
   matcher: Matcher<Filter>,
 ): Promise<Response> {
-  const identity = identify(call, "operator");
+  const caller = identify(call, "operator", "all");
+  const forAll = isForAll(caller);
   const selection = await expecting(schema, async () => parseInput(schema, await jsonBody(call)));
-  const { matched, missed } = await match(matcher, identity.tenantId, selection);
+  const { matched, missed } = forAll
+    ? await matchInAll(ports, matcher, selection)
+    : await matchIn(matcher, caller.tenantId, selection, { read: 0 });
   call.header("cache-control", "no-store");
-  if (selection.dry_run) return call.json({ matched: matched.length });
+  const dryRun = { matched: matched.length, ...(forAll && { by_tenant: countByTenant(matched) }) };
+  if (selection.dry_run) return call.json(dryRun);
+  const identity = forAll ? { ...caller, tenantId: systemTenant } : caller;
   const correlationId = call.get("correlationId");
   const operationId = await startOperation(ports, {
     action,
@@ -80,7 +93,7 @@ export async function operationAnswer<Filter>(
   });
   ports.log.info(`operation accepted: ${action}`, {
     operation_id: operationId,
-    tenant_id: identity.tenantId,
+    tenant_id: caller.tenantId,
     requested_by: identity.principal,
     correlation_id: correlationId,
     matched: matched.length,
@@ -96,22 +109,59 @@ interface Match {
   missed: number;
 }
 
-async function match<Filter>(
+async function matchIn<Filter>(
   matcher: Matcher<Filter>,
   tenantId: string,
   { task_ids, filter }: Selection<Filter>,
+  sum: ReadSoFar,
 ): Promise<Match> {
   // The schema requires one of the two.
-  if (filter !== undefined) return { matched: await matcher.byFilter(tenantId, filter), missed: 0 };
+  if (filter !== undefined) return { matched: await matcher.byFilter(tenantId, filter, sum), missed: 0 };
   const ids = [...new Set(task_ids)];
   const matched = await matcher.byIds(tenantId, ids);
   return { matched, missed: ids.length - matched.length };
 }
 
+/** The most tenants that an operation on all of them looks at: each costs requests to the table while the client waits. */
+const mostTenants = 1_000;
+
+/** The most records that an operation on all tenants looks for by id: each id in each tenant, as a task's key has its tenant. */
+const mostLookUps = 10_000;
+
+/** @throws Problem `invalid_input` when the deployment has too many tenants, or the tenants have too many tasks */
+async function matchInAll<Filter>(
+  { tenants }: AllTenantsPorts,
+  matcher: Matcher<Filter>,
+  selection: Selection<Filter>,
+): Promise<Match> {
+  const matched: TaskRecord[] = [];
+  const sum: ReadSoFar = { read: 0 };
+  const ids = [...new Set(selection.task_ids)];
+  let seen = 0;
+  for await (const group of groupsOf(tenants)) {
+    seen += group.length;
+    if (seen > mostTenants || seen * ids.length > mostLookUps) throw tooManyTenants();
+    const found = await ofEach(group, (tenantId) => matchIn(matcher, tenantId, selection, sum));
+    matched.push(...found.flatMap((one) => one.matched));
+  }
+  return { matched, missed: Math.max(0, ids.length - matched.length) };
+}
+
+function tooManyTenants(): Problem {
+  const message = "the deployment has too many tenants for one operation; name one tenant at a time";
+  return new Problem("invalid_input", `tenant: ${message}.`, { errors: [{ path: "/tenant", message }] });
+}
+
+function countByTenant(matched: readonly TaskRecord[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { tenant_id } of matched) counts[tenant_id] = (counts[tenant_id] ?? 0) + 1;
+  return counts;
+}
+
 const lettersFor = (ports: DispatchPorts, action: "replay" | "discard"): Matcher<Parameters<typeof filterOf>[0]> => ({
-  byFilter: async (tenantId, fields) => {
+  byFilter: async (tenantId, fields, sum) => {
     const filter = filterOf(fields);
-    const found = await matchByFilter(ports, tenantId, filter);
+    const found = await matchByFilter(ports, tenantId, filter, sum);
     return found.filter((record) => isSelected(action, filter, record));
   },
   byIds: (tenantId, ids) => matchByIds(ports, tenantId, ids),

@@ -1,7 +1,7 @@
 import { pauseName } from "../core/model/line.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
-import type { QueueAges, QueueDepths } from "../core/ports/tasks.ts";
+import type { QueueAges, QueueDepths, RetryCounts } from "../core/ports/tasks.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import type { QueueView } from "./listed-views.ts";
 
@@ -12,13 +12,15 @@ export const queueReads = (ports: QueuePorts) =>
 export interface QueuePorts extends ApiPorts {
   depths: QueueDepths;
   ages: QueueAges;
+  retries: RetryCounts;
   flowSettings: FlowSettings;
 }
 
 async function queuesAnswer(ports: QueuePorts, call: Call): Promise<Response> {
   identify(call, "admin");
-  const ages = await agesOf(ports);
-  const view = async (tier: Tier) => [tier, await queueView(ports, tier, ages[tier])] as const;
+  const [ages, retrying] = await Promise.all([agesOf(ports), ports.retries.ofTiers()]);
+  const view = async (tier: Tier) =>
+    [tier, { ...(await queueView(ports, tier, ages[tier])), retrying: retrying[tier] }] as const;
   const entries = await Promise.all(tiers.map(view));
   call.header("cache-control", "no-store");
   return call.json({ queues: Object.fromEntries(entries) });
@@ -36,7 +38,7 @@ async function queueView(
   { depths, flowSettings }: QueuePorts,
   tier: Tier,
   ageSeconds: number | undefined,
-): Promise<QueueView> {
+): Promise<Omit<QueueView, "retrying">> {
   const [queue, dlq, pause] = await Promise.all([
     depths.ofTier(tier),
     depths.ofDlq(tier),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { chainTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { AnswerRoom } from "../core/model/answer-room.ts";
 import { expecting } from "../core/model/expected.ts";
 import type { Identity } from "../core/model/identity.ts";
@@ -15,10 +16,10 @@ import {
   runSchedule,
   type ScheduleWritePorts,
 } from "../core/schedules/manage-schedules.ts";
-import type { Schedules } from "../core/schedules/ports.ts";
-import { type ScheduleKey, scheduleView } from "../core/schedules/schedule-record.ts";
+import type { Schedules, TenantList } from "../core/schedules/ports.ts";
+import { type ScheduleKey, type ScheduleRecord, scheduleView } from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
@@ -30,6 +31,7 @@ import { idempotencyKeyOf } from "./submit-ports.ts";
 export interface ScheduleReadPorts {
   clock: Clock;
   schedules: Schedules;
+  tenants: TenantList;
   cursors: Cursors;
 }
 
@@ -81,6 +83,7 @@ export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPort
       const identity = identify(call, "operator");
       const create = async () => createSchedule(ports, identity, await jsonBody(call));
       const { schedule, created } = await expecting(definitionSchema, create);
+      if (created) await ports.noteTenant?.(identity.tenantId);
       logWrite(ports, call, identity, {
         schedule_id: schedule.schedule_id,
         outcome: created ? "created" : "already exists",
@@ -136,22 +139,34 @@ function keyOf(call: Call): ScheduleKey {
 }
 
 async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Response> {
-  const identity = identify(call, "operator");
+  const identity = identify(call, "operator", "all");
   const { limit, cursor } = queryOf(call, scheduleListSchema);
   const scope = { identity, list: "schedules", filters: {} };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const page = await ports.schedules.list(identity.tenantId, { limit, from });
   const now = ports.clock.now();
   const room = new AnswerRoom();
-  const tooMany = page.items.findIndex((schedule) => !room.takes(scheduleView(schedule, now)));
-  const schedules = tooMany < 0 ? page.items : page.items.slice(0, tooMany);
-  const next = tooMany < 0 ? page.next : schedules.at(-1)?.schedule_id;
+  const forAll = isForAll(identity);
+  const viewed = (schedule: ScheduleRecord) => ({
+    ...scheduleView(schedule, now),
+    ...(forAll && { tenant_id: schedule.tenant_id }),
+  });
+  const read: ReadOfTenant<ScheduleRecord> = async (tenantId, one) => {
+    const found = await ports.schedules.list(tenantId, one);
+    const tooMany = found.items.findIndex((schedule) => !room.takes(viewed(schedule)));
+    if (tooMany < 0) return found;
+    const items = found.items.slice(0, tooMany);
+    return { items, next: items.at(-1)?.schedule_id ?? one.from ?? beforeAllIds };
+  };
+  const page = await (forAll ? chainTenants(ports, read, { limit, from }) : read(identity.tenantId, { limit, from }));
   call.header("cache-control", "no-store");
   return call.json({
-    schedules: schedules.filter(({ state }) => state === "ready").map((schedule) => scheduleView(schedule, now)),
-    next_cursor: next === undefined ? null : ports.cursors.write(scope, next),
+    schedules: page.items.filter(({ state }) => state === "ready").map(viewed),
+    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
   });
 }
+
+/** Sorts before every id. */
+const beforeAllIds = "-";
 
 function nextAnswer(call: Call, times: readonly number[]): Response {
   call.header("cache-control", "no-store");

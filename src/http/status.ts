@@ -40,7 +40,7 @@ export function taskReads(ports: StatusPorts) {
   return {
     readHealth: (call) => call.json({ status: "ok", ...ports.health }),
     readIdentity: (call) => {
-      const { tenantId, principal, role } = identify(call);
+      const { tenantId, principal, role } = identify(call, "submitter", "all");
       call.header("cache-control", "no-store");
       return call.json({ tenant_id: tenantId, principal, role });
     },

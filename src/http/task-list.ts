@@ -1,14 +1,17 @@
-import { listTasks } from "../core/control/list.ts";
+import { chainTenants, mergeTenants, type PageQuery, type ReadOfTenant } from "../core/control/all-tenants.ts";
+import { listTasks, taskSortKey } from "../core/control/list.ts";
 import { searchTasks } from "../core/control/search.ts";
 import { childrenOf, type ViewPorts, viewOf } from "../core/end/view.ts";
 import { iso, type TaskRecord } from "../core/model/record.ts";
 import type { TaskView } from "../core/model/task-view.ts";
-import { type Call, identify } from "./api.ts";
+import type { TenantList } from "../core/schedules/ports.ts";
+import { type Call, identify, isForAll } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { taskListQuery } from "./query.ts";
 
 export interface TaskListPorts extends ViewPorts {
   cursors: Cursors;
+  tenants: TenantList;
 }
 
 /** Tasks without their results that are stored beside the records. */
@@ -17,19 +20,28 @@ export const viewsOf = (ports: TaskListPorts, records: readonly TaskRecord[]): P
   return Promise.all(records.map(async (record) => viewOf(record, nowIso, undefined, await childrenOf(ports, record))));
 };
 
+/** A search has its own order in each tenant: what it finds comes one tenant after the other. */
+const readAll = (ports: TaskListPorts, read: ReadOfTenant<TaskRecord>, page: PageQuery, isSearch: boolean) =>
+  isSearch ? chainTenants(ports, read, page) : mergeTenants(ports.tenants, { keyOf: taskSortKey, read }, page);
+
 /** `GET /tasks`. */
 export async function listAnswer(ports: TaskListPorts, call: Call): Promise<Response> {
-  const identity = identify(call);
+  const identity = identify(call, "submitter", "all");
   const { filter, limit, cursor, q } = taskListQuery(call);
   const scope = { identity, list: "tasks", filters: { ...filter, q } };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const page =
+  const read: ReadOfTenant<TaskRecord> = (tenantId, page) =>
     q === undefined
-      ? await listTasks(ports, identity, filter, { limit, from })
-      : await searchTasks(ports, identity, filter, q, { limit, from });
+      ? listTasks(ports, { ...identity, tenantId }, filter, page)
+      : searchTasks(ports, { ...identity, tenantId }, filter, q, page);
+  const forAll = isForAll(identity);
+  const page = forAll
+    ? await readAll(ports, read, { limit, from }, q !== undefined)
+    : await read(identity.tenantId, { limit, from });
+  const views = await viewsOf(ports, page.items);
   call.header("cache-control", "no-store");
   return call.json({
-    tasks: await viewsOf(ports, page.items),
+    tasks: forAll ? views.map((view, at) => ({ ...view, tenant_id: page.items[at]?.tenant_id })) : views,
     next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
   });
 }

@@ -2,16 +2,21 @@ import * as z from "zod";
 import { cancelOperation } from "../core/control/cancel-operation.ts";
 import type { ControlPorts } from "../core/control/control.ts";
 import { matchTasksByFilter, matchTasksByIds, type TaskAction } from "../core/control/match-tasks.ts";
-import { findOperation } from "../core/control/operation-state.ts";
 import type { ViewPorts } from "../core/end/view.ts";
-import { Problem } from "../core/model/problem.ts";
 import { statuses } from "../core/model/status.ts";
 import { tiers } from "../core/model/tier.ts";
 import { submitFields } from "../core/submit/submit-body.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import type { ApiPorts, Call, HandlersOf } from "./api.ts";
 import { readNothing } from "./control.ts";
-import { isUuid } from "./find-task.ts";
-import { type Matcher, operationAnswer, perSecond, selectionFields, withOneSelection } from "./operations.ts";
+import { operationIn } from "./dead-letters.ts";
+import {
+  type AllTenantsPorts,
+  type Matcher,
+  operationAnswer,
+  perSecond,
+  selectionFields,
+  withOneSelection,
+} from "./operations.ts";
 import { timeParameter } from "./query.ts";
 import { pollHeaders } from "./status.ts";
 
@@ -36,7 +41,7 @@ export const retryTasksSchema = withOneSelection(z.strictObject({ ...taskFields,
 export const runTasksNowSchema = withOneSelection(z.strictObject({ ...taskFields, per_second: perSecond }));
 
 /** Handlers that cancel, retry and run many tasks, and cancel operations. */
-export const taskOperations = (ports: ControlPorts & ViewPorts & ApiPorts) =>
+export const taskOperations = (ports: ControlPorts & ViewPorts & ApiPorts & AllTenantsPorts) =>
   ({
     cancelTasks: (call) => operationAnswer(ports, call, "cancel", cancelTasksSchema, tasksFor(ports, "cancel")),
     retryTasks: (call) => operationAnswer(ports, call, "retry", retryTasksSchema, tasksFor(ports, "retry")),
@@ -45,23 +50,17 @@ export const taskOperations = (ports: ControlPorts & ViewPorts & ApiPorts) =>
   }) satisfies Partial<HandlersOf<"control">>;
 
 const tasksFor = (ports: ControlPorts, action: TaskAction): Matcher<z.output<typeof filterSchema>> => ({
-  byFilter: (tenantId, { created_after: createdAfter, created_before: createdBefore, ...filter }) =>
-    matchTasksByFilter(ports, tenantId, action, { ...filter, createdAfter, createdBefore }),
+  byFilter: (tenantId, { created_after: createdAfter, created_before: createdBefore, ...filter }, sum) =>
+    matchTasksByFilter(ports, tenantId, action, { ...filter, createdAfter, createdBefore }, sum),
   byIds: (tenantId, ids) => matchTasksByIds(ports, tenantId, action, ids),
 });
 
 async function cancelAnswer(ports: ControlPorts & ViewPorts & ApiPorts, call: Call): Promise<Response> {
-  const { tenantId } = identify(call, "operator");
-  const id = call.req.param("operation_id") ?? "";
-  const operation = isUuid(id) ? await findOperation(ports, tenantId, id) : undefined;
-  if (operation === undefined) throw noSuchOperation();
+  const operation = await operationIn(ports, call);
   await readNothing(call);
   await cancelOperation(ports, operation.record, call.get("correlationId"));
-  const now = await findOperation(ports, tenantId, id, "consistently");
-  if (now === undefined) throw noSuchOperation();
+  const now = await operationIn(ports, call, "consistently");
   pollHeaders(ports, call, now.record);
-  call.header("content-location", `/operations/${id}`);
+  call.header("content-location", `/operations/${now.view.operation_id}`);
   return call.json(now.view, 202);
 }
-
-const noSuchOperation = () => new Problem("not_found", "No such operation.");

@@ -1,22 +1,27 @@
-import { byName, typeFlowView } from "../core/flow/view-flow.ts";
+import { byName, stoppedTenants, typeFlowView } from "../core/flow/view-flow.ts";
 import { pauseName } from "../core/model/line.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
 import type { FlowSetting, FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { KnownTypes } from "../core/submit/check-input.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
-import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
+import { type ApiPorts, type HandlersOf, identify, isForAll } from "./api.ts";
 import type { TypeView } from "./listed-views.ts";
 
 /** The handler that lists the task types. */
 export const typeReads = ({ types, flowSettings }: ApiPorts & { types: KnownTypes; flowSettings: FlowSettings }) =>
   ({
     listTypes: async (call) => {
-      const { tenantId } = identify(call);
-      const settings = byName(await flowSettings.all());
+      const identity = identify(call, "submitter", "all");
+      const { tenantId } = identity;
+      const all = await flowSettings.all();
+      const settings = byName(all);
       const ofTenant = settings.get(pauseName({ scope: "tenant", tenantId })) as Pause | undefined;
       call.header("cache-control", "no-store");
       return call.json({
-        types: [...types.values()].map((type) => typeView(type, tenantId, settings)),
+        types: [...types.values()].map((type) => ({
+          ...typeView(type, tenantId, settings),
+          ...(isForAll(identity) && { stopped_tenants: stoppedTenants(type.name, all) }),
+        })),
         tenant_paused_since: ofTenant?.since ?? null,
       });
     },

@@ -1,3 +1,4 @@
+import type { TenantCounts } from "../core/control/count-tenant.ts";
 import type { MetricSeries } from "../core/control/metric-history.ts";
 import type { Identity, Role } from "../core/model/identity.ts";
 
@@ -22,8 +23,8 @@ export interface KeyInfo {
   revoked_at: string | null;
 }
 
-/** A tenant that has a key or has submitted a task. */
-export interface TenantInfo {
+/** A tenant that has a key or has submitted a task, with the numbers of its newest tasks. */
+export interface TenantInfo extends TenantCounts {
   tenant_id: string;
   /** Null: it is not paused. */
   paused_since: string | null;
@@ -89,6 +90,8 @@ export interface WebhookTries {
 
 /** A webhook that was given up. */
 export interface FailedWebhook {
+  /** Only in a list of all tenants. */
+  tenant_id?: string | undefined;
   task_id: string;
   webhook_id: string;
   type: string;

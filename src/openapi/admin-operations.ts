@@ -6,7 +6,7 @@ import { newKeySchema } from "../http/keys.ts";
 import { metricsSchema } from "../http/metrics.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { tenantLimitsSchema, tenantListSchema } from "../http/tenants.ts";
-import type { Caller, KeyInfo, TenantLimits } from "../http/views.ts";
+import type { Caller, KeyInfo, TenantInfo, TenantLimits } from "../http/views.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { jsonProblems, page, uncached } from "./operation-parts.ts";
@@ -54,7 +54,13 @@ const tenantList = withName(
       z.object({
         tenant_id: z.string().describe("Id of the tenant."),
         paused_since: time.nullable().describe("Time of the pause. Null: it is not paused."),
-      }),
+        open: z.int().min(0).describe("Tasks that have not ended."),
+        retrying: z.int().min(0).describe("Those of them that wait for another attempt after a failed one."),
+        dead_letters: z.int().min(0).describe("Dead letters."),
+        complete: z
+          .boolean()
+          .describe("False: the tenant has more than the 1,000 newest tasks or dead letters that are counted."),
+      }) satisfies z.ZodType<TenantInfo>,
     ),
     next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
   }),

@@ -139,6 +139,7 @@ export const task = withName(
         sealed: z.boolean(),
       }) satisfies z.ZodType<ChildrenView>,
     ).nullable(),
+    tenant_id: z.string().optional().describe("Tenant of the task. Only in a list of all tenants."),
   }) satisfies z.ZodType<TaskView>,
 );
 
@@ -196,6 +197,8 @@ export const deadLetterList = withName(
   }),
 );
 
+const byTenant = z.record(z.string(), z.int().min(0));
+
 export const letterGroups = withName(
   "DeadLetterGroups",
   z.object({
@@ -210,6 +213,7 @@ export const letterGroups = withName(
           first_failed_at: time,
           last_failed_at: time,
           task_id: id,
+          by_tenant: byTenant.optional().describe("Number of each tenant. Only in an answer for all tenants."),
         }) satisfies z.ZodType<LetterGroupView>,
       ),
     ),
@@ -229,7 +233,13 @@ export const operation = withName(
   }) satisfies z.ZodType<OperationView>,
 );
 
-export const dryRun = withName("DryRun", z.object({ matched: count }));
+export const dryRun = withName(
+  "DryRun",
+  z.object({
+    matched: count,
+    by_tenant: byTenant.optional().describe("Number of each tenant's. Only for an operation on all tenants."),
+  }),
+);
 
 export const operationAccepted = withName("OperationAccepted", z.object({ operation_id: id, matched: count }));
 
@@ -244,6 +254,7 @@ export const queues = withName(
           visible: count,
           in_flight: count,
           delayed: count,
+          retrying: count,
           oldest_age_seconds: z.number().min(0).nullable(),
           dead_letters: count,
           paused: z.boolean(),

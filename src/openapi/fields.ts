@@ -150,6 +150,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     in_flight: "Messages that workers hold.",
     delayed: "Messages that wait for their time.",
     oldest_age_seconds: "Age of the oldest message. Null: unknown.",
+    retrying: "Tasks that wait for another attempt after a failed one. Of more than some thousands, at least so many.",
     dead_letters: "Messages in the tier's dead-letter queue.",
     paused: "True when the tier is paused.",
     paused_since: "Time of the pause. Null: the tier is not paused.",

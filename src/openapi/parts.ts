@@ -43,8 +43,9 @@ const parameters = {
   },
   tenant: {
     in: "query",
-    description: "Another tenant, for admins only. Default: the caller's own.",
-    schema: { ...text, pattern: "^[A-Za-z0-9_-]{1,64}$" },
+    description:
+      "Another tenant, for admins only. `*`: all tenants, in lists, groups and operations on many tasks. Default: the caller's own.",
+    schema: { ...text, pattern: "^([A-Za-z0-9_-]{1,64}|\\*)$" },
   },
   tags: {
     in: "query",
@@ -61,7 +62,7 @@ const pathParameters: Readonly<Record<string, Json>> = {
   name: { description: "Name of the signal.", schema: { ...text, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" } },
   tier: { description: "The tier.", schema: { ...text, enum: tiers } },
   type: { description: "Name of the task type.", schema: { ...text, minLength: 1, maxLength: 64 } },
-  tenant_id: { description: "Id of the tenant.", schema: parameters.tenant.schema },
+  tenant_id: { description: "Id of the tenant.", schema: { ...text, pattern: "^[A-Za-z0-9_-]{1,64}$" } },
 };
 
 /** A parameter of a path. */

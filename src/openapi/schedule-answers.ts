@@ -31,6 +31,7 @@ export const schedule = withName(
     created_by: z.string(),
     created_at: time,
     updated_at: time,
+    tenant_id: z.string().optional().describe("Tenant of the schedule. Only in a list of all tenants."),
   }) satisfies z.ZodType<ReturnType<typeof scheduleView>>,
 );
 

@@ -1,10 +1,12 @@
 import * as z from "zod";
+import type { StoppedTenant } from "../core/flow/view-flow.ts";
 import { runsOnPlaces } from "../core/model/runs-on.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { TypeView } from "../http/listed-views.ts";
 import { typeFlow } from "./flow-answers.ts";
 import { withName } from "./json-schema.ts";
 
+const time = z.iso.datetime();
 const jsonSchema = z.looseObject({}).describe("JSON Schema, draft 2020-12.");
 
 export const typeList = withName(
@@ -27,6 +29,21 @@ export const typeList = withName(
           input_schema: jsonSchema,
           output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
           ...typeFlow,
+          stopped_tenants: z
+            .array(
+              withName(
+                "StoppedTenant",
+                z.object({
+                  tenant_id: z.string().describe("Id of the tenant."),
+                  paused_since: time.nullable().describe("Time of its pause of the type. Null: there is none."),
+                  breaker_open_until: time.nullable().describe("Null: its breaker is closed."),
+                }) satisfies z.ZodType<StoppedTenant>,
+              ),
+            )
+            .optional()
+            .describe(
+              "The first 100 tenants for which alone the type is paused, or its breaker open. Only in a list for all tenants.",
+            ),
         }) satisfies z.ZodType<TypeView>,
       ),
     ),

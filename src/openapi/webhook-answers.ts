@@ -40,6 +40,7 @@ export const failedDeliveryList = withName(
         withName(
           "FailedDelivery",
           z.object({
+            tenant_id: z.string().optional().describe("Tenant of the task. Only in a list of all tenants."),
             task_id: taskId,
             webhook_id: webhookId,
             type: z.string().describe("Type of the task."),

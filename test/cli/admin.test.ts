@@ -9,13 +9,22 @@ const key = {
 describe("admin tenants", () => {
   test("is a table, and says when there are more", async () => {
     const tenants = [
-      { tenant_id: "acme", paused_since: null },
-      { tenant_id: "globex", paused_since: "2027-01-01T00:00:00.000Z" },
+      { tenant_id: "acme", open: 3, retrying: 1, dead_letters: 0, complete: true, paused_since: null },
+      {
+        tenant_id: "globex",
+        open: 1000,
+        retrying: 0,
+        dead_letters: 7,
+        complete: false,
+        paused_since: "2027-01-01T00:00:00.000Z",
+      },
     ];
     await using api = await StubApi.start(() => ({ json: { tenants, next_cursor: "c" } }));
     const { code, out, notes } = await offload(api.url, ["admin", "tenants", "--limit", "2", "--utc"]);
     expect(code).toBe(0);
-    expect(out).toMatch(/^TENANT +PAUSED SINCE\nacme +-\nglobex +2027-01-01T00:00:00.000Z\n$/);
+    expect(out).toMatch(
+      /^TENANT +OPEN .*\nacme +3 +1 +0 +-\nglobex +1000 or more +0 or more +7 or more +2027-01-01T00:00:00.000Z\n$/,
+    );
     expect(notes).toContain("more than 2");
     expect(api.seen).toMatchObject([{ method: "GET", path: "/tenants", query: { limit: "2" } }]);
   });

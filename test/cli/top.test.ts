@@ -12,6 +12,7 @@ const queue = {
   in_flight: 1,
   delayed: 0,
   oldest_age_seconds: 7,
+  retrying: 5,
   dead_letters: 2,
   paused: true,
   paused_since: null,
@@ -33,7 +34,8 @@ const task = {
   created_at: "2027-01-01T00:00:00.000Z",
   error: null,
 };
-const paused = { name: "mail.send", paused: { all: null, tenant: "2027-01-01T00:00:00.000Z" }, breaker: null };
+const stopped = { tenant_id: "globex", paused_since: "2027-01-01T00:00:00.000Z", breaker_open_until: null };
+const paused = { name: "mail.send", paused: null, breaker: null, stopped_tenants: [stopped] };
 
 const all: Record<string, Answer> = {
   "/identity": { json: { tenant_id: "acme", principal: "olga", role: "admin" } },
@@ -52,9 +54,9 @@ describe("top", () => {
     await using api = await StubApi.start(answer());
     const { code, out } = await offload(api.url, ["top", "--once"]);
     expect(code).toBe(0);
-    expect(out).toContain("Tenant acme, as olga (admin)");
-    expect(out).toMatch(/low +3 +7 +1 +0 +2 +paused/);
-    expect(out).toMatch(/mail\.send +2027-01-01T00:00:00\.000Z/);
+    expect(out).toContain("All tenants, as olga (admin)");
+    expect(out).toMatch(/low +3 +7 +1 +0 +5 +2 +paused/);
+    expect(out).toMatch(/mail\.send +globex +2027-01-01T00:00:00\.000Z/);
     expect(out).toMatch(/500 +mail\.send .*no .*address/);
     expect(out).toMatch(/t-1 +mail\.send +processing +42/);
     expect(out).not.toContain("\u001b");

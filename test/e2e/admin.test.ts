@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
-import { admin, anonymous, operator, stranger, submitter } from "./callers.ts";
+import { admin, anonymous, operator, stranger, submitter, uniqueTags } from "./callers.ts";
 import { deployed } from "./command-line.ts";
 
 interface KeyInfo {
@@ -66,6 +66,37 @@ describe.concurrent("an admin over HTTP", () => {
     expectProblem(await revoke(info, client), 409, "conflict");
     expect(await listed(operator.tenant, info)).toMatchObject({ revoked_at: null });
     expectStatus(await revoke(info), 200);
+  });
+
+  test("looks at all tenants, and acts on them as one operation", async () => {
+    const { tags, query } = uniqueTags();
+    const mine = await operator.submit("probe.echo", { value: 1 }, { tags, delay_seconds: 600 });
+    const theirs = await stranger.submit("probe.echo", { value: 2 }, { tags, delay_seconds: 600 });
+    const listed = await until("both tasks in the list", async () => {
+      const { tasks } = expectStatus(await admin.get(`/tasks?tenant=*&${query}`), 200).json<{
+        tasks: { task_id: string; tenant_id: string }[];
+      }>();
+      return tasks.length === 2 ? tasks : undefined;
+    });
+    expect(listed.map(({ task_id, tenant_id }) => [task_id, tenant_id])).toEqual([
+      [theirs.task_id, stranger.tenant],
+      [mine.task_id, operator.tenant],
+    ]);
+    expectProblem(await operator.get("/tasks?tenant=*"), 403, "forbidden");
+    const filter = { tags, created_after: mine.created_at };
+    const counted = expectStatus(await admin.post("/tasks/cancel?tenant=*", { filter, dry_run: true }), 200);
+    expect(counted.json()).toEqual({ matched: 2, by_tenant: { [operator.tenant]: 1, [stranger.tenant]: 1 } });
+    const started = expectStatus(await admin.post("/tasks/cancel?tenant=*", { filter }), 202);
+    const path = `/operations/${started.json<{ operation_id: string }>().operation_id}`;
+    await until("the operation's end", async () =>
+      (await admin.get(path)).json<{ status: string }>().status === "completed" ? true : undefined,
+    );
+    expect((await operator.task(mine.task_id)).status).toBe("cancelled");
+    expect((await stranger.task(theirs.task_id)).status).toBe("cancelled");
+    expectProblem(await operator.get(path), 404, "not_found");
+    const { tenants } = expectStatus(await admin.get("/tenants"), 200).json<{ tenants: { tenant_id: string }[] }>();
+    const own = tenants.find(({ tenant_id }) => tenant_id === operator.tenant);
+    expect(own).toMatchObject({ open: expect.any(Number), dead_letters: expect.any(Number) });
   });
 
   test("changes limits of a tenant, two at the same time", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { epoch, expectProblem, expectStatus, type Task, until } from "../support/http-client.ts";
-import { operator, timeScale } from "./callers.ts";
+import { admin, operator, timeScale } from "./callers.ts";
 
 const cancel = (taskId: string) => operator.post(`/tasks/${taskId}/cancel`);
 const retry = (taskId: string) => operator.post(`/tasks/${taskId}/retry`);
@@ -25,6 +25,20 @@ describe.concurrent("cancel", () => {
     const answer = expectStatus(await cancel(task_id), 200);
     expect(answer.json()).toMatchObject({ status: "cancelled", attempts: 1, next_attempt_at: null });
     expect(await operator.attempts(task_id)).toHaveLength(1);
+  });
+
+  test("a task that is thrown back counts as retrying in its tier, until it ends", async () => {
+    const input = { kind: "rate_limited", retry_after_seconds: 600 };
+    const { task_id } = await operator.submit("probe.fail", input, { priority: "low" });
+    await operator.waitFor(task_id, ({ status, attempts }) => status === "pending" && attempts === 1);
+    const counted = async () =>
+      expectStatus(await admin.get("/queues"), 200).json<{ queues: { low: { retrying: number } } }>().queues.low
+        .retrying;
+    await until("the count of retries", async () => ((await counted()) > 0 ? true : undefined));
+    const { created_at } = await operator.task(task_id);
+    const list = await operator.get(`/tasks?status=pending&retrying=true&created_after=${created_at}`);
+    expect(list.json<{ tasks: Task[] }>().tasks.map((task) => task.task_id)).toContain(task_id);
+    expectStatus(await cancel(task_id), 200);
   });
 
   test("a handler that listens to its signal stops soon, and there is no further attempt", async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { QueueAges } from "../../src/core/ports/tasks.ts";
+import { MemoryRetryCounts } from "../../src/memory/retry-counts.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 import { operationsPipeline } from "../support/operations-pipeline.ts";
 import { appsOf } from "../support/served.ts";
@@ -15,7 +16,11 @@ type Who = typeof olga;
 /** Both functions over one pipeline, called as the gateway calls them. */
 function served(ofTiers: QueueAges["ofTiers"] = async () => ({ normal: 42, low: 7 })) {
   const pipeline = operationsPipeline();
-  const { status, control } = appsOf({ ...pipeline.ports, ages: { ofTiers } });
+  const { status, control } = appsOf({
+    ...pipeline.ports,
+    ages: { ofTiers },
+    retries: new MemoryRetryCounts(pipeline.records),
+  });
   const as = (who: Who | undefined) => ({ event: { requestContext: { authorizer: { lambda: who ?? {} } } } as never });
   const get = async (path: string, who: Who | undefined = olga) => {
     const api = path.startsWith("/queues") ? control : status;
@@ -268,7 +273,7 @@ test("GET /queues shows the depth of each tier", async () => {
   await accept({ type: "order.ship", input: { n: 1 } });
   await accept({ type: "order.ship", input: { n: 1 }, delay_seconds: 60 });
   const on = { paused: false, paused_since: null };
-  const empty = { visible: 0, in_flight: 0, delayed: 0, oldest_age_seconds: 0, dead_letters: 0, ...on };
+  const empty = { visible: 0, in_flight: 0, delayed: 0, oldest_age_seconds: 0, retrying: 0, dead_letters: 0, ...on };
   expect((await get("/queues", ada)).json).toEqual({
     queues: {
       critical: empty,
@@ -277,6 +282,13 @@ test("GET /queues shows the depth of each tier", async () => {
       low: empty,
     },
   });
+});
+
+test("GET /queues counts the tasks that wait for another attempt", async () => {
+  const { get, accept, records } = served();
+  const record = await accept({ type: "order.ship", input: { n: 1 } });
+  await records.change(record, { when: {}, set: { retrying_in: "normal" } });
+  expect((await get("/queues", ada)).json).toMatchObject({ queues: { normal: { retrying: 1 }, low: { retrying: 0 } } });
 });
 
 test("GET /queues answers without ages when CloudWatch has none, or does not answer", async () => {

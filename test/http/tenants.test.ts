@@ -44,7 +44,11 @@ describe("the list of tenants", () => {
     const { status, tenants } = setUp();
     await tenants.note("acme");
     const answer = await ask(status, "/tenants", { as: ada });
-    expect(answer.json).toEqual({ tenants: [{ tenant_id: "acme", paused_since: null }], next_cursor: null });
+    const counts = { open: 0, retrying: 0, dead_letters: 0, complete: true };
+    expect(answer.json).toEqual({
+      tenants: [{ tenant_id: "acme", paused_since: null, ...counts }],
+      next_cursor: null,
+    });
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 

@@ -59,6 +59,10 @@ export function brokenLaws(core: Core, seen: Seen): string[] {
   );
   if (after.priority !== before.priority) movedLaws(core, seen, law);
   law(after.status === "pending" || after.kept_input === undefined, `its record keeps its input while ${after.status}`);
+  law(
+    after.retrying_in === undefined || (after.status === "pending" && after.retrying_in === after.priority),
+    `it counts as retrying in ${after.retrying_in} while ${after.status} in ${after.priority}`,
+  );
   law(after.attempts_total >= before.attempts_total, "promise 2: the fence went down");
   if (after.attempts_total > before.attempts_total) claimLaws(core, seen, law);
   else if (before.family_state === "waiting" && before.status === "processing") waitingLaws(seen, law);

@@ -96,8 +96,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a started task can still expire",
     file: "work/claim.ts",
-    find: 'remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],',
-    replace: 'remove: ["progress", "waiting_for", "line", "kept_input"],',
+    find: 'remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],',
+    replace: 'remove: ["progress", "waiting_for", "line", "kept_input", "retrying_in"],',
   },
   {
     name: "a claim takes a task over whose lease has ended, without a word on the attempt before",

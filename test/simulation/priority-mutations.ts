@@ -17,14 +17,14 @@ export const priorityMutations: readonly Mutation[] = [
   {
     name: "priority: control sends the message to the old tier",
     file: "control/change-priority.ts",
-    find: "    await sendAgain(ports, changed.record);\n",
-    replace: "    await sendAgain(ports, { ...changed.record, priority: record.priority });\n",
+    find: "    await sendAgain(ports, current);\n",
+    replace: "    await sendAgain(ports, { ...current, priority: record.priority });\n",
   },
   {
     name: "priority: a repeated move does not send again",
     file: "control/change-priority.ts",
-    find: "    await sendAgain(ports, changed.record);\n",
-    replace: "    if (changed.done) await sendAgain(ports, changed.record);\n",
+    find: "    await sendAgain(ports, current);\n",
+    replace: "    if (changed.done) await sendAgain(ports, current);\n",
   },
   {
     name: "priority: a task moves while it runs",
@@ -47,13 +47,25 @@ export const priorityMutations: readonly Mutation[] = [
   {
     name: "priority: a running task keeps its input in the record",
     file: "work/claim.ts",
-    find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],',
+    find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],',
     replace: '    remove: ["start_by", "progress", "waiting_for", "line"],',
+  },
+  {
+    name: "retries: a running task counts as one that waits for its next attempt",
+    file: "work/claim.ts",
+    find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],',
+    replace: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],',
+  },
+  {
+    name: "retries: a task that is moved counts in its old tier",
+    file: "control/change-priority.ts",
+    find: "...(retrying && { retrying_in: priority }) },",
+    replace: "},",
   },
   {
     name: "priority: a cancelled task keeps its input in the record",
     file: "control/control.ts",
-    find: '    remove: ["start_by", "kept_input"],',
+    find: '    remove: ["start_by", "kept_input", "retrying_in"],',
     replace: '    remove: ["start_by"],',
   },
 ];

@@ -153,6 +153,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     health: { version: "1.2.3" },
     openApi: () => documentText,
     depths: given.queues,
+    retries: { ofTiers: async () => ({ critical: 0, high: 0, normal: 0, low: 0 }) },
     ages: { ofTiers: async () => ({}) },
     schedules: new MemorySchedules(),
     rules: new MemoryRules(),

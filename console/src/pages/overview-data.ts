@@ -2,6 +2,7 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { QueueView } from "../../../src/http/listed-views.ts";
 import type { Metrics } from "../../../src/http/views.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
@@ -12,7 +13,7 @@ export interface QueuesAnswer {
 
 /** Something that is wrong now, or that somebody has stopped. */
 export interface Trouble {
-  kind: "alarm" | "breaker" | "failing" | "paused" | "schedule";
+  kind: "alarm" | "breaker" | "failing" | "retrying" | "paused" | "schedule";
   /** The name of the thing. */
   name: string;
   text: string;
@@ -38,6 +39,20 @@ export const troublesOfGroups = ({ groups }: LetterGroups, nowMs: number): Troub
       ...{ kind: "failing", name: type, since, place: ["dead-letters"] },
       text: `${count} ${count === 1 ? "task" : "tasks"} failed for good: ${error ?? "no error text"}`,
     }));
+
+/** Tasks that failed and wait for another attempt, by type. */
+export function troublesOfRetrying(tasks: readonly TaskView[]): Trouble[] {
+  const types = [...new Set(tasks.map(({ type }) => type))];
+  return types.map((type) => {
+    const own = tasks.filter((task) => task.type === type);
+    const number = `${own.length}${tasks.length >= mostRetrying ? " or more" : ""}`;
+    const text = `${number} ${number === "1" ? "task" : "tasks"} failed and wait for another attempt: ${own[0]?.error ?? "no error text"}`;
+    return { kind: "retrying", name: type, text, since: null, place: ["tasks"] };
+  });
+}
+
+/** Tasks that wait for another attempt which the overview reads, at most. */
+export const mostRetrying = 50;
 
 /** The pause of the tenant, and breakers and pauses of types. */
 export function troublesOfTypes({ types, tenant_paused_since }: TypeList, tenant: string): Trouble[] {

@@ -1,6 +1,7 @@
 import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Loaded } from "../load.ts";
 import { Failure, Section } from "../parts/layout.tsx";
 import { now, Text, Time } from "../parts/text.tsx";
@@ -12,6 +13,7 @@ import {
   troublesOfAlarms,
   troublesOfGroups,
   troublesOfQueues,
+  troublesOfRetrying,
   troublesOfSchedules,
   troublesOfTypes,
 } from "./overview-data.ts";
@@ -23,6 +25,7 @@ interface Sources {
   queues: Loaded<QueuesAnswer>;
   schedules: Loaded<SchedulesRead>;
   groups: Loaded<LetterGroups>;
+  retrying: Loaded<TaskView[]>;
 }
 
 /** Errors that are listed; the page has the others below. */
@@ -32,16 +35,18 @@ const words: Record<Trouble["kind"], string> = {
   alarm: "Alarm",
   breaker: "Breaker open",
   failing: "Failing",
+  retrying: "Tried again",
   paused: "Paused",
   schedule: "Schedule fails",
 };
 
 /** Faults of now, and things that somebody has stopped. A source that cannot be read is named, and hides no other. */
-export function Troubles({ alarms, types, queues, schedules, groups }: Sources) {
+export function Troubles({ alarms, types, queues, schedules, groups, retrying }: Sources) {
   const isAdmin = may("admin");
   const all: [name: string, of: Loaded<unknown>, troubles: Trouble[]][] = [
     ...(isAdmin ? [part("alarms", alarms, (value) => troublesOfAlarms(value.alarms))] : []),
     part("dead letters", groups, (value) => troublesOfGroups(value, now.value).slice(0, mostErrors)),
+    part("tasks", retrying, troublesOfRetrying),
     part("types", types, (value) => troublesOfTypes(value, tenant.value)),
     ...(isAdmin ? [part("queues", queues, troublesOfQueues)] : []),
     part("schedules", schedules, (value) => troublesOfSchedules(value.schedules)),
@@ -67,7 +72,7 @@ export function Troubles({ alarms, types, queues, schedules, groups }: Sources) 
       {troubles.length === 0 && isRead && (
         <p class="all-well">
           ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails, no failure for good
-          in the last hour.
+          in the last hour, no task that waits for another attempt.
         </p>
       )}
       {!isRead && errors.length === 0 && (

@@ -13,7 +13,7 @@ import { Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
 import { api, chosenTenant, may, tenant } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
-import type { QueuesAnswer } from "./overview-data.ts";
+import { mostRetrying, type QueuesAnswer } from "./overview-data.ts";
 import { Troubles } from "./overview-trouble.tsx";
 import { readSchedules, type SchedulesRead } from "./schedules-data.ts";
 import { RuleText, ZonedTime } from "./schedules-texts.tsx";
@@ -35,11 +35,12 @@ export function OverviewPage() {
     (signal) => api.get<LetterGroups>("/dead-letters/groups", undefined, { signal }),
     groupTimes,
   );
+  const retrying = useLive(`retrying ${tenant.value}`, readRetrying);
   const alarms = useAdmin<{ alarms: AlarmView[] }>("/alarms", { alarms: [] });
   const queues = useAdmin<QueuesAnswer>("/queues", { queues: {} });
   return (
     <Page title="Overview">
-      <Troubles {...{ alarms, types, queues, schedules, groups }} />
+      <Troubles {...{ alarms, types, queues, schedules, groups, retrying }} />
       <FailingMost of={groups} />
       {may("admin") && <Tiers of={queues} />}
       {may("admin") && <Charts />}
@@ -151,6 +152,7 @@ const Tiers = ({ of }: { of: Loaded<QueuesAnswer> }) => (
             { name: "Oldest", numeric: true, cell: ([, { oldest_age_seconds: age }]) => ageText(age) },
             { name: "In flight", numeric: true, cell: ([, { in_flight }]) => count(in_flight) },
             { name: "Delayed", numeric: true, cell: ([, { delayed }]) => count(delayed) },
+            { name: "Retrying", numeric: true, cell: ([, { retrying }]) => count(retrying) },
             { name: "Dead letters", numeric: true, cell: ([, { dead_letters }]) => count(dead_letters) },
           ]}
         />
@@ -174,21 +176,30 @@ function TierState({ of: { paused, paused_since } }: { of: QueueView }) {
   );
 }
 
+/** Tasks that failed and wait for another attempt. A page of the list may be short. */
+async function readRetrying(signal: AbortSignal): Promise<TaskView[]> {
+  const query = { status: "pending", retrying: "true", limit: mostRetrying };
+  return readSome(query, mostRetrying, signal);
+}
+
 /** Failed tasks that the page shows, and pages that are read to find them, as a page of the list may be short. */
 const failedShown = 5;
 const failedPages = 4;
 
-async function readFailed(signal: AbortSignal): Promise<TaskView[]> {
+const readFailed = (signal: AbortSignal): Promise<TaskView[]> =>
+  readSome({ status: "failed", limit: failedShown }, failedShown, signal);
+
+async function readSome(query: QueryValues, most: number, signal: AbortSignal): Promise<TaskView[]> {
   const found: TaskView[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < failedPages && found.length < failedShown; page++) {
-    const query = { status: "failed", limit: failedShown, cursor };
-    const answer: { tasks: TaskView[]; next_cursor: string | null } = await api.get("/tasks", query, { signal });
+  for (let page = 0; page < failedPages && found.length < most; page++) {
+    const path = { ...query, cursor };
+    const answer: { tasks: TaskView[]; next_cursor: string | null } = await api.get("/tasks", path, { signal });
     found.push(...answer.tasks);
     if (answer.next_cursor === null) break;
     cursor = answer.next_cursor;
   }
-  return found.slice(0, failedShown);
+  return found.slice(0, most);
 }
 
 function NewestFailed() {
@@ -198,7 +209,7 @@ function NewestFailed() {
       <Answer of={tasks}>
         {(of) =>
           of.length === 0 ? (
-            <Nothing>No task has failed.</Nothing>
+            <Nothing>No task has failed for good among the newest.</Nothing>
           ) : (
             <Table
               label="Newest failed tasks"

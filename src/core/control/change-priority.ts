@@ -18,27 +18,32 @@ const mostTries = 3;
  * @throws Problem `conflict` when the task does not wait; PortUnavailable
  */
 export async function changePriority(ports: DispatchPorts, record: TaskRecord, priority: Tier): Promise<TaskRecord> {
+  let current = record;
   for (let tries = 0; tries < mostTries; tries++) {
     const nowMs = ports.clock.now();
-    const changed = await ports.records.change(record, {
+    const retrying = current.retrying_in !== undefined;
+    const changed = await ports.records.change(current, {
       when: {
         status: { is: "pending" },
         priority: { not: priority },
+        retrying_in: retrying ? { not: priority } : { absent: true },
         start_by: { above: iso(nowMs), orAbsent: true },
         purge_at: { above: Math.floor(nowMs / 1000) },
       },
-      set: { priority, updated_at: iso(nowMs) },
+      set: { priority, updated_at: iso(nowMs), ...(retrying && { retrying_in: priority }) },
     });
-    if (changed.done) reportMoved(ports, changed.record, record.priority);
+    if (changed.done) reportMoved(ports, changed.record, current.priority);
     else mustWait(changed.record, nowMs);
-    if (changed.record?.priority !== priority) continue;
-    await sendAgain(ports, changed.record);
-    return changed.record;
+    if (changed.record === undefined) throw noSuchTask();
+    current = changed.record;
+    if (current.priority !== priority) continue;
+    await sendAgain(ports, current);
+    return current;
   }
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 }
 
-function mustWait(record: TaskRecord | undefined, nowMs: number): asserts record is TaskRecord {
+function mustWait(record: TaskRecord | undefined, nowMs: number): void {
   if (record === undefined || !isKept(record, nowMs)) throw noSuchTask();
   const status = statusAt(record, iso(nowMs));
   if (status === "pending" || status === "scheduled") return;

@@ -105,7 +105,7 @@ async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, nowIso: s
   const changed = await ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
     set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
-    remove: ["start_by", "kept_input"],
+    remove: ["start_by", "kept_input", "retrying_in"],
   });
   return changed;
 }

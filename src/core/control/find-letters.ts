@@ -5,6 +5,8 @@ import { Problem } from "../model/problem.ts";
 import { isKept, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Clock, Page, Records } from "../ports/tasks.ts";
+import type { TenantList } from "../schedules/ports.ts";
+import { mergeTenants, type PageQuery, placeBehind } from "./all-tenants.ts";
 import { errorFingerprint } from "./fingerprint.ts";
 import { collect } from "./list.ts";
 
@@ -56,31 +58,58 @@ export const pageSize = 100;
 const inputsAtOnce = 10;
 
 /** Returns one page of a tenant's dead letters, newest first. It ends early when the inputs fill an answer. */
-export async function listDeadLetters(
+export const listDeadLetters = async (ports: ReadPorts, tenantId: string, filter: DeadLetterFilter, page: PageQuery) =>
+  viewLetters(ports, await pageOfLetters(ports, tenantId, filter, page), letterSortKey);
+
+/** Returns one page of the dead letters of all tenants, as `mergeTenants` does. */
+export async function listLettersOfAll(
+  ports: ReadPorts & { tenants: TenantList },
+  filter: DeadLetterFilter,
+  page: PageQuery,
+): Promise<Page<DeadLetterView>> {
+  const read = (tenantId: string, one: PageQuery) => pageOfLetters(ports, tenantId, filter, one);
+  const found = await mergeTenants(ports.tenants, { keyOf: letterSortKey, read }, page);
+  return viewLetters(ports, found, (record) => placeBehind(page.from, letterSortKey(record)));
+}
+
+function pageOfLetters(
   ports: ReadPorts,
   tenantId: string,
   filter: DeadLetterFilter,
-  page: { limit: number; from: string | undefined },
-): Promise<Page<DeadLetterView>> {
+  page: PageQuery,
+): Promise<Page<TaskRecord>> {
   const matches = matcherFor(ports, filter);
-  const isOfPage = (record: TaskRecord) => matches(record) && (page.from === undefined || sortKey(record) < page.from);
+  const isOfPage = (record: TaskRecord) =>
+    matches(record) && (page.from === undefined || letterSortKey(record) < page.from);
   const read = (from: string | undefined, limit: number) =>
     ports.records.listDeadLetters({ ...spanOf(tenantId, filter), limit, from });
-  const { items, next } = await collect(read, isOfPage, sortKey, page);
+  return collect(read, isOfPage, letterSortKey, page);
+}
+
+/**
+ * Loads the inputs of a page of dead letters. The page ends early when they fill an answer.
+ * @param positionOf The place behind a record, from which the next page goes on.
+ */
+async function viewLetters(
+  ports: ReadPorts,
+  { items, next }: Page<TaskRecord>,
+  positionOf: (record: TaskRecord) => string,
+): Promise<Page<DeadLetterView>> {
   const views: DeadLetterView[] = [];
   const room = new AnswerRoom();
   for (let start = 0; start < items.length; start += inputsAtOnce) {
     const some = items.slice(start, start + inputsAtOnce);
     for (const view of await Promise.all(some.map((record) => viewOf(ports, record)))) {
       const before = items[views.length - 1];
-      if (!room.takes(view) && before !== undefined) return { items: views, next: sortKey(before) };
+      if (!room.takes(view) && before !== undefined) return { items: views, next: positionOf(before) };
       views.push(view);
     }
   }
   return { items: views, next };
 }
 
-const sortKey = (record: TaskRecord): string => `${record.dead_letter_at}#${record.task_id}`;
+/** The key by which lists of dead letters are sorted, newest first. */
+const letterSortKey = (record: TaskRecord): string => `${record.dead_letter_at}#${record.task_id}`;
 
 const spanOf = (tenantId: string, { failedAfter, failedBefore }: DeadLetterFilter) => ({
   tenantId,
@@ -153,6 +182,11 @@ export async function* readLetters(
   } while (from !== undefined);
 }
 
+/** Number of records that an operation's filter has read, over all tenants that it acts on. */
+export interface ReadSoFar {
+  read: number;
+}
+
 /**
  * Returns all dead letters that match a filter.
  * @throws Problem `invalid_input` when the filter's time span has more than `mostLetters`
@@ -161,10 +195,14 @@ export async function matchByFilter(
   ports: ReadPorts,
   tenantId: string,
   filter: DeadLetterFilter,
+  sum: ReadSoFar = { read: 0 },
 ): Promise<TaskRecord[]> {
   const all: TaskRecord[] = [];
+  let before = 0;
   for await (const { read, matched } of readLetters(ports, tenantId, filter)) {
-    if (read > mostLetters) throw tooMany();
+    sum.read += read - before;
+    before = read;
+    if (sum.read > mostLetters) throw tooMany();
     all.push(...matched);
   }
   return all;

@@ -1,6 +1,8 @@
 import { AnswerRoom } from "../model/answer-room.ts";
 import type { ErrorKind } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { TenantList } from "../schedules/ports.ts";
+import { groupsOf, ofEach } from "./all-tenants.ts";
 import { type DeadLetterFilter, mostLetters, pageSize, type ReadPorts, readLetters } from "./find-letters.ts";
 import { errorFingerprint } from "./fingerprint.ts";
 
@@ -16,6 +18,8 @@ export interface LetterGroupView {
   first_failed_at: string;
   last_failed_at: string;
   task_id: string;
+  /** Only in an answer for all tenants: the number of dead letters of each. */
+  by_tenant?: Record<string, number> | undefined;
 }
 
 /** The groups of a filter's dead letters. */
@@ -37,12 +41,68 @@ export async function groupDeadLetters(
 ): Promise<LetterGroups> {
   const endMs = ports.clock.now() + mostReadMs;
   const groups = new Map<string, LetterGroupView>();
+  const complete = await readInto(groups, ports, { tenantId, filter, most: mostLetters, endMs });
+  return answerOf(groups, complete);
+}
+
+/** Groups the dead letters of all tenants, with the number of each tenant's. It reads `mostLetters` at most, an equal share of each tenant's newest. */
+export async function groupLettersOfAll(
+  ports: ReadPorts & { tenants: TenantList },
+  filter: DeadLetterFilter,
+): Promise<LetterGroups> {
+  const endMs = ports.clock.now() + mostReadMs;
+  const groups = new Map<string, LetterGroupView>();
+  let left = mostLetters;
   let complete = true;
+  for await (const ids of groupsOf(ports.tenants)) {
+    if (left < pageSize || ports.clock.now() >= endMs) return answerOf(groups, false);
+    const most = Math.max(pageSize, Math.floor(left / Math.max(1, ids.length)));
+    const read = await ofEach(ids, async (tenantId) => {
+      const own = new Map<string, LetterGroupView>();
+      const all = ports.clock.now() < endMs && (await readInto(own, ports, { tenantId, filter, most, endMs }));
+      for (const [key, group] of own) addGroup(groups, key, group, tenantId);
+      left -= [...own.values()].reduce((sum, { count }) => sum + count, 0);
+      return all;
+    });
+    complete &&= read.every((all) => all);
+  }
+  return answerOf(groups, complete);
+}
+
+/** Adds one tenant's group to that of all. The newest dead letter of all tells the error. */
+function addGroup(groups: Map<string, LetterGroupView>, key: string, own: LetterGroupView, tenantId: string): void {
+  const group = groups.get(key);
+  const newest = group === undefined || own.last_failed_at > group.last_failed_at ? own : group;
+  const first = [own.first_failed_at, group?.first_failed_at ?? own.first_failed_at].sort()[0] ?? own.first_failed_at;
+  groups.set(key, {
+    ...newest,
+    count: own.count + (group?.count ?? 0),
+    first_failed_at: first,
+    by_tenant: { ...group?.by_tenant, [tenantId]: own.count },
+  });
+}
+
+interface TenantRead {
+  tenantId: string;
+  filter: DeadLetterFilter;
+  most: number;
+  endMs: number;
+}
+
+/** Adds a tenant's newest dead letters to groups. False: older ones were not read. */
+async function readInto(
+  groups: Map<string, LetterGroupView>,
+  ports: ReadPorts,
+  { tenantId, filter, most, endMs }: TenantRead,
+): Promise<boolean> {
   for await (const { read, matched, more } of readLetters(ports, tenantId, filter)) {
     for (const record of matched) addTo(groups, record);
-    complete = !more;
-    if (read + pageSize > mostLetters || ports.clock.now() >= endMs) break;
+    if (more && (read + pageSize > most || ports.clock.now() >= endMs)) return false;
   }
+  return true;
+}
+
+function answerOf(groups: ReadonlyMap<string, LetterGroupView>, complete: boolean): LetterGroups {
   const largestFirst = [...groups.values()].sort((a, b) => b.count - a.count);
   const room = new AnswerRoom();
   const fitting = largestFirst.filter((group) => room.takes(group));

@@ -4,6 +4,7 @@ import type { Status } from "../model/status.ts";
 import { isSuspended } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Clock, Page, Records } from "../ports/tasks.ts";
+import type { PageQuery } from "./all-tenants.ts";
 
 /** The most index pages that one answer reads: a filter that matches little makes short pages instead of long waits. */
 const mostPages = 5;
@@ -25,7 +26,7 @@ export function listTasks(
   ports: { records: Records; clock: Clock },
   identity: Identity,
   filter: TaskFilter,
-  page: { limit: number; from: string | undefined },
+  page: PageQuery,
 ): Promise<Page<TaskRecord>> {
   const now = ports.clock.now();
   const wanted = (record: TaskRecord) => isKept(record, now) && isSelected(filter, record, now);
@@ -40,8 +41,11 @@ export function listTasks(
       limit,
       from,
     });
-  return collect(read, wanted, (record) => `${record.created_at}#${record.task_id}`, page);
+  return collect(read, wanted, taskSortKey, page);
 }
+
+/** The key by which lists of tasks are sorted, newest first. */
+export const taskSortKey = (record: TaskRecord): string => `${record.created_at}#${record.task_id}`;
 
 /** True for a task that waits for another attempt after a failed one. */
 export const isRetrying = (record: TaskRecord, nowMs: number): boolean =>
@@ -63,7 +67,7 @@ export async function collect(
   read: (from: string | undefined, limit: number) => Promise<Page<TaskRecord>>,
   wanted: (record: TaskRecord) => boolean,
   sortKey: (record: TaskRecord) => string,
-  { limit, from }: { limit: number; from: string | undefined },
+  { limit, from }: PageQuery,
 ): Promise<Page<TaskRecord>> {
   const items: TaskRecord[] = [];
   let next = from;

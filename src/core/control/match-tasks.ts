@@ -3,6 +3,7 @@ import { Problem } from "../model/problem.ts";
 import { hasEnded, isKept, iso, type TaskRecord } from "../model/record.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { type ControlPorts, isCancellable } from "./control.ts";
+import type { ReadSoFar } from "./find-letters.ts";
 import { isSelected, type TaskFilter } from "./list.ts";
 import { waitsForItsTime } from "./run-now.ts";
 
@@ -47,18 +48,18 @@ export async function matchTasksByFilter(
   tenantId: string,
   action: TaskAction,
   filter: TaskFilter,
+  sum: ReadSoFar = { read: 0 },
 ): Promise<TaskRecord[]> {
   const matches = matcherFor(ports, action);
   const now = ports.clock.now();
   const { createdAfter, createdBefore } = filter;
   const all: TaskRecord[] = [];
-  let read = 0;
   let from: string | undefined;
   do {
     // Without the filter's other fields, which would let a page read any number of entries.
     const page = await ports.records.list({ tenantId, createdAfter, createdBefore, limit: pageSize, from });
-    read += page.items.length;
-    if (read > mostTasks) throw tooMany();
+    sum.read += page.items.length;
+    if (sum.read > mostTasks) throw tooMany();
     all.push(...page.items.filter((record) => isSelected(filter, record, now) && matches(record)));
     from = page.next;
   } while (from !== undefined);

@@ -31,9 +31,10 @@ export interface OperationState {
 
 /**
  * One matched task in a chunk. `mark` is what the operation's action finds the task by, as it matched: of a replay or discard its `dead_letter_at`, of a cancel
- * or retry its round, of a run-now its due time. `deadLetterAt`: of a retry, if the task was a dead letter.
+ * or retry its round, of a run-now its due time. `deadLetterAt`: of a retry, if the task was a dead letter; else empty or absent. `tenantId`: of an
+ * operation on all tenants. Absent: the operation's own tenant.
  */
-export type ChunkEntry = readonly [taskId: string, mark: string, deadLetterAt?: string];
+export type ChunkEntry = readonly [taskId: string, mark: string, deadLetterAt?: string, tenantId?: string];
 
 /** Number of entries in a chunk: at most about 100 KB, well below the 400 KB of an item in the table. */
 export const chunkSize = 1_000;
@@ -91,7 +92,9 @@ export async function readMatched(
 
 /** The matched tasks in a part of a chunk. */
 export const matchedIn = (chunk: readonly ChunkEntry[], { tenant_id }: TaskKey, start: number, count: number) =>
-  chunk.slice(start, start + count).map((entry): Matched => ({ key: { tenant_id, task_id: entry[0] }, entry }));
+  chunk
+    .slice(start, start + count)
+    .map((entry): Matched => ({ key: { tenant_id: entry[3] ?? tenant_id, task_id: entry[0] }, entry }));
 
 /** True when a task looks as the action leaves it. */
 const looksDone: Readonly<Record<OperationAction, (record: TaskRecord, mark: string) => boolean>> = {

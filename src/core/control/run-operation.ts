@@ -241,7 +241,7 @@ const wait = ({ clock }: OperationPorts, ms: number): Promise<void> =>
 
 function addUnswept({ action, unswept }: Run, { key, entry: [, mark, deadLetterAt] }: Matched): void {
   const at = action === "replay" || action === "discard" ? mark : deadLetterAt;
-  if (at !== undefined) unswept.add(letterName({ ...key, dead_letter_at: at }));
+  if (at) unswept.add(letterName({ ...key, dead_letter_at: at }));
 }
 
 function logFailure({ action, task }: Run, { key }: Matched, error: unknown): ActOutcome {

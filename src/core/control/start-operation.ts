@@ -16,6 +16,7 @@ export interface OperationStart {
   missed: number;
   /** Maximum number of replays or retries per second. Default: no limit. */
   perSecond?: number | undefined;
+  /** The caller. An operation on all tenants belongs to `systemTenant`, so that no tenant sees it. */
   identity: Identity;
   correlationId: string;
   traceparent?: string | undefined;
@@ -34,7 +35,7 @@ export async function startOperation(ports: DispatchPorts, start: OperationStart
   const operationId = taskIdOf(identity.tenantId, identity.principal, idempotencyKey);
   const key = { tenant_id: identity.tenantId, task_id: operationId };
   const purgeAt = partsPurgeAt(ports.clock.now());
-  const chunks = chunksOf(matched.map((record) => entryOf(start.action, record)));
+  const chunks = chunksOf(matched.map((record) => entryIn(identity.tenantId, start.action, record)));
   await Promise.all(chunks.map((chunk, number) => ports.records.savePart(key, `operation#${number}`, chunk, purgeAt)));
   await ports.records.savePart(key, "operation", initialState(start), purgeAt);
   await submit(
@@ -55,6 +56,13 @@ export async function startOperation(ports: DispatchPorts, start: OperationStart
 
 /** Returns the time, in epoch seconds, from which an operation's parts may be deleted. */
 export const partsPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + partsSeconds;
+
+/** The entry of a task in the list of an operation of a tenant. */
+function entryIn(tenantId: string, action: OperationAction, record: TaskRecord): ChunkEntry {
+  const [taskId, mark, deadLetterAt] = entryOf(action, record);
+  if (record.tenant_id !== tenantId) return [taskId, mark, deadLetterAt ?? "", record.tenant_id];
+  return deadLetterAt === undefined ? [taskId, mark] : [taskId, mark, deadLetterAt];
+}
 
 function entryOf(action: OperationAction, { task_id, dead_letter_at, round, due_at }: TaskRecord): ChunkEntry {
   if (action === "run_now") return [task_id, due_at];

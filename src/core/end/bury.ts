@@ -47,6 +47,7 @@ export async function failForGood(
       "lease_token",
       "buried_at",
       "kept_input",
+      "retrying_in",
       ...(failure.kind === "business_rule" ? [] : (["needs_review"] as const)),
     ],
   });

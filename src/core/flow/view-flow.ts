@@ -30,6 +30,13 @@ export interface TypeFlowView extends LimitsView {
   paused: PausedView | null;
 }
 
+/** A tenant for which a type is paused, or its breaker open. Null: that is not so. */
+export interface StoppedTenant {
+  tenant_id: string;
+  paused_since: string | null;
+  breaker_open_until: string | null;
+}
+
 /** The pauses of a type as clients see them: since when. */
 export interface PausedView {
   /** For all tenants. */
@@ -87,6 +94,31 @@ export function typeFlowView(
     paused: pausedView(pauseOf({}), pauseOf({ tenantId })),
   };
 }
+
+/** Tenants that a view names, at most. */
+const mostStopped = 100;
+
+/** The tenants for which alone a type is paused, or its breaker open, in the order of their ids. */
+export function stoppedTenants(type: string, settings: readonly FlowSetting[]): StoppedTenant[] {
+  const found = new Map<string, StoppedTenant>();
+  const of = (tenantId: string, more: Partial<StoppedTenant>) =>
+    found.set(tenantId, { ...(found.get(tenantId) ?? nothingStopped(tenantId)), ...more });
+  const [pauses, breakers] = [pauseName({ scope: "type", type, tenantId: "" }), breakerName(type, "")];
+  for (const setting of settings) {
+    const { name } = setting;
+    if (name.startsWith(pauses)) of(name.slice(pauses.length), { paused_since: (setting as Pause).since });
+    if (!name.startsWith(breakers)) continue;
+    const { openUntilMs } = setting as Breaker;
+    if (openUntilMs !== undefined) of(name.slice(breakers.length), { breaker_open_until: iso(openUntilMs) });
+  }
+  return [...found.values()].sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1)).slice(0, mostStopped);
+}
+
+const nothingStopped = (tenantId: string): StoppedTenant => ({
+  tenant_id: tenantId,
+  paused_since: null,
+  breaker_open_until: null,
+});
 
 const breakerState = ({ failures = 0, openUntilMs }: Partial<Breaker> = {}) => ({
   state: openUntilMs === undefined ? ("closed" as const) : ("open" as const),

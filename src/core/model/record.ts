@@ -148,6 +148,11 @@ export interface TaskRecord extends TaskKey {
   error?: string;
   error_type?: string;
   error_kind?: ErrorKind;
+  /**
+   * settle: the task's tier, when another attempt follows a failed one; a change of the tier changes it. A claim and each end of the wait remove it.
+   * Absent: the task does not wait after a failure.
+   */
+  retrying_in?: Tier;
   /** settle: true after a violated business rule, which a person should review. Absent: no review needed. */
   needs_review?: true;
   /** settle: the outcome that the handler returned. Absent: it returned none. */

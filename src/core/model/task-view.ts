@@ -34,6 +34,8 @@ export interface TaskView {
   scheduled_for: string | null;
   parent_id: string | null;
   children: ChildrenView | null;
+  /** Only in a list of all tenants. */
+  tenant_id?: string | undefined;
 }
 
 /** The children of a task as clients see them. While they are open, the numbers of a large family lag by some children. */

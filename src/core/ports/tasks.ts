@@ -171,6 +171,12 @@ export interface QueueDepths {
   ofDlq(tier: Tier): Promise<QueueDepth>;
 }
 
+/** Numbers of tasks that wait for another attempt after a failed one. */
+export interface RetryCounts {
+  /** Of all tenants, by tier. Of more than some thousands, at least so many. @throws PortUnavailable */
+  ofTiers(): Promise<Record<Tier, number>>;
+}
+
 /** Ages of the tiers' oldest messages. */
 export interface QueueAges {
   /** Age of each tier's oldest message in seconds. A tier without a recent figure is left out. @throws PortUnavailable */

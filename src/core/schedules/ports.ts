@@ -55,6 +55,9 @@ export interface Tenants {
   list(page: { limit: number; from?: string | undefined }): Promise<Page<string>>;
 }
 
+/** The directory, for reading. */
+export type TenantList = Pick<Tenants, "list">;
+
 /** Progress of a firing for all tenants. */
 export interface FiringProgress {
   /** Start of the next page of tenants. Absent: the first page. */

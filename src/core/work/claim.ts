@@ -37,7 +37,7 @@ export function claim(
       lease_token: token,
     },
     add: { attempts: 1, attempts_total: 1 },
-    remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],
+    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],
   });
 }
 

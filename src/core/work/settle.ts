@@ -201,6 +201,7 @@ async function settleRetried(
         status: "pending",
         updated_at: iso(now),
         due_at: iso(dueAt),
+        retrying_in: record.priority,
         purge_at: purgeAtOfWaiting(record, dueAt),
         kept_input: record.shown_input === undefined ? keptInput(envelope, type) : undefined,
         ...errorFields(failure),
