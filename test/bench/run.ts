@@ -94,11 +94,12 @@ function note(benchmark: Benchmark | undefined, line: string): void {
   process.stderr.write(`\r${(benchmark === undefined ? "" : `${benchmark.name}: ${line}`).padEnd(78)}\r`);
 }
 
-const hotPathFaults = (reports: readonly Report[]): Goal[] =>
-  reports
+function hotPathFaults(reports: readonly Report[]): Goal[] {
+  return reports
     .filter(({ name }) => hotPath.some((benchmark) => benchmark.name === name))
     .flatMap(({ goals }) => goals)
     .filter(({ value, atMost }) => value > atMost * shortTolerance);
+}
 
 function isMet({ value, atMost }: Goal): boolean {
   return value <= atMost;

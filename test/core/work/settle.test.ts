@@ -221,6 +221,7 @@ describe("an attempt that failed and is retried", () => {
       status: "pending",
       updated_at: now,
       due_at: due,
+      retrying_in: "normal",
       purge_at: Date.parse(due) / 1000 + 14 * 86_400 + record.retention_seconds,
       kept_input: '{"input":{"value":null}}',
       history: [{ ...attempt, ...failure, next_attempt_at: due }],
