@@ -72,7 +72,7 @@ function ownText(error: unknown, depth = 0): string {
 const secretName = /pass|secret|token|auth|key|cookie|credential|session|signature|header|config|request|body/i;
 
 /** Members in which objects keep what happened. */
-const nestedName = /^(error|errors|reason|detail|details|cause|data|response)$/i;
+const nestedName = /^(error|errors|reason|detail|details|cause)$/i;
 
 /** Members of a thrown object that are shown. */
 const mostMembers = 10;

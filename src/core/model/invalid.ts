@@ -20,7 +20,7 @@ export function parseInput<Schema extends z.ZodType>(
 }
 
 /** The problem for a value that does not fit its schema, with a JSON pointer for each fault. */
-function inputProblem(error: z.ZodError, value: unknown, within: readonly string[]): Problem {
+export function inputProblem(error: z.ZodError, value: unknown, within: readonly string[]): Problem {
   const issues = error.issues.slice(0, mostErrors).flatMap(expand).slice(0, mostErrors);
   const errors = issues.map((issue) => ({ path: pointer([...within, ...issue.path]), message: issue.message }));
   const first = issues[0];

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { checkNow } from "../model/check-now.ts";
 import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";
@@ -102,7 +103,7 @@ export function defineSchedule<Input>(options: ScheduleOptions<Input>): AppSched
     tags: options.tags,
   });
   if (!task.success) refuse(reasonOf(task.error));
-  const input = options.type.input.safeParse(options.input);
+  const input = checkNow(options.type.input, options.input);
   if (!input.success) refuse(`input.${reasonOf(input.error)}`);
   return {
     name,

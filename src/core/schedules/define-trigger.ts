@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { checkNow } from "../model/check-now.ts";
 import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";
@@ -136,7 +137,7 @@ const ofMembers = ["unrecognized_keys", "invalid_type"];
 
 /** Checks those parts of an input that do not depend on the event. Returns the first fault. */
 function inputFault(schema: z.ZodType, input: unknown, places: readonly TemplateText[]): Issue {
-  const parsed = schema.safeParse(input);
+  const parsed = checkNow(schema, input);
   const filled = places.filter(({ place }) => place[0] === "input").map(({ place }) => place.slice(1));
   return parsed.error?.issues.find(({ path, code }) => {
     const at = path.map(String);

@@ -1,4 +1,5 @@
-import { parseInput } from "../model/invalid.ts";
+import { checkNow } from "../model/check-now.ts";
+import { inputProblem, parseInput } from "../model/invalid.ts";
 import { nearestNames } from "../model/nearest.ts";
 import { Problem } from "../model/problem.ts";
 import type { KnownType } from "../task/catalog.ts";
@@ -45,7 +46,8 @@ export function checkTask(
   if (type === undefined) {
     throw unknownType(types, task.type, [...within, "type"]);
   }
-  parseInput(type.input, task.input, [...within, "input"]);
+  const { error } = checkNow(type.input, task.input);
+  if (error !== undefined) throw inputProblem(error, task.input, [...within, "input"]);
   return type;
 }
 

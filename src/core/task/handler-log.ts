@@ -11,6 +11,11 @@ const deepest = 4;
 
 type Fields = Record<string, unknown>;
 
+interface Line {
+  message: string;
+  fields: Fields | undefined;
+}
+
 /**
  * The log as handlers get it: it takes anything in any order (a text and fields, an error, fields and a text, several values) and never throws. An error is
  * logged with its message, its stack and its causes.
@@ -20,7 +25,7 @@ export function handlerLog(log: LineLog): TaskLog {
     (level: keyof TaskLog) =>
     (...given: unknown[]): void => {
       try {
-        const { message, fields } = lineOf(given);
+        const { message, fields } = readableLine(given);
         if (fields === undefined) log[level](message);
         else log[level](message, fields);
       } catch {
@@ -30,7 +35,17 @@ export function handlerLog(log: LineLog): TaskLog {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-function lineOf([first, second, ...more]: readonly unknown[]): { message: string; fields: Fields | undefined } {
+/** A line of values that cannot be read says so. */
+function readableLine(given: readonly unknown[]): Line {
+  try {
+    return lineOf(given);
+  } catch (error) {
+    const message = given.find((one) => typeof one === "string") ?? "";
+    return { message, fields: { unreadable: describeError(error).message } };
+  }
+}
+
+function lineOf([first, second, ...more]: readonly unknown[]): Line {
   if (typeof first === "string" && more.length === 0) return { message: first, fields: fieldsOf(second) };
   if (typeof first === "string")
     return { message: first, fields: { ...fieldsOf(second), more: more.map((one) => shown(one)) } };

@@ -9,6 +9,7 @@ interface Definition {
   items?: readonly z.ZodType[];
   options?: readonly z.ZodType[];
   getter?: () => z.ZodType;
+  values?: readonly unknown[];
 }
 
 /** Fields of definitions that hold an inner schema of the input, with what they add to its path. A pipe's `out` is not input. */
@@ -77,10 +78,18 @@ const notJson: Readonly<Record<string, string>> = {
   promise: "the schema of its value",
 };
 
+/** Schemas that as a whole input fit only one that is left out. */
+const onlyAbsent = ["void", "undefined"];
+
 /** Returns the first part of an input's schema that no JSON can fit, with an alternative. Undefined: there is none. */
 export function partWithoutJson(schema: z.ZodType): string | undefined {
   for (const { path, definition } of inputParts(schema)) {
-    const { type = "", coerce } = definition;
+    const { type = "", coerce, values = [] } = definition;
+    const isWhole = definition === schema._zod.def;
+    if (isWhole && onlyAbsent.includes(type))
+      return `${path}: z.${type}() cannot arrive as JSON; use z.null() or z.object({})`;
+    const big = values.find((value) => typeof value === "bigint");
+    if (big !== undefined) return `${path}: z.literal(${big}n) cannot arrive as JSON; use z.literal(${big})`;
     const alternative = coerce === true ? undefined : notJson[type];
     if (alternative !== undefined) return `${path}: z.${type}() cannot arrive as JSON; use ${alternative}`;
   }

@@ -8,6 +8,9 @@ export interface JsonFault {
   passable: boolean;
 }
 
+/** The name that an object has by its kind, such as `Map`. The global classes of the web are not touched: Node loads them at their first use. */
+const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1);
+
 /** Objects of which JSON writes nothing, or not what is meant, and the cure of each. */
 const cures: readonly [is: (value: object) => boolean, what: string, cure: string][] = [
   [(value) => typeof (value as { then?: unknown }).then === "function", "a Promise", "await it"],
@@ -15,8 +18,12 @@ const cures: readonly [is: (value: object) => boolean, what: string, cure: strin
   [(value) => value instanceof OutcomeResult, "the value of withOutcome", "it can only be the whole result of a task"],
   [(value) => value instanceof Map, "a Map", "use Object.fromEntries(map) or [...map]"],
   [(value) => value instanceof Set, "a Set", "use [...set]"],
-  [(value) => value instanceof Response, "a Response", "use what it contains, such as await response.json()"],
-  [(value) => value instanceof Blob, "a Blob", "use await blob.text(), or return file(blob, ...) as the whole result"],
+  [(value) => tagOf(value) === "Response", "a Response", "use what it contains, such as await response.json()"],
+  [
+    (value) => tagOf(value) === "Blob",
+    "a Blob",
+    "use await blob.text(), or return file(blob, ...) as the whole result",
+  ],
   [isStream, "a stream", "read it, or return file(stream, ...) as the whole result"],
   [
     (value) => value instanceof ArrayBuffer,
@@ -66,6 +73,8 @@ function faultOf(value: unknown, at: string, walk: Walk): string | undefined {
   try {
     return faultOfObject(value, at, walk);
   } catch (error) {
+    // Deeper than the stack: nothing is known about it.
+    if (error instanceof RangeError) return undefined;
     return `${at} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   } finally {
     walk.above.delete(value);

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { isAsyncError } from "../model/check-now.ts";
 import { InvalidInput } from "../model/errors.ts";
 import type { TaskType } from "./task.ts";
 import { upcastInput } from "./version.ts";
@@ -45,9 +46,6 @@ export function parseBy(schema: z.ZodType, value: unknown, name: string): Parsed
     (cause: unknown) => thrownBySchema(cause, name),
   );
 }
-
-const isAsyncError = (error: unknown): boolean =>
-  error instanceof Error && error.constructor.name.endsWith("ZodAsyncError");
 
 function parsedOf(result: z.ZodSafeParseResult<unknown>, name: string): Parsed {
   if (result.success) return { data: result.data };

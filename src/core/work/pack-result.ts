@@ -4,8 +4,11 @@ import type { ResultReference, TaskRecord } from "../model/record.ts";
 import { largestFileBytes } from "../model/stored-file.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
+import type { Log } from "../ports/tasks.ts";
 import { type BlobPorts, putListed } from "../send/put-listed.ts";
 import { atMost, readUpTo } from "../send/read-whole.ts";
+import { jsonText } from "../task/json-value.ts";
+import { parseBy } from "../task/parsed-input.ts";
 import {
   bytesOf,
   FileResult,
@@ -29,6 +32,7 @@ export interface Packed {
 
 export interface PackPorts extends BlobPorts {
   disk: Disk;
+  log: Log;
 }
 
 /** A result as bytes, or as the text of its JSON. */
@@ -53,7 +57,7 @@ export async function packResult(
   const { outcome, location, result } =
     value instanceof OutcomeResult ? value : { outcome: undefined, location: undefined, result: value };
   const named = { outcome, location };
-  const content = contentOf(ports, type, result);
+  const content = await contentOf(ports, type, result);
   const { result_key: key } = record;
   if (key !== undefined) {
     const encrypted = await (await import("../send/encrypt-result.ts")).encrypted(
@@ -71,16 +75,16 @@ export async function packResult(
 }
 
 /** @throws PermanentError for a result that does not fit its type's schema, or that JSON cannot express */
-function contentOf(ports: PackPorts, type: TaskType | undefined, result: unknown): Content {
+async function contentOf(ports: PackPorts, type: TaskType | undefined, result: unknown): Promise<Content> {
   if (result instanceof FileResult) {
     const { source, contentType, fileName } = result;
     const fault = headerFault(contentType, fileName);
     if (fault !== undefined) throw new PermanentError(`the file cannot be served: ${fault}`);
     return { body: bytesOf(source, ports.disk), contentType, fileName };
   }
-  checkFit(type, result);
-  const text = jsonText(result);
-  if (text === undefined) throw new PermanentError("the result cannot be serialised as JSON");
+  const { text = "null", lost } = jsonText(result ?? null, "the result", "result");
+  await checkFit(type, result);
+  if (lost !== undefined) ports.log.warn("a part of a result is lost", { part: lost });
   return { body: text, contentType: "application/json" };
 }
 
@@ -114,22 +118,8 @@ const bytesFrom = (whole: string | Uint8Array): Uint8Array =>
   typeof whole === "string" ? Buffer.from(whole, "utf8") : whole;
 
 /** @throws PermanentError for a result that does not fit its type's schema, or whose schema throws */
-function checkFit(type: TaskType | undefined, result: unknown): void {
-  let misfit: string | undefined;
-  try {
-    const issue = type?.output?.safeParse(result).error?.issues[0];
-    misfit = issue && `${["result", ...issue.path].join(".")}: ${issue.message}`;
-  } catch (cause) {
-    throw new PermanentError("the result could not be checked: its schema threw an error", { cause });
-  }
-  if (misfit !== undefined) throw new PermanentError(misfit);
-}
-
-/** JSON text of a value; undefined becomes null. Returns undefined when the value cannot be serialised. */
-function jsonText(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value ?? null);
-  } catch {
-    return undefined;
-  }
+async function checkFit(type: TaskType | undefined, result: unknown): Promise<void> {
+  if (type?.output === undefined) return;
+  const parsed = await parseBy(type.output, result, "result");
+  if ("fault" in parsed) throw new PermanentError(parsed.fault.message, { cause: parsed.fault.cause });
 }

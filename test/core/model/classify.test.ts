@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { isPassingName } from "../../../src/aws/errors.ts";
+import { AwsError } from "../../../src/aws/lean/aws-error.ts";
+import { pauseAfter } from "../../../src/aws/lean/retries.ts";
+import { awsThrottles, awsTimeouts } from "../../../src/core/model/aws-errors.ts";
 import { classify, parseRetryAfter } from "../../../src/core/model/classify.ts";
 import {
   AttemptCrashed,
@@ -54,6 +58,126 @@ describe("errors of the AWS SDK", () => {
     ["InternalServerError", 500, "transient"],
   ])("%s with status %i is %s", (name, httpStatusCode, kind) => {
     expect(classified(errorWith({ name, $metadata: { httpStatusCode } }))).toMatchObject({ kind, type: name });
+  });
+});
+
+describe("errors of AWS, whose status is 400 for most", () => {
+  const failed = (name: string, more: object = {}) => errorWith({ name, $metadata: { httpStatusCode: 400 }, ...more });
+
+  test.each([
+    ["RequestThrottledException", "rate_limited"],
+    ["RequestThrottled", "rate_limited"],
+    ["TransactionInProgressException", "rate_limited"],
+    ["SlowDown", "rate_limited"],
+    ["PriorRequestNotComplete", "rate_limited"],
+    ["ServiceQuotaExceededException", "rate_limited"],
+    ["RequestTimeout", "transient"],
+    ["RequestTimeoutException", "transient"],
+    ["ExpiredToken", "transient"],
+    ["ExpiredTokenException", "transient"],
+    ["UnrecognizedClientException", "transient"],
+    ["CredentialsProviderError", "transient"],
+    ["AccessDeniedException", "transient"],
+    ["ReplicatedWriteConflictException", "conflict"],
+    ["ValidationException", "validation"],
+  ])("%s is %s", (name, kind) => {
+    expect(classified(failed(name))).toMatchObject({ kind, type: name });
+    expect(classified(new Error("outer", { cause: failed(name) })).kind).toBe(kind);
+  });
+
+  test.each([
+    [{ throttling: true }, "rate_limited"],
+    [{ throttling: false }, "transient"],
+    [{}, "transient"],
+  ])("with $retryable %j, an unknown name is %s", ($retryable, kind) => {
+    expect(classified(failed("NewException", { $retryable })).kind).toBe(kind);
+  });
+
+  test("without it, an unknown name counts by its status", () => {
+    expect(classified(failed("NewException")).kind).toBe("validation");
+  });
+
+  test.each([...awsThrottles, ...awsTimeouts])("after %s, Offload's own clients try again, too", (name) => {
+    expect(pauseAfter(new AwsError(name, "no", { statusCode: 400, headers: {} }), 1)).toBeGreaterThanOrEqual(0);
+    expect(isPassingName(name)).toBe(true);
+  });
+});
+
+describe("what was thrown, in the record", () => {
+  class PaymentDeclined extends Error {}
+  const connection = (port: number) => errorWith({ code: "ECONNREFUSED" }, `connect ECONNREFUSED 127.0.0.1:${port}`);
+  const refused = () => Object.assign(new AggregateError([connection(1), connection(2)]), { code: "ECONNREFUSED" });
+  const axios = () =>
+    errorWith({
+      name: "AxiosError",
+      config: { headers: { Authorization: "Bearer s3cret" } },
+      request: { headers: "s3cret" },
+      response: { status: 422, headers: { "set-cookie": "s3cret" }, data: { message: "s3cret" } },
+    });
+
+  test.each<[string, unknown, string, string]>([
+    [
+      "an object",
+      { code: "E_DECLINED", reason: "no cover" },
+      "E_DECLINED",
+      '{ code: "E_DECLINED", reason: "no cover" }',
+    ],
+    ["an object with a message", { code: "E7", message: "no cover" }, "E7", "no cover"],
+    ["null", null, "null", "null"],
+    ["a number", 404, "number", "404"],
+    ["a big integer", 5n, "bigint", "5"],
+    ["a list", ["a", { reason: "b" }], "object", '{ 0: "a" }'],
+    ["an error of an own class", new PaymentDeclined("no"), "PaymentDeclined", "no"],
+    [
+      "a connection's error",
+      refused(),
+      "ECONNREFUSED",
+      "connect ECONNREFUSED 127.0.0.1:1; connect ECONNREFUSED 127.0.0.1:2",
+    ],
+    [
+      "fetch with a connection's error",
+      new TypeError("fetch failed", { cause: refused() }),
+      "ECONNREFUSED",
+      "fetch failed (connect ECONNREFUSED 127.0.0.1:1; connect ECONNREFUSED 127.0.0.1:2)",
+    ],
+    ["a cause that is a text", new Error("no", { cause: "the till is shut" }), "Error", "no (the till is shut)"],
+    ["a cause that is an object", new Error("no", { cause: { reason: "shut" } }), "Error", 'no ({ reason: "shut" })'],
+    [
+      "a suppressed error",
+      new SuppressedError(new Error("could not close"), new Error("could not write"), ""),
+      "SuppressedError",
+      "could not write; could not close",
+    ],
+  ])("%s", (_, thrown, type, message) => {
+    expect(classified(thrown)).toMatchObject({ type, message });
+  });
+
+  test("of many errors in one, three are told", () => {
+    const many = new AggregateError(
+      Array.from({ length: 9 }, (_, n) => new Error(`no ${n}`)),
+      "all failed",
+    );
+    expect(classified(many).message).toBe("all failed (no 0; no 1; no 2; and 6 more)");
+  });
+
+  test("errors in one error decide together, if all are of one kind", async () => {
+    const any = (errors: unknown[]) =>
+      Promise.any(errors.map((error) => Promise.reject(error))).catch((error: unknown) => classified(error));
+    expect(await any([new RetryAfter(1), errorWith({ status: 429 })])).toMatchObject({ kind: "rate_limited" });
+    expect(await any([errorWith({ status: 404 }), errorWith({ status: 404 })])).toMatchObject({ kind: "not_found" });
+    expect(await any([errorWith({ status: 404 }), new Error("no")])).toMatchObject({ kind: "transient" });
+    const suppressed = new SuppressedError(new Error("close"), new PermanentError("write"));
+    expect(classified(suppressed).kind).toBe("permanent");
+  });
+
+  test.each<[string, unknown]>([
+    ["axios", axios()],
+    ["what axios's user throws on", { ...axios(), reason: "no" }],
+    ["a cause", new Error("no", { cause: axios() })],
+    ["an object with secrets", { password: "s3cret", apiKey: "s3cret", token: "s3cret", reason: "no" }],
+    ["a response", { response: { headers: { a: "s3cret" }, config: { auth: "s3cret" } } }],
+  ])("has no secret of %s", (_, thrown) => {
+    expect(JSON.stringify(classified(thrown))).not.toContain("s3cret");
   });
 });
 

@@ -40,6 +40,10 @@ describe("an input schema that no JSON can fit", () => {
     ["z.function()", z.function() as unknown as z.ZodType],
     ["z.promise()", z.promise(z.string())],
     ["z.date()", mini.date() as unknown as z.ZodType],
+    ["z.void() cannot arrive as JSON; use z.null() or z.object({})", z.void()],
+    ["z.undefined() cannot arrive as JSON", z.undefined()],
+    ["z.literal(5n) cannot arrive as JSON; use z.literal(5)", z.literal(5n)],
+    ["z.literal(5n)", z.literal(["a", 5n])],
   ])("is refused at the top level: %s", (message, input) => {
     expect(() => define(input)).toThrow(`input: ${message}`);
   });
@@ -83,6 +87,8 @@ describe("an input schema that JSON can fit is allowed", () => {
     ["a template literal", z.templateLiteral(["n", z.bigint()])],
     ["z.json()", z.json()],
     ["z.custom()", z.custom<string>()],
+    ["z.undefined() as one of several", z.object({ a: z.string() }).or(z.undefined())],
+    ["z.literal() of undefined", z.literal([undefined, "a"])],
     ["z.unknown()", z.unknown()],
     ["z.undefined()", z.object({ a: z.undefined(), b: z.void() })],
     [

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { followUp } from "../../../src/core/end/follow-up.ts";
@@ -162,10 +163,10 @@ describe("an attempt that returned", () => {
 
   const circular: Record<string, unknown> = {};
   circular.itself = circular;
-  test.each([
-    ["refers to itself", circular],
-    ["holds a big integer", { n: 1n }],
-    ["is a function", () => {}],
+  test.each<[string, unknown, string]>([
+    ["refers to itself", circular, "result.itself contains itself"],
+    ["holds a big integer", { n: 1n }, "result.n is a BigInt: use a text or a number"],
+    ["is a function", () => {}, "it is a function"],
     [
       "refuses to be written",
       {
@@ -173,11 +174,69 @@ describe("an attempt that returned", () => {
           throw new Error("no");
         },
       },
+      "result cannot be read: no",
     ],
-  ])("a result that %s fails for good", async (_, value) => {
+    ["holds a Promise", { total: Promise.resolve(1) }, "result.total is a Promise: await it"],
+    ["is a Map", new Map([["a", 1]]), "result is a Map: use Object.fromEntries(map) or [...map]"],
+    ["holds a Set in a list", { ids: [{ of: new Set([1]) }] }, "result.ids[0].of is a Set: use [...set]"],
+    ["is a Response", new Response("{}"), "result is a Response: use what it contains, such as await response.json()"],
+    ["holds a Blob", { body: new Blob(["a"]) }, "result.body is a Blob: use await blob.text()"],
+    ["is a stream", Readable.from(["a"]), "result is a stream: read it"],
+    ["holds a stream of the web", { body: new Response("a").body }, "result.body is a stream: read it"],
+    ["holds a generator", { rows: [1].values() }, "result.rows is an iterator: use [...iterator]"],
+    ["holds headers", { headers: new Headers({ a: "b" }) }, "result.headers is a Headers, of which JSON writes {}"],
+    ["holds a pattern", { like: /a/ }, "result.like is a RegExp, of which JSON writes {}"],
+    ["holds an error", { failed: [new Error("no")] }, "result.failed[0] is an Error: use its message"],
+    [
+      "holds a file",
+      { report: file(new Uint8Array(3), { contentType: "text/csv" }) },
+      "result.report is a file: a file can only be the whole result of a task",
+    ],
+    ["holds an outcome", [withOutcome("DONE", 1)], "result[0] is the value of withOutcome"],
+    ["has an outcome, and holds a Promise", withOutcome("DONE", { a: Promise.resolve(1) }), "result.a is a Promise"],
+  ])("a result that %s fails for good, and the message names the part", async (_, value, sentence) => {
     const { returned } = await running();
-    const error = "the result cannot be serialised as JSON";
+    const error = expect.stringContaining(`the result cannot be serialised as JSON: ${sentence}`);
     expect(await returned(value)).toMatchObject({ as: "failed", record: { error_kind: "permanent", error } });
+  });
+
+  test.each<[string, unknown, unknown]>([
+    ["a Date", { at: new Date(0) }, { at: "1970-01-01T00:00:00.000Z" }],
+    ["an empty object", { a: {}, b: [{}] }, { a: {}, b: [{}] }],
+    ["an object without a prototype", { a: Object.create(null) }, { a: {} }],
+    ["a class with nothing in it", { a: new (class Empty {})() }, { a: {} }],
+    ["null", { a: null }, { a: null }],
+    ["undefined in it", { a: undefined, b: [undefined] }, { b: [null] }],
+    ["a URL", { url: new URL("https://a.example/") }, { url: "https://a.example/" }],
+    ["a value of its own form", { map: Object.assign(new Map(), { toJSON: () => [1] }) }, { map: [1] }],
+    ["undefined", undefined, null],
+  ])("a result that is %s is stored as JSON writes it", async (_, value, written) => {
+    const { returned } = await running();
+    expect(await returned(value)).toMatchObject({ as: "completed", record: { result: written } });
+  });
+
+  test.each([[Number.NaN], [Number.POSITIVE_INFINITY]])(
+    "a result with %d in it is stored, with a warning",
+    async (n) => {
+      const { returned, ports } = await running();
+    const warn = vi.spyOn(ports.log, "warn");
+      const settled = await returned({ stock: [{ count: n }] });
+      expect(settled).toMatchObject({ as: "completed", record: { result: { stock: [{ count: null }] } } });
+      expect(warn).toHaveBeenCalledWith("a part of a result is lost", {
+        part: `result.stock[0].count is ${n}, which JSON writes as null`,
+      });
+    },
+  );
+
+  test("an async schema of results is awaited", async () => {
+    const output = z.object({ rows: z.number().refine(async (rows) => rows > 0, "expected rows") });
+    const good = await running({ type: { output } });
+    expect(await good.returned({ rows: 1 })).toMatchObject({ as: "completed" });
+    const bad = await running({ type: { output } });
+    expect(await bad.returned({ rows: 0 })).toMatchObject({
+      as: "failed",
+      record: { error_kind: "permanent", error: "result.rows: expected rows" },
+    });
   });
 
   test("a result that does not fit the type's schema fails for good, and the message names the field", async () => {
