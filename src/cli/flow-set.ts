@@ -11,22 +11,29 @@ interface SetOptions extends Connection {
   asDefined?: boolean;
 }
 
-/** `offload flow set` */
+/** `offload flow set` and `offload flow clear` */
 export function addFlowSet(command: Command, terminal: Terminal): void {
   withConnection(command.command("set <type>"))
-    .description("change the limits of a task type, without a deployment (admins only)")
+    .description("change the limits of a task type, also of one that defines none, without a deployment (admins only)")
     .option("--limit <n>", "attempts at the same time; of a type that has only a rate: its starts", countTo(mostStarts))
     .option("--rate <n>", "starts in --per-seconds, evenly spaced", countTo(mostStarts))
-    .option("--per-seconds <n>", "seconds of --rate; default: as they are now", countTo(longestPerSeconds))
-    .option("--as-defined", "remove what was set: use the limits of the definition again")
-    .action(async (name: string, options: SetOptions) => {
+    .option("--per-seconds <n>", "seconds of --rate; default: as they are now, or 1", countTo(longestPerSeconds))
+    .option("--as-defined", "the same as `flow clear`")
+    .action((name: string, options: SetOptions) => {
       checkOptions(options);
-      const flow = new Flow(connectionOf(withAdminKey(options)));
-      const type = (await flow.types()).types.find((one) => one.name === name);
-      if (type === undefined) throw new CommandFailed(`no task type is named ${name}; npx offload types lists them`);
-      const limits = await flow.setLimits(name, changeOf(type, options));
-      terminal.out(options.json ? JSON.stringify(limits, null, 2) : limitsText(limits));
+      return setLimits(name, options, terminal);
     });
+  withConnection(command.command("clear <type>"))
+    .description("take away the limits that `flow set` gave a task type: those of its definition apply (admins only)")
+    .action((name: string, options: Connection) => setLimits(name, { ...options, asDefined: true }, terminal));
+}
+
+async function setLimits(name: string, options: SetOptions, terminal: Terminal): Promise<void> {
+  const flow = new Flow(connectionOf(withAdminKey(options)));
+  const type = (await flow.types()).types.find((one) => one.name === name);
+  if (type === undefined) throw new CommandFailed(`no task type is named ${name}; npx offload types lists them`);
+  const limits = await flow.setLimits(name, changeOf(type, options));
+  terminal.out(options.json ? JSON.stringify(limits, null, 2) : limitsText(limits));
 }
 
 function checkOptions({ limit, rate, perSeconds, asDefined }: SetOptions): void {
@@ -39,19 +46,16 @@ type Type = TypeList["types"][number];
 
 /** @throws UsageError for an option that does not fit the type */
 function changeOf(type: Type, { limit, rate, perSeconds, asDefined }: SetOptions): NewLimits {
-  const { name, concurrency, rate_limit: present } = type;
+  const { concurrency, rate_limit: present } = type;
   if (asDefined) return { concurrency: null, rate: null };
-  if (concurrency === null && present === null) {
-    throw new UsageError(`${name} is defined without limits; add concurrency or rateLimit to its definition`);
-  }
-  // A type that has only a rate has one limit, which `--limit` names.
-  const starts = rate ?? (concurrency === null ? limit : undefined);
-  const places = concurrency === null ? undefined : limit;
+  // A type that is defined with a rate only has one limit, which `--limit` names.
+  const isStarts = concurrency === null && present !== null && present.defined_limit !== null;
+  const starts = rate ?? (isStarts ? limit : undefined);
+  const places = isStarts ? undefined : limit;
   if (places !== undefined && places > mostPlaces) throw new UsageError(`--limit: at most ${mostPlaces}`);
   if (perSeconds !== undefined && starts === undefined) throw new UsageError("--per-seconds goes with --rate");
   if (starts === undefined) return { concurrency: places };
-  if (present === null) throw new UsageError(`${name} is defined without a rate; add rateLimit to its definition`);
-  return { concurrency: places, rate: { limit: starts, perSeconds: perSeconds ?? present.per_seconds } };
+  return { concurrency: places, rate: { limit: starts, perSeconds: perSeconds ?? present?.per_seconds ?? 1 } };
 }
 
 /** The sharing of a limit in words. */
@@ -60,12 +64,13 @@ const sharing = ({ keyed, scope }: { keyed: boolean; scope: string }): string =>
 
 /** A number of places in words: `5 per key (defined: 3)`. */
 export const placesText = (places: NonNullable<Type["concurrency"]>): string =>
-  `${places.limit}${sharing(places)}${places.defined_limit === undefined ? "" : ` (defined: ${places.defined_limit})`}`;
+  `${places.limit}${sharing(places)}${places.defined_limit === undefined ? "" : ` (defined: ${places.defined_limit ?? "none"})`}`;
 
 /** A rate in words: `100 in 60 s per key (defined: 5 in 1 s)`. */
 export function rateText(rate: NonNullable<Type["rate_limit"]>): string {
   const { limit, per_seconds, defined_limit, defined_per_seconds } = rate;
-  const defined = defined_limit === undefined ? "" : ` (defined: ${defined_limit} in ${defined_per_seconds} s)`;
+  const before = defined_limit === null ? "none" : `${defined_limit} in ${defined_per_seconds} s`;
+  const defined = defined_limit === undefined ? "" : ` (defined: ${before})`;
   return `${limit} in ${per_seconds} s${sharing(rate)}${defined}`;
 }
 
@@ -74,6 +79,6 @@ function limitsText({ type, concurrency, rate_limit }: TypeLimits): string {
     ...(concurrency === null ? [] : [`  attempts at the same time: ${placesText(concurrency)}`]),
     ...(rate_limit === null ? [] : [`  starts: ${rateText(rate_limit)}`]),
   ];
-  if (lines.length === 0) return `${plain(type)} is defined without limits.`;
+  if (lines.length === 0) return `${plain(type)} has no limits, in every worker after about three seconds.`;
   return [`${plain(type)}, in every worker after about three seconds:`, ...lines].join("\n");
 }

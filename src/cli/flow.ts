@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { Flow, ProblemError, type TypeList, type TypePause } from "../client/index.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import { type Connection, clientOf, connectionOf, withAdminKey, withConnection } from "./client.ts";
+import { type Connection, clientOf, connectionOf, isForAll, withAdminKey, withConnection } from "./client.ts";
 import { addFlowSet, placesText, rateText } from "./flow-set.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
@@ -19,12 +19,13 @@ Examples:
   npx offload flow resume --tenant acme               resume all tasks of a tenant
   npx offload flow set mail.send --limit 5            5 attempts at the same time (admins only)
   npx offload flow set mail.send --rate 100 --per-seconds 60
-  npx offload flow set mail.send --as-defined         use the limits of the definition again
+  npx offload flow clear mail.send                    use the limits of the definition again, or none
+  npx offload flow close mail.send                    close the breaker of a type
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
-/** `offload flow show|pause|resume|set` */
+/** `offload flow show|pause|resume|set|clear|close` */
 export const register: Register = (command, terminal) => {
   command.addHelpText("after", examples);
   withConnection(command.command("show"))
@@ -32,6 +33,15 @@ export const register: Register = (command, terminal) => {
     .action((options: Connection) => show(terminal, withAdminKey(options)));
   for (const act of ["pause", "resume"] as const) addPause(command, terminal, act);
   addFlowSet(command, terminal);
+  withConnection(command.command("close <type>"))
+    .description("close the breaker of a task type for the tenant: its waiting tasks start ('*': for all tenants)")
+    .action(async (type: string, options: Connection) => {
+      const flow = new Flow(connectionOf(isForAll(options) ? withAdminKey(options) : options));
+      const closed = await flow.closeBreaker(type);
+      if (options.json) return terminal.out(JSON.stringify(closed, null, 2));
+      terminal.out(`The breaker of ${plain(type)} is closed. Its waiting tasks start in order of submission.`);
+      for (const line of await holdsOf(flow, { type })) terminal.out(line);
+    });
 };
 
 interface PauseOptions extends Connection {
@@ -51,7 +61,25 @@ function addPause(command: Command, terminal: Terminal, act: "pause" | "resume")
       const { json, said } = await acted(act, options);
       if (options.json) return terminal.out(JSON.stringify(json, null, 2));
       terminal.out(said);
+      if (act === "pause") return;
+      const flow = new Flow(connectionOf(options.tier === undefined ? options : withAdminKey(options)));
+      for (const line of await holdsOf(flow, options)) terminal.out(line);
     });
+}
+
+/** What still holds the tasks that were let go: pauses, breakers and limits. */
+async function holdsOf(flow: Flow, { type }: { type?: string }): Promise<string[]> {
+  const { types, tenant_paused_since } = await flow.types();
+  const tenant = tenant_paused_since === null ? [] : [`Still held: the tenant is paused since ${tenant_paused_since}.`];
+  const ofTypes = types
+    .filter(({ name }) => type === undefined || name === type)
+    .flatMap(({ name, paused, breaker, concurrency, rate_limit }) => [
+      ...(paused === null ? [] : [`is paused ${pauseText(paused)}`]),
+      ...(breaker?.state === "open" ? [`has an open breaker until ${breaker.open_until}: npx offload flow close ${plain(name)}`] : []),
+      ...(type === undefined || concurrency === null ? [] : [`runs at most ${placesText(concurrency)} at the same time`]),
+      ...(type === undefined || rate_limit === null ? [] : [`starts at most ${rateText(rate_limit)}`]),
+    ].map((hold) => `Still held: ${plain(name)} ${hold}.`));
+  return [...tenant, ...ofTypes];
 }
 
 function checkTarget({ tier, type, all, tenant }: PauseOptions): void {

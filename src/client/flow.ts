@@ -44,6 +44,12 @@ export interface NewLimits {
   rate?: { limit: number; perSeconds: number } | null | undefined;
 }
 
+/** The breaker of a type. Null: the type has none. */
+export interface TypeBreaker {
+  type: string;
+  breaker: TypeView["breaker"];
+}
+
 /** The option of a pause of a type: true for all tenants, which requires the role admin. Default: the caller's tenant. */
 export interface TypePauseOptions extends CallOptions {
   all?: boolean | undefined;
@@ -79,6 +85,14 @@ export class Flow {
     return this.#transport.post(path`/types/${type}/resume`, { all }, options);
   }
 
+  /**
+   * Closes the breaker of a type: the tasks that wait start, and it counts failures from 0.
+   * @throws ProblemError `conflict` when the type is defined without a breaker
+   */
+  closeBreaker(type: string, options?: CallOptions): Promise<TypeBreaker> {
+    return this.#transport.post(path`/types/${type}/breaker/close`, {}, options);
+  }
+
   /** Makes all tasks of a tier wait that have not started. */
   pauseQueue(tier: Tier, options?: CallOptions): Promise<TierPause> {
     return this.#transport.post(path`/queues/${tier}/pause`, {}, options);
@@ -98,8 +112,8 @@ export class Flow {
   }
 
   /**
-   * Sets limits of a task type, for all tenants. Every worker knows them after about three seconds.
-   * @throws ProblemError `invalid_input` for a limit without which the type is defined
+   * Sets limits of a task type, for all tenants, also of one that is defined without them. Null takes them away again. Every worker knows them after
+   * about three seconds.
    * @example await new Flow({ url, key }).setLimits("mail.send", { concurrency: 5 });
    */
   setLimits(type: string, { concurrency, rate }: NewLimits, options?: CallOptions): Promise<TypeLimits> {

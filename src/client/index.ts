@@ -62,6 +62,7 @@ export {
   type TierPause,
   type TypeLimits,
   type TypeList,
+  type TypeBreaker,
   type TypePause,
   type TypePauseOptions,
 } from "./flow.ts";

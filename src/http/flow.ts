@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { changeLimits, type ManageFlowPorts, pause, resume } from "../core/flow/manage-flow.ts";
-import { limitsView, pausedView } from "../core/flow/view-flow.ts";
+import { changeLimits, closeBreaker, type ManageFlowPorts, pause, resume } from "../core/flow/manage-flow.ts";
+import { byName, limitsView, pausedView, stoppedTenants, typeFlowView } from "../core/flow/view-flow.ts";
 import { expecting } from "../core/model/expected.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { parseInput } from "../core/model/invalid.ts";
@@ -12,7 +12,7 @@ import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { KnownTypes } from "../core/submit/check-input.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
 import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
 import { readNothing } from "./control.ts";
 
@@ -49,7 +49,7 @@ interface FlowRoutePorts extends ManageFlowPorts, ApiPorts {
 
 type Act = "pause" | "resume";
 
-/** Handlers that pause and resume tiers, types and tenants, and change the limits of types. */
+/** Handlers that pause and resume tiers, types and tenants, close breakers, and change the limits of types. */
 export const flowWrites = (ports: FlowRoutePorts) =>
   ({
     pauseQueue: (call) => queueAnswer(ports, call, "pause"),
@@ -58,6 +58,7 @@ export const flowWrites = (ports: FlowRoutePorts) =>
     resumeType: (call) => typeAnswer(ports, call, "resume"),
     pauseTenant: (call) => tenantAnswer(ports, call, "pause"),
     resumeTenant: (call) => tenantAnswer(ports, call, "resume"),
+    closeBreaker: (call) => closeAnswer(ports, call),
     changeLimits: async (call) => {
       const { principal } = identify(call, "admin");
       const type = typeIn(ports, call);
@@ -115,6 +116,22 @@ async function typeAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promise
   const [forAll, forTenant] = await Promise.all(pauses);
   call.header("cache-control", "no-store");
   return call.json({ type, paused: pausedView(forAll, forTenant) });
+}
+
+/** An admin closes the open breakers of all tenants with `tenant=*`. */
+async function closeAnswer(ports: FlowRoutePorts, call: Call): Promise<Response> {
+  const identity = identify(call, "operator", "all");
+  const type = typeIn(ports, call);
+  if (type.breaker === undefined) throw new Problem("conflict", `The type ${type.name} is defined without a breaker.`);
+  await readNothing(call);
+  const tenantIds = isForAll(identity)
+    ? stoppedTenants(type.name, await ports.flowSettings.all()).filter((one) => one.breaker_open_until !== null)
+    : [{ tenant_id: identity.tenantId }];
+  for (const { tenant_id: tenantId } of tenantIds)
+    await closeBreaker(ports, { type: type.name, tenantId }, checkTier, identity.principal);
+  const settings = byName(await ports.flowSettings.all());
+  call.header("cache-control", "no-store");
+  return call.json({ type: type.name, breaker: typeFlowView(type, identity.tenantId, settings).breaker });
 }
 
 const find = ({ flowSettings }: { flowSettings: FlowSettings }, name: string): Promise<Pause | undefined> =>

@@ -58,6 +58,7 @@ export const routeTable = {
     listTypes: ["GET", "/types"],
     pauseType: ["POST", "/types/{type}/pause"],
     resumeType: ["POST", "/types/{type}/resume"],
+    closeBreaker: ["POST", "/types/{type}/breaker/close"],
     changeLimits: ["PATCH", "/types/{type}/limits"],
     pauseTenant: ["POST", "/tenants/{tenant_id}/pause"],
     resumeTenant: ["POST", "/tenants/{tenant_id}/resume"],

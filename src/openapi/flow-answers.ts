@@ -15,7 +15,7 @@ const sharing = {
     .describe("`tenant`: each tenant has the limit for itself. `deployment`: all tenants share it."),
 };
 
-const definedText = "Present when an operator set another one.";
+const definedText = "Present when an operator set another one. Null: the definition has none.";
 
 const limits = {
   concurrency: withName(
@@ -23,7 +23,7 @@ const limits = {
     z.object({
       limit: count.describe("Attempts of one key that run at the same time."),
       ...sharing,
-      defined_limit: count.optional().describe(`The limit of the definition. ${definedText}`),
+      defined_limit: count.nullable().optional().describe(`The limit of the definition. ${definedText}`),
     }),
   )
     .nullable()
@@ -34,8 +34,8 @@ const limits = {
       limit: count.describe("Starts of one key in `per_seconds`, evenly spaced."),
       per_seconds: count.describe("The time in which these start."),
       ...sharing,
-      defined_limit: count.optional().describe(`The limit of the definition. ${definedText}`),
-      defined_per_seconds: count.optional().describe(`The time of the definition. ${definedText}`),
+      defined_limit: count.nullable().optional().describe(`The limit of the definition. ${definedText}`),
+      defined_per_seconds: count.nullable().optional().describe(`The time of the definition. ${definedText}`),
     }),
   )
     .nullable()
@@ -80,6 +80,11 @@ export const tenantPause = withName(
 );
 
 export const typePause = withName("TypePause", z.object({ type: z.string().describe("Name of the type."), paused }));
+
+export const typeBreaker = withName(
+  "TypeBreaker",
+  z.object({ type: z.string().describe("Name of the type."), breaker: typeFlow.breaker }),
+);
 
 export const typeLimits = withName(
   "TypeLimits",

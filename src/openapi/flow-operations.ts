@@ -55,12 +55,22 @@ export const flowOperations = {
     ...ofType,
     answers: { 200: uncached("The pauses of the type that stay.", answers.typePause) },
   },
+  closeBreaker: {
+    tag: "flow",
+    summary: "Close the breaker of a task type",
+    description: `For the caller's tenant; of an admin with \`tenant=*\` for all. It counts failures from 0. ${resumeText}`,
+    role: "operator",
+    ...ofNothing,
+    answers: { 200: uncached("The breaker, closed.", answers.typeBreaker) },
+    problems: [...bodyProblems, "not_found", "conflict"],
+  },
   changeLimits: {
     tag: "flow",
     summary: "Change the limits of a task type",
     description:
       "For all tenants, without a deployment. Every worker knows the change after about three seconds. A limit that is left out stays as " +
-      "it is; null is the limit of the definition again. A type that is defined without a limit cannot get one.",
+      "it is; null is the limit of the definition again. A type that is defined without a limit gets one that all its tasks share, of all " +
+      "tenants; null takes it away.",
     role: "admin",
     body: withName("LimitsChange", limitsChangeSchema),
     example: { concurrency: 5, rate: { limit: 100, per_seconds: 60 } },

@@ -187,6 +187,9 @@ describe("flow set", () => {
     [["pay.charge", "--limit", "5"], { rate: { limit: 5, per_seconds: 1 } }],
     [["pay.charge", "--limit", "5", "--per-seconds", "10"], { rate: { limit: 5, per_seconds: 10 } }],
     [["mail.send", "--as-defined"], { concurrency: null, rate: null }],
+    // It is defined without limits.
+    [["free", "--limit", "5"], { concurrency: 5 }],
+    [["free", "--rate", "5"], { rate: { limit: 5, per_seconds: 1 } }],
   ])("%j", async (args, body) => {
     const { code, changes } = await set(args);
     expect(code).toBe(0);
@@ -209,7 +212,6 @@ describe("flow set", () => {
     [["mail.send", "--limit", "1001"], 2, "--limit: at most 1000"],
     [["mail.send", "--limit", "5", "--per-seconds", "5"], 2, "--per-seconds goes with --rate"],
     [["mail.send", "--per-seconds", "5"], 2, "give --limit, --rate or --as-defined"],
-    [["free", "--limit", "5"], 2, "free is defined without limits"],
     [["mail.sent", "--limit", "5"], 1, "no task type is named mail.sent"],
   ])("%j is refused", async (args, exit, message) => {
     const { code, notes, changes } = await set(args);
@@ -218,10 +220,27 @@ describe("flow set", () => {
   });
 });
 
+test("flow clear takes away what was set", async () => {
+  const json = { type: "free", concurrency: null, rate_limit: null };
+  await using api = await StubApi.start(answering({ json }));
+  const { code, out } = await offload(api.url, ["flow", "clear", "free"]);
+  expect({ code, out }).toEqual({ code: 0, out: "free has no limits, in every worker after about three seconds.\n" });
+  expect(changesIn(api)).toMatchObject([{ path: "/types/free/limits", body: { concurrency: null, rate: null } }]);
+});
+
+test("flow close closes a breaker, and says what still holds its tasks", async () => {
+  await using api = await StubApi.start(answering({ json: { type: "mail.send", breaker: null } }));
+  const { code, out } = await offload(api.url, ["flow", "close", "mail.send"]);
+  expect(code).toBe(0);
+  expect(out).toContain("The breaker of mail.send is closed.");
+  expect(out).toContain("Still held: mail.send runs at most");
+  expect(changesIn(api)).toMatchObject([{ method: "POST", path: "/types/mail.send/breaker/close" }]);
+});
+
 test("completion knows the commands, tiers and types", async () => {
   const suggested = async (...words: string[]) =>
     (await bare(["complete", "--", ...words])).out.split("\n").flatMap((line) => line.split("\t")[0] || []);
-  expect(await suggested("flow", "")).toEqual(["show", "pause", "resume", "set", "help"]);
+  expect(await suggested("flow", "")).toEqual(["show", "pause", "resume", "set", "clear", "close", "help"]);
   expect(await suggested("flow", "pause", "--tier", "")).toEqual(["critical", "high", "normal", "low"]);
   expect(await suggested("flow", "pause", "--type", "probe.e")).toEqual(["probe.echo"]);
   expect(await suggested("flow", "set", "probe.e")).toEqual(["probe.echo"]);

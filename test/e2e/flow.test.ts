@@ -94,7 +94,28 @@ describe("flow", () => {
     expect((await typeOf("probe.keyed"))?.concurrency).toEqual(defined);
     const change = (body: object, client: Client) => client.send("PATCH", "/types/probe.keyed/limits", { body });
     expectProblem(await change({ concurrency: 5 }, operator), 403, "forbidden");
-    expectProblem(await change({ rate: { limit: 1, per_seconds: 1 } }, admin), 422, "invalid_input");
+    expectProblem(await change({ rate: { limit: 0, per_seconds: 1 } }, admin), 422, "invalid_input");
+  });
+
+  test("a type that defines no limit is slowed down while it runs, and freed again", async () => {
+    const connection = ["--url", process.env.OFFLOAD_URL ?? "", "--key", admin.token];
+    const flow = async (...args: string[]) => {
+      expect(await offloadAnywhere(["flow", ...args, ...connection])).toMatchObject({ code: 0 });
+      await sleep(3_000);
+    };
+    await flow("set", "probe.created", "--rate", "2", "--per-seconds", "1");
+    try {
+      const rate = { limit: 2, per_seconds: 1, keyed: false, scope: "deployment" };
+      expect((await typeOf("probe.created"))?.rate_limit).toMatchObject({ ...rate, defined_limit: null });
+      const tasks = await submitAll("probe.created", 6, { location: "/orders/42" });
+      const ended = await Promise.all(tasks.map(({ task_id }) => operator.ended(task_id)));
+      const times = ended.map(({ started_at }) => Date.parse(started_at ?? "")).sort((a, b) => a - b);
+      expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_500);
+    } finally {
+      await flow("clear", "probe.created");
+    }
+    expect((await typeOf("probe.created"))?.rate_limit).toBeNull();
+    expectProblem(await operator.post("/types/probe.created/breaker/close", {}), 409, "conflict");
   });
 
   test("what cannot be paused is not found", async () => {

@@ -221,11 +221,19 @@ describe("PATCH /types/{type}/limits", () => {
     expect(await type("mail.send")).toMatchObject({ concurrency, rate_limit });
   });
 
-  test("a limit that the type does not have is refused, and its default is no change", async () => {
-    const { change } = setUp();
-    const refused = await change("report.daily", { rate: { limit: 1, per_seconds: 1 } });
-    expect(refused).toMatchObject(problem(422, "invalid_input"));
-    expect(refused.json.errors).toMatchObject([{ path: "/rate" }]);
+  test("a type that is defined without limits gets some, which all its tasks share, and loses them again", async () => {
+    const { change, type } = setUp();
+    const changed = await change("report.daily", { concurrency: 2, rate: { limit: 1, per_seconds: 5 } });
+    const set = {
+      concurrency: { limit: 2, keyed: false, scope: "deployment", defined_limit: null },
+      rate_limit: {
+        ...{ limit: 1, per_seconds: 5, keyed: false, scope: "deployment" },
+        ...{ defined_limit: null, defined_per_seconds: null },
+      },
+    };
+    expect(changed).toMatchObject({ status: 200, json: { type: "report.daily", ...set } });
+    expect(await type("report.daily")).toMatchObject(set);
+    expect((await change("report.daily", { concurrency: null })).json).toMatchObject({ concurrency: null });
     expect((await change("report.daily", { rate: null })).json).toEqual({
       type: "report.daily",
       concurrency: null,
@@ -255,6 +263,19 @@ test("GET /types shows the breaker of the caller's tenant", async () => {
     open_until: new Date(app.clock.now() + 60_000).toISOString(),
   });
   expect((await app.type("mail.send", gina)).breaker).toEqual(breaker);
+  const close = (type: string, as = olga, query = "") => ask(app.control, `/types/${type}/breaker/close${query}`, { json: {}, as });
+  expect(await close("mail.send", sam)).toMatchObject(problem(403, "forbidden"));
+  expect(await close("mail.sent")).toMatchObject(problem(404, "not_found"));
+  expect(await close("report.daily")).toMatchObject(problem(409, "conflict"));
+  expect((await close("mail.send", gina)).json).toEqual({ type: "mail.send", breaker });
+  expect((await app.type("mail.send")).breaker).toMatchObject({ state: "open" });
+  for (const answer of [await close("mail.send"), await close("mail.send")])
+    expect(answer).toMatchObject({ status: 200, json: { type: "mail.send", breaker } });
+  expect((await app.type("mail.send")).breaker).toEqual(breaker);
+  for (let n = 0; n < 2; n++) await app.accepted({ type: "mail.send", input: n });
+  await app.work();
+  expect((await close("mail.send", ada, "?tenant=*")).json).toMatchObject({ breaker: { state: "closed" } });
+  expect((await app.type("mail.send")).breaker).toEqual(breaker);
 });
 
 describe("the place of a task in its line", () => {

@@ -16,7 +16,7 @@ import { dataOf, parseInput } from "../task/parsed-input.ts";
 import type { Registry, TaskType } from "../task/task.ts";
 import { canStart, type TaskMessage } from "../task/task-message.ts";
 import { advance, handOver, type LinePorts } from "./advance.ts";
-import { lineFor, placesOf } from "./limit-lines.ts";
+import { type LimitsInForce, limitsInForce, lineFor, placesOf } from "./limit-lines.ts";
 import { takeOver } from "./on-the-way.ts";
 import { keptUntilMs, takenUntilMs } from "./place-end.ts";
 import { isBehind, takeStart } from "./take-start.ts";
@@ -68,7 +68,7 @@ const longestLineSeconds = 60 * 86_400;
 
 /**
  * Decides if a task may start or has to wait in a line: of a pause, of its type's rate, of its type's places, in this order. A type without limits
- * costs nothing here.
+ * costs nothing here, as the limits that operators set are known.
  * @throws PortUnavailable
  */
 export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
@@ -76,8 +76,10 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if (isInternal(envelope)) return admitted;
   const line = await stopOf(ports, message);
   if (line !== undefined) return { as: "stopped", line, ...(await givenPlace(ports, message)) };
-  if (type?.concurrency === undefined && type?.rateLimit === undefined) return admitted;
-  const lines = await limitLines(ports, message, type);
+  if (type === undefined) return admitted;
+  const limits = await limitsInForce(ports.flow, type);
+  if (limits.concurrency === undefined && limits.rateLimit === undefined) return admitted;
+  const lines = await limitLines(ports, message, type, limits);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type);
   if (slot === "stopped") return { as: "stopped", line: lines.rate as Line, ...(await givenPlace(ports, message)) };
@@ -101,8 +103,8 @@ async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: Tas
 /** The place of a task that was let go by its line of places. It is given back when something else stops the task: others wait for it. */
 async function givenPlace(ports: FlowPorts, message: TaskMessage): Promise<{ place?: Place }> {
   const { grant, type, envelope } = message;
-  if (!grant?.held || type?.concurrency === undefined) return {};
-  const lines = await limitLines(ports, message, type);
+  if (!grant?.held || type === undefined) return {};
+  const lines = await limitLines(ports, message, type, await limitsInForce(ports.flow, type));
   if ("fault" in lines || lines.concurrency === undefined) return {};
   const { places } = await ports.lines.state(lines.concurrency.name);
   const untilMs = places.get(envelope.task_id);
@@ -119,8 +121,8 @@ async function limitLines(
   ports: FlowPorts,
   { envelope }: TaskMessage,
   type: TaskType,
+  { concurrency, rateLimit }: LimitsInForce,
 ): Promise<LimitLines | { fault: unknown }> {
-  const { concurrency, rateLimit } = type;
   try {
     const needsInput = concurrency?.key !== undefined || rateLimit?.key !== undefined;
     const given = !needsInput || envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);

@@ -3,10 +3,29 @@ import { allTenants, type Line, limitLine, lineOf } from "../model/line.ts";
 import type { Limit, LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 
+/** The sharing of a limit that an operator set for a type which is defined without one: all its tasks share it, of all tenants. */
+const ofWholeType = { scope: "deployment" } as const;
+
+/** How the tasks of a type share its limits. Absent: the type has no such limit now. */
+export interface LimitsInForce {
+  concurrency?: Limit<never> | undefined;
+  rateLimit?: Limit<never> | undefined;
+}
+
+/** The limits of a type's definition, and those that an operator set in addition. */
+export async function limitsInForce(flow: FlowBook, type: LimitedType): Promise<LimitsInForce> {
+  const { concurrency, rateLimit } = type;
+  const set = await flow.limitsOf(type.name);
+  return {
+    concurrency: concurrency ?? (set?.concurrency === undefined ? undefined : ofWholeType),
+    rateLimit: rateLimit ?? (set?.rate === undefined ? undefined : ofWholeType),
+  };
+}
+
 /** The number of places of a type's keys. Undefined: the type is unknown, or has no such limit. */
 export async function placesOf(flow: FlowBook, type: LimitedType | undefined): Promise<number | undefined> {
-  if (type?.concurrency === undefined) return undefined;
-  return (await flow.limitsOf(type.name))?.concurrency ?? type.concurrency.limit;
+  if (type === undefined) return undefined;
+  return (await flow.limitsOf(type.name))?.concurrency ?? type.concurrency?.limit;
 }
 
 /** The time between two starts of a type's keys. Undefined: the type is unknown, or has no such limit. */
@@ -14,10 +33,10 @@ export async function rateOf(
   flow: FlowBook,
   type: LimitedType | undefined,
 ): Promise<{ intervalMs: number } | undefined> {
-  if (type?.rateLimit === undefined) return undefined;
-  const { limit, perSeconds } = type.rateLimit;
+  if (type === undefined) return undefined;
   const set = (await flow.limitsOf(type.name))?.rate;
-  return { intervalMs: set === undefined ? (perSeconds * 1000) / limit : (set.per_seconds * 1000) / set.limit };
+  if (set !== undefined) return { intervalMs: (set.per_seconds * 1000) / set.limit };
+  return type.rateLimit && { intervalMs: (type.rateLimit.perSeconds * 1000) / type.rateLimit.limit };
 }
 
 const longestKey = 256;

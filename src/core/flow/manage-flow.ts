@@ -1,5 +1,4 @@
-import { type Line, lineOf, type PauseTarget, pauseName } from "../model/line.ts";
-import { Problem } from "../model/problem.ts";
+import { breakerName, type Line, lineOf, type PauseTarget, pauseName } from "../model/line.ts";
 import { iso } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import { limitsName, type Pause, type TypeLimits } from "../ports/flow.ts";
@@ -42,11 +41,31 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
  */
 export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: Tier, by: string): Promise<void> {
   const line = lineOf(pauseName(target)) as Line;
+  await open(ports, line, tier);
+  ports.log.info("resumed", { pause: line.name, by });
+}
+
+/**
+ * Closes the breaker of a type for a tenant: the tasks that wait start, and it counts failures from 0. Repeatable, as a resume.
+ * @param tier Tier in whose queue the check waits.
+ * @throws PortUnavailable
+ */
+export async function closeBreaker(
+  ports: ManageFlowPorts,
+  { type, tenantId }: { type: string; tenantId: string },
+  tier: Tier,
+  by: string,
+): Promise<void> {
+  await open(ports, lineOf(breakerName(type, tenantId)) as Line, tier);
+  ports.log.info("breaker closed by an operator", { type, tenant_id: tenantId, by });
+}
+
+/** Removes the setting that stops a line's tasks, with a check before and after it. */
+async function open(ports: ManageFlowPorts, line: Line, tier: Tier): Promise<void> {
   const checkAfter = (delayMs: number) =>
     sendCheck(ports, line, { tier, atMs: ports.clock.now() + delayMs, id: ports.newId() });
   await checkAfter(knownMs + spareMs);
   await ports.flowSettings.remove(line.name);
-  ports.log.info("resumed", { pause: line.name, by });
   await checkAfter(knownMs);
 }
 
@@ -57,22 +76,15 @@ export interface LimitsChange {
 }
 
 /**
- * Changes the limits of a type, for all tenants.
- * @throws Problem `invalid_input` for a limit that the type does not have; PortUnavailable
+ * Changes the limits of a type, for all tenants. A type that is defined without a limit gets one that all its tasks share, until it is taken away.
+ * @throws PortUnavailable
  */
 export async function changeLimits(
   ports: ManageFlowPorts,
-  type: Pick<CatalogEntry, "name" | "priority" | "concurrency" | "rate_limit">,
+  type: Pick<CatalogEntry, "name" | "priority">,
   change: LimitsChange,
   by: string,
 ): Promise<TypeLimits> {
-  const fault = (["concurrency", "rate"] as const).find(
-    (limit) => change[limit] != null && type[limit === "rate" ? "rate_limit" : limit] === undefined,
-  );
-  if (fault !== undefined) {
-    const message = `the type ${type.name} is defined without this limit`;
-    throw new Problem("invalid_input", `${fault}: ${message}.`, { errors: [{ path: `/${fault}`, message }] });
-  }
   const name = limitsName(type.name);
   const earlier = (await ports.flowSettings.find(name)) as TypeLimits | undefined;
   const concurrency = change.concurrency === undefined ? earlier?.concurrency : (change.concurrency ?? undefined);

@@ -6,14 +6,14 @@ export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */
   keyed: boolean;
   scope: "tenant" | "deployment";
-  /** The limit of the definition. Absent: no operator set another one. */
-  defined_limit?: number | undefined;
+  /** The limit of the definition. Null: the definition has none, and an operator set one. Absent: no operator set another one. */
+  defined_limit?: number | null | undefined;
 }
 
-/** The limits of a type that are in force, as clients see them. Null: it is defined without this limit. */
+/** The limits of a type that are in force, as clients see them. Null: it has no such limit. */
 export interface LimitsView {
   concurrency: (SharingView & { limit: number }) | null;
-  rate_limit: (SharingView & { limit: number; per_seconds: number; defined_per_seconds?: number | undefined }) | null;
+  rate_limit: (SharingView & { limit: number; per_seconds: number; defined_per_seconds?: number | null | undefined }) | null;
 }
 
 /** The part of a type's view that says when its tasks start. */
@@ -55,9 +55,17 @@ interface LimitedEntry {
 }
 
 export const limitsView = ({ concurrency, rate_limit }: LimitedEntry, set: TypeLimits | undefined): LimitsView => ({
-  concurrency: concurrency === undefined ? null : placesView(concurrency, set?.concurrency),
-  rate_limit: rate_limit === undefined ? null : rateView(rate_limit, set?.rate),
+  concurrency: concurrency === undefined ? setPlaces(set?.concurrency) : placesView(concurrency, set?.concurrency),
+  rate_limit: rate_limit === undefined ? setRate(set?.rate) : rateView(rate_limit, set?.rate),
 });
+
+const ofWholeType = { keyed: false, scope: "deployment" } as const;
+
+const setPlaces = (limit: number | undefined): LimitsView["concurrency"] =>
+  limit === undefined ? null : { limit, ...ofWholeType, defined_limit: null };
+
+const setRate = (rate: TypeLimits["rate"]): LimitsView["rate_limit"] =>
+  rate === undefined ? null : { ...rate, ...ofWholeType, defined_limit: null, defined_per_seconds: null };
 
 const placesView = (defined: DefinedPlaces, set: number | undefined) => ({
   limit: set ?? defined.limit,

@@ -287,7 +287,6 @@ describe("places of a key", () => {
     const type = {
       name: "test.task",
       priority: "normal" as const,
-      concurrency: { limit: 1, keyed: true, scope: "tenant" as const },
     };
     await changeLimits(ports, type, { concurrency: 4 }, "olga");
     await pool.pass(5_000);
@@ -299,6 +298,20 @@ describe("places of a key", () => {
     expect(mostAtOnce(runs.filter(({ began }) => began > before))).toBe(1);
     expect(runs).toHaveLength(7);
   });
+});
+
+test("a type without limits gets places at run time, and lets everybody go when they are taken away", async () => {
+  const { submitMany, pool, runs, pipeline, type, ports, clock } = setUp(1);
+  (pipeline.registry as Map<string, TaskType>).set(type.name, { ...type, concurrency: undefined });
+  await changeLimits(ports, { name: type.name, priority: "normal" }, { concurrency: 2 }, "olga");
+  await clock.advance(3_000);
+  await submitMany(6, "a", 10_000);
+  await pool.pass(25_000);
+  expect(mostAtOnce(runs)).toBe(2);
+  await changeLimits(ports, { name: type.name, priority: "normal" }, { concurrency: null }, "olga");
+  await pool.pass(70_000);
+  expect(runs).toHaveLength(6);
+  expect((await pipeline.ports.lines.state("concurrency/test.task/*/")).places.size).toBe(0);
 });
 
 test("a type that lost its limit lets everybody go who waits", async () => {

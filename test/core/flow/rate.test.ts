@@ -48,7 +48,6 @@ test("a rate that is changed at run time holds within seconds", async () => {
   const type = {
     name: "test.task",
     priority: "normal" as const,
-    rate_limit: { limit: 5, per_seconds: 1, keyed: false, scope: "tenant" as const },
   };
   await changeLimits(ports, type, { rate: { limit: 20, per_seconds: 1 } }, "olga");
   await pool.pass(12_000, 100);
@@ -170,4 +169,23 @@ test("a slow rate that is raised applies within seconds, not after its last inte
   await pool.pass(14_000, 100);
   expect(starts).toHaveLength(20);
   expect(mostWithin(starts, 1_000)).toBeLessThanOrEqual(6);
+});
+
+test("a type without limits gets a rate that all tenants share, and starts freely again when it is taken away", async () => {
+  const { pipeline, pool, starts, ports, clock } = setUp({ rateLimit: undefined });
+  const type = { name: "test.task", priority: "normal" as const };
+  await changeLimits(ports, type, { rate: { limit: 5, per_seconds: 1 } }, "olga");
+  await clock.advance(3_000);
+  const globex = { tenantId: "globex", principal: "gina", role: "operator" } as const;
+  for (let n = 0; n < 60; n++) {
+    await pipeline.accept({ input: { n } }, n % 2 === 0 ? {} : { identity: globex });
+    await clock.advance(1);
+  }
+  await pool.pass(4_000, 100);
+  expect(mostWithin(starts, 1_000)).toBeLessThanOrEqual(6);
+  expect(starts.length).toBeLessThanOrEqual(24);
+  await changeLimits(ports, type, { rate: null }, "olga");
+  await pool.pass(15_000, 100);
+  expect(starts).toHaveLength(60);
+  expect(mostWithin(starts, 1_000)).toBeGreaterThan(20);
 });
