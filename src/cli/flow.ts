@@ -73,12 +73,18 @@ async function holdsOf(flow: Flow, { type }: { type?: string }): Promise<string[
   const tenant = tenant_paused_since === null ? [] : [`Still held: the tenant is paused since ${tenant_paused_since}.`];
   const ofTypes = types
     .filter(({ name }) => type === undefined || name === type)
-    .flatMap(({ name, paused, breaker, concurrency, rate_limit }) => [
-      ...(paused === null ? [] : [`is paused ${pauseText(paused)}`]),
-      ...(breaker?.state === "open" ? [`has an open breaker until ${breaker.open_until}: npx offload flow close ${plain(name)}`] : []),
-      ...(type === undefined || concurrency === null ? [] : [`runs at most ${placesText(concurrency)} at the same time`]),
-      ...(type === undefined || rate_limit === null ? [] : [`starts at most ${rateText(rate_limit)}`]),
-    ].map((hold) => `Still held: ${plain(name)} ${hold}.`));
+    .flatMap(({ name, paused, breaker, concurrency, rate_limit }) =>
+      [
+        ...(paused === null ? [] : [`is paused ${pauseText(paused)}`]),
+        ...(breaker?.state === "open"
+          ? [`has an open breaker until ${breaker.open_until}: npx offload flow close ${plain(name)}`]
+          : []),
+        ...(type === undefined || concurrency === null
+          ? []
+          : [`runs at most ${placesText(concurrency)} at the same time`]),
+        ...(type === undefined || rate_limit === null ? [] : [`starts at most ${rateText(rate_limit)}`]),
+      ].map((hold) => `Still held: ${plain(name)} ${hold}.`),
+    );
   return [...tenant, ...ofTypes];
 }
 

@@ -60,9 +60,9 @@ export {
   type NewLimits,
   type TenantPause,
   type TierPause,
+  type TypeBreaker,
   type TypeLimits,
   type TypeList,
-  type TypeBreaker,
   type TypePause,
   type TypePauseOptions,
 } from "./flow.ts";

@@ -31,6 +31,7 @@ function mostAtOnce(ran: readonly Ran[]): number {
 interface TypeView {
   name: string;
   concurrency: object | null;
+  rate_limit: object | null;
   paused: object | null;
 }
 
@@ -107,9 +108,9 @@ describe("flow", () => {
     try {
       const rate = { limit: 2, per_seconds: 1, keyed: false, scope: "deployment" };
       expect((await typeOf("probe.created"))?.rate_limit).toMatchObject({ ...rate, defined_limit: null });
-      const tasks = await submitAll("probe.created", 6, { location: "/orders/42" });
-      const ended = await Promise.all(tasks.map(({ task_id }) => operator.ended(task_id)));
-      const times = ended.map(({ started_at }) => Date.parse(started_at ?? "")).sort((a, b) => a - b);
+      const ids = await submitAll("probe.created", 6, { location: "/orders/42" });
+      const ended = await Promise.all(ids.map((id) => operator.ended(id)));
+      const times = ended.map(({ started_at }) => Date.parse(started_at ?? "")).toSorted((a, b) => a - b);
       expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1_500);
     } finally {
       await flow("clear", "probe.created");

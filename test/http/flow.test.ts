@@ -263,7 +263,8 @@ test("GET /types shows the breaker of the caller's tenant", async () => {
     open_until: new Date(app.clock.now() + 60_000).toISOString(),
   });
   expect((await app.type("mail.send", gina)).breaker).toEqual(breaker);
-  const close = (type: string, as = olga, query = "") => ask(app.control, `/types/${type}/breaker/close${query}`, { json: {}, as });
+  const close = (type: string, as = olga, query = "") =>
+    ask(app.control, `/types/${type}/breaker/close${query}`, { json: {}, as });
   expect(await close("mail.send", sam)).toMatchObject(problem(403, "forbidden"));
   expect(await close("mail.sent")).toMatchObject(problem(404, "not_found"));
   expect(await close("report.daily")).toMatchObject(problem(409, "conflict"));

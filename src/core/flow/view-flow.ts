@@ -13,7 +13,9 @@ export interface SharingView {
 /** The limits of a type that are in force, as clients see them. Null: it has no such limit. */
 export interface LimitsView {
   concurrency: (SharingView & { limit: number }) | null;
-  rate_limit: (SharingView & { limit: number; per_seconds: number; defined_per_seconds?: number | null | undefined }) | null;
+  rate_limit:
+    | (SharingView & { limit: number; per_seconds: number; defined_per_seconds?: number | null | undefined })
+    | null;
 }
 
 /** The part of a type's view that says when its tasks start. */

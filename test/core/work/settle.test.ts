@@ -219,7 +219,7 @@ describe("an attempt that returned", () => {
     "a result with %d in it is stored, with a warning",
     async (n) => {
       const { returned, ports } = await running();
-    const warn = vi.spyOn(ports.log, "warn");
+      const warn = vi.spyOn(ports.log, "warn");
       const settled = await returned({ stock: [{ count: n }] });
       expect(settled).toMatchObject({ as: "completed", record: { result: { stock: [{ count: null }] } } });
       expect(warn).toHaveBeenCalledWith("a part of a result is lost", {
