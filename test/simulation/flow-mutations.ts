@@ -68,8 +68,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a resume looks at its line before the pause is removed only",
     file: "flow/manage-flow.ts",
-    find: '  ports.log.info("resumed", { pause: line.name, by });\n  await checkAfter(knownMs);',
-    replace: "",
+    find: "  await ports.flowSettings.remove(line.name);\n  await checkAfter(knownMs);",
+    replace: "  await ports.flowSettings.remove(line.name);",
     also: { find: "await checkAfter(knownMs + spareMs);", replace: "await checkAfter(0);" },
   },
   {
