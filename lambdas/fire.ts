@@ -10,13 +10,15 @@ import { SqsRefusedEvents } from "../src/aws/refused-events.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
-import { catalogTypes, dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
+import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
+import { withoutDepth } from "../src/core/limits/gate.ts";
 import { fireArrived } from "../src/core/schedules/fire.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
 
-const config = fromEnv(process.env, [...dispatchSettings, "firingsDlqUrl"]);
-const { table, scheduler, ...base } = dispatchPorts(config, createLog("fire"));
+const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsDlqUrl"]);
+const dispatch = dispatchPorts(config, createLog("fire"));
+const { table, scheduler, ...base } = dispatch;
 const tenants = new DynamoTenants(table);
 const ports = {
   ...base,
@@ -29,6 +31,7 @@ const ports = {
   firings: new DynamoFirings(table),
   triggers: appTriggers(process.env),
   refusedEvents: new SqsRefusedEvents(config.firingsDlqUrl),
+  scheduleGate: withoutDepth(gateOf(config, dispatch)),
   noteTenantOfEvent: tenantNoter(tenants, base.log),
 };
 

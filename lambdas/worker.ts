@@ -17,11 +17,7 @@ import { catchStrayErrors } from "../src/stray-errors.ts";
  * @param own Ports in place of those for Lambda.
  * @param replace Called after an exception that no code has caught: this process answers its invocation, and must get no other one.
  */
-export async function createWorker(
-  code: WorkerCode,
-  own: OwnPorts = {},
-  replace: () => void = exitAfterAnswer,
-) {
+export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace: () => void = exitAfterAnswer) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);
   const given = { disk, own, env: process.env };
   const { ports, releases, tracing, metrics } = await workPorts(config, "worker", code, given);

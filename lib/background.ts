@@ -1,5 +1,5 @@
 import type { Duration } from "aws-cdk-lib";
-import type { FunctionName } from "../src/config.ts";
+import type { FunctionName, SettingTexts } from "../src/config.ts";
 import { allowSend, allowTable } from "./access.ts";
 import type { Capacity } from "./capacity.ts";
 import type { ContainerWorkers } from "./container-workers.ts";
@@ -41,15 +41,20 @@ export function addRedrive(add: Add, { data, dispatch, capacity, timeScale }: Ba
 export interface FireProps extends BackgroundProps, Rules {
   /** The catalogue of task types. */
   readonly files: BundleFiles;
+  /** The tasks of schedules count as submits of their tenant. */
+  readonly limitSettings: SettingTexts;
   readonly fireName: string;
 }
 
 /** Adds the function that EventBridge Scheduler and the rules of triggers invoke. */
-export function addFire(add: Add, { data, dispatch, capacity, files, fireName, ...rules }: FireProps): void {
+export function addFire(
+  add: Add,
+  { data, dispatch, capacity, files, limitSettings, fireName, ...rules }: FireProps,
+): void {
   const { scheduling } = data;
   const fire = add("fire", {
     description: "dispatches delayed tasks, submits tasks of schedules and triggers",
-    settings: { ...dispatch.settings, ...fireSettings(data, rules) },
+    settings: { ...dispatch.settings, ...limitSettings, ...fireSettings(data, rules) },
     files: { texts: { ...files.texts, ...ruleTexts(rules) } },
     timeout: fireTimeout,
     functionName: fireName,

@@ -149,8 +149,10 @@ export class ServiceStack extends PipelineStack {
     const add = (name: FunctionName, options: FunctionOptions) => this.addFunction(name, options);
     addRedrive(add, background);
     if (containers !== undefined) addWake(add, containers, props.wakeName);
-    const { schedules, triggers, fireName } = props;
-    addFire(add, { ...background, files: this.catalogFile, deployment, schedules, triggers, fireName });
+    const { schedules, triggers, fireName, limitSettings } = props;
+    addFire(add, {
+      ...{ ...background, files: this.catalogFile, limitSettings, deployment, schedules, triggers, fireName },
+    });
     this.push = this.addPush();
     const notify = { ...background, deployment, tell: props.tell, push: this.push, ...this.common };
     this.notify = new Notify(this, "Notify", { ...notify, maxConcurrency: props.capacity.notify });

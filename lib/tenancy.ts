@@ -92,6 +92,11 @@ export interface TenantLimits {
    * @default - 1 MiB
    */
   readonly requestBytes?: number;
+  /**
+   * Schedules of a tenant, without those of the app's code.
+   * @default - 100
+   */
+  readonly schedules?: number;
 }
 
 /** Limits of submits. */
@@ -159,6 +164,7 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}, s
       burst: tenants.burst,
       tasks_in_progress: tenants.tasksInProgress,
       request_bytes: tenants.requestBytes,
+      schedules: tenants.schedules,
     },
     depth: { ...defaultDepthBounds, ...depth },
   };

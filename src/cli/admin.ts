@@ -66,6 +66,7 @@ interface LimitOptions extends Connection {
   burst?: Given;
   tasksInProgress?: Given;
   requestBytes?: Given;
+  schedules?: Given;
 }
 
 function addLimits(command: Command, terminal: Terminal): void {
@@ -75,10 +76,11 @@ function addLimits(command: Command, terminal: Terminal): void {
     .option("--submits-per-second <n>", "accepted submits per second, on average", newLimit)
     .option("--burst <n>", "submits accepted at once after a pause", newLimit)
     .option("--tasks-in-progress <n>", "accepted tasks that have not ended", newLimit)
-    .option("--request-bytes <n>", "largest request body, in bytes", newLimit);
+    .option("--request-bytes <n>", "largest request body, in bytes", newLimit)
+    .option("--schedules <n>", "schedules, without those of the app's code; default: 100", newLimit);
   withConnection(limits).action(async (tenant: string, options: LimitOptions) => {
-    const { submitsPerSecond, burst, tasksInProgress, requestBytes } = options;
-    const given = { submitsPerSecond, burst, tasksInProgress, requestBytes };
+    const { submitsPerSecond, burst, tasksInProgress, requestBytes, schedules } = options;
+    const given = { submitsPerSecond, burst, tasksInProgress, requestBytes, schedules };
     const isChange = Object.values(given).some((limit) => limit !== undefined);
     const change = Object.fromEntries(Object.entries(given).map(([name, limit]) => [name, limit?.to]));
     const admin = adminOf(options);

@@ -1,4 +1,4 @@
-import { type AllLimits, type Limits, limitNames } from "../core/limits/limits.ts";
+import { type AllLimits, defaultSchedules, type Limits, limitNames } from "../core/limits/limits.ts";
 import { tiers } from "../core/model/tier.ts";
 
 /** Limits that operators stored in the table. */
@@ -31,7 +31,11 @@ export function limitRows(stored: Stored, configured: AllLimits | undefined, ten
     ...everyone.map(([limits, name]) => [limits, `default, ${name}`] as const),
   ];
   const row = (label: string, field: string, sources: readonly Source[]) => {
-    const [value, from] = inForce(field, sources) ?? [configured === undefined ? "-" : "none", none];
+    const unset =
+      field === "schedules"
+        ? [String(defaultSchedules), "Offload's own limit"]
+        : [configured === undefined ? "-" : "none", none];
+    const [value, from] = inForce(field, sources) ?? unset;
     return [label, String(value ?? "none"), from];
   };
   const ofDepth: Source[] = [

@@ -39,6 +39,7 @@ interface SetOptions extends TableOptions {
   burst?: { to: LimitValue };
   tasksInProgress?: { to: LimitValue };
   requestBytes?: { to: LimitValue };
+  schedules?: { to: LimitValue };
 }
 
 function addSet(command: Command, terminal: Terminal): void {
@@ -51,6 +52,7 @@ function addSet(command: Command, terminal: Terminal): void {
     .option("--burst <n>", "submits accepted at once after a pause; default: the number per second", one)
     .option("--tasks-in-progress <n>", "accepted tasks that have not ended", one)
     .option("--request-bytes <n>", "largest request body, in bytes", one)
+    .option("--schedules <n>", "schedules, without those of the app's code; default: 100", one)
     .option("--depth <tier=n>", "refuse submits to a tier that holds this many messages; repeatable", parseDepth)
     .action(async (options: SetOptions) => {
       const changes = changesOf(options);
@@ -80,6 +82,7 @@ function changesOf(options: SetOptions): Record<string, LimitValue> {
     burst: options.burst,
     tasks_in_progress: options.tasksInProgress,
     request_bytes: options.requestBytes,
+    schedules: options.schedules,
   };
   return Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value ? [[name, value.to]] : [])));
 }

@@ -15,6 +15,7 @@ export interface NewTenantLimits {
   burst?: NewLimit;
   tasksInProgress?: NewLimit;
   requestBytes?: NewLimit;
+  schedules?: NewLimit;
 }
 
 /** Calls for admins: keys and limits of tenants, measurements, alarms. `identity` is for any role. The option `tenant` names the tenant of keys. */

@@ -29,6 +29,7 @@ export const tenantLimitsSchema = z
     burst: orUnset(limitsSchema.shape.burst),
     tasks_in_progress: orUnset(limitsSchema.shape.tasks_in_progress),
     request_bytes: orUnset(limitsSchema.shape.request_bytes),
+    schedules: orUnset(limitsSchema.shape.schedules),
   })
   .refine((body) => Object.keys(body).length > 0, { message: "expected at least one limit" })
   .meta({ minProperties: 1 });

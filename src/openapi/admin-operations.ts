@@ -81,6 +81,7 @@ const tenantLimits = withName(
         burst: limit.describe("Submits accepted at once after a pause."),
         tasks_in_progress: limit.describe("Accepted tasks that have not ended."),
         request_bytes: limit.describe("Largest request body, in bytes."),
+        schedules: limit.describe("Schedules, without those of the app's code."),
       })
       .describe("Limits that apply, with those of the deployment. Null: no limit."),
   }) satisfies z.ZodType<TenantLimits>,

@@ -12,6 +12,7 @@ const tenantLimitFields: Texts = {
   burst: "Submits accepted at once after a pause.",
   tasks_in_progress: "Accepted tasks that have not ended.",
   request_bytes: "Largest request body, in bytes.",
+  schedules: "Schedules, without those of the app's code. Default: 100.",
 };
 
 /** Meanings of the fields of callers, keys, tenants and measurements, by schema. */

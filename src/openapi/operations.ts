@@ -162,7 +162,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
       200: createdSchedule("The schedule exists already."),
       201: createdSchedule("The schedule is created."),
     },
-    problems: [...jsonProblems, "unknown_task_type", "conflict"],
+    problems: [...jsonProblems, "unknown_task_type", "conflict", "quota_exceeded"],
   },
   changeSchedule: {
     tag: "schedules",

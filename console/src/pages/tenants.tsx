@@ -11,7 +11,7 @@ import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api } from "../session.ts";
 
-const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes"] as const;
+const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes", "schedules"] as const;
 type LimitName = (typeof limitNames)[number];
 type Limits = { readonly [Name in LimitName]?: number | null };
 
@@ -20,6 +20,7 @@ const limitTexts: Record<LimitName, string> = {
   burst: "Submits at once after a pause",
   tasks_in_progress: "Tasks in progress",
   request_bytes: "Bytes of a request",
+  schedules: "Schedules",
 };
 
 type Open = { act: "pause" | "limits"; of: TenantInfo };

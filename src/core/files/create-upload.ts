@@ -14,7 +14,7 @@ export interface CreateUploadPorts extends AnnouncePorts {
   newId: NewId;
   blobs: Pick<Blobs, "presignPut">;
   /** Limits the uploads of a tenant. Absent: no limits. */
-  gate?: Gate | undefined;
+  gate?: Pick<Gate, "admitUpload"> | undefined;
 }
 
 /** An announced upload, and the request that sends its bytes. */

@@ -36,7 +36,18 @@ export interface Gate {
    * @throws Problem `rate_limited`
    */
   admitUpload(tenantId: string): Promise<void>;
+  /** The schedules that a tenant may have; null: as many as it likes. */
+  schedulesOf(tenantId: string): Promise<number | null>;
 }
+
+/** The gate of submits and uploads. */
+export type SubmitGate = Pick<Gate, "admit" | "admitUpload">;
+
+/** The gate for tasks that nobody can be asked to submit later: a full tier takes them too. */
+export const withoutDepth = (gate: SubmitGate): SubmitGate => ({
+  ...gate,
+  admit: (request) => gate.admit({ ...request, soon: false }),
+});
 
 export interface GatePorts extends LimitBookPorts, QuotaPorts {
   depths: QueueDepths;
@@ -97,6 +108,7 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
     admitUpload: async (tenantId) => {
       await takeRate(tenantId, await book.ofTenant(tenantId));
     },
+    schedulesOf: async (tenantId) => (await book.ofTenant(tenantId)).schedules ?? null,
   };
 }
 

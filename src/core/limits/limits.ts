@@ -12,9 +12,14 @@ export interface Limits {
   tasks_in_progress?: number | null | undefined;
   /** The largest request body, in bytes. */
   request_bytes?: number | null | undefined;
+  /** Schedules that the tenant has, without those of the app's code. Default: `defaultSchedules`. */
+  schedules?: number | null | undefined;
 }
 
-export const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes"] as const;
+/** Schedules that a tenant may have when nothing sets another limit: those of AWS's default quotas are for a whole account. */
+export const defaultSchedules = 100;
+
+export const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes", "schedules"] as const;
 
 /** Limits to change, at least one. `unset`: the default applies again. Absent: the limit stays as it is. */
 export type LimitChanges = { readonly [name in keyof Limits]?: number | null | "unset" | undefined };
@@ -46,6 +51,7 @@ export const limitsSchema = z.strictObject({
   burst: orNone(z.int().min(1).max(1_000_000)),
   tasks_in_progress: orNone(z.int().min(0).max(100_000_000)),
   request_bytes: orNone(z.int().min(1).max(1_048_576)),
+  schedules: orNone(z.int().min(0).max(1_000_000)),
 });
 
 const depthBound = orNone(z.int().min(1).max(100_000_000));
@@ -121,11 +127,13 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 /** Merges limits: for each limit, the first source that sets it wins. `burst` is taken from the source that sets the rate. */
 export function mergeLimits(...sources: readonly (Limits | undefined)[]): Limits {
   const first = (name: keyof Limits) => sources.find((source) => source?.[name] !== undefined)?.[name];
+  const schedules = first("schedules");
   const rateSource = sources.find((source) => source?.submits_per_second !== undefined);
   return {
     submits_per_second: rateSource?.submits_per_second,
     burst: rateSource?.burst,
     tasks_in_progress: first("tasks_in_progress"),
     request_bytes: first("request_bytes"),
+    schedules: schedules === undefined ? defaultSchedules : schedules,
   };
 }

@@ -2,13 +2,20 @@ import type { Identity } from "../model/identity.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { withoutValues } from "../model/problem.ts";
 import type { Log } from "../ports/tasks.ts";
-import type { SubmitPorts } from "../submit/submit-ports.ts";
 import type { AppSchedule } from "./app-schedule.ts";
-import { countRefusal, type FiringOutcome, isFinalRefusal, lateness, submitScheduled } from "./fire-schedule.ts";
+import {
+  countRefusal,
+  type FiringOutcome,
+  isFinalRefusal,
+  lateness,
+  overLimit,
+  type ScheduledSubmitPorts,
+  submitScheduled,
+} from "./fire-schedule.ts";
 import type { FiringProgress, Firings, Tenants } from "./ports.ts";
 import type { AppPayload } from "./rule-input.ts";
 
-export interface FireAppPorts extends SubmitPorts {
+export interface FireAppPorts extends ScheduledSubmitPorts {
   /** By name. */
   appSchedules: ReadonlyMap<string, AppSchedule>;
   tenants: Tenants;
@@ -112,6 +119,14 @@ async function submitFor(
     await submitScheduled(ports, identity, { ...schedule, scheduled_for: firing.scheduled_for });
     return "submitted";
   } catch (error) {
+    const limited = overLimit(error);
+    if (limited !== undefined) {
+      ports.log.warn("schedule skipped a time", {
+        ...{ schedule: schedule.name, schedule_id: schedule.schedule_id, scheduled_for: firing.scheduled_for },
+        ...{ tenant_id: tenantId, outcome: "skipped", reason: limited },
+      });
+      return "refused";
+    }
     if (!isFinalRefusal(error)) throw error;
     if (error.code === "idempotency_key_reused") return "submitted";
     countRefusal(ports, schedule.task);

@@ -1,3 +1,4 @@
+import type { SubmitGate } from "../limits/gate.ts";
 import { taskIdOf } from "../model/idempotency.ts";
 import type { Identity } from "../model/identity.ts";
 import { Problem, type ProblemCode, withoutValues } from "../model/problem.ts";
@@ -10,7 +11,13 @@ import type { ScheduledTask } from "./definition.ts";
 import type { SchedulePayload } from "./rule-input.ts";
 import type { ScheduleRecord } from "./schedule-record.ts";
 
-export interface FireSchedulePorts extends SchedulePorts, SubmitPorts {}
+export interface FireSchedulePorts extends SchedulePorts, ScheduledSubmitPorts {}
+
+/** The ports of a schedule's submit. */
+export interface ScheduledSubmitPorts extends SubmitPorts {
+  /** Admits the tasks of schedules, which count as submits of their tenant. Default: all are admitted. */
+  scheduleGate?: SubmitGate;
+}
 
 /** One scheduled time of one schedule. EventBridge Scheduler delivers it at least once, and possibly late. */
 export interface ScheduleFiring extends SchedulePayload {
@@ -43,6 +50,13 @@ const temporaryCodes: ReadonlySet<ProblemCode> = new Set(["unavailable", "queue_
 /** True when another delivery of the firing would be refused, too. */
 export const isFinalRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && !temporaryCodes.has(error.code);
+
+/** Problems of a tenant that submits more than its limits allow. */
+const limitCodes: ReadonlySet<ProblemCode> = new Set(["rate_limited", "quota_exceeded"]);
+
+/** Returns why a tenant's limits do not allow a task; undefined when the error is another one. */
+export const overLimit = (error: unknown): string | undefined =>
+  error instanceof Problem && limitCodes.has(error.code) ? `limit: ${error.detail}` : undefined;
 
 /** Idempotency key of a scheduled time. No client can send it, as a client's key has no line breaks. */
 export const firingKey = (scheduleId: string, scheduledFor: string): string =>
@@ -189,6 +203,8 @@ async function submitFor(
     if (schedule.last_error_at === firing.scheduled_for) await bestEffort(() => clearError(ports, firing));
     return "submitted";
   } catch (error) {
+    const limited = overLimit(error);
+    if (limited !== undefined) return skipForLimit(ports, firing, schedule, limited);
     if (!isFinalRefusal(error)) throw error;
     // This time already has a task, of an earlier version of the schedule.
     if (error.code === "idempotency_key_reused") return "submitted";
@@ -201,6 +217,33 @@ async function submitFor(
     await bestEffort(() => noteRefusal(ports, firing, schedule, error));
     return "refused";
   }
+}
+
+/** Stores that a time has no task because of its tenant's limits, and restores the last run before it. */
+async function skipForLimit(
+  ports: FireSchedulePorts,
+  firing: ScheduleFiring,
+  before: ScheduleRecord,
+  reason: string,
+): Promise<FiringOutcome> {
+  const { scheduled_for: at } = firing;
+  // An earlier delivery may have submitted the task of this time.
+  const own = await ports.records.get({ tenant_id: firing.tenant_id, task_id: taskIdFor(before, at) });
+  if (own !== undefined) return "submitted";
+  await rewrite(ports, firing, (current) => {
+    if (current.skips.includes(at)) return undefined;
+    const isLast = current.last_task_id === taskIdFor(current, at);
+    return {
+      ...(isLast ? withRunOf(current, before) : current),
+      revision: nextRevision(ports, current),
+      fired: current.fired.filter((time) => time !== at),
+      skips: appendTime(current.skips, at),
+      skipped: current.skipped + 1,
+      last_skip_reason: reason,
+    };
+  });
+  ports.log.warn("schedule skipped a time", { ...fieldsOf(firing), outcome: "skipped", reason });
+  return "skipped";
 }
 
 /** The task of one scheduled time. */
@@ -222,11 +265,11 @@ export function countRefusal(
 
 /** Submits a schedule's task, with an idempotency key made of schedule and scheduled time. */
 export const submitScheduled = (
-  ports: SubmitPorts,
+  { scheduleGate, ...ports }: ScheduledSubmitPorts,
   identity: Identity,
   { schedule_id, scheduled_for, task, inputVersion }: ScheduledSubmit,
 ) =>
-  submit(ports, {
+  submit(scheduleGate === undefined ? ports : { ...ports, gate: scheduleGate }, {
     identity,
     body: task,
     idempotencyKey: firingKey(schedule_id, scheduled_for),

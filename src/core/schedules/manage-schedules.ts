@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { Gate } from "../limits/gate.ts";
 import { messageText } from "../model/envelope.ts";
 import { fingerprint } from "../model/idempotency.ts";
 import type { Identity } from "../model/identity.ts";
@@ -30,6 +31,8 @@ export interface ScheduleWritePorts extends SchedulePorts {
   checks: RuleChecks;
   /** The types that a schedule may submit. */
   types: ReadonlyMap<string, KnownType>;
+  /** Knows how many schedules a tenant may have. Default: as many as it likes. */
+  gate?: Pick<Gate, "schedulesOf">;
 }
 
 /** Largest input of a schedule, in bytes of its JSON: the schedule is one item of the table, which holds 400 KB. */
@@ -39,7 +42,7 @@ const largestScheduledInputBytes = 256 * 1024;
  * Creates a schedule: checks it, requests a later check of its rule, writes the record, creates the rule in EventBridge
  * Scheduler, and only then sets the record to `ready`. A create that fails in between leaves nothing that submits, and can be
  * repeated. A repeat with the same name and body returns the existing schedule.
- * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`; PortUnavailable
+ * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`, `quota_exceeded`; PortUnavailable
  */
 export async function createSchedule(ports: ScheduleWritePorts, identity: Identity, body: unknown): Promise<Created> {
   const definition = parseInput(definitionSchema, body);
@@ -48,12 +51,38 @@ export async function createSchedule(ports: ScheduleWritePorts, identity: Identi
   checkTimes(ports, made);
   const before = await ports.schedules.get(made);
   if (before?.state === "ready") return { schedule: sameOrConflict(before, made), created: false };
+  if (before === undefined) await checkRoom(ports, made.tenant_id);
   await ports.checks.request(keyOf(made));
   for (let tries = 0; tries < mostCreates; tries++) {
     const written = await writeNew(ports, made);
     if (written !== undefined) return written;
   }
   throw changesTooFast();
+}
+
+/**
+ * Counts the tenant's schedules. Of creates at the same moment, each may find the same room, so that some more come to be.
+ * @throws Problem `quota_exceeded`
+ */
+async function checkRoom(ports: ScheduleWritePorts, tenantId: string): Promise<void> {
+  const bound = (await ports.gate?.schedulesOf(tenantId)) ?? null;
+  if (bound === null || (await countSchedules(ports, tenantId, bound)) < bound) return;
+  throw new Problem("quota_exceeded", `This tenant already has ${bound} schedules, its limit.`, {
+    retryAfterSeconds: 3_600,
+  });
+}
+
+/** Counts a tenant's schedules, up to `most`. */
+async function countSchedules({ schedules }: SchedulePorts, tenantId: string, most: number): Promise<number> {
+  let count = 0;
+  let from: string | undefined;
+  while (count < most) {
+    const page = await schedules.list(tenantId, { limit: Math.min(100, most - count), from });
+    count += page.items.length;
+    from = page.next;
+    if (from === undefined) break;
+  }
+  return count;
 }
 
 /** Number of tries to create a schedule while others create and delete one with its name. */

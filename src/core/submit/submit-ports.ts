@@ -1,4 +1,4 @@
-import type { Gate } from "../limits/gate.ts";
+import type { SubmitGate } from "../limits/gate.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Unique } from "../model/unique-body.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
@@ -13,7 +13,7 @@ export interface SubmitPorts extends DispatchPorts {
   newId: NewId;
   types: KnownTypes;
   /** Limits what clients submit. Absent: no limits, as for submits of handlers and schedules. */
-  gate?: Gate;
+  gate?: SubmitGate;
   /** Saves the tenant in the directory of tenants; never throws. Absent: no schedule needs the directory. */
   noteTenant?: (tenantId: string) => Promise<void>;
   /** Returns why a callback's URL is refused. Absent: clients do not submit by these ports. */

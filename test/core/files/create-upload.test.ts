@@ -10,7 +10,7 @@ const facts = { content_type: "text/plain", size_bytes: 5 };
 const sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 const hello = new TextEncoder().encode("hello");
 
-function setUp(gate?: Gate) {
+function setUp(gate?: Pick<Gate, "admitUpload">) {
   const clock = new FakeClock(Date.parse("2027-01-01T12:00:00.000Z"));
   const ports = { clock, newId: () => "u-1", gate, ...filePorts(clock) };
   const create = (body: unknown) => createUpload(ports, { identity: operator, body });
@@ -56,7 +56,7 @@ describe("a new upload", () => {
 
   test("the gate can refuse it before anything is written", async () => {
     const refuse = () => Promise.reject(new Problem("rate_limited", "slow down"));
-    const { create, uploads, blobList, clock } = setUp({ admit: refuse, admitUpload: refuse });
+    const { create, uploads, blobList, clock } = setUp({ admitUpload: refuse });
     await expect(create(facts)).rejects.toMatchObject({ code: "rate_limited" });
     expect([uploads.all.size, blobList.on(tomorrow(clock)).length]).toEqual([0, 0]);
   });

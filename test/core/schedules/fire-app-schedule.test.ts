@@ -112,17 +112,20 @@ describe("a schedule for each tenant", () => {
     expect(tasksOf(forEach)).toHaveLength(1_000);
   });
 
-  test("a refusal for one tenant does not keep the others from their tasks", async () => {
+  test.each([
+    ["a refusal for", "invalid_input", { level: "error", fields: { tenant_id: "tenant-00007", outcome: "refused" } }],
+    ["a limit of", "quota_exceeded", { level: "warn", fields: { tenant_id: "tenant-00007", outcome: "skipped" } }],
+  ] as const)("%s one tenant does not keep the others from their tasks", async (_, code, line) => {
     const { fire, tasksOf, records, log } = await known(30);
     const { create } = records;
     records.create = async (record, now) => {
-      if (record.tenant_id === "tenant-00007") throw new Problem("quota_exceeded", "That is enough.");
+      if (record.tenant_id === "tenant-00007") throw new Problem(code, "That is enough.");
       return create.call(records, record, now);
     };
     expect(await fire()).toBe("submitted");
     expect(tasksOf(forEach)).toHaveLength(29);
     expect(log.lines.filter(({ message }) => message !== "task submitted")).toMatchObject([
-      { level: "error", fields: { tenant_id: "tenant-00007", outcome: "refused" } },
+      line,
       { level: "info", fields: { submitted: 29, refused: 1 } },
     ]);
   });

@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { cancel } from "../../../src/core/control/control.ts";
+import { createGate, withoutDepth } from "../../../src/core/limits/gate.ts";
+import { type Limits, noLimits } from "../../../src/core/limits/limits.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import { lateAfterSeconds } from "../../../src/core/schedules/fire-schedule.ts";
 import { changeSchedule, deleteSchedule, runSchedule } from "../../../src/core/schedules/manage-schedules.ts";
+import { MemoryLimits } from "../../../src/memory/limits.ts";
+import { MemoryUsage } from "../../../src/memory/usage.ts";
 import { operator } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 
@@ -109,6 +113,57 @@ describe("a firing", () => {
     await changeSchedule(ports, schedule, { task: { type: "echo", input: { value: 2 } } });
     expect(await fireRule(schedule, time, old)).toBe("submitted");
     expect(tasksOf(schedule)).toHaveLength(1);
+  });
+});
+
+describe("a firing counts as a submit of its tenant", () => {
+  /** Two schedules at their first time, of a tenant with limits. */
+  async function limited(limits: Limits) {
+    const pipeline = schedulesPipeline();
+    const { clock, log, records, queues } = pipeline;
+    const gatePorts = { clock, log, records, usage: new MemoryUsage(), limits: new MemoryLimits(), depths: queues };
+    const gate = createGate(gatePorts, { ...noLimits, tenants: { acme: limits } });
+    Object.assign(pipeline.ports, { scheduleGate: withoutDepth(gate) });
+    const schedules = [
+      await pipeline.make({ name: "first", cron: "* * * * *" }),
+      await pipeline.make({ name: "second", cron: "* * * * *" }),
+    ] as const;
+    await clock.advance(minute);
+    return { ...pipeline, schedules };
+  }
+
+  test.each<[string, Limits, RegExp]>([
+    ["rate", { submits_per_second: 0.01, burst: 1 }, /^limit: .*tasks per second/],
+    ["tasks in progress", { tasks_in_progress: 1 }, /^limit: .*1 tasks in progress/],
+  ])("over the tenant's %s a time is skipped, counted, and has its reason", async (_, limits, reason) => {
+    const { fireRule, schedules, tasksOf, stored, clock, log } = await limited(limits);
+    const [first, second] = schedules;
+    const time = iso(clock.now());
+    expect(await fireRule(first)).toBe("submitted");
+    expect(await fireRule(second)).toBe("skipped");
+    expect(tasksOf(second)).toEqual([]);
+    expect(await stored(second)).toMatchObject({
+      ...{ skipped: 1, skips: [time], fired: [], last_skip_reason: expect.stringMatching(reason) },
+    });
+    expect(await stored(second)).not.toHaveProperty("last_task_id");
+    expect(log.lines.at(-1)).toMatchObject({ level: "warn", message: "schedule skipped a time" });
+    // Another delivery of the same time, when there is room again.
+    await clock.advance(10 * minute);
+    expect(await fireRule(second, time)).toBe("ignored");
+    expect(tasksOf(second)).toEqual([]);
+  });
+
+  test("a delivery after the task was submitted skips nothing, although there is no room any more", async () => {
+    const { fireRule, schedules, tasksOf, stored } = await limited({ submits_per_second: 0.01, burst: 1 });
+    expect(await fireRule(schedules[0])).toBe("submitted");
+    expect(await fireRule(schedules[0])).toBe("submitted");
+    expect(tasksOf(schedules[0])).toHaveLength(1);
+    expect(await stored(schedules[0])).toMatchObject({ skipped: 0 });
+  });
+
+  test("a tenant without limits is not held up", async () => {
+    const { fireRule, schedules } = await limited({});
+    expect([await fireRule(schedules[0]), await fireRule(schedules[1])]).toEqual(["submitted", "submitted"]);
   });
 });
 

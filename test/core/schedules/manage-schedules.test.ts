@@ -9,6 +9,7 @@ import {
   deleteSchedule,
   runSchedule,
 } from "../../../src/core/schedules/manage-schedules.ts";
+import type { ScheduleRecord } from "../../../src/core/schedules/schedule-record.ts";
 import { operator, submitter, typeOf } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 
@@ -51,6 +52,24 @@ describe("a created schedule", () => {
       enabled: true,
       payload: { kind: "schedule", ...key(schedule), rule_revision: clock.now() },
     });
+  });
+
+  test("a tenant has as many schedules as its limit, and a repeat of one that it has is answered", async () => {
+    const { ports, task, make } = schedulesPipeline();
+    const bounded = { ...ports, gate: { schedulesOf: async (tenantId: string) => (tenantId === "acme" ? 2 : null) } };
+    const create = (name: string, identity = operator) =>
+      createSchedule(bounded, identity, { name, cron: "0 * * * *", task });
+    await make({ name: "first" });
+    expect(await create("second")).toMatchObject({ created: true });
+    await expect(create("third")).rejects.toMatchObject({
+      code: "quota_exceeded",
+      detail: expect.stringContaining("2"),
+    });
+    expect(await create("second")).toMatchObject({ created: false });
+    expect(await create("third", { ...operator, tenantId: "globex" })).toMatchObject({ created: true });
+    const [first] = (await bounded.schedules.list("acme", { limit: 1 })).items;
+    await deleteSchedule(bounded, first as ScheduleRecord);
+    expect(await create("third")).toMatchObject({ created: true });
   });
 
   test("the id of a schedule follows from tenant and name", async () => {
