@@ -17,19 +17,19 @@ export class ApiGatewaySocket implements Socket {
     this.#client = boundedCalls(client);
   }
 
-  async post(connectionId: string, text: string): Promise<Posted> {
-    try {
-      const Data = new TextEncoder().encode(text);
-      await viaPort(
-        "the WebSocket API",
-        this.#client.send(new PostToConnectionCommand({ ConnectionId: connectionId, Data })),
-      );
-      return "sent";
-    } catch (error) {
-      if (isNamed(error, "GoneException")) return "gone";
-      // Too many messages for the stage, or the client does not read what was sent to it.
-      if (isNamed(error, "LimitExceededException")) return "busy";
-      throw error;
-    }
+  post(connectionId: string, text: string): Promise<Posted> {
+    const Data = new TextEncoder().encode(text);
+    const sent = this.#client
+      .send(new PostToConnectionCommand({ ConnectionId: connectionId, Data }))
+      .then((): Posted => "sent", postedOf);
+    return viaPort("the WebSocket API", sent);
   }
+}
+
+/** The errors that tell something of one connection. */
+function postedOf(error: unknown): Posted {
+  if (isNamed(error, "GoneException")) return "gone";
+  // Too many messages for the stage, or the client does not read what was sent to it.
+  if (isNamed(error, "LimitExceededException")) return "busy";
+  throw error;
 }
