@@ -1,6 +1,7 @@
 import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { queueClient } from "../src/aws/clients.ts";
+import { gateOf } from "../src/aws/gate.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { lazyForgetResult } from "../src/aws/lazy-forget-result.ts";
 import { createLog } from "../src/aws/log.ts";
@@ -11,7 +12,7 @@ import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoStepStore } from "../src/aws/step-store.ts";
 import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
-import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
+import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
 import { internalTypes } from "../src/core/task/internal-types.ts";

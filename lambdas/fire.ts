@@ -4,15 +4,15 @@ import { appTriggers } from "../src/aws/app-triggers.ts";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { firingsOf } from "../src/aws/firings.ts";
 import { newId } from "../src/aws/ids.ts";
+import { lazyScheduleGate } from "../src/aws/lazy-schedule-gate.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { SqsRefusedEvents } from "../src/aws/refused-events.ts";
 import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
-import { catalogTypes, dispatchPorts, dispatchSettings, gateOf, gateSettings } from "../src/aws/wiring.ts";
+import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { withoutDepth } from "../src/core/limits/gate.ts";
 import { fireArrived } from "../src/core/schedules/fire.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
 
@@ -31,7 +31,7 @@ const ports = {
   firings: new DynamoFirings(table),
   triggers: appTriggers(process.env),
   refusedEvents: new SqsRefusedEvents(config.firingsDlqUrl),
-  scheduleGate: withoutDepth(gateOf(config, dispatch)),
+  scheduleGate: lazyScheduleGate(config, dispatch),
   noteTenantOfEvent: tenantNoter(tenants, base.log),
 };
 

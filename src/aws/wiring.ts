@@ -1,10 +1,7 @@
 import { type Config, fromEnv } from "../config.ts";
-import { createGate, type Gate } from "../core/limits/gate.ts";
-import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { countingRecords } from "../core/limits/quota.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Log } from "../core/ports/tasks.ts";
-import { tenantNoter } from "../core/schedules/tenants.ts";
 import { type KnownType, knownTypes, parseCatalog } from "../core/task/catalog.ts";
 import { besideBundle } from "./beside-bundle.ts";
 import { DynamoBlobList } from "./blob-list.ts";
@@ -12,19 +9,14 @@ import { s3Blobs } from "./blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
 import { DynamoFamilies } from "./families.ts";
-import { newCorrelationId, newId } from "./ids.ts";
+import { newId } from "./ids.ts";
 import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
-import { lazySubmitUnique } from "./lazy-unique.ts";
-import { DynamoLimitStore } from "./limit-store.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
 import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
-import { SqsQueueDepths } from "./queue-depths.ts";
 import { SqsQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
-import { DynamoTenants } from "./tenants.ts";
 import { DynamoUniqueKeys } from "./unique-keys.ts";
-import { DynamoUploads } from "./uploads.ts";
 import { DynamoUsage } from "./usage.ts";
 import { wakingQueues } from "./waking-queues.ts";
 
@@ -72,49 +64,8 @@ export function dispatchPorts(
   return { ...ports, queues, metrics, usage, table, scheduler };
 }
 
-/** The settings that `gateOf` reads in addition to `dispatchSettings`. */
+/** The settings that a gate reads in addition to `dispatchSettings`. */
 export const gateSettings = ["limits"] as const;
-
-/** Creates the gate for clients' submits. */
-export const gateOf = (
-  config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number]>,
-  { clock, records, usage, table, log }: ReturnType<typeof dispatchPorts>,
-): Gate =>
-  createGate(
-    {
-      clock,
-      log,
-      records,
-      usage,
-      limits: new DynamoLimitStore(table),
-      depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
-    },
-    limitsOf(config.limits),
-  );
-
-/** The settings that `submitPorts` reads. */
-export const submitSettings = [...dispatchSettings, ...gateSettings, "callbackHosts"] as const;
-
-/** Creates the ports of a submit, except the task types. */
-export function submitPorts(config: Config<(typeof submitSettings)[number]>, log: Log, metrics?: StoredMetrics) {
-  const base = dispatchPorts(config, log, metrics);
-  const gate = gateOf(config, base);
-  const noteTenant = tenantNoter(new DynamoTenants(base.table), log);
-  const uploads = new DynamoUploads(base.table);
-  const callbackFault = async (url: string) =>
-    // Few tasks have a callback.
-    (await import("../core/notify/callback-url.ts")).callbackFault(url, config.callbackHosts);
-  return { ...base, newId, newCorrelationId, gate, noteTenant, uploads, callbackFault, submitUnique: lazySubmitUnique };
-}
-
-/** @throws Error that names the variable */
-function limitsOf(text: string): AllLimits {
-  try {
-    return parseLimits(text);
-  } catch (error) {
-    throw new Error(`OFFLOAD_LIMITS: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  }
-}
 
 /** Reads the catalogue of task types. Its file is beside the function's bundle, or where the setting points. */
 export function catalogTypes(env: NodeJS.ProcessEnv): ReadonlyMap<string, KnownType> {

@@ -175,7 +175,7 @@ function runAction(terminal: Terminal, action: Action, taskIds: string[], option
   const starting = {
     group: "dlq",
     action,
-    count: () => deadLetters.dryRun(action, selection),
+    count: () => new Operations(connectionOf(options)).dryRunOfLetters(action, selection),
     start: () => deadLetters[action](selection, { perSecond: options.perSecond }),
   } as const;
   return startOperation(terminal, starting, options);

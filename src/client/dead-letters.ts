@@ -43,12 +43,8 @@ export class DeadLetters {
 
   /** Counts the dead letters that a replay or a discard would select. Changes nothing. */
   async count(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<number> {
-    return (await this.dryRun(action, selection, options)).matched;
-  }
-
-  /** As `count`; for all tenants (the client's option `tenant` is `*`) also the number of each tenant's. */
-  dryRun(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<DryRun> {
-    return this.#transport.post(`/dead-letters/${action}`, { ...bodyOf(selection), dry_run: true }, options);
+    const body = { ...bodyOf(selection), dry_run: true };
+    return (await this.#transport.post<DryRun>(`/dead-letters/${action}`, body, options)).matched;
   }
 
   /**
@@ -74,5 +70,6 @@ export class DeadLetters {
   }
 }
 
-const bodyOf = (selection: Selection) =>
+/** The selection as the API takes it. */
+export const bodyOf = (selection: Selection) =>
   "filter" in selection ? { filter: toWire(selection.filter) } : { task_ids: selection.taskIds };

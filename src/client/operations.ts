@@ -4,7 +4,13 @@ import type { StepView } from "../core/control/stored-parts.ts";
 import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { DeadLetterFilter, DryRun, StartedOperation } from "./dead-letters.ts";
+import {
+  type DeadLetterFilter,
+  type DryRun,
+  bodyOf as letterBodyOf,
+  type Selection,
+  type StartedOperation,
+} from "./dead-letters.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
@@ -51,6 +57,11 @@ export class Operations {
   /** As `count`; for all tenants (the client's option `tenant` is `*`) also the number of each tenant's. */
   dryRun(action: "cancel" | "retry" | "run-now", selection: TaskSelection, options?: CallOptions): Promise<DryRun> {
     return this.#transport.post(`/tasks/${action}`, { ...bodyOf(selection), dry_run: true }, options);
+  }
+
+  /** As `deadLetters.count` of the client; for all tenants (the option `tenant` is `*`) also the number of each tenant's. */
+  dryRunOfLetters(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<DryRun> {
+    return this.#transport.post(`/dead-letters/${action}`, { ...letterBodyOf(selection), dry_run: true }, options);
   }
 
   /** Cancels the selected tasks that have not ended. Sent again only when the API did not take the request. */

@@ -1,8 +1,8 @@
 import { DynamoCatalog } from "../aws/catalog-store.ts";
 import { createLog } from "../aws/log.ts";
 import { createMetrics, type StoredMetrics } from "../aws/metrics.ts";
+import { submitPorts, submitSettings } from "../aws/submit-ports.ts";
 import { createTracing } from "../aws/tracing.ts";
-import { submitPorts, submitSettings } from "../aws/wiring.ts";
 import type { AnyTasks } from "../client/definitions.ts";
 import { fromEnv } from "../config.ts";
 import type { Log } from "../core/ports/tasks.ts";

@@ -4,7 +4,7 @@ import { DynamoCatalog } from "../aws/catalog-store.ts";
 import { tableClient } from "../aws/clients.ts";
 import { DynamoTable } from "../aws/dynamo-table.ts";
 import { localServicesVariable } from "../aws/local-services.ts";
-import { submitSettings } from "../aws/wiring.ts";
+import { submitSettings } from "../aws/submit-ports.ts";
 import { localTable, variablesOf } from "../config.ts";
 import { DiskFault } from "./disk-faults.ts";
 

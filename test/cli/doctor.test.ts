@@ -103,7 +103,10 @@ describe("templates without a pipeline end with exit code 1, in one line", () =>
 
 describe("a task file with wrong options for children ends with exit code 1, and is named with the reason", () => {
   test.each([
-    ["children: { threshold: 1.5 }", "children.threshold must be a number from 0 to 1, got 1.5"],
+    [
+      "children: { threshold: 1.5 }",
+      "children.threshold must be a number from 0 to 1, or a function that is not async, got 1.5",
+    ],
     ["aggregate: () => null", "aggregate needs the option children, such as {}"],
   ])("%s", async (option, reason) => {
     const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
@@ -117,7 +120,7 @@ export default defineTask({ name: "report.all", input: z.null(), ${option}, hand
       const ran = await synthesized({ own: [...tasks] }, (app) => doctor("--templates", app.folder));
       expect(ran).toMatchObject({ code: 1, out: "" });
       expect(ran.notes).toMatch(/report\.all\.ts could not be imported at \S*report\.all\.ts:3:\d+: TypeError: /);
-      expect(ran.notes).toContain(`defineTask("report.all"): ${reason}.`);
+      expect(ran.notes).toContain(`defineTask("report.all"): ${reason} (`);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -1,0 +1,36 @@
+import type { Config } from "../config.ts";
+import { createGate, type Gate, type SubmitGate, withoutDepth } from "../core/limits/gate.ts";
+import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
+import { queueClient } from "./clients.ts";
+import { DynamoLimitStore } from "./limit-store.ts";
+import { SqsQueueDepths } from "./queue-depths.ts";
+import type { dispatchPorts, dispatchSettings, gateSettings } from "./wiring.ts";
+
+/** Creates the gate for clients' submits. */
+export const gateOf = (
+  config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number]>,
+  { clock, records, usage, table, log }: ReturnType<typeof dispatchPorts>,
+): Gate =>
+  createGate(
+    {
+      clock,
+      log,
+      records,
+      usage,
+      limits: new DynamoLimitStore(table),
+      depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
+    },
+    limitsOf(config.limits),
+  );
+
+/** Creates the gate for the tasks of schedules. */
+export const scheduleGateOf = (...given: Parameters<typeof gateOf>): SubmitGate => withoutDepth(gateOf(...given));
+
+/** @throws Error that names the variable */
+function limitsOf(text: string): AllLimits {
+  try {
+    return parseLimits(text);
+  } catch (error) {
+    throw new Error(`OFFLOAD_LIMITS: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
