@@ -15,8 +15,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Runs the command, and gives its exit code and what it printed. */
 const bench = (...args: string[]) =>
   new Promise<{ code: unknown; out: string }>((resolve) => {
-    execFile(process.execPath, ["test/bench/run.ts", ...args], (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : error.code, out: stdout + stderr }),
+    execFile(
+      process.execPath,
+      ["--import", "./src/register-entries.ts", "test/bench/run.ts", ...args],
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : error.code, out: stdout + stderr }),
     );
   });
 
