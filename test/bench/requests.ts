@@ -33,6 +33,9 @@ interface Needs {
 const calls = 20;
 const smallBatch = 5;
 
+/** A task needs no read. A process reads the settings of flow control every two seconds, which a slow machine's calls may last. */
+const mostReads = 0.05;
+
 /**
  * Counts the requests that a task needs from submit to completion, without those of the event source, which are the same for
  * everybody: receive and delete, once for each batch. Batches of two sizes tell what a task needs from what a batch needs.
@@ -72,7 +75,7 @@ export const requests: Benchmark = {
         },
         { what: "writes per task, against the budget", value: inAll.writes, atMost: 3 },
         { what: "write units per task, against the budget", value: inAll.writeUnits, atMost: 4 },
-        { what: "reads per task, against the budget", value: inAll.reads, atMost: 0 },
+        { what: "reads per task, against the budget", value: inAll.reads, atMost: mostReads },
         { what: "SQS requests per task, against the budget", value: inAll.queue, atMost: 1.1 },
         { what: "bytes of a new record, against one write unit", value: offload.largestItemBytes, atMost: 1_024 },
       ],
