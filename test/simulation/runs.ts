@@ -111,7 +111,9 @@ export class Runs {
   /** An attempt that failed says what its own code threw. */
   failed(taskId: string, total: number, { outcome, error = "" }: Pick<Attempt, "outcome" | "error">): void {
     if (outcome !== "failed" && outcome !== "retried") return;
-    const run = this.#byTask.get(taskId)?.find(({ task }) => task.attemptOverall === total);
+    // A task that was purged may have had the same id.
+    const present = this.#lives.life(taskId);
+    const run = this.#byTask.get(taskId)?.find(({ task, life }) => life === present && task.attemptOverall === total);
     if (run?.thrown === undefined || run.from.process.stood || error.startsWith(run.thrown.slice(0, 400))) return;
     this.#lives.violated(`its attempt says ${error}, and its code threw ${run.thrown}`, taskId);
   }
