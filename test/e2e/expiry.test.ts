@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Client, epoch, expectProblem, expectStatus } from "../support/http-client.ts";
 import { startTimelyServer, type TimelyServer } from "../support/timely-server.ts";
@@ -16,11 +17,13 @@ describe("expiry", () => {
   const ended = (taskId: string) => server?.ended(taskId) ?? operator.ended(taskId);
 
   test("a task that did not start in time expires, and its handler is never called", async () => {
-    const options = { delay_seconds: 4, expires_in_seconds: 2 };
-    const { task_id, created_at } = await operator.submit("probe.echo", { value: 1 }, options);
-    const task = await ended(task_id);
+    // All places of a key are taken for longer than the task may wait.
+    const input = { key: randomUUID(), ms: 5_000 };
+    for (const _ of [1, 2, 3]) await operator.submit("probe.keyed", input);
+    const { task_id, created_at } = await operator.submit("probe.keyed", input, { expires_in_seconds: 2 });
+    const task = await operator.ended(task_id);
     expect(task).toMatchObject({ status: "expired", attempts: 0, started_at: null, result: null, error_kind: null });
-    expect(epoch(task.expires_at)).toBe(epoch(created_at) + 6000);
+    expect(epoch(task.expires_at)).toBe(epoch(created_at) + 2000);
     expectProblem(await operator.get(`/tasks/${task_id}/result`), 409, "conflict");
     expectProblem(await operator.post(`/tasks/${task_id}/cancel`), 409, "conflict");
     expectProblem(await operator.post(`/tasks/${task_id}/retry`), 409, "conflict");

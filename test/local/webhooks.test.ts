@@ -67,8 +67,9 @@ test("a page that a webhook could reach on this machine is not reached unless it
     reached += 1;
     response.end();
   });
-  await new Promise<void>((resolve) => secret.listen(0, "127.0.0.1", resolve));
-  const { port } = secret.address() as { port: number };
+  // A port that a callback may name.
+  const port = 8443;
+  await new Promise<void>((resolve) => secret.listen(port, "127.0.0.1", resolve));
   const server = await startOwnServer({});
   onTestFinished(async () => {
     await server.stop();
