@@ -81,7 +81,7 @@ beforeAll(async () => {
   ]);
   const workOn = await worker.createWorker(types);
   const context = { getRemainingTimeInMillis: () => 900_000 } as Context;
-  receive = () => receiveRecords(queues.client, queueUrls.normal, 60);
+  receive = () => receiveRecords(queues.client, queueUrls.normal, 3_600);
   submitted = async (value, headers) => {
     const body = { type: "probe.echo", input: { value } };
     const answer = await submit.handler(eventOf("POST", "/tasks", body, headers) as never, context as never);
@@ -193,7 +193,7 @@ describe("the budget of a task with neither retries nor extras", () => {
     await work();
   });
 
-  const unique = { unique: { key: "budget", mode: "replace" }, delay_seconds: 1 };
+  const unique = { unique: { key: "budget", mode: "replace" }, delay_seconds: 600 };
 
   test("a unique submit writes three items and reads one; one that joins a task writes two and reads two", async () => {
     await submittedAs("probe.echo", { value: 1 }, unique);

@@ -10,7 +10,7 @@ const move = (client: Client, taskId: string, priority: unknown = "high") =>
 
 describe.concurrent("priority", () => {
   test("a scheduled task moves, and runs once in its new tier", async () => {
-    const { task_id } = await operator.submit("probe.echo", { value: 1 }, { priority: "low", delay_seconds: 4 });
+    const { task_id } = await operator.submit("probe.echo", { value: 1 }, { priority: "low", delay_seconds: 20 });
     const moved = expectStatus(await move(operator, task_id), 200).json<Task>();
     expect(moved).toMatchObject({ task_id, status: "scheduled", priority: "high", attempts: 0 });
     // The same tier again.

@@ -60,7 +60,7 @@ describe.concurrent("steps and waits", () => {
 
   test("a signal that comes before the task starts is kept", async () => {
     const input = { name: "early", timeout_seconds: 3600 };
-    const { task_id } = await operator.submit("probe.wait", input, { ...options, delay_seconds: 3 });
+    const { task_id } = await operator.submit("probe.wait", input, { ...options, delay_seconds: 20 });
     for (const _ of [1, 2]) expectStatus(await signal(task_id, "early", "first"), 202);
     expectProblem(await signal(task_id, "early", "second"), 409, "conflict");
     expect(await operator.ended(task_id)).toMatchObject({ status: "completed", result: { signal: "first" } });

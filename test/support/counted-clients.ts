@@ -5,7 +5,7 @@ interface Request {
 /** The requests that clients of this process sent, in order: retries by the SDK count as well. */
 export const sent: (Request & { command: string })[] = [];
 
-/** The queries of pauses and limits, which a process sends now and then, whatever it works on. They are not among `sent`. */
+/** The queries of pauses and limits of types, which a process sends now and then, whatever it works on. They are not among `sent`. */
 export const flowReads: Request["input"][] = [];
 
 /** How often each command was sent, without the end of its name. */
@@ -47,7 +47,12 @@ const counted =
   };
 
 function note(command: string, input: Request["input"]): void {
-  const { ExpressionAttributeValues: values } = input as { ExpressionAttributeValues?: { ":pk"?: { S?: string } } };
+  const { ExpressionAttributeValues: values, Key: key } = input as {
+    ExpressionAttributeValues?: { ":pk"?: { S?: string } };
+    Key?: { pk?: { S?: string } };
+  };
+  // The limits of tenants, which a process reads every ten seconds.
+  if (command === "GetItemCommand" && key?.pk?.S === "limits") return;
   if (command === "QueryCommand" && values?.[":pk"]?.S === "flow") flowReads.push(input);
   else sent.push({ command, input });
 }
