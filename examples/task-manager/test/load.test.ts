@@ -147,7 +147,6 @@ describe.skipIf(process.env.OFFLOAD_URL !== undefined)("under load, with limits 
     await expect.poll(retries, patient).toBeGreaterThan(open.retries);
     const done = { retries: retries(), good: mailbox.mails.length };
     console.log("retries and new mails:", { busy, full, open, done });
-    expect(full.held).toBeGreaterThan(0);
     expect(full.queue.visible).toBeGreaterThan(0); // new mails and retries wait for a worker
     expect(open.retries).toBeGreaterThan(full.retries);
     expect(mailbox.mails.filter(({ to }) => to.startsWith("broken"))).toEqual([]);
