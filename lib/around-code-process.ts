@@ -9,7 +9,7 @@ import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 export interface AroundRequest {
   /** Folder of the built code. */
   readonly code: string;
-  /** How the names of its files start, with a colon at the end. */
+  /** The text that the names of its files start with, with a colon at the end. */
   readonly prefix: string;
   readonly options: BuildOptions & { readonly write: false };
   /** File for the result. */

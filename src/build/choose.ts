@@ -59,7 +59,7 @@ export function chooseCopied(
   return chosen;
 }
 
-/** What a file says about its package. */
+/** The facts about its package that one file shows. */
 function reasonsOf(file: string, { isRead }: TracedFile): readonly { why: string; whole: boolean }[] {
   const name = basename(file);
   if (isBinary(file)) return [{ why: `has the binary ${name}`, whole: true }];

@@ -7,7 +7,7 @@ import { missingId } from "./modules.ts";
 import { inPlaceId } from "./packages-in-place.ts";
 import { isOfPackage, packageName, packageOf } from "./places.ts";
 
-/** What the built code imports: importing file → text of the import → file. An empty file: nothing was found. */
+/** The imports of the built code: importing file → text of the import → file. An empty file: nothing was found. */
 export type ImportGraph = Map<string, Map<string, string>>;
 
 export interface ImportsOptions {

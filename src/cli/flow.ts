@@ -67,7 +67,7 @@ function addPause(command: Command, terminal: Terminal, act: "pause" | "resume")
     });
 }
 
-/** What still holds the tasks that were let go: pauses, breakers and limits. */
+/** Lists the pauses, breakers and limits that still hold the tasks that were let go. */
 async function holdsOf(flow: Flow, { type }: { type?: string }): Promise<string[]> {
   const { types, tenant_paused_since } = await flow.types();
   const tenant = tenant_paused_since === null ? [] : [`Still held: the tenant is paused since ${tenant_paused_since}.`];

@@ -15,12 +15,12 @@ function projectIn(name: string): string {
   mkdirSync(join(folder, "tasks"), { recursive: true });
   writeFileSync(join(folder, "package.json"), "{}");
   writeFileSync(
-    join(folder, "shared.ts"),
+    join(folder, "common.ts"),
     `export const text = "shared"; export const late = () => import(${JSON.stringify("./late.ts")});`,
   );
   writeFileSync(join(folder, "late.ts"), `export const late = "late";`);
   for (const type of ["mail.send", "mail.check"]) {
-    const code = `import { text, late } from ${JSON.stringify("../shared.ts")}; export default { name: "${type}", run: () => [text, late()] };`;
+    const code = `import { text, late } from ${JSON.stringify("../common.ts")}; export default { name: "${type}", run: () => [text, late()] };`;
     writeFileSync(join(folder, `tasks/${type}.ts`), code);
   }
   return folder;

@@ -6,7 +6,7 @@ import type { FlowBook } from "./flow-book.ts";
 /** The sharing of a limit that an operator set for a type which is defined without one: all its tasks share it, of all tenants. */
 const ofWholeType = { scope: "deployment" } as const;
 
-/** How the tasks of a type share its limits. Absent: the type has no such limit now. */
+/** The sharing of a type's limits by its tasks. Absent: the type has no such limit now. */
 export interface LimitsInForce {
   concurrency?: Limit<never> | undefined;
   rateLimit?: Limit<never> | undefined;

@@ -1,6 +1,6 @@
 import { isA, namesOf, property } from "./foreign-value.ts";
 
-/** What was thrown, for people. */
+/** A thrown value, described for people. */
 export interface Described {
   /** At most 1,000 characters, without lone surrogates, which the table cannot store. */
   message: string;

@@ -43,7 +43,7 @@ export const checkedSpawn = (...given: Parameters<typeof childSubmitOf<SpawnOpti
   checked("spawn", spawnChecks, given);
 
 /**
- * What a handler changes later in an input that it has submitted is not part of it.
+ * A change that a handler makes later to an input that it has submitted is not part of the task.
  * @throws PermanentError for an option that does not exist, and for an input that is no JSON
  */
 function checked<Options extends SubmitOptions>(

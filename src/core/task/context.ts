@@ -260,7 +260,7 @@ export function runWithin<T>(within: Within, call: () => T): T {
 const named = ({ kind, name }: Within): string => `${kind} ${JSON.stringify(name)}`;
 
 /**
- * What ends the attempt would leave a step half done.
+ * A call that ends the attempt would leave a step half done.
  * @throws PermanentError within the function of a step or of an effect of `once`
  */
 export function mustBeOutside(what: string): void {
