@@ -3,11 +3,13 @@ import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
 import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
+import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { auditReads } from "../../src/http/audit.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads } from "../../src/http/deliveries.ts";
 import { keyReads } from "../../src/http/keys.ts";
+import { receiverReads } from "../../src/http/receivers.ts";
 import { scheduleReads } from "../../src/http/schedules.ts";
 import type { StatusPorts } from "../../src/http/status.ts";
 import { tenantReads } from "../../src/http/tenants.ts";
@@ -19,5 +21,6 @@ export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
   ...tenantReads({ ...ports, flowSettings: new DynamoFlowSettings(table) }),
   ...deadLetterReads(ports),
   ...deliveryReads({ ...ports, deliveries: new DynamoDeliveries(table) }),
+  ...receiverReads({ ...ports, receivers: new DynamoReceivers(table), deliveries: new DynamoDeliveries(table) }),
   ...scheduleReads({ ...ports, schedules: new DynamoSchedules(table) }),
 });

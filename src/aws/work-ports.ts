@@ -16,6 +16,7 @@ import { DynamoFlowSettings } from "./flow-settings.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
 import { lazySubmitUnique } from "./lazy-unique.ts";
+import { lazyDeliveries } from "./lazy-deliveries.ts";
 import { DynamoLines } from "./lines.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
@@ -54,7 +55,12 @@ export async function workPorts(
   { disk, own, env }: { disk: Disk; own: OwnPorts; env: NodeJS.ProcessEnv },
 ) {
   addPlacesToFetch();
-  const { table, ...base } = dispatchPorts(config, createLog(service));
+  const { table, ...dispatching } = dispatchPorts(config, createLog(service));
+  const flowSettings = new DynamoFlowSettings(table);
+  const flow = new FlowBook({ ...dispatching, flowSettings });
+  // A worker reads the settings of flow in any case, and the marks of receivers with them.
+  const notices = { ...dispatching.notices, receives: (tenantId: string) => flow.receives(tenantId) };
+  const base = { ...dispatching, notices };
   setProbeCounters(new DynamoCounters(table));
   const once = new DynamoOnceStore(table);
   const steps = new DynamoStepStore(table);
@@ -66,6 +72,7 @@ export async function workPorts(
     newId,
     once,
     steps,
+    deliveries: lazyDeliveries(table),
     uploads: new DynamoUploads(table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
@@ -78,7 +85,6 @@ export async function workPorts(
   await useTypes(code, config, { ...base, env }, use);
   const releases = new Releases(base);
   const tracing = await createTracing();
-  const flowSettings = new DynamoFlowSettings(table);
   const ports: WorkPorts = {
     ...base,
     newId,
@@ -94,7 +100,7 @@ export async function workPorts(
     watchdog: threadWatchdog(),
     lines: new DynamoLines(table, base.clock.now),
     flowSettings,
-    flow: new FlowBook({ ...base, flowSettings }),
+    flow,
     stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),

@@ -1,5 +1,12 @@
 import { breakerName, type PausableWork, pausesOf } from "../model/line.ts";
-import { type Breaker, type FlowSetting, type FlowSettings, limitsName, type TypeLimits } from "../ports/flow.ts";
+import {
+  type Breaker,
+  type FlowSetting,
+  type FlowSettings,
+  limitsName,
+  receiversName,
+  type TypeLimits,
+} from "../ports/flow.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
 
@@ -46,6 +53,11 @@ export class FlowBook {
   /** The breaker of a type for a tenant, if a task failed. */
   async breakerOf(type: string, tenantId: string): Promise<Breaker | undefined> {
     return (await this.#settings()).get(breakerName(type, tenantId)) as Breaker | undefined;
+  }
+
+  /** True when a tenant has receivers of webhooks. */
+  async receives(tenantId: string): Promise<boolean> {
+    return (await this.#settings()).has(receiversName(tenantId));
   }
 
   /** Reads the settings again with the next look. */

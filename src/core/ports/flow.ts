@@ -119,7 +119,16 @@ export interface Breaker {
   openUntilMs?: number;
 }
 
-export type FlowSetting = Pause | TypeLimits | Breaker;
+/** The mark of a tenant that has receivers of webhooks: workers read it with the settings, and tell of each end of its tasks. */
+export interface ReceiversMark {
+  kind: "receivers";
+  /** `receivers/<tenant>`. */
+  name: string;
+}
+
+export type FlowSetting = Pause | TypeLimits | Breaker | ReceiversMark;
+
+export const receiversName = (tenantId: string): string => `receivers/${tenantId}`;
 
 export const limitsName = (type: string): string => `limits/${type}`;
 
@@ -129,7 +138,7 @@ export interface FlowSettings {
   all(): Promise<FlowSetting[]>;
   /** One setting. Reads consistently. */
   find(name: string): Promise<FlowSetting | undefined>;
-  put(setting: Pause | TypeLimits): Promise<void>;
+  put(setting: Pause | TypeLimits | ReceiversMark): Promise<void>;
   remove(name: string): Promise<void>;
   /** Counts a failure of a breaker, and opens it until `openUntilMs` when there are `most` in a row. Returns the breaker. */
   countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker>;
