@@ -40,7 +40,11 @@ export class SqsNotices implements Notices {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
 
-  constructor(client: SQSClient, queueUrl: string, { events, receives, hears }: Pick<Notices, "events" | "receives" | "hears">) {
+  constructor(
+    client: SQSClient,
+    queueUrl: string,
+    { events, receives, hears }: Pick<Notices, "events" | "receives" | "hears">,
+  ) {
     this.#client = client;
     this.#queueUrl = queueUrl;
     this.events = events;

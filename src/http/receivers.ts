@@ -18,8 +18,8 @@ import {
   testReceiver,
 } from "../core/notify/manage-receivers.ts";
 import { receiverSecrets, type SecretPorts } from "../core/notify/secret.ts";
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Receiver, ReceiverKey, Receivers } from "../core/ports/receivers.ts";
+import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Delivery } from "../core/ports/webhooks.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
@@ -145,7 +145,8 @@ const receiverView = (receiver: Receiver): ReceiverView => ({
   types: receiver.types === null ? null : [...receiver.types],
   description: receiver.description,
   enabled: receiver.enabled,
-  health: receiver.disabled_at !== undefined ? "disabled" : receiver.failing_since === undefined ? "healthy" : "failing",
+  health:
+    receiver.disabled_at !== undefined ? "disabled" : receiver.failing_since === undefined ? "healthy" : "failing",
   failing_since: receiver.failing_since ?? null,
   disabled_at: receiver.disabled_at ?? null,
   created_by: receiver.created_by,

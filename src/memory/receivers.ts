@@ -34,7 +34,10 @@ export class MemoryReceivers implements Receivers {
     this.#logs.set(nameOf(key), log.set(logKey(delivery), copy(delivery)));
   }
 
-  async logged(key: ReceiverKey, { limit, from = "~", after = "", before = "~" }: LogQuery): Promise<Page<LoggedDelivery>> {
+  async logged(
+    key: ReceiverKey,
+    { limit, from = "~", after = "", before = "~" }: LogQuery,
+  ): Promise<Page<LoggedDelivery>> {
     const all = [...(this.#logs.get(nameOf(key)) ?? [])]
       .filter(([name, { at }]) => name < from && at >= after && at < before)
       .sort(([a], [b]) => (a < b ? 1 : -1));

@@ -120,10 +120,7 @@ export const receiverSecret = withName(
   }) satisfies z.ZodType<ReceiverSecret>,
 );
 
-export const receiverTest = withName(
-  "ReceiverTest",
-  z.object({ webhook_id: receiverId, delivery_id: webhookId }),
-);
+export const receiverTest = withName("ReceiverTest", z.object({ webhook_id: receiverId, delivery_id: webhookId }));
 
 const receiverTry = withName(
   "ReceiverTry",

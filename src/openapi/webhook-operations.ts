@@ -2,8 +2,8 @@ import { newReceiverSchema, receiverChangeSchema } from "../core/notify/manage-r
 import { deliveryListSchema } from "../http/deliveries.ts";
 import { receiverDeliveryListSchema, replayDeliveriesSchema } from "../http/receivers.ts";
 import type { AnyRouteName } from "../http/routes.ts";
-import type { Operation } from "./operation.ts";
 import { withName } from "./json-schema.ts";
+import type { Operation } from "./operation.ts";
 import { bodyProblems, emptyBody, jsonProblems, operationAnswers, page, uncached } from "./operation-parts.ts";
 import * as answers from "./webhook-answers.ts";
 
@@ -68,7 +68,10 @@ export const webhookOperations = {
     body: withName("NewReceiver", newReceiverSchema),
     example: { url: "https://shop.example.com/hooks/offload", events: ["task.failed"] },
     answers: {
-      201: { ...uncached("The receiver, with its secret.", answers.newReceiver), headers: ["Location", "Cache-Control"] },
+      201: {
+        ...uncached("The receiver, with its secret.", answers.newReceiver),
+        headers: ["Location", "Cache-Control"],
+      },
     },
     problems: [...jsonProblems, "quota_exceeded"],
   },

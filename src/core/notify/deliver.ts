@@ -17,13 +17,7 @@ export interface WebhookSigner {
    * @returns `webhook-id`, `webhook-timestamp` and `webhook-signature`
    * @throws PortUnavailable
    */
-  sign(
-    tenantId: string,
-    id: string,
-    nowMs: number,
-    body: string,
-    receiver?: Receiver,
-  ): Promise<Record<string, string>>;
+  sign(tenantId: string, id: string, nowMs: number, body: string, receiver?: Receiver): Promise<Record<string, string>>;
 }
 
 export interface DeliverPorts {

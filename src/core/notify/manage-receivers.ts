@@ -95,7 +95,10 @@ const mark = ({ flowSettings }: Pick<ReceiverPorts, "flowSettings">, tenantId: s
   flowSettings.put({ kind: "receivers", name: receiversName(tenantId) });
 
 /** @throws Problem `invalid_input` */
-async function check(ports: ReceiverPorts, given: { url?: string | undefined; types?: readonly string[] | null | undefined }) {
+async function check(
+  ports: ReceiverPorts,
+  given: { url?: string | undefined; types?: readonly string[] | null | undefined },
+) {
   const fault = given.url === undefined ? undefined : await ports.urlFault(given.url);
   if (fault !== undefined) throw invalid("url", fault);
   const at = given.types?.findIndex((name) => !ports.types.has(name)) ?? -1;
@@ -106,7 +109,10 @@ const invalid = (field: string, message: string): Problem =>
   new Problem("invalid_input", `${field.replace("/", ".")}: ${message}.`, { errors: [{ path: `/${field}`, message }] });
 
 /** @throws Problem `not_found`; PortUnavailable */
-export async function findReceiver({ receivers }: Pick<ReceiverPorts, "receivers">, key: ReceiverKey): Promise<Receiver> {
+export async function findReceiver(
+  { receivers }: Pick<ReceiverPorts, "receivers">,
+  key: ReceiverKey,
+): Promise<Receiver> {
   const found = await receivers.get(key);
   if (found === undefined) throw new Problem("not_found", "There is no receiver of webhooks with this id.");
   return found;
@@ -206,6 +212,8 @@ export interface LogPorts {
 /** Deliveries of a receiver, newest first. A page may have fewer than its limit: those whose task's retention has ended are gone. @throws PortUnavailable */
 export async function deliveriesOf(ports: LogPorts, key: ReceiverKey, query: LogQuery): Promise<Page<Delivery>> {
   const { items, next } = await ports.receivers.logged(key, query);
-  const found = await ports.deliveries.getMany(items.map(({ task_id, id }) => ({ tenant_id: key.tenant_id, task_id, id })));
+  const found = await ports.deliveries.getMany(
+    items.map(({ task_id, id }) => ({ tenant_id: key.tenant_id, task_id, id })),
+  );
   return { items: found.filter((one) => one !== undefined), next };
 }

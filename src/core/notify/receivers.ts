@@ -9,7 +9,12 @@ import type { Delivery } from "../ports/webhooks.ts";
 /** `type` of the webhook that tests a receiver, in its body, log and metrics. */
 export const testType = "webhook.test";
 
-export const receiverEvents: readonly ReceiverEvent[] = ["task.completed", "task.failed", "task.cancelled", "task.expired"];
+export const receiverEvents: readonly ReceiverEvent[] = [
+  "task.completed",
+  "task.failed",
+  "task.cancelled",
+  "task.expired",
+];
 
 /** A receiver whose tries have failed for this time is disabled: contract of `docs/webhooks.md`. */
 const disabledAfterMs = 5 * 86_400_000;
@@ -31,7 +36,9 @@ export const asksFor = ({ enabled, events, types }: Receiver, event: string, typ
 
 /** Id of the delivery of an end to a receiver: the same for each notice of the end, and another one for each receiver. */
 export const receiverDeliveryId = (endId: string, webhookId: string): string =>
-  `msg_${createHash("sha256").update(JSON.stringify([endId, webhookId])).digest("base64url")}`;
+  `msg_${createHash("sha256")
+    .update(JSON.stringify([endId, webhookId]))
+    .digest("base64url")}`;
 
 /** The receiver of a delivery as it is now, or why the delivery cannot be tried. Without a receiver: the task's own callback. */
 export async function targetOf(
@@ -58,7 +65,10 @@ export async function noteTry(ports: HealthPorts, receiver: Receiver, succeeded:
     if (step.tells !== undefined) await tell(ports, after, step.tells);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
-    ports.log.warn("could not keep the health of a receiver", { webhook_id: receiver.webhook_id, error: String(error) });
+    ports.log.warn("could not keep the health of a receiver", {
+      webhook_id: receiver.webhook_id,
+      error: String(error),
+    });
   }
 }
 
@@ -90,7 +100,8 @@ export function healthy({ failing_since: _, warned_at: __, disabled_at: ___, ...
 async function tell(ports: HealthPorts, receiver: Receiver, what: "failing" | "disabled"): Promise<void> {
   const { tenant_id, webhook_id, url, failing_since = "" } = receiver;
   const about = { tenant_id, webhook_id, host: new URL(url).host, failing_since };
-  const text = what === "failing" ? "a receiver of webhooks will be disabled in a day" : "a receiver of webhooks is disabled";
+  const text =
+    what === "failing" ? "a receiver of webhooks will be disabled in a day" : "a receiver of webhooks is disabled";
   ports.log.error(text, about);
   ports.metrics.add("receiver_failing", 1, { tier: "normal", type: testType });
   const [error] = (await ports.eventBus?.put([eventOf(receiver, what)])) ?? [];

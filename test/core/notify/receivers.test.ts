@@ -113,7 +113,9 @@ describe("an end of a task", () => {
   });
 
   test("is tried again at the URL that the receiver has then, and given up when it is deleted", async () => {
-    const { create, ended, requests, ports, clock, deliver, deliveriesTried } = withTries(setUp(() => ({ status: 500 })));
+    const { create, ended, requests, ports, clock, deliver, deliveriesTried } = withTries(
+      setUp(() => ({ status: 500 })),
+    );
     const receiver = await create();
     const record = await ended();
     await changeReceiver(ports, receiver, { url: "https://moved.example/" });

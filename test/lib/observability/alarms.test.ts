@@ -33,7 +33,7 @@ const expected = [
   ...functionNames.flatMap((name) => [`${name}-throttled-functions`, `${name}-failing-functions`]),
   ...["api-errors", "redrive-late", "redrive-gave-up"],
   ...["firings-late", "firings-gave-up", "firings-lost", "scheduler-throttled", "schedule-refused"],
-  ...["notices-late", "notices-gave-up", "webhooks-failed"],
+  ...["notices-late", "notices-gave-up", "webhooks-failed", "receivers-failing"],
   ...["table-throttled", "table-errors"],
 ];
 
@@ -137,6 +137,7 @@ const simple: [
   ["firings-late", "ApproximateAgeOfOldestMessage", "Scheduling/Firings.QueueName", "Maximum", [1800, 5]],
   ["notices-late", "ApproximateAgeOfOldestMessage", "NotifyQueue.QueueName", "Maximum", [1800, 5]],
   ["webhooks-failed", "webhook_failed", "Offload-dev", "Sum", [0, 5]],
+  ["receivers-failing", "receiver_failing", "Offload-dev", "Sum", [0, 5]],
   ["submit-throttled-functions", "Throttles", "Submit/Function", "Sum", [10, 5]],
   ["low-worker-throttled-functions", "Throttles", "LowWorker/Function", "Sum", [10, 5]],
   ["fire-failing-functions", "Errors", "Fire/Function", "Sum", [5, 5]],
