@@ -1,5 +1,4 @@
-import { settingsAgeMs } from "../core/flow/flow-book.ts";
-import { receiversName } from "../core/ports/flow.ts";
+import { receiversName, settingsAgeMs } from "../core/ports/flow.ts";
 import type { Notices } from "../core/ports/notify.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";

@@ -43,7 +43,7 @@ export const replayDeliveriesSchema = z.strictObject({
   before: timeParameter.optional(),
   status: z.enum(["delivered", "failed"]).default("failed"),
   dry_run: z.boolean().default(false),
-  per_second: z.int().min(1).max(100).optional(),
+  per_second: z.int().min(1).max(100).optional().describe("The most webhooks a second. Default: no limit."),
 });
 
 /** The most deliveries of one replay. */

@@ -10,7 +10,7 @@ import { DynamoLines } from "../../src/aws/lines.ts";
 import { createLog } from "../../src/aws/log.ts";
 import { SqsQueues } from "../../src/aws/queues.ts";
 import { toEnv } from "../../src/config.ts";
-import { settingsAgeMs } from "../../src/core/flow/flow-book.ts";
+import { settingsAgeMs } from "../../src/core/ports/flow.ts";
 import { resume } from "../../src/core/flow/manage-flow.ts";
 import type { Clock } from "../../src/core/ports/tasks.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";

@@ -5,6 +5,7 @@ import {
   type FlowSettings,
   limitsName,
   receiversName,
+  settingsAgeMs,
   type TypeLimits,
 } from "../ports/flow.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
@@ -12,9 +13,6 @@ import { within } from "../ports/within.ts";
 
 /** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
 const patienceMs = 1_000;
-
-/** The settings are read again after this time, in milliseconds: by then a change applies in every process. */
-export const settingsAgeMs = 2_000;
 
 interface FlowBookPorts {
   clock: Clock;

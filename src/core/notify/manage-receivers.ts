@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { settingsAgeMs } from "../flow/flow-book.ts";
 import type { Identity } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
-import { type FlowSettings, receiversName } from "../ports/flow.ts";
+import { type FlowSettings, receiversName, settingsAgeMs } from "../ports/flow.ts";
 import type { Notices } from "../ports/notify.ts";
 import type { LogQuery, Receiver, ReceiverKey, Receivers } from "../ports/receivers.ts";
 import type { Clock, NewId, Page } from "../ports/tasks.ts";
@@ -25,13 +24,19 @@ const knownMs = settingsAgeMs + 500;
 /** A test is kept for this time, in seconds. */
 const testSeconds = 2 * 86_400;
 
-const url = z.string().min(1);
+const url = z.string().min(1).describe("`https`, at most 2,048 characters, as in a `callback`.");
 const events = z
   .array(z.enum(receiverEvents as [Receiver["events"][number], ...Receiver["events"]]))
   .min(1)
-  .refine((given) => new Set(given).size === given.length, "expected each event once");
-const types = z.array(z.string().min(1).max(128)).min(1).max(100).nullable();
-const description = z.string().max(256).nullable();
+  .refine((given) => new Set(given).size === given.length, "expected each event once")
+  .describe("The ends of tasks that it is told of. Default: all four.");
+const types = z
+  .array(z.string().min(1).max(128))
+  .min(1)
+  .max(100)
+  .nullable()
+  .describe("The types of the tasks. Null, the default: all.");
+const description = z.string().max(256).nullable().describe("A text for people.");
 
 /** Body of `POST /webhooks`. */
 export const newReceiverSchema = z.strictObject({
@@ -48,7 +53,10 @@ export const receiverChangeSchema = z
     events: events.optional(),
     types: types.optional(),
     description: description.optional(),
-    enabled: z.boolean().optional(),
+    enabled: z
+      .boolean()
+      .optional()
+      .describe("False: no webhooks. True: webhooks again, and its failures are forgotten."),
   })
   .refine((body) => Object.keys(body).length > 0, { message: "expected at least one field" })
   .meta({ minProperties: 1 });

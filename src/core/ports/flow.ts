@@ -132,6 +132,9 @@ export const receiversName = (tenantId: string): string => `receivers/${tenantId
 
 export const limitsName = (type: string): string => `limits/${type}`;
 
+/** Processes read the settings again after this time, in milliseconds: by then a change applies in each. */
+export const settingsAgeMs = 2_000;
+
 /** Settings of flow that change at run time. All methods throw `PortUnavailable`. Contract suite: `test/contract/flow-settings.ts`. */
 export interface FlowSettings {
   /** All settings. Reads consistently. */
