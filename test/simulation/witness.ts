@@ -4,6 +4,7 @@ import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { beginSeconds } from "../../src/core/work/batch-plan.ts";
 import { FlowLaws } from "./flow-laws.ts";
+import { InterruptLaws } from "./interrupts.ts";
 import type { Invocation } from "./invocation.ts";
 import { KeyLaws } from "./key-laws.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";
@@ -18,6 +19,7 @@ import { UniqueLaws } from "./unique-laws.ts";
 export class Witness extends Lives {
   readonly runs: Runs;
   readonly told: Told;
+  readonly #interrupts: InterruptLaws;
   readonly steps: StepLaws;
   readonly flow: FlowLaws;
   readonly unique: UniqueLaws;
@@ -40,6 +42,7 @@ export class Witness extends Lives {
   ) {
     super(watched);
     this.told = new Told(mustTell);
+    this.#interrupts = new InterruptLaws(watched, this);
     this.keys = new KeyLaws(watched, this);
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
@@ -121,6 +124,8 @@ export class Witness extends Lives {
     if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
       this.runs.cancelAsked(after.task_id, after.attempts_total);
     }
+    const isNow = after.cancel_now !== before.cancel_now && after.status === "processing";
+    if (isNow) this.runs.cancelledNow(after.task_id, after.attempts_total);
   }
 
   #settled(life: Life, before: TaskRecord, after: TaskRecord, from: Invocation): void {
@@ -129,6 +134,7 @@ export class Witness extends Lives {
     if (claim === undefined || before.status !== "processing") return;
     if (after.status === "processing" && !waits) return;
     const [entry] = after.history.slice(before.history.length);
+    if (entry !== undefined) this.#interrupts.ended(after.task_id, claim, entry);
     if (entry !== undefined && claim.by === from) this.runs.failed(after.task_id, claim.total, entry);
     if (claim.by === from) {
       claim.settled = true;

@@ -211,12 +211,15 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     const { type, record, entered } = message;
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
-    const { envelope, ended } = await run({ ...ports, log }, visibility, message, span);
+    const { envelope, ended, left } = await run({ ...ports, log }, visibility, message, span);
     // A task that waited for its place may have others behind it.
     if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
+    if (left && ended.how !== "suspended" && settled.as === "cancelled" && settled.record?.cancel_now) {
+      ports.endProcess?.();
+    }
     noteOver(entered, settled);
     await countForBreaker(ports, type, settled, message.delivery.tier);
     await keepThroughWait(ports, settled);
@@ -237,7 +240,7 @@ async function run(
   visibility: Visibility,
   message: Claimed,
   span: Span,
-): Promise<{ envelope: Envelope; ended: Ended }> {
+): Promise<{ envelope: Envelope; ended: Ended; left?: boolean }> {
   const { envelope, type, record } = message;
   const { fault } = message.entered;
   if (fault !== undefined) return { envelope, ended: { how: "threw", error: fault } };
@@ -249,7 +252,12 @@ async function run(
     return { envelope, ended: { how: "threw", error } };
   }
   const running = runningOf(ports, visibility, { ...message, envelope: newest }, type, span);
-  return { envelope: newest, ended: await runAttempt(ports, running) };
+  let left = false;
+  const onLeft = () => {
+    left = true;
+  };
+  const ended = await runAttempt(ports, { ...running, onLeft });
+  return { envelope: newest, ended, left };
 }
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
