@@ -23,6 +23,7 @@ import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { BundleFiles } from "./esbuild.ts";
+import { scheduleTexts } from "./fire.ts";
 import { type CommonProps, type LogOptions, PipelineFunction } from "./function.ts";
 import type { Network } from "./network.ts";
 import { callbackSettings, Notify, type TellOptions, tellSettings } from "./notify.ts";
@@ -243,7 +244,7 @@ export class ServiceStack extends PipelineStack {
         waits: String(capacity.waits),
         ...listSettings,
       },
-      files: { texts: { "openapi.json": this.props.openApi } },
+      files: { texts: { "openapi.json": this.props.openApi, ...scheduleTexts(this.props) } },
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);
@@ -262,7 +263,7 @@ export class ServiceStack extends PipelineStack {
         firingsUrl: firings.queueUrl,
         ...this.push?.settings,
       },
-      files: this.catalogFile,
+      files: { texts: { ...this.catalogFile.texts, ...scheduleTexts(this.props) } },
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(control, this.data.table);

@@ -18,7 +18,7 @@ const tool = (name: string): string => join(tools, "bin", name);
 
 /** Runs a command with this terminal's output. Returns true when it succeeds. */
 const run = (command: string, args: readonly string[], cwd = "."): boolean =>
-  spawnSync(command, args, { cwd, stdio: "inherit" }).status === 0;
+  spawnSync(command, args, { cwd, stdio: "inherit", timeout: 900_000 }).status === 0;
 
 function installed(): boolean {
   if (existsSync(tool("schemathesis")) && existsSync(tool("openapi-spec-validator"))) return true;

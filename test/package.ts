@@ -109,7 +109,12 @@ const templatesIn = (project: string): string[] =>
 /** An empty folder becomes a project that tests, compiles, runs and synthesises. */
 async function newProject(file: string): Promise<string> {
   const project = projectWith(file, "new");
-  const { status } = spawnSync("npx", ["offload", "init"], { cwd: project, input: "", encoding: "utf8" });
+  const { status } = spawnSync("npx", ["offload", "init"], {
+    cwd: project,
+    input: "",
+    encoding: "utf8",
+    timeout: 300_000,
+  });
   assert.equal(status, 2, "init without --yes and without a terminal must refuse");
   call(project, "npx", "offload", "init", "--yes");
   writeFileSync(join(project, "submit.ts"), submitByClient);
@@ -182,7 +187,7 @@ function existingProject(file: string): string {
 function upgrade(project: string, file: string): void {
   const next = join(folder, "next");
   mkdirSync(next);
-  execFileSync("tar", ["-xzf", file, "-C", next]);
+  execFileSync("tar", ["-xzf", file, "-C", next], { timeout: 300_000 });
   const manifest = JSON.parse(readFileSync(join(next, "package/package.json"), "utf8"));
   manifest.version = "9.9.9";
   writeFileSync(join(next, "package/package.json"), JSON.stringify(manifest));
@@ -260,7 +265,7 @@ async function expectDoneDirectly(account: EmulatedAccount, outputs: Record<stri
 
 async function main(): Promise<void> {
   const file = packed(root, folder);
-  const paths = execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).trim().split("\n");
+  const paths = execFileSync("tar", ["-tzf", file], { encoding: "utf8", timeout: 300_000 }).trim().split("\n");
   call(root, "publint", file);
   call(root, "attw", file);
   const client = packed(join(root, "packages/client"), folder);

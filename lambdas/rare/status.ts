@@ -1,3 +1,5 @@
+import { DynamoAppScheduleStates } from "../../src/aws/app-schedule-states.ts";
+import { appSchedules } from "../../src/aws/app-schedules.ts";
 import { DynamoAuditLog } from "../../src/aws/audit-log.ts";
 import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
 import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
@@ -19,5 +21,10 @@ export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
   ...tenantReads({ ...ports, flowSettings: new DynamoFlowSettings(table) }),
   ...deadLetterReads(ports),
   ...deliveryReads({ ...ports, deliveries: new DynamoDeliveries(table) }),
-  ...scheduleReads({ ...ports, schedules: new DynamoSchedules(table) }),
+  ...scheduleReads({
+    ...ports,
+    schedules: new DynamoSchedules(table),
+    appSchedules: appSchedules(process.env),
+    appStates: new DynamoAppScheduleStates(table),
+  }),
 });

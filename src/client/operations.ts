@@ -4,6 +4,7 @@ import type { StepView } from "../core/control/stored-parts.ts";
 import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
+import type { ScheduleView } from "../core/schedules/schedule-record.ts";
 import {
   type DeadLetterFilter,
   type DryRun,
@@ -134,6 +135,19 @@ export class Operations {
    */
   runNow(task: TaskRef, options?: CallOptions): Promise<TaskView> {
     return this.#transport.post(path`/tasks/${idOf(task)}/run-now`, {}, options);
+  }
+
+  /** Pauses a schedule, of the code or of a client: it submits nothing until it is resumed. */
+  pauseSchedule(scheduleId: string, options?: CallOptions): Promise<ScheduleView> {
+    return this.#transport.post(path`/schedules/${scheduleId}/pause`, {}, options);
+  }
+
+  /**
+   * Resumes a schedule. Its times until now stay skipped.
+   * @throws ProblemError `conflict` when it is paused for all tenants
+   */
+  resumeSchedule(scheduleId: string, options?: CallOptions): Promise<ScheduleView> {
+    return this.#transport.post(path`/schedules/${scheduleId}/resume`, {}, options);
   }
 
   /** Lists the children of a task, newest first. @param filter Only those with this status. */

@@ -71,6 +71,8 @@ export const routeTable = {
     createSchedule: ["POST", "/schedules"],
     changeSchedule: ["PATCH", "/schedules/{schedule_id}"],
     deleteSchedule: ["DELETE", "/schedules/{schedule_id}"],
+    pauseSchedule: ["POST", "/schedules/{schedule_id}/pause"],
+    resumeSchedule: ["POST", "/schedules/{schedule_id}/resume"],
     runSchedule: ["POST", "/schedules/{schedule_id}/run"],
     openChannel: ["POST", "/channels"],
   },

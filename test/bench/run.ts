@@ -115,7 +115,7 @@ function textOf({ title, columns: head, rows, goals }: Report): string {
 }
 
 function machine() {
-  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8", timeout: 120_000 }).trim();
   const [cpu] = cpus();
   return { at: new Date().toISOString(), commit, node: process.version, cpus: cpus().length, cpu: cpu?.model };
 }

@@ -19,6 +19,7 @@ const called = (file: string, cwd: string): unknown =>
       cwd,
       env: { PATH: "/usr/bin", OFFLOAD_LOAD_ONLY: "1" },
       encoding: "utf8",
+      timeout: 120_000,
     }),
   );
 

@@ -119,7 +119,9 @@ export class VictimServer {
 
 /** All processes of this machine that have not ended. */
 function processes(): { pid: number; parent: number }[] {
-  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,stat="], { encoding: "utf8" }).trim().split("\n");
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,stat="], { encoding: "utf8", timeout: 120_000 })
+    .trim()
+    .split("\n");
   const rows = lines.map((line) => line.trim().split(/\s+/));
   return rows.flatMap(([pid, parent, state]) =>
     state?.startsWith("Z") ? [] : [{ pid: Number(pid), parent: Number(parent) }],

@@ -68,7 +68,9 @@ describe("scripts", () => {
     const ask = `COMP_WORDS=(offload ${quoted}); COMP_CWORD=${words.length}; _offload; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
     const script = `set -eu; ${source}; ${source}; complete -p offload >/dev/null; ${ask}`;
-    return execFileSync("bash", ["--norc", "-c", script], { env, encoding: "utf8" }).trim().split("\n");
+    return execFileSync("bash", ["--norc", "-c", script], { env, encoding: "utf8", timeout: 120_000 })
+      .trim()
+      .split("\n");
   }
 
   test("bash completes groups, commands, options and values", () => {

@@ -107,8 +107,9 @@ describe("the terminal of the process", () => {
     const code = `const { systemTerminal } = await import(${file}); const t = systemTerminal();`;
     const print = "t.out(JSON.stringify([t.colour('red', 'x'), t.width ?? null, t.live]))";
     const { NO_COLOR: _, FORCE_COLOR: __, ...rest } = process.env;
-    const options = { env: { ...rest, ...env }, encoding: "utf8" } as const;
-    return spawnSync(process.execPath, ["--input-type=module", "-e", `${code} ${print}`], options).stdout.trim();
+    const args = ["--input-type=module", "-e", `${code} ${print}`];
+    const options = { env: { ...rest, ...env }, encoding: "utf8", timeout: 120_000 } as const;
+    return spawnSync(process.execPath, args, options).stdout.trim();
   };
 
   test("a pipe has no width and no colour, unless FORCE_COLOR asks for it", () => {

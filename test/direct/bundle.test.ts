@@ -52,6 +52,7 @@ const run = (name: string) =>
       ...{ OFFLOAD_FIRE_ARN: "arn:fire", OFFLOAD_SCHEDULER_ROLE_ARN: "arn:role", OFFLOAD_SCHEDULER_DLQ_ARN: "arn:dlq" },
       ...{ AWS_REGION: "us-east-1", AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" },
     },
+    timeout: 120_000,
   }).trim();
 
 test("with the bundling of offload/cdk, a caller loads no SDK and less than the function submit", async () => {
@@ -87,6 +88,6 @@ test("a missing setting is named, with where it comes from", async () => {
   const env = { AWS_REGION: "us-east-1" };
   // Not by the text of a crash: Node shows the line at fault, the bundle is one line, and a pipe cuts it.
   const script = `try { require("./missing.cjs") } catch (error) { console.log(error.message) }`;
-  const told = execFileSync(process.execPath, ["-e", script], { env, cwd: folder, encoding: "utf8" });
+  const told = execFileSync(process.execPath, ["-e", script], { env, cwd: folder, encoding: "utf8", timeout: 120_000 });
   expect(told).toMatch(/^Offload is not configured: OFFLOAD_TABLE: expected a text/);
 });

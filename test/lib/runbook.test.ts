@@ -110,7 +110,7 @@ describe("commands of offload", () => {
 
 describe("shell blocks", () => {
   test.each(blocks.map((block) => [block.split("\n")[0], block]))("bash can parse: %s", (_, block) => {
-    const { status, stderr } = spawnSync("bash", ["-n"], { input: block, encoding: "utf8" });
+    const { status, stderr } = spawnSync("bash", ["-n"], { input: block, encoding: "utf8", timeout: 120_000 });
     expect([status, stderr]).toEqual([0, ""]);
   });
 

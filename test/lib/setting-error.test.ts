@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Runs an app as the `cdk` command does. */
 function ran(args: readonly string[], context: object) {
   const env = { ...process.env, CDK_OUTDIR: folder, CDK_CONTEXT_JSON: JSON.stringify(context) };
-  const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8" });
+  const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: "utf8", timeout: 120_000 });
   return { status, stderr };
 }
 

@@ -9,8 +9,11 @@ import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 function smallDisk(megabytes: number): { path: string; remove(): void } | { reason: string } {
   const path = mkdtempSync(join(tmpdir(), "offload-disk-"));
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path], { stdio: "pipe" });
-    return { path, remove: () => execFileSync("umount", ["-l", path]) };
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path], {
+      stdio: "pipe",
+      timeout: 120_000,
+    });
+    return { path, remove: () => execFileSync("umount", ["-l", path], { timeout: 120_000 }) };
   } catch (error) {
     return { reason: `this machine does not allow to mount a small disk: ${String(error)}` };
   }

@@ -179,7 +179,9 @@ test("SIGTERM to npm start stops the server and its workers within 5 seconds", {
 
 /** The processes of a process group. */
 function members(group: number): number[] {
-  const lines = execFileSync("ps", ["-A", "-o", "pid=,pgid=,stat="], { encoding: "utf8" }).trim().split("\n");
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,pgid=,stat="], { encoding: "utf8", timeout: 120_000 })
+    .trim()
+    .split("\n");
   const rows = lines.map((line) => line.trim().split(/\s+/));
   return rows.flatMap(([pid, pgid, state]) => (Number(pgid) === group && !state?.startsWith("Z") ? [Number(pid)] : []));
 }

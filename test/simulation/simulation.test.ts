@@ -16,6 +16,7 @@ function firstOfCommit(): number {
     const commit = execFileSync("git", ["rev-parse", "HEAD"], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "ignore"],
+      timeout: 120_000,
     });
     return 1_000_000 + Number.parseInt(commit.slice(0, 7), 16);
   } catch {

@@ -13,7 +13,10 @@ const registries = [
 ].map((labels) => labels.join("."));
 
 /** Every file of the project that is text and small enough to have been written by hand, or is the lock file. */
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  encoding: "utf8",
+  timeout: 120_000,
+})
   .split("\n")
   .filter((path) => path !== "" && !/\.(png|pdf|ico|ttf|woff2?)$/.test(path))
   .flatMap((path) => {

@@ -17,7 +17,12 @@ export const strangerEnv = Object.fromEntries(
 /** Runs a command in a project as a stranger; returns its output. Throws when it fails. */
 export function call(project: string, command: string, ...args: string[]): string {
   const env = { ...strangerEnv, PATH: `${join(project, "node_modules/.bin")}:${strangerPath}`, CI: "true" };
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd: project, env, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: project,
+    env,
+    encoding: "utf8",
+    timeout: 900_000,
+  });
   if (status === 0) return stdout + stderr;
   throw new Error(`${command} ${args.join(" ")} in ${project} ended with ${status}:\n${stdout}\n${stderr}`);
 }
@@ -32,6 +37,7 @@ export function packed(from: string, to: string, ...more: string[]): string {
     cwd: from,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "ignore"],
+    timeout: 900_000,
   });
   const answer: unknown = JSON.parse(out.slice(out.search(/^[[{]/m)));
   const [{ filename = "" } = {}] = Object.values(answer as Record<string, { filename: string }>);
@@ -42,4 +48,4 @@ export function packed(from: string, to: string, ...more: string[]): string {
 export const hasEmulator = (): boolean =>
   process.env.AWS_ENDPOINT_URL !== undefined ||
   existsSync(join(root, ".venv/bin/ministack")) ||
-  spawnSync("ministack", ["--help"]).status === 0;
+  spawnSync("ministack", ["--help"], { timeout: 900_000 }).status === 0;

@@ -8,6 +8,7 @@ import type { OpenChannelPorts } from "../../src/core/notify/open-channel.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/notify/secret.ts";
 import type { FlowSettings, Lines } from "../../src/core/ports/flow.ts";
 import type { Tracing } from "../../src/core/ports/tasks.ts";
+import type { AppSchedulePorts } from "../../src/core/schedules/manage-app-schedules.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
@@ -45,7 +46,13 @@ import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
-import { MemoryRuleChecks, MemoryRules, MemorySchedules, MemoryTenants } from "../../src/memory/schedules.ts";
+import {
+  MemoryAppScheduleStates,
+  MemoryRuleChecks,
+  MemoryRules,
+  MemorySchedules,
+  MemoryTenants,
+} from "../../src/memory/schedules.ts";
 import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
@@ -133,6 +140,7 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   StatusPorts &
   QueuePorts &
   ScheduleWritePorts &
+  AppSchedulePorts &
   OpenChannelPorts &
   RedeliverPorts &
   Pick<AcknowledgePorts, "forgetResult"> &
@@ -156,6 +164,8 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     retries: { ofTiers: async () => ({ critical: 0, high: 0, normal: 0, low: 0 }) },
     ages: { ofTiers: async () => ({}) },
     schedules: new MemorySchedules(),
+    appSchedules: new Map(),
+    appStates: new MemoryAppScheduleStates(),
     rules: new MemoryRules(),
     checks: new MemoryRuleChecks(),
     channels: new MemoryChannels(),

@@ -103,7 +103,10 @@ describe("the receiver in TypeScript", () => {
 /** The command of Python 3.9 or later. Undefined: this machine has none. */
 const python = ["python3", "python"].find((command) => {
   try {
-    execFileSync(command, ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"], { stdio: "ignore" });
+    execFileSync(command, ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"], {
+      stdio: "ignore",
+      timeout: 120_000,
+    });
     return true;
   } catch {
     return false;

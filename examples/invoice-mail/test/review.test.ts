@@ -16,6 +16,7 @@ function doctor(folder: string, ...options: string[]): string {
     cwd,
     encoding: "utf8",
     maxBuffer: 2 ** 26,
+    timeout: 120_000,
   });
   expect(stdout, stderr).not.toBe("");
   return stdout;

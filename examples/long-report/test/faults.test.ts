@@ -22,7 +22,7 @@ describe.skipIf(deployed !== undefined)("on this machine (a deployment is neithe
       seconds: 24,
     });
     await expect.poll(async () => (await world.client.status(task)).progress, patient).toBeGreaterThan(40);
-    const workers = execFileSync("pgrep", ["-P", `${world.local?.pid}`], { encoding: "utf8" });
+    const workers = execFileSync("pgrep", ["-P", `${world.local?.pid}`], { encoding: "utf8", timeout: 120_000 });
     for (const pid of workers.trim().split("\n")) process.kill(Number(pid), "SIGKILL");
     const file = await world.client.result(task, { timeoutMs: 400_000 });
     const { attempts, outcome } = await world.client.status(task);

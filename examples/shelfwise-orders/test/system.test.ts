@@ -138,7 +138,7 @@ describe.skipIf(deployed !== undefined)(
     /** Runs the command of the package, as an engineer on call does. */
     function offloadCli(...args: string[]): string {
       const env = { ...process.env, OFFLOAD_URL: world.offloadUrl, OFFLOAD_KEY: adminKey };
-      return spawnSync("offload", args, { env, encoding: "utf8" }).stdout;
+      return spawnSync("offload", args, { env, encoding: "utf8", timeout: 120_000 }).stdout;
     }
 
     test("a webhook that fails three times is a dead letter that leads to tenant, order and URL", {

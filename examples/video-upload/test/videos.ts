@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-export const noFfmpeg = ["ffmpeg", "ffprobe"].some((program) => spawnSync(program, ["-version"]).status !== 0);
+export const noFfmpeg = ["ffmpeg", "ffprobe"].some(
+  (program) => spawnSync(program, ["-version"], { timeout: 120_000 }).status !== 0,
+);
 if (noFfmpeg) console.warn("\n!!! NO FFMPEG: THE VIDEO EXAMPLE IS NOT TESTED. Install ffmpeg. !!!\n");
 
 /** A folder that the test's end deletes. */
@@ -15,7 +17,7 @@ export function temporaryFolder(): string {
 }
 
 function call(program: string, ...args: string[]): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8", timeout: 120_000 });
   if (status !== 0) throw new Error(`${program} ${args.join(" ")}: ${stderr}`);
   return stdout;
 }

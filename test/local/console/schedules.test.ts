@@ -27,7 +27,10 @@ const words = (iso: string): string => {
 /** A busy machine answers late. */
 const patient = { timeout: 60_000 };
 
-describeConsole("schedules", {}, (here) => {
+/** The list's second page needs more schedules than a tenant has by default. */
+const settings = { OFFLOAD_LIMITS: JSON.stringify({ default: { schedules: 200 } }) };
+
+describeConsole("schedules", settings, (here) => {
   let page: Page;
 
   beforeAll(async () => {

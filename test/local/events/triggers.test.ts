@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -180,32 +179,34 @@ describe("events on a local server", { timeout: 90_000 }, () => {
   });
 });
 
-const importConvert = `import convert from ${JSON.stringify("./video.convert.ts")};`;
-
 describe("a trigger with a fault", () => {
-  test.each([
-    ["a type that does not exist", importConvert, "{ ...convert, name: 'gone' }", "the trigger upload submits gone"],
-    [
-      "an unknown field of the event",
-      importConvert,
-      "convert, bus: 'a b'",
-      'defineTrigger("upload"): bus must be default, own',
-    ],
-  ])("the local server does not start with %s, and names the trigger", (_, imports, type, message) => {
-    const { folder, save } = makeProject();
-    save(
+  const faulty = (option: string): ReturnType<typeof makeProject> => {
+    const project = makeProject();
+    project.save(
       "tasks/triggers.ts",
-      `import { defineTrigger } from "offload/triggers";\n${imports}\n` +
-        `export default [defineTrigger({ name: "upload", pattern: { source: ["a"] }, tenantId: "acme", input: "$.detail", type: ${type} })];`,
+      `import { defineTrigger } from "offload/triggers";\nimport convert from ${JSON.stringify("./video.convert.ts")};\n` +
+        `const upload = { name: "upload", pattern: { source: ["a"] }, tenantId: "acme", input: "$.detail" };\n` +
+        `export default [defineTrigger({ ...upload, ${option} })];`,
     );
-    const env = { ...process.env, PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
-    const { status, stderr } = spawnSync(process.execPath, [resolve("bin/offload.js"), "start", "--ephemeral"], {
-      cwd: folder,
-      env,
-      encoding: "utf8",
-    });
+    return project;
+  };
+
+  test("the local server does not start with the name of a type that does not exist, and names the trigger", async () => {
+    const { folder } = faulty("type: { ...convert, name: 'gone' }");
+    await expect(startOwnServer({}, folder)).rejects.toThrow("the trigger upload submits gone");
     rmSync(folder, { recursive: true, force: true });
-    expect(status).toBe(1);
-    expect(stderr).toContain(message);
+  });
+
+  test("a file whose trigger has a wrong option is named, and the rest runs", async ({ onTestFinished }) => {
+    const { folder } = faulty("type: convert, bus: 'a b'");
+    const server = await startOwnServer({}, folder);
+    onTestFinished(async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    expect(server.output()).toContain('TypeError: defineTrigger("upload"): bus must be default, own');
+    const client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
+    const { task_id } = await client.submit("video.convert", { url: "a.mov", bytes: 1 });
+    expect(await client.ended(task_id)).toMatchObject({ status: "completed", result: "a.mov 1" });
   });
 });
