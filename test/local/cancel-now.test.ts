@@ -63,7 +63,9 @@ test("a cancel now ends a handler that ignores its signal within 10 s, and its n
   });
   const askedAt = Date.now();
   await client.post(`/tasks/${harmful}/cancel`, { now: true });
-  await until("the end of the task", async () => ((await client.task(harmful)).status === "cancelled" ? true : undefined));
+  await until("the end of the task", async () =>
+    (await client.task(harmful)).status === "cancelled" ? true : undefined,
+  );
   for (const id of innocents) {
     const done = await until("the end of a neighbour", async () => {
       const task = await client.task(id);

@@ -82,7 +82,16 @@ export class Runs {
     const nowMs = this.#watched.time.now;
     const claimedAt = claim?.at ?? nowMs;
     const round = claim?.round ?? 0;
-    const run = { from, task, life, round, claimedAt, untilMs: nowMs + timeoutSeconds * 1000, ended: false, over: false };
+    const run = {
+      from,
+      task,
+      life,
+      round,
+      claimedAt,
+      untilMs: nowMs + timeoutSeconds * 1000,
+      ended: false,
+      over: false,
+    };
     this.#interrupts.started(from, task.taskId);
     runs.push(run);
     this.#byTask.set(task.taskId, runs);

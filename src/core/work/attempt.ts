@@ -259,7 +259,9 @@ function endProcessLater(
   const askedMs = askedAt === undefined ? ports.clock.now() : Date.parse(askedAt);
   const afterMs = Math.max(leastStopMs, askedMs + stopMs - ports.clock.now());
   return ports.clock.after(afterMs, () => {
-    ports.log.warn("an attempt has not stopped after its cancel: its process ends, and the other attempts in it go on elsewhere");
+    ports.log.warn(
+      "an attempt has not stopped after its cancel: its process ends, and the other attempts in it go on elsewhere",
+    );
     end(interruptedBy("its process was ended"));
   });
 }

@@ -116,7 +116,10 @@ describe("a cancel now, in a batch of a function", () => {
   });
 
   test("the record says which step was interrupted", async () => {
-    const stepping = typeOf((_, task) => task.step("charge the card", never), { name: "stepping", timeoutSeconds: 600 });
+    const stepping = typeOf((_, task) => task.step("charge the card", never), {
+      name: "stepping",
+      timeoutSeconds: 600,
+    });
     const world = neighbours({}, [stepping]);
     const { verdicts } = await oneOf(world, "stepping");
     await verdicts;
