@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 319,
   status: 129,
   control: 436,
-  worker: 438,
+  worker: 439,
   redrive: 280,
   fire: 388,
   authorizer: 91,

@@ -1,27 +1,15 @@
 import type { Attempt } from "../../src/core/model/record.ts";
-import type { WorkPorts } from "../../src/core/work/work-message.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Claim, Lives, Watched } from "./lives.ts";
-import type { Run } from "./runs.ts";
-import type { World } from "./world.ts";
 
 /** An attempt whose cancel `now` was asked for does no harm after this time, in milliseconds. */
 const harmWithinMs = 10_000;
 
-/** The end of an invocation's process on purpose. The event source kills it when it has its answer. */
-export function interruptPortsFor(
-  world: World,
-  from: Invocation,
-  clock: WorkPorts["clock"],
-): Required<Pick<WorkPorts, "onStopping" | "isStopping" | "endProcess">> {
-  const drain = new world.core.drain.Drain(clock);
-  const { onStopping, isStopping } = drain;
-  const endProcess = () => {
-    from.interrupted = true;
-    world.story.tell(world.time.now, from.name, () => "has to end, as an attempt does not stop");
-    drain.now();
-  };
-  return { onStopping, isStopping, endProcess };
+/** The part of a handler's execution that these laws look at. */
+interface Running {
+  from: Invocation;
+  over: boolean;
+  calls?: boolean;
 }
 
 const isExcused = ({ process, troubledUntil }: Invocation, sinceMs: number): boolean =>
@@ -38,7 +26,7 @@ export class InterruptLaws {
   }
 
   /** A client asked for an end now: the handler has stopped in time, or its process is dead. */
-  asked(run: Run | undefined, taskId: string): void {
+  asked(run: Running | undefined, taskId: string): void {
     if (run === undefined || run.over) return;
     const { time } = this.#watched;
     const askedAt = time.now;

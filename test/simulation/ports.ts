@@ -14,7 +14,7 @@ import { disk } from "../../src/disk.ts";
 import { noMetrics } from "../../src/memory/others.ts";
 import { entryKeyOf } from "./entries.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
-import { interruptPortsFor } from "./interrupts.ts";
+import { interruptPortsFor } from "./interrupt-ports.ts";
 import type { Invocation } from "./invocation.ts";
 import { noticesFor } from "./notices.ts";
 import { WiredRecords } from "./records.ts";

@@ -121,11 +121,14 @@ export class Witness extends Lives {
     if (after.line !== undefined) this.costs.parked(after.task_id);
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
     life.discarded = after.status === "failed" && after.dead_letter_at === undefined;
-    if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
-      this.runs.cancelAsked(after.task_id, after.attempts_total);
+    this.#cancelAsked(before, after);
+  }
+
+  #cancelAsked(before: TaskRecord, { task_id, attempts_total, status, cancel_requested_at, cancel_now }: TaskRecord) {
+    if (cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
+      this.runs.cancelAsked(task_id, attempts_total);
     }
-    const isNow = after.cancel_now !== before.cancel_now && after.status === "processing";
-    if (isNow) this.runs.cancelledNow(after.task_id, after.attempts_total);
+    if (cancel_now !== before.cancel_now && status === "processing") this.runs.cancelledNow(task_id, attempts_total);
   }
 
   #settled(life: Life, before: TaskRecord, after: TaskRecord, from: Invocation): void {

@@ -217,9 +217,7 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
-    if (left && ended.how !== "suspended" && settled.as === "cancelled" && settled.record?.cancel_now) {
-      ports.endProcess?.();
-    }
+    if (left && ended.how !== "suspended") endProcessOf(ports, settled);
     noteOver(entered, settled);
     await countForBreaker(ports, type, settled, message.delivery.tier);
     await keepThroughWait(ports, settled);
@@ -228,6 +226,11 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** The handler of an attempt that was cancelled now has not stopped. */
+function endProcessOf({ endProcess }: WorkPorts, { as, record }: Settled): void {
+  if (as === "cancelled" && record?.cancel_now) endProcess?.();
+}
 
 /** A failed task may be retried by an operator at any time. */
 function noteOver({ place }: Admitted, { as }: Settled): void {
