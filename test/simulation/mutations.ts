@@ -207,8 +207,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an attempt that does not stop keeps its process",
     file: "work/work-message.ts",
-    find: 'if (as === "cancelled" && record?.cancel_now) endProcess?.();',
-    replace: "if (as === record?.type) endProcess?.();",
+    find: "record?.cancel_now) endProcess?.();",
+    replace: "record === undefined) endProcess?.();",
   },
   {
     name: "the attempts of a process that ends are not given back",

@@ -217,7 +217,7 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
-    if (left && ended.how !== "suspended") endProcessOf(ports, settled);
+    endProcessOf(ports, settled, left);
     noteOver(entered, settled);
     await countForBreaker(ports, type, settled, message.delivery.tier);
     await keepThroughWait(ports, settled);
@@ -227,9 +227,9 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
 
-/** The handler of an attempt that was cancelled now has not stopped. */
-function endProcessOf({ endProcess }: WorkPorts, { as, record }: Settled): void {
-  if (as === "cancelled" && record?.cancel_now) endProcess?.();
+/** Ends the process of a handler that goes on after a cancel `now`. */
+function endProcessOf({ endProcess }: WorkPorts, { as, record }: Settled, goesOn = false): void {
+  if (goesOn && as === "cancelled" && record?.cancel_now) endProcess?.();
 }
 
 /** A failed task may be retried by an operator at any time. */
@@ -260,7 +260,8 @@ async function run(
     left = true;
   };
   const ended = await runAttempt(ports, { ...running, onLeft });
-  return { envelope: newest, ended, left };
+  // A suspended handler waits for ever, and does nothing.
+  return { envelope: newest, ended, left: left && ended.how !== "suspended" };
 }
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
