@@ -45,6 +45,7 @@ Examples:
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --input '{"to":"ada@example.com"}'
   npx offload tasks cancel --type mail.send --tag campaign=spring --dry-run
+  npx offload tasks cancel --type mail.send --status processing --now
   npx offload tasks retry --type mail.send --created-after 2027-01-01 --per-second 10 --wait
   npx offload tasks operation 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b12 --cancel
   npx offload tasks priority 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 high

@@ -73,9 +73,23 @@ export class Operations {
     return this.#transport.post(`/dead-letters/${action}`, { ...letterBodyOf(selection), dry_run: true }, options);
   }
 
-  /** Cancels the selected tasks that have not ended. Sent again only when the API did not take the request. */
-  cancelTasks(selection: TaskSelection, options?: CallOptions): Promise<StartedOperation> {
-    return this.#transport.postOnce("/tasks/cancel", bodyOf(selection), options);
+  /**
+   * Cancels the selected tasks that have not ended. Sent again only when the API did not take the request.
+   * @param options With `now: true`, attempts that have not stopped after 5 s are ended with their processes.
+   */
+  cancelTasks(
+    selection: TaskSelection,
+    { now, ...options }: CallOptions & { now?: boolean | undefined } = {},
+  ): Promise<StartedOperation> {
+    return this.#transport.postOnce("/tasks/cancel", { ...bodyOf(selection), now }, options);
+  }
+
+  /**
+   * Cancels a task whose handler may ignore its signal: an attempt that has not stopped after 5 s is ended with its process.
+   * @throws ProblemError `conflict` when the task has ended or cannot be cancelled
+   */
+  cancelNow(task: TaskRef, options?: CallOptions): Promise<TaskView> {
+    return this.#transport.post(path`/tasks/${idOf(task)}/cancel`, { now: true }, options);
   }
 
   /**

@@ -23,6 +23,8 @@ const selection: Texts = {
   dry_run: "True: only counts the matches.",
 };
 
+const now = "True: an attempt that has not stopped 5 seconds after the request is ended with its process.";
+
 const taskSelection: Texts = {
   task_ids: "Ids of tasks.",
   filter: "Selects tasks by these fields, as `GET /tasks`.",
@@ -237,10 +239,11 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
     rate: "Starts of one key in a time. Null: as defined.",
   },
   RateChange: { limit: "Starts in `per_seconds`, evenly spaced.", per_seconds: "The time in which these start." },
+  Cancel: { now },
   Retry: { input: "Input of the next round, in place of the one that the task failed with." },
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
   Priority: { priority: "Tier to which the task moves." },
-  CancelTasks: taskSelection,
+  CancelTasks: { ...taskSelection, now },
   RunTasksNow: { ...taskSelection, per_second: "Maximum number of tasks per second. Default: no limit." },
   NewInput: { input: "The task's input from now on. Checked as at a submit." },
   RetryTasks: { ...taskSelection, per_second: "Maximum number of retries per second. Default: no limit." },

@@ -67,7 +67,8 @@ async function serveAll(ports: ServePorts, orders: Orders, { tiers, concurrency 
       send({ kind: "alone", id, delivery });
     });
   const state = () => send({ kind: "state", running: server.running, stalled: server.stalled });
-  const server = new QueueServer(ports, { tiers, concurrency, runAlone, onRunning: state });
+  const onInterrupted = () => send({ kind: "worn" });
+  const server = new QueueServer(ports, { tiers, concurrency, runAlone, onRunning: state, onInterrupted });
   const reporting = setInterval(state, reportMs);
   const serving = server.run();
   send({ kind: "ready" });
@@ -82,9 +83,15 @@ async function serveAll(ports: ServePorts, orders: Orders, { tiers, concurrency 
 /** Works on messages until the supervisor stops this process, or has ended. The supervisor sends one at a time. */
 function serveAlone(ports: ServePorts, orders: Orders): Promise<void> {
   const drain = new Drain(ports.clock);
-  const own = { ...ports, onStopping: drain.onStopping };
+  const { onStopping, isStopping } = drain;
   let running = 0;
   let stopped = false;
+  const endProcess = () => {
+    stopped = true;
+    drain.now();
+    send({ kind: "worn" });
+  };
+  const own = { ...ports, onStopping, isStopping, endProcess };
   return new Promise((resolve) => {
     const run = async ({ id, delivery }: Extract<Order, { kind: "run" }>) => {
       running += 1;
