@@ -1,26 +1,19 @@
 import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
-import { queueClient } from "../src/aws/clients.ts";
-import { gateOf } from "../src/aws/gate.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { lazyForgetResult } from "../src/aws/lazy-forget-result.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
-import { SqsRuleChecks } from "../src/aws/rule-checks.ts";
-import { SchedulerRules } from "../src/aws/rules.ts";
-import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoStepStore } from "../src/aws/step-store.ts";
 import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
-import { tenantNoter } from "../src/core/schedules/tenants.ts";
 import { internalTypes } from "../src/core/task/internal-types.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { audited } from "../src/http/audit.ts";
 import { taskChanges } from "../src/http/control.ts";
 import { operationStarts } from "../src/http/operations.ts";
-import { scheduleWrites } from "../src/http/schedules.ts";
 import { serve } from "../src/http/serve.ts";
 import type { ControlPorts } from "./rare/control.ts";
 
@@ -42,16 +35,7 @@ const ports: ControlPorts = {
   forgetResult: lazyForgetResult(table),
   tenants,
 };
-const schedulePorts = {
-  ...ports,
-  noteTenant: tenantNoter(tenants, base.log),
-  types,
-  gate: gateOf(config, base),
-  schedules: new DynamoSchedules(table),
-  rules: new SchedulerRules(base.scheduler, config),
-  checks: new SqsRuleChecks(queueClient(), config.firingsUrl),
-};
-const usual = { ...taskChanges(ports), ...operationStarts(ports), ...scheduleWrites(schedulePorts) };
+const usual = { ...taskChanges(ports), ...operationStarts(ports) };
 const handlers = withLazy("control", usual, async () => (await import("./rare/control.ts")).rareRoutes(ports));
 
 export const handler = answersWithin(

@@ -1,4 +1,5 @@
 import type { Context } from "aws-lambda";
+import { DynamoAppScheduleStates } from "../src/aws/app-schedule-states.ts";
 import { appSchedules } from "../src/aws/app-schedules.ts";
 import { appTriggers } from "../src/aws/app-triggers.ts";
 import { endsInTime } from "../src/aws/call-times.ts";
@@ -25,6 +26,7 @@ const ports = {
   newId,
   types: catalogTypes(process.env),
   appSchedules: appSchedules(process.env),
+  appStates: new DynamoAppScheduleStates(table),
   schedules: new DynamoSchedules(table),
   rules: new SchedulerRules(scheduler, config),
   tenants,

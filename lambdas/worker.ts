@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { endsInTime } from "../src/aws/call-times.ts";
+import { taskLinesFromConsole } from "../src/aws/console-lines.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
 import { exitAfterAnswer } from "../src/aws/exit-after-answer.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -7,6 +8,7 @@ import { logOwnStray } from "../src/aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
 import type { WorkerCode } from "../src/aws/worker-types.ts";
 import { fromEnv } from "../src/config.ts";
+import { Drain } from "../src/core/work/drain.ts";
 import { workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/disk.ts";
 import { catchStrayErrors } from "../src/stray-errors.ts";
@@ -15,24 +17,33 @@ import { catchStrayErrors } from "../src/stray-errors.ts";
  * Makes a worker's handler.
  * @param code The types of all files in `tasks/`: built code (`src/build`), or types that are loaded.
  * @param own Ports in place of those for Lambda.
- * @param replace Called after an exception that no code has caught: this process answers its invocation, and must get no other one.
+ * @param replace Called after an exception that no code has caught, and when an attempt did not stop: this process answers its invocation, and must get
+ * no other one.
  */
 export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace: () => void = exitAfterAnswer) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);
   const given = { disk, own, env: process.env };
   const { ports, releases, tracing, metrics } = await workPorts(config, "worker", code, given);
   let replaced = false;
-  const onException = () => {
+  const endSoon = () => {
     if (!replaced) replace();
     replaced = true;
   };
-  catchStrayErrors({ own: logOwnStray(ports.log), onException });
+  catchStrayErrors({ own: logOwnStray(ports.log), onException: endSoon });
+  taskLinesFromConsole();
+  const drain = new Drain(ports.clock);
+  const { onStopping, isStopping } = drain;
+  const endProcess = () => {
+    drain.now();
+    endSoon();
+  };
+  const working = { ...ports, onStopping, isStopping, endProcess };
   const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
     answerBatch(
       event,
       () => ({ tier: config.tier }),
       (deliveries) =>
-        workBatch(ports, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
+        workBatch(working, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
     );
   return endsInTime(observed({ metrics, tracing }, work));
 }

@@ -27,9 +27,14 @@ export interface Rules {
 export const fireSettings = ({ scheduling }: DataStack, { triggers }: Rules): SettingTexts =>
   triggers.length === 0 ? {} : { firingsDlqUrl: scheduling.dlq.queueUrl };
 
+/** The file with the app's schedules. */
+export const scheduleTexts = ({ schedules }: Pick<Rules, "schedules">) => ({
+  "schedules.json": JSON.stringify(schedules),
+});
+
 /** Files with the app's schedules and triggers. */
 export const ruleTexts = ({ schedules, triggers }: Rules) => ({
-  "schedules.json": JSON.stringify(schedules),
+  ...scheduleTexts({ schedules }),
   "triggers.json": JSON.stringify(triggers),
 });
 

@@ -23,6 +23,7 @@ import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { BundleFiles } from "./esbuild.ts";
+import { scheduleTexts } from "./fire.ts";
 import { type CommonProps, type LogOptions, PipelineFunction } from "./function.ts";
 import type { Network } from "./network.ts";
 import { callbackSettings, Notify, type TellOptions, tellSettings } from "./notify.ts";
@@ -31,6 +32,7 @@ import { addObservability, type Observability, type ObservabilityOptions } from 
 import { title } from "./per-tier.ts";
 import { PipelineStack, type Place, placeOf } from "./pipeline-stack.ts";
 import { Push } from "./push.ts";
+import { allowTaskLogs } from "./task-logs.ts";
 import type { TaskRole } from "./task-role.ts";
 import { numberText } from "./tokens.ts";
 import type { TracingOptions } from "./tracing.ts";
@@ -162,6 +164,7 @@ export class ServiceStack extends PipelineStack {
     this.updateSubmittersAfter(after);
     this.direct = new DirectSubmit(this, { ...props, settings: this.submitSettings, after });
     this.api = api;
+    allowTaskLogs(this.functions, containers);
     this.metrics = new PipelineMetrics(deployment);
     this.observability = this.watch(api, workers);
     this.addOutputs(api.url, data.table.tableName);
@@ -243,7 +246,7 @@ export class ServiceStack extends PipelineStack {
         waits: String(capacity.waits),
         ...listSettings,
       },
-      files: { texts: { "openapi.json": this.props.openApi } },
+      files: { texts: { "openapi.json": this.props.openApi, ...scheduleTexts(this.props) } },
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);
@@ -262,7 +265,7 @@ export class ServiceStack extends PipelineStack {
         firingsUrl: firings.queueUrl,
         ...this.push?.settings,
       },
-      files: this.catalogFile,
+      files: { texts: { ...this.catalogFile.texts, ...scheduleTexts(this.props) } },
     });
     allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(control, this.data.table);

@@ -1,8 +1,11 @@
+import { DynamoAppScheduleStates } from "../../src/aws/app-schedule-states.ts";
+import { appSchedules } from "../../src/aws/app-schedules.ts";
 import { DynamoChannels, newTicket } from "../../src/aws/channels.ts";
 import { queueClient } from "../../src/aws/clients.ts";
 import { cloudWatchClient } from "../../src/aws/cloudwatch-client.ts";
 import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
+import { gateOf } from "../../src/aws/gate.ts";
 import { type newCorrelationId, type newId, randomBytes } from "../../src/aws/ids.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoLimitEditor } from "../../src/aws/limit-editor.ts";
@@ -13,6 +16,9 @@ import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
 import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoRetryCounts } from "../../src/aws/retry-counts.ts";
+import { SqsRuleChecks } from "../../src/aws/rule-checks.ts";
+import { SchedulerRules } from "../../src/aws/rules.ts";
+import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
 import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
@@ -22,7 +28,8 @@ import { parseLimits } from "../../src/core/limits/limits.ts";
 import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import type { AuditLog } from "../../src/core/ports/audit.ts";
 import type { StepStore } from "../../src/core/ports/steps.ts";
-import type { TenantList } from "../../src/core/schedules/ports.ts";
+import type { Tenants } from "../../src/core/schedules/ports.ts";
+import { tenantNoter } from "../../src/core/schedules/tenants.ts";
 import type { KnownType } from "../../src/core/task/catalog.ts";
 import { channelStarts } from "../../src/http/channels.ts";
 import { redeliveries } from "../../src/http/deliveries.ts";
@@ -32,6 +39,7 @@ import { metricReads } from "../../src/http/metrics.ts";
 import { priorityChanges } from "../../src/http/priority.ts";
 import { queueReads } from "../../src/http/queues.ts";
 import { receiverWrites } from "../../src/http/receivers.ts";
+import { scheduleWrites } from "../../src/http/schedules.ts";
 import { signalTask } from "../../src/http/signals.ts";
 import { taskOperations } from "../../src/http/task-operations.ts";
 import { taskParts } from "../../src/http/task-parts.ts";
@@ -41,12 +49,12 @@ import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
 
 /** The ports of the function control. */
 export interface ControlPorts extends ReturnType<typeof dispatchPorts>, Pick<AcknowledgePorts, "forgetResult"> {
-  config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number]>;
+  config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number] | "firingsUrl">;
   newId: typeof newId;
   newCorrelationId: typeof newCorrelationId;
   audit: AuditLog;
   steps: StepStore;
-  tenants: TenantList;
+  tenants: Tenants;
   /** The types of the catalogue, and Offload's own. */
   types: ReadonlyMap<string, KnownType>;
   /** The types of the catalogue. */
@@ -67,7 +75,23 @@ export function rareRoutes(ports: ControlPorts) {
     ...flowRoutes(ports),
     ...adminRoutes(ports),
     ...webhookRoutes(ports),
+    ...scheduleRoutes(ports),
   };
+}
+
+function scheduleRoutes(ports: ControlPorts) {
+  const { table, config } = ports;
+  return scheduleWrites({
+    ...ports,
+    noteTenant: tenantNoter(ports.tenants, ports.log),
+    types: ports.ownTypes,
+    gate: gateOf(config, ports),
+    schedules: new DynamoSchedules(table),
+    appSchedules: appSchedules(process.env),
+    appStates: new DynamoAppScheduleStates(table),
+    rules: new SchedulerRules(ports.scheduler, config),
+    checks: new SqsRuleChecks(queueClient(), config.firingsUrl),
+  });
 }
 
 function flowRoutes(ports: ControlPorts) {

@@ -1,3 +1,5 @@
+import { DynamoAppScheduleStates } from "../../src/aws/app-schedule-states.ts";
+import { appSchedules } from "../../src/aws/app-schedules.ts";
 import { DynamoAuditLog } from "../../src/aws/audit-log.ts";
 import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
 import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
@@ -5,10 +7,13 @@ import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
+import { CloudWatchTaskLogs, cloudWatchLogsClient, logGroupsOf } from "../../src/aws/task-logs.ts";
+import { fromEnv } from "../../src/config.ts";
 import { auditReads } from "../../src/http/audit.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads } from "../../src/http/deliveries.ts";
 import { keyReads } from "../../src/http/keys.ts";
+import { logReads } from "../../src/http/logs.ts";
 import { receiverReads } from "../../src/http/receivers.ts";
 import { scheduleReads } from "../../src/http/schedules.ts";
 import type { StatusPorts } from "../../src/http/status.ts";
@@ -19,8 +24,17 @@ export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
   ...auditReads({ ...ports, audit: new DynamoAuditLog(table) }),
   ...keyReads({ keys: new DynamoKeyStore(table) }),
   ...tenantReads({ ...ports, flowSettings: new DynamoFlowSettings(table) }),
+  ...logReads({
+    ...ports,
+    logs: new CloudWatchTaskLogs(cloudWatchLogsClient(), logGroupsOf(fromEnv(process.env, ["logGroups"]).logGroups)),
+  }),
   ...deadLetterReads(ports),
   ...deliveryReads({ ...ports, deliveries: new DynamoDeliveries(table) }),
   ...receiverReads({ ...ports, receivers: new DynamoReceivers(table), deliveries: new DynamoDeliveries(table) }),
-  ...scheduleReads({ ...ports, schedules: new DynamoSchedules(table) }),
+  ...scheduleReads({
+    ...ports,
+    schedules: new DynamoSchedules(table),
+    appSchedules: appSchedules(process.env),
+    appStates: new DynamoAppScheduleStates(table),
+  }),
 });

@@ -34,6 +34,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | limits of the deployment, of a tenant | `limits`, `limits#<tenant>` | `limits` |
  * | catalogue of task types, for programs that submit directly | `catalog` | `catalog` |
  * | schedule | `schedules#<tenant>` | `<schedule id>` |
+ * | state of a schedule of the app, for a tenant or for all (`*`) | `app-schedule#<schedule id>` | `<tenant>` |
  * | progress of a firing for each tenant | `firing#<schedule id>#<scheduled time>` | `firing` |
  * | entry of a day's list of stored objects | `blobs#<day>#<shard>` | `<object's key>#<id of its task or upload>` |
  * | webhook of one end of a task | `task#<tenant>#<task id>` | `delivery#<id of the end>` |
@@ -83,6 +84,7 @@ export const keys = {
   deploymentLimits: () => ({ pk: "limits", sk: "limits" }),
   catalog: () => ({ pk: catalogKey, sk: catalogKey }),
   schedule: (key: ScheduleKey) => ({ pk: `schedules#${key.tenant_id}`, sk: key.schedule_id }),
+  appSchedule: ({ schedule_id, tenant_id }: ScheduleKey) => ({ pk: `app-schedule#${schedule_id}`, sk: tenant_id }),
   firing: (scheduleId: string, scheduledFor: string) => ({ pk: `firing#${scheduleId}#${scheduledFor}`, sk: "firing" }),
   tenantLimits: (tenantId: string) => ({ pk: `limits#${tenantId}`, sk: "limits" }),
   blobEntry: (day: string, { key, task_id, upload_id = "" }: BlobEntry) => ({

@@ -1,7 +1,14 @@
 import type { Command } from "commander";
-import type { AnyTasks, Client, ScheduleChange, ScheduleRule, ScheduleView } from "../client/index.ts";
+import {
+  type AnyTasks,
+  type Client,
+  Operations,
+  type ScheduleChange,
+  type ScheduleRule,
+  type ScheduleView,
+} from "../client/index.ts";
 import type { Tier } from "../core/model/tier.ts";
-import { addTag, type Connection, clientOf, count, take, withConnection } from "./client.ts";
+import { addTag, type Connection, clientOf, connectionOf, count, take, withConnection } from "./client.ts";
 import { jsonOf } from "./json-input.ts";
 import type { Register } from "./register.ts";
 import { describe, type Looks, table } from "./table.ts";
@@ -43,6 +50,8 @@ Examples:
   npx offload schedules next daily-report --count 20
   npx offload schedules run daily-report
 
+Those of the code (tasks/schedules.ts) are listed, too, and can be paused, resumed and run.
+
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
@@ -67,11 +76,11 @@ export const register: Register = (command, terminal) => {
       await act(client, await idOf(client, schedule), options);
     });
   one("show", "show a schedule", async ({ schedules }, id, options) => print(await schedules.get(id), options));
-  one("pause", "pause a schedule: it submits nothing until it is resumed", async ({ schedules }, id, options) => {
-    print(await schedules.change(id, { enabled: false }), options);
+  one("pause", "pause a schedule: it submits nothing until it is resumed", async (_, id, options) => {
+    print(await new Operations(connectionOf(options)).pauseSchedule(id), options);
   });
-  one("resume", "resume a paused schedule; times that it missed stay skipped", async ({ schedules }, id, options) => {
-    print(await schedules.change(id, { enabled: true }), options);
+  one("resume", "resume a paused schedule; times that it missed stay skipped", async (_, id, options) => {
+    print(await new Operations(connectionOf(options)).resumeSchedule(id), options);
   });
   one("run", "submit a schedule's task now", async ({ schedules }, id, options) => {
     const task = await schedules.run(id);
@@ -115,6 +124,7 @@ function addList(command: Command, terminal: Terminal): void {
 function schedulesTable(schedules: readonly ScheduleView[], terminal: Terminal, looks: Looks): string {
   const rows = schedules.map((schedule) => [
     schedule.name,
+    schedule.for_each_tenant ? "code, each tenant" : schedule.source,
     schedule.cron ?? `every ${schedule.every_seconds} s`,
     schedule.timezone,
     schedule.task.type,
@@ -123,7 +133,7 @@ function schedulesTable(schedules: readonly ScheduleView[], terminal: Terminal, 
     schedule.skipped,
     schedule.last_error,
   ]);
-  return table(["name", "rule", "timezone", "task", "next", "last", "skipped", "error"], rows, terminal, looks);
+  return table(["name", "from", "rule", "timezone", "task", "next", "last", "skipped", "error"], rows, terminal, looks);
 }
 
 function addCreate(command: Command, terminal: Terminal): void {
@@ -222,7 +232,12 @@ function addPreview(command: Command, terminal: Terminal): void {
 async function idOf(client: Client, schedule: string): Promise<string> {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(schedule)) return schedule;
   const { items } = await take(client.schedules.list(), 10_000);
-  const found = items.find(({ name }) => name === schedule);
+  const [found, other] = items.filter(({ name }) => name === schedule);
   if (found === undefined) throw new CommandFailed(`there is no schedule named ${JSON.stringify(schedule)}`);
+  if (other !== undefined) {
+    throw new CommandFailed(
+      `two schedules are named ${JSON.stringify(schedule)}: give the id, ${found.schedule_id} (${found.source}) or ${other.schedule_id} (${other.source})`,
+    );
+  }
   return found.schedule_id;
 }

@@ -10,6 +10,7 @@ interface BulkOptions extends OperationOptions, Pick<BulkFilter, "status" | "ret
   createdAfter?: string;
   createdBefore?: string;
   input?: string;
+  now?: boolean;
 }
 
 type Action = "cancel" | "retry" | "run-now";
@@ -20,7 +21,10 @@ export function addBulk(
   terminal: Terminal,
   show: (task: TaskView, options: OperationOptions) => void,
 ): void {
-  addAction(group, terminal, "cancel", show);
+  addAction(group, terminal, "cancel", show).option(
+    "--now",
+    "end an attempt that has not stopped after 5 s with its process; the others in it start again elsewhere",
+  );
   addAction(group, terminal, "retry", show)
     .option("--per-second <n>", "maximum number per second, 1 to 100", count)
     .option("--input <json>", "for one task: its input from now on, as JSON, @file, or - for the standard input");
@@ -75,6 +79,7 @@ function addAction(
 
 async function actOnOne(terminal: Terminal, action: Action, id: string, options: BulkOptions): Promise<TaskView> {
   if (action === "run-now") return new Operations(connectionOf(options)).runNow(id);
+  if (options.now) return new Operations(connectionOf(options)).cancelNow(id);
   const client = clientOf(options);
   if (action === "cancel") return client.cancel(id);
   return client.retry(id, options.input === undefined ? {} : { input: await readInput(options.input, terminal) });
@@ -94,9 +99,9 @@ function runBulk(terminal: Terminal, action: Action, taskIds: string[], options:
   const filter = filterOf(options);
   const selection = selectsByIds(taskIds, filter, options, "tasks") ? { taskIds } : { filter };
   const operations = new Operations(connectionOf(options));
-  const { perSecond } = options;
+  const { perSecond, now } = options;
   const starts = {
-    cancel: () => operations.cancelTasks(selection),
+    cancel: () => operations.cancelTasks(selection, { now }),
     retry: () => operations.retryTasks(selection, { perSecond }),
     "run-now": () => operations.runTasksNow(selection, { perSecond }),
   };

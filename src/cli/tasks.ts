@@ -19,7 +19,7 @@ import { requireEnd, writeResult } from "./result.ts";
 import { addSubmit, withFollow } from "./run.ts";
 import { plainStack } from "./stack.ts";
 import { describe, type Looks, table } from "./table.ts";
-import { addChildren, addParts } from "./task-parts.ts";
+import { addChildren, addLogs, addParts } from "./task-parts.ts";
 import { addBulk } from "./tasks-bulk.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -45,6 +45,7 @@ Examples:
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks retry 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --input '{"to":"ada@example.com"}'
   npx offload tasks cancel --type mail.send --tag campaign=spring --dry-run
+  npx offload tasks cancel --type mail.send --status processing --now
   npx offload tasks retry --type mail.send --created-after 2027-01-01 --per-second 10 --wait
   npx offload tasks operation 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b12 --cancel
   npx offload tasks priority 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 high
@@ -76,6 +77,7 @@ function addReads(group: Command, terminal: Terminal, exit: (code: number) => vo
     const text = () => attemptsTable(attempts, terminal, options);
     terminal.out(options.json ? JSON.stringify({ attempts }, null, 2) : text());
   });
+  addLogs(group, terminal);
   addParts(group, terminal);
   addChildren(group, terminal, (tasks, looks) => tasksTable(tasks, terminal, looks));
   const followed = one(group, "follow", "wait for a task's end, show its progress and print its result");

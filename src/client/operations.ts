@@ -4,6 +4,9 @@ import type { StepView } from "../core/control/stored-parts.ts";
 import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
+import type { LogLine } from "../core/ports/task-logs.ts";
+import type { ScheduleView } from "../core/schedules/schedule-record.ts";
+import type { TaskLogView } from "../http/logs.ts";
 import {
   type DeadLetterFilter,
   type DryRun,
@@ -11,11 +14,17 @@ import {
   type Selection,
   type StartedOperation,
 } from "./dead-letters.ts";
-import type { CallOptions } from "./limits.ts";
+import { type CallOptions, sleep } from "./limits.ts";
 import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
 import { type ClientOptions, path, type Query, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
+
+/** Pause after a page of a log without lines, in milliseconds. */
+const logPauseMs = 1_000;
+
+/** A page without lines can have others behind it: a log that is not followed ends after so many. */
+const mostEmptyPages = 3;
 
 /** Filter for many tasks. An absent field selects all. */
 export interface BulkFilter {
@@ -64,9 +73,23 @@ export class Operations {
     return this.#transport.post(`/dead-letters/${action}`, { ...letterBodyOf(selection), dry_run: true }, options);
   }
 
-  /** Cancels the selected tasks that have not ended. Sent again only when the API did not take the request. */
-  cancelTasks(selection: TaskSelection, options?: CallOptions): Promise<StartedOperation> {
-    return this.#transport.postOnce("/tasks/cancel", bodyOf(selection), options);
+  /**
+   * Cancels the selected tasks that have not ended. Sent again only when the API did not take the request.
+   * @param options With `now: true`, attempts that have not stopped after 5 s are ended with their processes.
+   */
+  cancelTasks(
+    selection: TaskSelection,
+    { now, ...options }: CallOptions & { now?: boolean | undefined } = {},
+  ): Promise<StartedOperation> {
+    return this.#transport.postOnce("/tasks/cancel", { ...bodyOf(selection), now }, options);
+  }
+
+  /**
+   * Cancels a task whose handler may ignore its signal: an attempt that has not stopped after 5 s is ended with its process.
+   * @throws ProblemError `conflict` when the task has ended or cannot be cancelled
+   */
+  cancelNow(task: TaskRef, options?: CallOptions): Promise<TaskView> {
+    return this.#transport.post(path`/tasks/${idOf(task)}/cancel`, { now: true }, options);
   }
 
   /**
@@ -98,6 +121,36 @@ export class Operations {
     return (await this.#transport.get<{ steps: StepView[] }>(path`/tasks/${idOf(task)}/steps`, options)).steps;
   }
 
+  /** Reads some lines of a task's log, oldest first, from `cursor` on. `nextCursor` undefined: the log is complete. */
+  async logPage(
+    task: TaskRef,
+    { cursor, limit, ...options }: CallOptions & { cursor?: string | undefined; limit?: number | undefined } = {},
+  ): Promise<{ lines: LogLine[]; nextCursor: string | undefined }> {
+    const found = await this.#transport.get<TaskLogView>(path`/tasks/${idOf(task)}/logs`, options, { cursor, limit });
+    return { lines: found.lines, nextCursor: found.next_cursor ?? undefined };
+  }
+
+  /**
+   * Reads a task's log, oldest first, until the task has ended and its last line is read; with `follow: false` only the lines that are there.
+   * @example for await (const { at, message } of operations.logs(task)) console.log(at, message);
+   */
+  async *logs(
+    task: TaskRef,
+    { follow = true, ...options }: CallOptions & { follow?: boolean | undefined } = {},
+  ): AsyncGenerator<LogLine, void> {
+    let cursor: string | undefined;
+    let empty = 0;
+    do {
+      const page = await this.logPage(task, { ...options, cursor, limit: 1_000 });
+      yield* page.lines;
+      cursor = page.nextCursor;
+      empty = page.lines.length === 0 ? empty + 1 : 0;
+      if (!follow && empty === mostEmptyPages) return;
+      if (follow && empty > 0 && cursor !== undefined)
+        await sleep(logPauseMs, options.signal ?? new AbortController().signal);
+    } while (cursor !== undefined);
+  }
+
   /**
    * Reads the input of a task, while it is kept.
    * @throws ProblemError `input_not_kept` when it is not
@@ -120,6 +173,19 @@ export class Operations {
    */
   runNow(task: TaskRef, options?: CallOptions): Promise<TaskView> {
     return this.#transport.post(path`/tasks/${idOf(task)}/run-now`, {}, options);
+  }
+
+  /** Pauses a schedule, of the code or of a client: it submits nothing until it is resumed. */
+  pauseSchedule(scheduleId: string, options?: CallOptions): Promise<ScheduleView> {
+    return this.#transport.post(path`/schedules/${scheduleId}/pause`, {}, options);
+  }
+
+  /**
+   * Resumes a schedule. Its times until now stay skipped.
+   * @throws ProblemError `conflict` when it is paused for all tenants
+   */
+  resumeSchedule(scheduleId: string, options?: CallOptions): Promise<ScheduleView> {
+    return this.#transport.post(path`/schedules/${scheduleId}/resume`, {}, options);
   }
 
   /** Lists the children of a task, newest first. @param filter Only those with this status. */

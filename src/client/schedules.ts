@@ -1,6 +1,6 @@
 import type { Tier } from "../core/model/tier.ts";
 import type { Overlap } from "../core/schedules/definition.ts";
-import type { scheduleView } from "../core/schedules/schedule-record.ts";
+import type { ScheduleView } from "../core/schedules/schedule-record.ts";
 import type { TaskInput, TaskName } from "./definitions.ts";
 import { refusesRepeat } from "./errors.ts";
 import type { CallOptions } from "./limits.ts";
@@ -10,7 +10,7 @@ import { path, type Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
 /** A schedule as the API answers it. */
-export type ScheduleView = ReturnType<typeof scheduleView>;
+export type { ScheduleView };
 
 /** When a schedule submits its task: exactly one of `cron` and `everySeconds`. */
 export interface ScheduleRule {

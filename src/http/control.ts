@@ -25,6 +25,8 @@ export const inputSchema = z.strictObject({ input: z.unknown() }).refine((body) 
   path: ["input"],
   message: "expected the task's new input",
 });
+/** Body of a cancel. */
+export const cancelSchema = z.strictObject({ now: z.boolean().default(false) });
 /** Body of requests without input: an empty object. */
 export const nothingSchema = z.strictObject({});
 
@@ -37,8 +39,10 @@ export const taskChanges = (ports: ControlPorts & EntryPorts & AcknowledgePorts 
   ({
     cancelTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
-      await readNothing(call);
-      const cancelled = await cancel(ports, record);
+      const body = await expecting(cancelSchema, async () => parseInput(cancelSchema, await optionalJsonBody(call)));
+      // The end of a process interrupts the attempts of other callers, too.
+      if (body.now) identify(call, "operator");
+      const cancelled = await cancel(ports, record, body);
       return changedTask(ports, call, cancelled, cancelled.status === "cancelled" ? 200 : 202);
     },
     retryTask: async (call) => {

@@ -43,6 +43,7 @@ export interface Selection<Filter> {
   filter?: Filter | undefined;
   dry_run: boolean;
   per_second?: number | undefined;
+  now?: boolean | undefined;
 }
 
 export interface AllTenantsPorts {
@@ -87,6 +88,7 @@ export async function operationAnswer<Filter>(
     ...onTasks(identity.tenantId, action, matched),
     missed,
     perSecond: selection.per_second,
+    now: selection.now,
     identity,
     correlationId,
     traceparent: call.get("traceparent"),

@@ -5,10 +5,20 @@ import { expecting } from "../core/model/expected.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { iso } from "../core/model/record.ts";
-import type { Clock } from "../core/ports/tasks.ts";
+import type { Clock, Page } from "../core/ports/tasks.ts";
 import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
 import { nextTimes } from "../core/schedules/calendar.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
+import {
+  type AppScheduleReadPorts,
+  appScheduleViews,
+  definedInCode,
+  findAppSchedule,
+  listAppSchedules,
+  nextAppTimes,
+  runAppSchedule,
+  setAppSchedulePaused,
+} from "../core/schedules/manage-app-schedules.ts";
 import {
   changeSchedule,
   createSchedule,
@@ -17,7 +27,12 @@ import {
   type ScheduleWritePorts,
 } from "../core/schedules/manage-schedules.ts";
 import type { Schedules, TenantList } from "../core/schedules/ports.ts";
-import { type ScheduleKey, type ScheduleRecord, scheduleView } from "../core/schedules/schedule-record.ts";
+import {
+  type ScheduleKey,
+  type ScheduleRecord,
+  type ScheduleView,
+  scheduleView,
+} from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
 import { jsonBody } from "./body.ts";
@@ -28,7 +43,7 @@ import { pageParameters, queryOf } from "./query.ts";
 import { acceptedAnswer } from "./submit.ts";
 import { idempotencyKeyOf } from "./submit-ports.ts";
 
-export interface ScheduleReadPorts {
+export interface ScheduleReadPorts extends AppScheduleReadPorts {
   clock: Clock;
   schedules: Schedules;
   tenants: TenantList;
@@ -55,13 +70,15 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
   ({
     listSchedules: (call) => listAnswer(ports, call),
     readSchedule: async (call) => {
-      const schedule = await findSchedule(ports, keyOf(call));
+      const view = await viewOf(ports, keyOf(call, "all"));
       call.header("cache-control", "no-store");
-      return call.json(scheduleView(schedule, ports.clock.now()));
+      return call.json(view);
     },
     listNextTimes: async (call) => {
-      const key = keyOf(call);
+      const key = keyOf(call, "all");
       const { count = defaultCount } = queryOf(call, countSchema);
+      const app = findAppSchedule(ports, key);
+      if (app !== undefined) return nextAnswer(call, await nextAppTimes(ports, app, key.tenant_id, count));
       const schedule = await findSchedule(ports, key);
       const times = schedule.enabled ? nextTimes(schedule, schedule.created_at, ports.clock.now(), count) : [];
       return nextAnswer(call, times);
@@ -76,8 +93,17 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
     },
   }) satisfies Partial<HandlersOf<"status">>;
 
+/** A schedule of the app, or one that a client made. */
+async function viewOf(ports: ScheduleReadPorts, key: ScheduleKey): Promise<ScheduleView> {
+  const app = findAppSchedule(ports, key);
+  const [view] = app === undefined ? [] : await appScheduleViews(ports, key.tenant_id, [app]);
+  return view ?? scheduleView(await findSchedule(ports, key), ports.clock.now());
+}
+
+type WritePorts = ScheduleWritePorts & SubmitPorts & AppScheduleReadPorts & ApiPorts;
+
 /** Handlers that change schedules, and that submit a schedule's task on request. */
-export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPorts) =>
+export const scheduleWrites = (ports: WritePorts) =>
   ({
     createSchedule: async (call) => {
       const identity = identify(call, "operator");
@@ -93,28 +119,54 @@ export const scheduleWrites = (ports: ScheduleWritePorts & SubmitPorts & ApiPort
     },
     changeSchedule: async (call) => {
       const key = keyOf(call);
-      const schedule = await expecting(changeSchema, async () => changeSchedule(ports, key, await jsonBody(call)));
+      const { principal } = identify(call);
+      if (findAppSchedule(ports, key) !== undefined) throw definedInCode();
+      const change = async () => changeSchedule(ports, key, await jsonBody(call), principal);
+      const schedule = await expecting(changeSchema, change);
       logWrite(ports, call, identify(call), { ...key, outcome: "changed" });
       return call.json(scheduleView(schedule, ports.clock.now()));
     },
     deleteSchedule: async (call) => {
       const key = keyOf(call);
+      if (findAppSchedule(ports, key) !== undefined) throw definedInCode();
       await deleteSchedule(ports, key);
       logWrite(ports, call, identify(call), { ...key, outcome: "deleted" });
       return call.body(null, 204);
     },
+    pauseSchedule: (call) => setPaused(ports, call, true),
+    resumeSchedule: (call) => setPaused(ports, call, false),
     runSchedule: async (call) => {
       const key = keyOf(call);
       await readNothing(call);
-      const accepted = await runSchedule(ports, key, {
+      const app = findAppSchedule(ports, key);
+      const given = {
         identity: identify(call),
         idempotencyKey: idempotencyKeyOf(call),
         correlationId: call.get("correlationId"),
         traceparent: call.get("traceparent"),
-      });
+      };
+      const accepted = await (app === undefined ? runSchedule(ports, key, given) : runAppSchedule(ports, app, given));
       return acceptedAnswer(ports, call, accepted);
     },
   }) satisfies Partial<HandlersOf<"control">>;
+
+/** Pauses or resumes a schedule. An admin may do so for all tenants, where the schedule is for each. */
+async function setPaused(ports: WritePorts, call: Call, paused: boolean): Promise<Response> {
+  const key = keyOf(call, "all");
+  const identity = identify(call, "operator", "all");
+  await readNothing(call);
+  const app = findAppSchedule(ports, key);
+  let view: ScheduleView | undefined;
+  if (app === undefined) {
+    const schedule = await changeSchedule(ports, key, { enabled: !paused }, identity.principal);
+    view = scheduleView(schedule, ports.clock.now());
+  } else {
+    await setAppSchedulePaused(ports, app, identity, paused);
+    [view] = await appScheduleViews(ports, key.tenant_id, [app]);
+  }
+  logWrite(ports, call, identity, { ...key, outcome: paused ? "paused" : "resumed" });
+  return call.json(view);
+}
 
 /** Logs who created, changed or deleted a schedule. */
 function logWrite(ports: ApiPorts, call: Call, identity: Identity, fields: Record<string, unknown>): void {
@@ -131,8 +183,8 @@ function logWrite(ports: ApiPorts, call: Call, identity: Identity, fields: Recor
  * Returns the key of the schedule in the path, in the caller's tenant.
  * @throws Problem `unauthenticated`, `forbidden`, `not_found`
  */
-function keyOf(call: Call): ScheduleKey {
-  const { tenantId } = identify(call, "operator");
+function keyOf(call: Call, reach: "one" | "all" = "one"): ScheduleKey {
+  const { tenantId } = identify(call, "operator", reach);
   const scheduleId = call.req.param("schedule_id") ?? "";
   if (!isUuid(scheduleId)) throw noSuchSchedule();
   return { tenant_id: tenantId, schedule_id: scheduleId };
@@ -142,27 +194,73 @@ async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Respons
   const identity = identify(call, "operator", "all");
   const { limit, cursor } = queryOf(call, scheduleListSchema);
   const scope = { identity, list: "schedules", filters: {} };
-  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-  const now = ports.clock.now();
+  const from = cursor === undefined ? startOfApp : ports.cursors.read(scope, cursor);
   const room = new AnswerRoom();
+  const ofApp = from.startsWith(startOfApp) ? await appPage(ports, identity, room, { limit, from }) : noViews;
+  const left = limit - ofApp.items.length;
+  const hasMore = ofApp.next !== undefined || left === 0;
+  const start = from.startsWith(startOfApp) ? undefined : from;
+  const stored = hasMore ? noViews : await storedPage(ports, identity, room, { limit: left, from: start });
+  // Nothing of the app is behind this place: the list goes on with the schedules of clients.
+  const next = ofApp.next ?? (left === 0 ? `${startOfApp}~` : stored.next);
+  call.header("cache-control", "no-store");
+  return call.json({
+    schedules: [...ofApp.items, ...stored.items],
+    next_cursor: next === undefined ? null : ports.cursors.write(scope, next),
+  });
+}
+
+/** A place among the schedules of the app, which come first: it, and the id behind which the list goes on. No id has a space. */
+const startOfApp = "code ";
+
+const noViews: Page<ScheduleView> = { items: [], next: undefined };
+
+interface Part {
+  limit: number;
+  from: string;
+}
+
+/** The schedules of the app. */
+async function appPage(
+  ports: ScheduleReadPorts,
+  identity: Identity,
+  room: AnswerRoom,
+  { limit, from }: Part,
+): Promise<Page<ScheduleView>> {
+  const forAll = isForAll(identity);
+  const found = listAppSchedules(ports, identity.tenantId, from.slice(startOfApp.length));
+  const page = found.slice(0, limit);
+  const views = (await appScheduleViews(ports, identity.tenantId, page)).map((view, index) =>
+    forAll ? { ...view, tenant_id: page[index]?.tenant_id ?? identity.tenantId } : view,
+  );
+  const tooMany = views.findIndex((view) => !room.takes(view));
+  const items = tooMany < 0 ? views : views.slice(0, tooMany);
+  const last = items.at(-1)?.schedule_id;
+  return { items, next: items.length < found.length && last !== undefined ? startOfApp + last : undefined };
+}
+
+/** The schedules that clients made. */
+async function storedPage(
+  ports: ScheduleReadPorts,
+  identity: Identity,
+  room: AnswerRoom,
+  one: Omit<Part, "from"> & { from: string | undefined },
+): Promise<Page<ScheduleView>> {
+  const now = ports.clock.now();
   const forAll = isForAll(identity);
   const viewed = (schedule: ScheduleRecord) => ({
     ...scheduleView(schedule, now),
     ...(forAll && { tenant_id: schedule.tenant_id }),
   });
-  const read: ReadOfTenant<ScheduleRecord> = async (tenantId, one) => {
-    const found = await ports.schedules.list(tenantId, one);
+  const read: ReadOfTenant<ScheduleRecord> = async (tenantId, part) => {
+    const found = await ports.schedules.list(tenantId, part);
     const tooMany = found.items.findIndex((schedule) => !room.takes(viewed(schedule)));
     if (tooMany < 0) return found;
     const items = found.items.slice(0, tooMany);
-    return { items, next: items.at(-1)?.schedule_id ?? one.from ?? beforeAllIds };
+    return { items, next: items.at(-1)?.schedule_id ?? part.from ?? beforeAllIds };
   };
-  const page = await (forAll ? chainTenants(ports, read, { limit, from }) : read(identity.tenantId, { limit, from }));
-  call.header("cache-control", "no-store");
-  return call.json({
-    schedules: page.items.filter(({ state }) => state === "ready").map(viewed),
-    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
-  });
+  const page = await (forAll ? chainTenants(ports, read, one) : read(identity.tenantId, one));
+  return { items: page.items.filter(({ state }) => state === "ready").map(viewed), next: page.next };
 }
 
 /** Sorts before every id. */

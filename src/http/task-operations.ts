@@ -33,7 +33,7 @@ const filterSchema = z.strictObject({
 const taskFields = selectionFields(filterSchema);
 
 /** Body of a cancel of many tasks. */
-export const cancelTasksSchema = withOneSelection(z.strictObject(taskFields));
+export const cancelTasksSchema = withOneSelection(z.strictObject({ ...taskFields, now: z.boolean().default(false) }));
 /** Body of a retry of many tasks. */
 export const retryTasksSchema = withOneSelection(z.strictObject({ ...taskFields, per_second: perSecond }));
 

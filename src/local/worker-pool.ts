@@ -43,8 +43,10 @@ interface Slot {
   process: ChildProcess;
   ready: boolean;
   busy: boolean;
-  /** True when it has old code, or an exception was not caught: it gets no more batches, and ends after the one that it works on. */
+  /** True when it has old code, or must end: it gets no more batches, and ends after the one that it works on. */
   retired: boolean;
+  /** True when it must end: an exception was not caught, or an attempt in it goes on after its cancel. Its code may ignore signals. */
+  worn: boolean;
   /** Called when it is ready, or with false when it did not start. */
   started?: ((ready: boolean) => void) | undefined;
   idleSince: number;
@@ -124,7 +126,7 @@ export class WorkerPool {
         slot.finish = undefined;
         slot.busy = false;
         slot.idleSince = Date.now();
-        if (slot.retired) slot.process.kill();
+        if (slot.retired) slot.process.kill(slot.worn ? "SIGKILL" : "SIGTERM");
         answer instanceof Error ? reject(answer) : resolve(answer);
         this.#wake();
       };
@@ -189,6 +191,7 @@ export class WorkerPool {
       ready: false,
       busy: false,
       retired: false,
+      worn: false,
       idleSince: Date.now(),
       tasks: [],
       started,
@@ -224,6 +227,7 @@ export class WorkerPool {
     } else if (message.kind === "answer") {
       slot.finish?.(message.response);
     } else if (message.kind === "worn") {
+      slot.worn = true;
       this.#retire(slot);
     } else if (message.kind === "undeclared") {
       this.#options.onUndeclared?.(message.name);

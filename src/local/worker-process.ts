@@ -23,7 +23,7 @@ export type Reply =
   | { kind: "ready" }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
   | { kind: "error"; id: number; error: string }
-  /** The process must get no further batch, and be replaced: an exception was not caught. */
+  /** The process must get no further batch, and be replaced: an exception was not caught, or an attempt did not stop when it was cancelled. */
   | { kind: "worn" }
   /** A handler read a variable that it does not have. */
   | { kind: "undeclared"; name: string };

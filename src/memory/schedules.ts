@@ -1,6 +1,8 @@
 import type { Page } from "../core/ports/tasks.ts";
+import type { AppScheduleState } from "../core/schedules/app-schedule-record.ts";
 import { RuleRefused } from "../core/schedules/cron.ts";
 import type {
+  AppScheduleStates,
   FiringProgress,
   Firings,
   RuleChecks,
@@ -90,6 +92,32 @@ export class MemoryTenants implements Tenants {
 
   async list(page: { limit: number; from?: string | undefined }): Promise<Page<string>> {
     return pageOf([...this.#ids], (id) => id, page);
+  }
+}
+
+/** States of the app's schedules, in memory. */
+export class MemoryAppScheduleStates implements AppScheduleStates {
+  readonly #states = new Map<string, AppScheduleState>();
+
+  async get(key: ScheduleKey): Promise<AppScheduleState | undefined> {
+    return copy(this.#states.get(keyOf(key)));
+  }
+
+  async getMany(keys: readonly ScheduleKey[]): Promise<AppScheduleState[]> {
+    return (await Promise.all(keys.map((key) => this.get(key)))).filter((state) => state !== undefined);
+  }
+
+  async between(scheduleId: string, first: string, last: string): Promise<AppScheduleState[]> {
+    const found = [...this.#states.values()].filter(
+      ({ schedule_id, tenant_id }) => schedule_id === scheduleId && tenant_id >= first && tenant_id <= last,
+    );
+    return copy(found.toSorted((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1)));
+  }
+
+  async save(state: AppScheduleState, revision: number | undefined): Promise<boolean> {
+    if (this.#states.get(keyOf(state))?.revision !== revision) return false;
+    this.#states.set(keyOf(state), copy(state));
+    return true;
   }
 }
 

@@ -13,7 +13,7 @@ export const bulkOperations = {
   cancelTasks: {
     tag: "operations",
     summary: "Cancel many tasks",
-    description: `Matches tasks that have not ended and whose type can be cancelled; an empty filter matches all of them. One that runs counts as done when its attempt has been asked to stop. ${selected}`,
+    description: `Matches tasks that have not ended and whose type can be cancelled; an empty filter matches all of them. One that runs counts as done when its attempt has been asked to stop; with \`now\`, an attempt that has not stopped after 5 seconds is ended with its process. ${selected}`,
     role: "operator",
     body: withName("CancelTasks", cancelTasksSchema),
     example: { filter: { type: "mail.send", status: "pending", tags: { campaign: "spring" } }, dry_run: true },

@@ -23,6 +23,8 @@ const selection: Texts = {
   dry_run: "True: only counts the matches.",
 };
 
+const now = "True: an attempt that has not stopped 5 seconds after the request is ended with its process.";
+
 const taskSelection: Texts = {
   task_ids: "Ids of tasks.",
   filter: "Selects tasks by these fields, as `GET /tasks`.",
@@ -159,8 +161,12 @@ const answerTexts: Readonly<Record<string, Texts>> = {
   Schedule: {
     ...scheduleOptions,
     schedule_id: "Id of the schedule.",
-    name: "Name of the schedule, unique in the tenant.",
-    next_run_at: "Next scheduled time.",
+    name: "Name of the schedule, unique in the tenant for those of one `source`.",
+    source: "`code`: the app's own, which its code defines; `api`: a client made it.",
+    for_each_tenant: "True: each time submits one task for every known tenant.",
+    paused_since: "Time of the pause. Null: it is not paused, or was paused by an earlier release.",
+    paused_by: "The principal that paused it.",
+    next_run_at: "Next scheduled time. Null also for a rate of the code that has not fired yet.",
     last_run_at: "Last scheduled time.",
     last_task_id: "Task of the last scheduled time.",
     skipped: "Number of times that submitted nothing.",
@@ -168,8 +174,8 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     last_skip_reason: "Reason why it submitted nothing.",
     last_error: "Error of the last firing that failed.",
     last_error_at: "Time of that firing.",
-    created_by: "The principal that created the schedule.",
-    created_at: "Time of the creation.",
+    created_by: "The principal that created the schedule, which submits its tasks.",
+    created_at: "Time of the creation. Null for one of the code.",
     updated_at: "Time of the last change.",
   },
   ScheduleList: { schedules: "The schedules of this page." },
@@ -233,10 +239,11 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
     rate: "Starts of one key in a time. Null: as defined.",
   },
   RateChange: { limit: "Starts in `per_seconds`, evenly spaced.", per_seconds: "The time in which these start." },
+  Cancel: { now },
   Retry: { input: "Input of the next round, in place of the one that the task failed with." },
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
   Priority: { priority: "Tier to which the task moves." },
-  CancelTasks: taskSelection,
+  CancelTasks: { ...taskSelection, now },
   RunTasksNow: { ...taskSelection, per_second: "Maximum number of tasks per second. Default: no limit." },
   NewInput: { input: "The task's input from now on. Checked as at a submit." },
   RetryTasks: { ...taskSelection, per_second: "Maximum number of retries per second. Default: no limit." },

@@ -83,7 +83,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   listSchedules: {
     tag: "schedules",
     summary: "List schedules",
-    description: page,
+    description: `First those of the app's code, with \`source: code\`, then those that clients made. ${page}`,
     role: "operator",
     query: scheduleListSchema,
     answers: { 200: uncached("One page of schedules.", schedules.scheduleList) },
@@ -167,19 +167,41 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   changeSchedule: {
     tag: "schedules",
     summary: "Change a schedule",
-    description: "Replaces the given fields. A new `cron` removes `every_seconds`, and the other way round.",
+    description:
+      "Replaces the given fields. A new `cron` removes `every_seconds`, and the other way round. `defined_in_code`: only the app's code changes its schedules.",
     role: "operator",
     body: withName("ScheduleChange", changeSchema),
     example: { enabled: false },
     answers: { 200: { description: "The changed schedule.", body: schedules.schedule } },
-    problems: [...jsonProblems, "not_found", "unknown_task_type"],
+    problems: [...jsonProblems, "not_found", "unknown_task_type", "defined_in_code"],
   },
   deleteSchedule: {
     tag: "schedules",
     summary: "Delete a schedule",
     role: "operator",
     answers: { 204: { description: "The schedule is deleted, and submits nothing from now on." } },
-    problems: ["not_found"],
+    problems: ["not_found", "defined_in_code"],
+  },
+  pauseSchedule: {
+    tag: "schedules",
+    summary: "Pause a schedule",
+    description:
+      "It submits nothing until it is resumed. Times of a paused schedule of the code are skipped and counted. A schedule for each tenant is paused for the caller's tenant, or with `tenant=*` for all, which requires the role admin.",
+    role: "operator",
+    body: emptyBody,
+    bodyOptional: true,
+    answers: { 200: { description: "The schedule.", body: schedules.schedule } },
+    problems: [...bodyProblems, "not_found"],
+  },
+  resumeSchedule: {
+    tag: "schedules",
+    summary: "Resume a schedule",
+    description: "Its times until now stay skipped. `conflict`: it is paused for all tenants.",
+    role: "operator",
+    body: emptyBody,
+    bodyOptional: true,
+    answers: { 200: { description: "The schedule.", body: schedules.schedule } },
+    problems: [...bodyProblems, "not_found", "conflict"],
   },
   runSchedule: {
     tag: "schedules",

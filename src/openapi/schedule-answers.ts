@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { overlaps, taskSchema } from "../core/schedules/definition.ts";
-import type { scheduleView } from "../core/schedules/schedule-record.ts";
+import type { ScheduleView } from "../core/schedules/schedule-record.ts";
 import { withName } from "./json-schema.ts";
 
 const id = z.uuid();
@@ -12,10 +12,14 @@ export const schedule = withName(
   z.object({
     schedule_id: id,
     name: z.string(),
+    source: z.enum(["code", "api"]),
+    for_each_tenant: z.boolean(),
     cron: z.string().nullable(),
     every_seconds: z.int().nullable(),
     timezone: z.string(),
     enabled: z.boolean(),
+    paused_since: time.nullable(),
+    paused_by: z.string().nullable(),
     starts_at: time.nullable(),
     ends_at: time.nullable(),
     overlap: z.enum(overlaps),
@@ -29,10 +33,10 @@ export const schedule = withName(
     last_error: z.string().nullable(),
     last_error_at: time.nullable(),
     created_by: z.string(),
-    created_at: time,
-    updated_at: time,
+    created_at: time.nullable(),
+    updated_at: time.nullable(),
     tenant_id: z.string().optional().describe("Tenant of the schedule. Only in a list of all tenants."),
-  }) satisfies z.ZodType<ReturnType<typeof scheduleView>>,
+  }) satisfies z.ZodType<ScheduleView>,
 );
 
 export const scheduleList = withName(

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { uploadSchema } from "../core/files/upload-body.ts";
 import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/submit/submit-body.ts";
 import { childListSchema } from "../http/child-list.ts";
-import { extendSchema, retrySchema } from "../http/control.ts";
+import { cancelSchema, extendSchema, retrySchema } from "../http/control.ts";
 import { prioritySchema } from "../http/priority.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
@@ -148,8 +148,12 @@ export const taskOperations = {
   cancelTask: {
     tag: "tasks",
     summary: "Cancel a task",
-    body: emptyBody,
+    description:
+      "With `now` (operator), an attempt that has not stopped 5 seconds after the request is ended with its process. The other attempts in that process start again elsewhere, " +
+      "and it does not count as one of theirs.",
+    body: withName("Cancel", cancelSchema),
     bodyOptional: true,
+    example: { now: true },
     answers: {
       200: taskAnswer("The task is cancelled."),
       202: laterTask("The attempt that is running still has to stop."),

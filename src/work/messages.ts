@@ -19,7 +19,7 @@ export type Order =
 export type Report =
   | { kind: "ready" }
   | { kind: "state"; running: number; stalled: boolean }
-  /** An exception was not caught: the process must be replaced. What runs in it goes on. */
+  /** The process must be replaced: an exception was not caught, or an attempt did not stop when it was cancelled. What runs in it ends first. */
   | { kind: "worn" }
   /** A message whose task must run alone. */
   | { kind: "alone"; id: number; delivery: Delivery }

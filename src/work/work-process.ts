@@ -1,4 +1,5 @@
 import { queueClient } from "../aws/clients.ts";
+import { taskLinesFromConsole } from "../aws/console-lines.ts";
 import { logOwnStray } from "../aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../aws/work-ports.ts";
 import { SqsWorkQueues } from "../aws/work-queues.ts";
@@ -41,6 +42,7 @@ export async function runProcess(role: Role, code: WorkerCode, own: OwnPorts = {
   const given = { disk, own, env: process.env };
   const { ports, releases, metrics, tracing } = await workPorts(config, "work", code, given);
   catchStrayErrors({ own: logOwnStray(ports.log), onException: () => send({ kind: "worn" }) });
+  taskLinesFromConsole();
   const workQueues = new SqsWorkQueues(queueClient(), config.containerQueueUrls);
   const flush = async () => {
     metrics.flush();
@@ -65,7 +67,8 @@ async function serveAll(ports: ServePorts, orders: Orders, { tiers, concurrency 
       send({ kind: "alone", id, delivery });
     });
   const state = () => send({ kind: "state", running: server.running, stalled: server.stalled });
-  const server = new QueueServer(ports, { tiers, concurrency, runAlone, onRunning: state });
+  const onInterrupted = () => send({ kind: "worn" });
+  const server = new QueueServer(ports, { tiers, concurrency, runAlone, onRunning: state, onInterrupted });
   const reporting = setInterval(state, reportMs);
   const serving = server.run();
   send({ kind: "ready" });
@@ -80,9 +83,15 @@ async function serveAll(ports: ServePorts, orders: Orders, { tiers, concurrency 
 /** Works on messages until the supervisor stops this process, or has ended. The supervisor sends one at a time. */
 function serveAlone(ports: ServePorts, orders: Orders): Promise<void> {
   const drain = new Drain(ports.clock);
-  const own = { ...ports, onStopping: drain.onStopping };
+  const { onStopping, isStopping } = drain;
   let running = 0;
   let stopped = false;
+  const endProcess = () => {
+    stopped = true;
+    drain.now();
+    send({ kind: "worn" });
+  };
+  const own = { ...ports, onStopping, isStopping, endProcess };
   return new Promise((resolve) => {
     const run = async ({ id, delivery }: Extract<Order, { kind: "run" }>) => {
       running += 1;

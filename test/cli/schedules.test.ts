@@ -5,6 +5,8 @@ const id = "0f4f0b5e-6c4b-5d0c-9d0e-2f9a8f3f7c55";
 const schedule = (more: object = {}) => ({
   schedule_id: id,
   name: "daily-report",
+  source: "api",
+  for_each_tenant: false,
   cron: "0 2 * * *",
   every_seconds: null,
   timezone: "Europe/Berlin",
@@ -25,11 +27,11 @@ describe("schedules list", () => {
     const { code, out } = await offload(api.url, ["schedules", "list"]);
     expect(code).toBe(0);
     expect(out.split("\n")).toMatchObject([
-      expect.stringMatching(/^NAME +RULE +TIMEZONE +TASK +NEXT +LAST +SKIPPED +ERROR$/),
+      expect.stringMatching(/^NAME +FROM +RULE +TIMEZONE +TASK +NEXT +LAST +SKIPPED +ERROR$/),
       expect.stringMatching(
-        /^daily-report +0 2 \* \* \* +Europe\/Berlin +report.daily +2027-01-02T01:00:00.000Z +- +2 +-$/,
+        /^daily-report +api +0 2 \* \* \* +Europe\/Berlin +report.daily +2027-01-02T01:00:00.000Z +- +2 +-$/,
       ),
-      expect.stringMatching(/^other +every 60 s +Europe\/Berlin +report.daily +paused/),
+      expect.stringMatching(/^other +api +every 60 s +Europe\/Berlin +report.daily +paused/),
       "",
     ]);
   });
@@ -118,8 +120,8 @@ describe("schedules create", () => {
 describe("one schedule", () => {
   test.each([
     ["show", "GET", "", undefined],
-    ["pause", "PATCH", "", { enabled: false }],
-    ["resume", "PATCH", "", { enabled: true }],
+    ["pause", "POST", "/pause", {}],
+    ["resume", "POST", "/resume", {}],
     ["run", "POST", "/run", {}],
     ["delete", "DELETE", "", undefined],
   ])("%s takes a name or an id", async (command, method, path, body) => {
@@ -139,6 +141,16 @@ describe("one schedule", () => {
     await using api = await StubApi.start(() => listed);
     const { code, notes } = await offload(api.url, ["schedules", "show", "other"]);
     expect({ code, notes }).toEqual({ code: 1, notes: 'offload: there is no schedule named "other"\n' });
+  });
+
+  test("a name that the code and a client have is refused with both ids", async () => {
+    const other = { ...schedule(), schedule_id: "7d1c1bd4-2b6f-5a53-9c2e-6d4b0a1f9e11", source: "code" };
+    await using api = await StubApi.start(() => ({ json: { schedules: [other, schedule()], next_cursor: null } }));
+    const { code, notes } = await offload(api.url, ["schedules", "pause", "daily-report"]);
+    expect(code).toBe(1);
+    expect(notes).toContain("two schedules are named");
+    expect(notes).toContain(id);
+    expect(notes).toContain(other.schedule_id);
   });
 
   test("--json prints the schedule", async () => {

@@ -1,14 +1,27 @@
 import { GetScheduleCommand, ResourceNotFoundException, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { describe, expect, test } from "vitest";
 import { PutCommand } from "#aws-sdk/lib-dynamodb";
+import { DynamoAppScheduleStates } from "../../src/aws/app-schedule-states.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { SchedulerRules } from "../../src/aws/rules.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { directoryPartitions } from "../../src/aws/table.ts";
 import { DynamoFirings, DynamoTenants } from "../../src/aws/tenants.ts";
-import { MemoryFirings, MemoryRules, MemorySchedules, MemoryTenants } from "../../src/memory/schedules.ts";
+import {
+  MemoryAppScheduleStates,
+  MemoryFirings,
+  MemoryRules,
+  MemorySchedules,
+  MemoryTenants,
+} from "../../src/memory/schedules.ts";
 import { emulatedScheduler, emulatedTable } from "./emulators.ts";
-import { describeFirings, describeRules, describeSchedules, describeTenants } from "./schedules.ts";
+import {
+  describeAppScheduleStates,
+  describeFirings,
+  describeRules,
+  describeSchedules,
+  describeTenants,
+} from "./schedules.ts";
 
 const nothing = async () => {};
 
@@ -43,6 +56,14 @@ describeFirings("firings in memory", async () => ({ firings: new MemoryFirings()
 describeFirings("firings in DynamoDB", async () => {
   const { dynamoTable, close } = await emulatedTable();
   return { firings: new DynamoFirings(dynamoTable), close };
+});
+
+describeAppScheduleStates("states of the app's schedules in memory", async () => ({
+  ...{ states: new MemoryAppScheduleStates(), close: nothing },
+}));
+describeAppScheduleStates("states of the app's schedules in DynamoDB", async () => {
+  const { dynamoTable, close } = await emulatedTable();
+  return { states: new DynamoAppScheduleStates(dynamoTable), close };
 });
 
 describeRules("rules in memory", async () => {

@@ -1,7 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AppScheduleState } from "../../src/core/schedules/app-schedule-record.ts";
 import { RuleRefused } from "../../src/core/schedules/cron.ts";
-import type { Firings, Rules, SchedulerRule, Schedules, Tenants } from "../../src/core/schedules/ports.ts";
+import type {
+  AppScheduleStates,
+  Firings,
+  Rules,
+  SchedulerRule,
+  Schedules,
+  Tenants,
+} from "../../src/core/schedules/ports.ts";
 import { type ScheduleRecord, scheduleIdOf } from "../../src/core/schedules/schedule-record.ts";
 
 const freshTenant = () => `tenant-${randomUUID()}`;
@@ -137,6 +145,42 @@ export function describeFirings(name: string, open: () => Promise<{ firings: Fir
       expect(await firings.load(id, first)).toEqual(ended);
       expect(await firings.load(id, second)).toBeUndefined();
       expect(await firings.load(randomUUID(), first)).toBeUndefined();
+      await close();
+    });
+  });
+}
+
+/** What every implementation of `AppScheduleStates` does. */
+export function describeAppScheduleStates(
+  name: string,
+  open: () => Promise<{ states: AppScheduleStates; close(): Promise<void> }>,
+) {
+  describe(name, () => {
+    test("states are replaced by revision, and found by schedule and tenants", async () => {
+      const { states, close } = await open();
+      const [schedule_id, other] = [randomUUID(), randomUUID()];
+      const at = "2027-01-01T00:00:00.000Z";
+      const stateOf = (tenant_id: string, more: Partial<AppScheduleState> = {}): AppScheduleState => ({
+        ...{ tenant_id, schedule_id, revision: 1, skipped: 0, skips: [], updated_at: at, ...more },
+      });
+      expect(await states.get(stateOf("acme"))).toBeUndefined();
+      const tenants = ["*", "Zeta", "acme", "beta", "gamma"];
+      for (const tenant of tenants) expect(await states.save(stateOf(tenant), undefined)).toBe(true);
+      await states.save(stateOf("beta", { schedule_id: other }), undefined);
+      expect(await states.save(stateOf("acme", { revision: 2 }), undefined)).toBe(false);
+      expect(await states.save(stateOf("acme", { revision: 3 }), 2)).toBe(false);
+      const paused = { revision: 2, paused_since: at, paused_by: "olga", skips: [at], skipped: 1 };
+      expect(await states.save(stateOf("acme", paused), 1)).toBe(true);
+      expect(await states.get(stateOf("acme"))).toEqual(stateOf("acme", paused));
+      const between = async (first: string, last: string) =>
+        (await states.between(schedule_id, first, last)).map(({ tenant_id }) => tenant_id);
+      expect(await between("Zeta", "beta")).toEqual(["Zeta", "acme", "beta"]);
+      expect(await between("b", "c")).toEqual(["beta"]);
+      const many = await states.getMany([stateOf("gamma"), stateOf("nobody"), stateOf("beta", { schedule_id: other })]);
+      expect(many.map((state) => `${state.tenant_id} ${state.schedule_id}`).sort()).toEqual(
+        [`gamma ${schedule_id}`, `beta ${other}`].sort(),
+      );
+      expect(await states.getMany([])).toEqual([]);
       await close();
     });
   });

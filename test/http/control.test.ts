@@ -39,6 +39,25 @@ describe("POST /tasks/{task_id}/cancel", () => {
     expect(await post(app, `/tasks/${task_id}/cancel`)).toMatchObject(problem(409, "conflict"));
   });
 
+  test("a cancel now is for operators, and says nothing of other callers' tasks", async () => {
+    const open = gate();
+    const app = served([typeOf(() => open.opened)]);
+    const record = await app.accepted({}, { as: sam });
+    const working = app.work();
+    await app.clock.advance(0);
+    const path = `/tasks/${record.task_id}/cancel`;
+    const json = { now: true };
+    expect(await post(app, path, { json, as: sam })).toMatchObject(problem(403, "forbidden"));
+    expect(await post(app, path, { json, as: sue })).toMatchObject(problem(404, "not_found"));
+    expect(await post(app, path, { json: { now: "yes" } })).toMatchObject(problem(422, "invalid_input"));
+    expect(await app.records.get(record)).not.toHaveProperty("cancel_now");
+    expect(await post(app, path, { json })).toMatchObject({ status: 202, json: { status: "processing" } });
+    expect(await app.records.get(record)).toMatchObject({ cancel_now: true });
+    open.open();
+    await working;
+    expect(await post(app, path, { json })).toMatchObject(problem(409, "conflict"));
+  });
+
   test("a task that has ended, or whose type forbids it, is answered by 409", async () => {
     const app = served();
     const { task_id } = await app.accepted();

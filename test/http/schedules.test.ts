@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { type AppSchedule, defineSchedule } from "../../src/core/schedules/app-schedule.ts";
 import type { Api } from "../../src/http/api.ts";
+import { echo } from "../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 import { type Ask, ada, appsOf, ask, gina, problem, sam } from "../support/served.ts";
 
 const body = { name: "daily-report", cron: "0 2 * * *", task: { type: "echo", input: { value: 1 } } };
 
 /** Both functions over one pipeline, as the gateway calls them. */
-function served() {
-  const pipeline = schedulesPipeline();
+function served(apps: readonly AppSchedule[] = []) {
+  const pipeline = schedulesPipeline([echo], apps);
   const { status, control } = appsOf(pipeline.ports);
   const read = (path: string, more: Ask = {}) => ask(status, path, more);
   const write = (path: string, more: Ask = {}) => ask(control, path, { method: "POST", ...more });
@@ -27,6 +29,8 @@ const routes = (id: string): { path: string; ask: Ask; api: "status" | "control"
   { path: `/schedules/${id}/next`, ask: {}, api: "status" },
   { path: "/schedules", ask: { json: { ...body, name: "another" } }, api: "control" },
   { path: `/schedules/${id}`, ask: { method: "PATCH", json: { enabled: false } }, api: "control" },
+  { path: `/schedules/${id}/pause`, ask: { method: "POST" }, api: "control" },
+  { path: `/schedules/${id}/resume`, ask: { method: "POST" }, api: "control" },
   { path: `/schedules/${id}/run`, ask: { method: "POST" }, api: "control" },
   { path: `/schedules/${id}`, ask: { method: "DELETE" }, api: "control" },
 ];
@@ -80,6 +84,10 @@ describe("POST /schedules", () => {
     expect(first.json).toEqual({
       schedule_id: expect.any(String),
       ...body,
+      source: "api",
+      for_each_tenant: false,
+      paused_since: null,
+      paused_by: null,
       every_seconds: null,
       timezone: "UTC",
       enabled: true,
@@ -310,4 +318,90 @@ describe("next and preview", () => {
       expect(answer).toMatchObject(problem(422, "invalid_input"));
     },
   );
+});
+
+describe("schedules of the code", () => {
+  const common = { cron: "0 3 * * *", type: echo, input: { value: "all" } } as const;
+  const forEach = defineSchedule({ ...common, name: "clean-up", forEachTenant: true });
+  const forAcme = defineSchedule({ ...common, name: "acme-only", tenantId: "acme" });
+  const forOther = defineSchedule({ ...common, name: "other-only", tenantId: "globex" });
+  const apps = [forEach, forAcme, forOther];
+  const namesIn = ({ json }: { json: Record<string, unknown> }) =>
+    (json.schedules as { name: string }[]).map(({ name }) => name).sort();
+
+  test("a tenant's list has its own and those for each tenant, before those of clients, on pages of any size", async () => {
+    const { created, read } = served(apps);
+    for (let index = 0; index < 3; index++) await created({ name: `daily-${index}` });
+    const all = ["acme-only", "clean-up", "daily-0", "daily-1", "daily-2"];
+    for (const limit of [1, 2, 3, 5, 100]) {
+      const names: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await read(`/schedules?limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`);
+        expect(page.status).toBe(200);
+        expect((page.json.schedules as unknown[]).length).toBeLessThanOrEqual(limit);
+        names.push(...namesIn(page));
+        cursor = (page.json.next_cursor as string | null) ?? undefined;
+      } while (cursor !== undefined);
+      expect(names.toSorted()).toEqual(all);
+      expect(names.slice(0, 2).toSorted()).toEqual(all.slice(0, 2));
+    }
+    expect(namesIn(await read("/schedules", { as: gina }))).toEqual(["clean-up", "other-only"]);
+  });
+
+  test("one is shown with its source, its next times and its last task, to which the task's record leads", async () => {
+    const { read, write, ports } = served(apps);
+    const path = `/schedules/${forAcme.schedule_id}`;
+    expect((await read(path)).json).toMatchObject({
+      ...{ schedule_id: forAcme.schedule_id, name: "acme-only", source: "code", for_each_tenant: false, enabled: true },
+      ...{ cron: "0 3 * * *", timezone: "UTC", next_run_at: "2027-01-01T03:00:00.000Z", last_run_at: null, skipped: 0 },
+      ...{ created_by: "schedule:acme-only", created_at: null, task: { type: "echo", input: { value: "all" } } },
+    });
+    expect((await read(`${path}/next?count=2`)).json.next).toEqual([
+      "2027-01-01T03:00:00.000Z",
+      "2027-01-02T03:00:00.000Z",
+    ]);
+    const ran = await write(`${path}/run`);
+    expect(ran.status).toBe(202);
+    const record = ports.records.all().find(({ task_id }) => task_id === ran.json.task_id);
+    expect(record).toMatchObject({ tenant_id: "acme", requested_by: "olga", schedule_id: forAcme.schedule_id });
+    expect((await read(path)).json).toMatchObject({ last_task_id: ran.json.task_id, last_run_at: expect.any(String) });
+    expect(await read(path, { as: gina })).toMatchObject(problem(404, "not_found"));
+  });
+
+  test("it is paused and resumed, and names who did so; its rule is changed in the code only", async () => {
+    const { read, write } = served(apps);
+    const path = `/schedules/${forEach.schedule_id}`;
+    expect((await write(`${path}/pause`)).json).toMatchObject({
+      ...{ enabled: false, paused_since: "2027-01-01T00:00:00.000Z", paused_by: "olga", next_run_at: null },
+    });
+    expect((await read(`${path}/next`)).json.next).toEqual([]);
+    expect((await read(path, { as: gina })).json).toMatchObject({ enabled: true });
+    expect((await write(`${path}/resume`)).json).toMatchObject({ enabled: true, paused_since: null, paused_by: null });
+    const refused = problem(409, "defined_in_code");
+    expect(await write(path, { method: "PATCH", json: { enabled: false } })).toMatchObject(refused);
+    expect(await write(path, { method: "DELETE" })).toMatchObject(refused);
+  });
+
+  test("an admin sees all of them at once, and pauses one for all tenants", async () => {
+    const { read, write } = served(apps);
+    const list = await read("/schedules?tenant=*", { as: ada });
+    expect(namesIn(list)).toEqual(["acme-only", "clean-up", "other-only"]);
+    expect((list.json.schedules as { tenant_id: string }[]).map(({ tenant_id }) => tenant_id).sort()).toEqual(
+      ["*", "acme", "globex"].sort(),
+    );
+    const path = `/schedules/${forEach.schedule_id}`;
+    expect((await write(`${path}/pause?tenant=*`, { as: ada })).json).toMatchObject({ enabled: false });
+    expect(await write(`${path}/pause?tenant=*`)).toMatchObject(problem(403, "forbidden"));
+    expect((await read(path, { as: gina })).json).toMatchObject({ enabled: false, paused_by: "ada" });
+    expect(await write(`${path}/resume`)).toMatchObject(problem(409, "conflict"));
+    expect((await write(`${path}/resume?tenant=*`, { as: ada })).json).toMatchObject({ enabled: true });
+  });
+
+  test("a client's schedule is paused and resumed by the same routes", async () => {
+    const { created, write } = served(apps);
+    const path = `/schedules/${await created()}`;
+    expect((await write(`${path}/pause`)).json).toMatchObject({ enabled: false, paused_by: "olga" });
+    expect((await write(`${path}/resume`)).json).toMatchObject({ enabled: true, paused_by: null });
+  });
 });

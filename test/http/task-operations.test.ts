@@ -149,6 +149,16 @@ describe("callers", () => {
     ]);
   });
 
+  test("a cancel now reaches the attempts of all selected tasks", async () => {
+    const app = served();
+    const [order] = await app.accepted(1);
+    if (order === undefined) throw new Error("no task");
+    await app.records.change(order, { when: {}, set: { status: "processing", attempts_total: 1, attempts: 1 } });
+    expect((await app.post("/tasks/cancel", { filter: { type: "order.ship" }, now: true })).status).toBe(202);
+    await app.drain();
+    expect(await app.records.get(order)).toMatchObject({ status: "cancelled", cancel_now: true });
+  });
+
   test.for<[string, object]>([
     ["cancel", {}],
     ["cancel", { task_ids: [randomUUID()], filter: {} }],

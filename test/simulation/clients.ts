@@ -225,7 +225,10 @@ function askControl(world: World, key: Key, verb: string, work: ControlWork): Pr
 }
 
 async function cancel(world: World, key: Key): Promise<void> {
-  const record = await control(world, key, "cancel", world.core.control.cancel);
+  const now = world.dice.chance(0.4);
+  const record = await control(world, key, now ? "cancel now" : "cancel", (ports, found) =>
+    world.core.control.cancel(ports, found, { now }),
+  );
   const life = world.witness.life(key.task_id);
   if (record === undefined || life === undefined) return;
   if (record.status === "cancelled") life.cancelled = true;

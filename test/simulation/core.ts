@@ -23,6 +23,7 @@ import * as context from "../../src/core/task/context.ts";
 import * as task from "../../src/core/task/task.ts";
 import * as unique from "../../src/core/unique/submit-unique.ts";
 import * as attempt from "../../src/core/work/attempt.ts";
+import * as drain from "../../src/core/work/drain.ts";
 import * as redrive from "../../src/core/work/redrive.ts";
 import * as work from "../../src/core/work/work.ts";
 
@@ -35,6 +36,7 @@ export const realCore = {
   child,
   context,
   control,
+  drain,
   actOnLetter: letters,
   errors,
   fire,
@@ -67,6 +69,7 @@ const paths: Record<keyof Core, string> = {
   context: "task/context.ts",
   control: "control/control.ts",
   actOnLetter: "control/act-on-letter.ts",
+  drain: "work/drain.ts",
   errors: "model/errors.ts",
   fire: "schedules/fire.ts",
   flowBook: "flow/flow-book.ts",

@@ -87,10 +87,12 @@ class Source {
     });
     const give = (verdicts: Verdict[]) => {
       answered = true;
+      invocation.answered = true;
       story.tell(time.now, invocation.name, () => `answers ${verdicts.join(", ")}`);
       this.#laws.answered(batch, verdicts);
       this.#acknowledge(deliveries, verdicts);
-      if (dice.chance(0.7)) this.#idle.push({ process, invoke });
+      if (invocation.interrupted) process.kill("an attempt in it did not stop");
+      else if (dice.chance(0.7)) this.#idle.push({ process, invoke });
       else time.after(dice.spread(1000, 600_000), () => process.kill("is not needed any more"));
       over();
     };

@@ -149,6 +149,7 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
         from.name,
         () => `${story.name(task.taskId)} #${task.attemptOverall} ${JSON.stringify(step).slice(0, 120)}`,
       );
+      run.calls = isStored(step);
       if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(step.bytes) };
       else if (isStored(step)) await witness.runs.watch(run, step.do, () => takeStored(world, run, step, task));
       else if (step.do === "stray") await stray(world, run, step.ms);

@@ -18,6 +18,10 @@ export interface Invocation {
   unique?: { mode: string; maxWaitSeconds: number | undefined };
   /** How far this process's clock is off, in milliseconds. */
   skewMs: number;
+  /** True when its process has to end, as an attempt in it did not stop. */
+  interrupted?: boolean;
+  /** True when it has given its answer. */
+  answered?: boolean;
   /** Until when trouble excuses slowness, in epoch milliseconds. */
   troubledUntil: number;
 }

@@ -124,7 +124,7 @@ function waitingLaws({ before, after }: Seen, law: Law): void {
  */
 function isOfParent(before: TaskRecord, after: TaskRecord): boolean {
   const changed = fieldsThatDiffer(before, after).filter((field) => field !== "updated_at");
-  const asksForCancel = changed.every((field) => field === "cancel_requested_at");
+  const asksForCancel = changed.every((field) => field === "cancel_requested_at" || field === "cancel_now");
   const joinsRound = changed.includes("family_round") && changed.every((field) => field.startsWith("family_"));
   return asksForCancel || joinsRound;
 }

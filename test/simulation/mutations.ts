@@ -201,8 +201,20 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a heartbeat does not look for cancellations",
     file: "work/heartbeat.ts",
-    find: "  if (current?.cancel_requested_at !== undefined) onCancelled();\n",
-    replace: "  if (current === undefined) onCancelled();\n",
+    find: "  if (current?.cancel_requested_at !== undefined) onCancelled(current);\n",
+    replace: "",
+  },
+  {
+    name: "an attempt that does not stop keeps its process",
+    file: "work/work-message.ts",
+    find: "record?.cancel_now) endProcess?.();",
+    replace: "record === undefined) endProcess?.();",
+  },
+  {
+    name: "the attempts of a process that ends are not given back",
+    file: "work/drain.ts",
+    find: "    for (const call of [...this.#attempts]) call();\n",
+    replace: "",
   },
   {
     name: "progress can go down",

@@ -14,6 +14,7 @@ import { disk } from "../../src/disk.ts";
 import { noMetrics } from "../../src/memory/others.ts";
 import { entryKeyOf } from "./entries.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
+import { interruptPortsFor } from "./interrupt-ports.ts";
 import type { Invocation } from "./invocation.ts";
 import { noticesFor } from "./notices.ts";
 import { WiredRecords } from "./records.ts";
@@ -55,6 +56,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     tracing: noTracing,
     stackOf: plainStackOf,
     watchdog: watchdogFor(world, from),
+    ...interruptPortsFor(world, from, ports.clock),
     // Small nodes, so that small families have tall trees.
     nodeSize: 2,
     ...flowPortsFor(world, from),

@@ -1,6 +1,7 @@
 import type { Attempt } from "../../src/core/model/record.ts";
 import type { OnceStore } from "../../src/core/ports/tasks.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
+import { InterruptLaws } from "./interrupts.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Life, Lives, Watched } from "./lives.ts";
 import type { UniqueLaws } from "./unique-laws.ts";
@@ -18,6 +19,10 @@ export interface Run {
   untilMs: number;
   /** The handler returned or threw. */
   ended: boolean;
+  /** True when the handler returned or threw, also after the end of its attempt. */
+  over: boolean;
+  /** True while it is in a call that the end of its attempt never answers. */
+  calls?: boolean;
   /** Message of the first error that its code threw. Absent: none. */
   thrown?: string;
 }
@@ -42,12 +47,14 @@ export class Runs {
   readonly #watched: Watched;
   readonly #lives: Lives;
   readonly #unique: UniqueLaws;
+  readonly #interrupts: InterruptLaws;
   readonly #byTask = new Map<string, Run[]>();
   readonly #effects = new Map<string, { effects: Effect[]; stored: unknown }>();
 
   constructor(watched: Watched, lives: Lives, unique: UniqueLaws) {
     this.#unique = unique;
     this.#watched = watched;
+    this.#interrupts = new InterruptLaws(watched, lives);
     this.#lives = lives;
   }
 
@@ -75,7 +82,17 @@ export class Runs {
     const nowMs = this.#watched.time.now;
     const claimedAt = claim?.at ?? nowMs;
     const round = claim?.round ?? 0;
-    const run = { from, task, life, round, claimedAt, untilMs: nowMs + timeoutSeconds * 1000, ended: false };
+    const run = {
+      from,
+      task,
+      life,
+      round,
+      claimedAt,
+      untilMs: nowMs + timeoutSeconds * 1000,
+      ended: false,
+      over: false,
+    };
+    this.#interrupts.started(from, task.taskId);
     runs.push(run);
     this.#byTask.set(task.taskId, runs);
     return run;
@@ -120,6 +137,7 @@ export class Runs {
 
   end(run: Run): void {
     run.ended = true;
+    run.over = true;
   }
 
   /** The worker of an attempt has settled it. A suspended handler never returns. */
@@ -149,6 +167,12 @@ export class Runs {
       if (this.#isOpen(run) && !run.task.signal.aborted && !excused)
         this.#lives.violated("no abort within 5 s", taskId);
     });
+  }
+
+  /** A client asked for an end now. */
+  cancelledNow(taskId: string, total: number): void {
+    const run = this.#byTask.get(taskId)?.find(({ task }) => task.attemptOverall === total);
+    this.#interrupts.asked(run, taskId);
   }
 
   /** Does the side effect, and says when it should not have been done. */

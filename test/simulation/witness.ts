@@ -4,6 +4,7 @@ import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { beginSeconds } from "../../src/core/work/batch-plan.ts";
 import { FlowLaws } from "./flow-laws.ts";
+import { InterruptLaws } from "./interrupts.ts";
 import type { Invocation } from "./invocation.ts";
 import { KeyLaws } from "./key-laws.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";
@@ -18,6 +19,7 @@ import { UniqueLaws } from "./unique-laws.ts";
 export class Witness extends Lives {
   readonly runs: Runs;
   readonly told: Told;
+  readonly #interrupts: InterruptLaws;
   readonly steps: StepLaws;
   readonly flow: FlowLaws;
   readonly unique: UniqueLaws;
@@ -40,6 +42,7 @@ export class Witness extends Lives {
   ) {
     super(watched);
     this.told = new Told(mustTell);
+    this.#interrupts = new InterruptLaws(watched, this);
     this.keys = new KeyLaws(watched, this);
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
@@ -118,9 +121,14 @@ export class Witness extends Lives {
     if (after.line !== undefined) this.costs.parked(after.task_id);
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
     life.discarded = after.status === "failed" && after.dead_letter_at === undefined;
-    if (after.cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
-      this.runs.cancelAsked(after.task_id, after.attempts_total);
+    this.#cancelAsked(before, after);
+  }
+
+  #cancelAsked(before: TaskRecord, { task_id, attempts_total, status, cancel_requested_at, cancel_now }: TaskRecord) {
+    if (cancel_requested_at !== undefined && before.cancel_requested_at === undefined) {
+      this.runs.cancelAsked(task_id, attempts_total);
     }
+    if (cancel_now !== before.cancel_now && status === "processing") this.runs.cancelledNow(task_id, attempts_total);
   }
 
   #settled(life: Life, before: TaskRecord, after: TaskRecord, from: Invocation): void {
@@ -129,6 +137,7 @@ export class Witness extends Lives {
     if (claim === undefined || before.status !== "processing") return;
     if (after.status === "processing" && !waits) return;
     const [entry] = after.history.slice(before.history.length);
+    if (entry !== undefined) this.#interrupts.ended(after.task_id, claim, entry);
     if (entry !== undefined && claim.by === from) this.runs.failed(after.task_id, claim.total, entry);
     if (claim.by === from) {
       claim.settled = true;

@@ -11,6 +11,7 @@ export const clientCalls: Readonly<Partial<Record<AnyRouteName, string>>> = {
 const notes = await client.upload(bytes, { fileName: "a.txt", contentType: "text/plain" }); // announces and sends it`,
   listTasks: `for await (const task of client.list({ status: "failed", tags: { order: "7" } })) console.log(task.task_id);`,
   readTask: "const { status, progress } = await client.status(task);",
+  listLogs: `for await (const { at, message } of operations.logs(task)) console.log(at, message); // operations is new Operations({ url, key })`,
   listAttempts: "const attempts = await client.attempts(task);",
   readResult: `const result = await client.result(task, { timeoutMs: 60_000 }); // waits for the end of the task
 const { name, body } = await client.download(task); // as a stream, whatever its size`,
@@ -35,6 +36,8 @@ const times = await client.schedules.preview(rule, { count: 10 });`,
 });`,
   changeSchedule: "await client.schedules.change(scheduleId, { enabled: false });",
   deleteSchedule: "await client.schedules.delete(scheduleId);",
+  pauseSchedule: "await operations.pauseSchedule(scheduleId); // operations is new Operations({ url, key })",
+  resumeSchedule: "await operations.resumeSchedule(scheduleId);",
   runSchedule: "const task = await client.schedules.run(scheduleId);",
   listDeadLetters: `for await (const letter of client.deadLetters.list({ type: "mail.send" })) console.log(letter.error);`,
   groupDeadLetters:
@@ -111,6 +114,10 @@ export const problemTexts: Readonly<Record<ProblemCode, readonly [meaning: strin
   conflict: [
     "the object's status does not allow it: cancel of an ended task, retry of one that has not failed, result of a failed one",
     "read the object",
+  ],
+  defined_in_code: [
+    "the app's code defines the schedule, and no request changes its rule",
+    "change it in the code and deploy; pause, resume and run work here",
   ],
   not_waiting: ["the task does not wait for its time", "read the task: `status` and `waiting_for` say why"],
   input_not_kept: [

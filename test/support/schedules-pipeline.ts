@@ -9,6 +9,7 @@ import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
 import { MemoryRefusedEvents } from "../../src/memory/events.ts";
 import {
+  MemoryAppScheduleStates,
   MemoryFirings,
   MemoryRuleChecks,
   MemoryRules,
@@ -57,6 +58,7 @@ export function schedulesPipeline(
     checks: new MemoryRuleChecks(),
     tenants: new MemoryTenants(),
     firings: new MemoryFirings(),
+    appStates: new MemoryAppScheduleStates(),
     appSchedules: new Map(apps.map((schedule) => [schedule.name, schedule])),
     triggers: new Map(triggers.map((trigger) => [trigger.name, trigger])),
     refusedEvents: new MemoryRefusedEvents(),

@@ -10,6 +10,7 @@ import type { OpenChannelPorts } from "../../src/core/notify/open-channel.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/notify/secret.ts";
 import type { FlowSettings, Lines } from "../../src/core/ports/flow.ts";
 import type { Tracing } from "../../src/core/ports/tasks.ts";
+import type { AppSchedulePorts } from "../../src/core/schedules/manage-app-schedules.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
@@ -25,6 +26,7 @@ import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads, type RedeliverPorts, redeliveries } from "../../src/http/deliveries.ts";
 import { flowWrites } from "../../src/http/flow.ts";
 import { type KeyPorts, keyReads, keyWrites } from "../../src/http/keys.ts";
+import { type LogPorts, logReads } from "../../src/http/logs.ts";
 import { metricReads } from "../../src/http/metrics.ts";
 import { operationStarts } from "../../src/http/operations.ts";
 import { priorityChanges } from "../../src/http/priority.ts";
@@ -49,9 +51,16 @@ import { MemoryLines } from "../../src/memory/lines.ts";
 import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
-import { MemoryRuleChecks, MemoryRules, MemorySchedules, MemoryTenants } from "../../src/memory/schedules.ts";
+import {
+  MemoryAppScheduleStates,
+  MemoryRuleChecks,
+  MemoryRules,
+  MemorySchedules,
+  MemoryTenants,
+} from "../../src/memory/schedules.ts";
 import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
+import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { Documented } from "./documented.ts";
@@ -137,6 +146,8 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   StatusPorts &
   QueuePorts &
   ScheduleWritePorts &
+  AppSchedulePorts &
+  LogPorts &
   OpenChannelPorts &
   RedeliverPorts &
   ReceiverReadPorts &
@@ -162,6 +173,8 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     retries: { ofTiers: async () => ({ critical: 0, high: 0, normal: 0, low: 0 }) },
     ages: { ofTiers: async () => ({}) },
     schedules: new MemorySchedules(),
+    appSchedules: new Map(),
+    appStates: new MemoryAppScheduleStates(),
     rules: new MemoryRules(),
     checks: new MemoryRuleChecks(),
     channels: new MemoryChannels(),
@@ -182,6 +195,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     lines: new MemoryLines(),
     flowSettings: new MemoryFlowSettings(),
     steps: new MemoryStepStore(),
+    logs: new MemoryTaskLogs(),
     callTime: { within: (_, work) => work(), apart: (work) => work() },
     newTicket: () => `ticket-${++ids}`,
     socketUrl: "wss://push.example.com/v1",
@@ -199,6 +213,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...auditReads(ports),
       ...keyReads(ports),
       ...tenantReads(ports),
+      ...logReads(ports),
     }),
     control: apiOf(
       "control",
@@ -229,9 +244,9 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
 }
 
 /** The apps of submit, status, control and the console over one pipeline in memory. */
-export function served(types: readonly TaskType[] = [echo]) {
+export function served(types: readonly TaskType[] = [echo], more: Partial<LogPorts> = {}) {
   const pipeline = memoryPipeline(types);
-  const apps = appsOf(pipeline.ports);
+  const apps = appsOf({ ...pipeline.ports, ...more });
 
   /** Submits by HTTP, and gives the record. */
   const accepted = async (json: Record<string, unknown> = {}, more: Ask = {}): Promise<TaskRecord> => {

@@ -9,8 +9,9 @@ export const schedulePath = (scheduleId: string, part = ""): string =>
 /** Fields of a schedule's rule for a preview. A rate counts from the first full minute after the schedule's creation, if nothing else is said. */
 export function ruleOf({ cron, every_seconds, timezone, starts_at, ends_at, created_at }: ScheduleView): Rule {
   if (cron !== null) return { cron, timezone, starts_at, ends_at };
+  if (starts_at !== null || created_at === null) return { every_seconds, timezone, starts_at, ends_at };
   const first = Math.ceil((Date.parse(created_at) + 1) / minuteMs) * minuteMs;
-  return { every_seconds, timezone, starts_at: starts_at ?? new Date(first).toISOString(), ends_at };
+  return { every_seconds, timezone, starts_at: new Date(first).toISOString(), ends_at };
 }
 
 interface SchedulePage {
@@ -38,8 +39,14 @@ export async function readSchedules(pages: number, signal: AbortSignal): Promise
 }
 
 /** The state of a schedule in one word. */
-export function stateOf({ enabled, next_run_at, last_error }: ScheduleView): "active" | "failing" | "paused" | "ended" {
+export function stateOf({
+  enabled,
+  source,
+  next_run_at,
+  last_error,
+}: ScheduleView): "active" | "failing" | "paused" | "ended" {
   if (!enabled) return "paused";
   if (last_error !== null) return "failing";
-  return next_run_at === null ? "ended" : "active";
+  // A rate of the code has no known time before its first firing, and none of the code ends.
+  return next_run_at === null && source === "api" ? "ended" : "active";
 }

@@ -57,7 +57,7 @@ function Actions({ of, reload }: { of: ScheduleView; reload: Loaded<unknown>["re
   const started = useSignal<string | undefined>(undefined);
   const path = schedulePath(of.schedule_id);
   const setEnabled = async (enabled: boolean) => {
-    await api.send("PATCH", path, { enabled });
+    await api.send("POST", `${path}/${enabled ? "resume" : "pause"}`);
     reload();
   };
   const run = async () => {
@@ -81,17 +81,21 @@ function Actions({ of, reload }: { of: ScheduleView; reload: Loaded<unknown>["re
       >
         {of.enabled ? "Pause" : "Resume"}
       </Action>
-      <button type="button" onClick={() => changeQuery({ change: 1 })}>
-        Change …
-      </button>
-      <button
-        type="button"
-        onClick={() => {
-          isDeleting.value = true;
-        }}
-      >
-        Delete …
-      </button>
+      {of.source === "api" && (
+        <>
+          <button type="button" onClick={() => changeQuery({ change: 1 })}>
+            Change …
+          </button>
+          <button
+            type="button"
+            onClick={() => {
+              isDeleting.value = true;
+            }}
+          >
+            Delete …
+          </button>
+        </>
+      )}
       {isDeleting.value && (
         <DeleteDialog
           of={of}
@@ -137,7 +141,7 @@ const Parts = ({ of }: { of: ScheduleView }) => (
       <ScheduleFacts of={of} />
     </Section>
     <NextTimes of={of} />
-    <Calendar schedule={of} />
+    {(of.every_seconds === null || of.source === "api") && <Calendar schedule={of} />}
     <Section title="Task">
       <Json of={of.task} label="Task" />
     </Section>
@@ -153,6 +157,8 @@ const ScheduleFacts = ({ of }: { of: ScheduleView }) => (
   <Facts
     of={[
       ["State", <ScheduleState key="state" of={of} />],
+      of.paused_since !== null && ["Paused", <Paused key="paused" of={of} />],
+      of.source === "code" && ["Defined in", <DefinedIn key="source" of={of} />],
       ["Rule", <RuleText key="rule" of={of} />],
       ["Next time", <ZonedTime key="next" at={of.next_run_at} zone={of.timezone} />],
       ["Last task", <LastTask key="last" of={of} />],
@@ -161,11 +167,27 @@ const ScheduleFacts = ({ of }: { of: ScheduleView }) => (
       of.starts_at !== null && ["Starts", <ZonedTime key="starts" at={of.starts_at} zone={of.timezone} />],
       of.ends_at !== null && ["Ends", <ZonedTime key="ends" at={of.ends_at} zone={of.timezone} />],
       ["Type", <Text key="type" of={of.task.type} most={64} />],
-      ["Created", <Created key="created" of={of} />],
+      of.created_at !== null && ["Created", <Created key="created" of={of} />],
       ["Changed", <Time key="changed" at={of.updated_at} />],
       ["Schedule id", <Id key="id" of={of.schedule_id} />],
     ]}
   />
+);
+
+const Paused = ({ of: { paused_since, paused_by } }: { of: ScheduleView }) => (
+  <>
+    since <Time at={paused_since} />
+    {paused_by !== null && (
+      <>
+        {" "}
+        by <Text of={paused_by} most={80} />
+      </>
+    )}
+  </>
+);
+
+const DefinedIn = ({ of }: { of: ScheduleView }) => (
+  <>the app's code{of.for_each_tenant && ", one task for each tenant"}: change it there, and deploy</>
 );
 
 const Created = ({ of }: { of: ScheduleView }) => (

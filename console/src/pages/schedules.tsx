@@ -61,6 +61,8 @@ function Schedules() {
   );
 }
 
+const fromTexts = { code: "code", each: "code, each tenant", api: "API" };
+
 const Rows = ({ of }: { of: readonly ScheduleView[] }) => (
   <Table
     label="Schedules"
@@ -76,6 +78,7 @@ const Rows = ({ of }: { of: readonly ScheduleView[] }) => (
         ),
       },
       { name: "Type", cell: ({ task }) => <TypeName of={task.type} /> },
+      { name: "From", cell: ({ source, for_each_tenant }) => fromTexts[for_each_tenant ? "each" : source] },
       { name: "Rule", cell: (schedule) => <RuleText of={schedule} /> },
       { name: "State", cell: (schedule) => <ScheduleState of={schedule} /> },
       { name: "Next time", cell: ({ next_run_at, timezone }) => <ZonedTime at={next_run_at} zone={timezone} /> },

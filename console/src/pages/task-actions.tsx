@@ -6,6 +6,7 @@ import type { TypeView } from "../../../src/http/listed-views.ts";
 import { parsed } from "../json-text.ts";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Time } from "../parts/text.tsx";
+import { may } from "../session.ts";
 import { hasEnded } from "./task-data.ts";
 import { JsonField, type TaskDialog, TaskForm } from "./task-form.tsx";
 import { ReplayDialog } from "./task-replay.tsx";
@@ -65,9 +66,10 @@ const nothing = () => ({});
 
 function CancelDialog(props: TaskDialog) {
   const isRunning = props.task.status === "processing";
+  const now = useSignal(false);
   return (
     <TaskForm
-      {...{ props, body: nothing, part: "/cancel", danger: true }}
+      {...{ props, body: () => (now.value ? { now: true } : {}), part: "/cancel", danger: true }}
       title="Cancel the task"
       action="Cancel the task"
       done={isRunning ? "The handler is told to stop." : "The task is cancelled."}
@@ -78,6 +80,18 @@ function CancelDialog(props: TaskDialog) {
           : "The task ends now, and its handler is not called any more."}
         {props.task.children !== null && " Its open children are cancelled, too."}
       </p>
+      {may("operator") && (isRunning || props.task.children !== null) && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={now.value}
+            onChange={({ currentTarget }) => {
+              now.value = currentTarget.checked;
+            }}
+          />
+          End its process if it has not stopped after 5 seconds. Other tasks in that process start again elsewhere.
+        </label>
+      )}
     </TaskForm>
   );
 }

@@ -33,16 +33,22 @@ const notNow = (verb: string, status: Status) => new Problem("conflict", `A task
 const changedEachTime = () =>
   new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 
+/** How soon a running attempt has to stop. */
+export interface CancelHow {
+  /** True: an attempt that has not stopped after 5 s is ended with its process. */
+  now?: boolean | undefined;
+}
+
 /**
  * Cancels a task: immediately while it waits. While an attempt runs, its abort signal fires, and the attempt ends the task.
  * @returns The record, `cancelled` or still `processing`.
  * @throws Problem `conflict` when it has ended, or its type is not cancellable
  */
-export async function cancel(ports: ControlPorts, record: TaskRecord): Promise<TaskRecord> {
+export async function cancel(ports: ControlPorts, record: TaskRecord, how: CancelHow = {}): Promise<TaskRecord> {
   if (!isCancellable(ports, record)) {
     throw new Problem("conflict", `Tasks of type ${record.type} cannot be cancelled.`);
   }
-  return cancelAny(ports, record);
+  return cancelAny(ports, record, how);
 }
 
 export const isCancellable = ({ types }: Pick<ControlPorts, "types">, { type }: TaskRecord): boolean =>
@@ -52,7 +58,12 @@ export const isCancellable = ({ types }: Pick<ControlPorts, "types">, { type }: 
  * Cancels a task of any type.
  * @throws Problem `conflict` when it has ended
  */
-export async function cancelAny(ports: DispatchPorts, record: TaskRecord): Promise<TaskRecord> {
+export async function cancelAny(
+  ports: DispatchPorts,
+  record: TaskRecord,
+  { now = false }: CancelHow = {},
+): Promise<TaskRecord> {
+  const asked = now ? { cancel_now: true as const } : {};
   let current: TaskRecord | undefined = record;
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
     const nowIso = iso(ports.clock.now());
@@ -63,7 +74,7 @@ export async function cancelAny(ports: DispatchPorts, record: TaskRecord): Promi
       return current;
     }
     if (isTerminal(status)) throw notNow("cancelled", status);
-    const changed = await tryCancel(ports, current, nowIso);
+    const changed = await tryCancel(ports, current, { updated_at: nowIso, ...asked });
     if (changed.done) {
       if (changed.record.status === "cancelled") {
         reportChanged(ports, changed.record, "cancelled");
@@ -77,34 +88,37 @@ export async function cancelAny(ports: DispatchPorts, record: TaskRecord): Promi
   throw changedEachTime();
 }
 
-function tryCancel(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
-  if (record.status === "pending") return cancelWaiting(ports, record, nowIso);
-  return record.family_state === "waiting" ? cancelParent(ports, record, nowIso) : requestCancel(ports, record, nowIso);
+/** The fields that each way of a cancel sets. */
+type CancelFields = Pick<TaskRecord, "updated_at" | "cancel_now">;
+
+function tryCancel(ports: DispatchPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
+  if (record.status === "pending") return cancelWaiting(ports, record, fields);
+  return record.family_state === "waiting" ? cancelParent(ports, record, fields) : requestCancel(ports, record, fields);
 }
 
 /** Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between leaves none running. */
-async function cancelParent(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
-  await requestCancelChildren(ports, record, true);
+async function cancelParent(ports: DispatchPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
+  await requestCancelChildren(ports, { ...record, ...fields }, true);
   return ports.records.change(record, {
     when: { status: { is: "processing" }, family_state: { is: "waiting" }, ...sameRetention(record) },
-    set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
+    set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...retention(ports, record) },
   });
 }
 
-const requestCancel = (ports: DispatchPorts, record: TaskRecord, nowIso: string) =>
+const requestCancel = (ports: DispatchPorts, record: TaskRecord, fields: CancelFields) =>
   ports.records.change(record, {
     when: {
       status: { is: "processing" },
       attempts_total: { is: record.attempts_total },
       family_state: { not: "waiting" },
     },
-    set: { cancel_requested_at: record.cancel_requested_at ?? nowIso, updated_at: nowIso },
+    set: { cancel_requested_at: record.cancel_requested_at ?? fields.updated_at, ...fields },
   });
 
-async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, nowIso: string) {
+async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, fields: CancelFields) {
   const changed = await ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
-    set: { status: "cancelled", updated_at: nowIso, finished_at: nowIso, ...retention(ports, record) },
+    set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...retention(ports, record) },
     remove: ["start_by", "kept_input", "retrying_in"],
   });
   return changed;

@@ -7,6 +7,7 @@ import { internalOptions, internalTimeoutSeconds } from "../task/internal-types.
 import { defineTask, type TaskType } from "../task/task.ts";
 import { type ActOutcome, type ActPorts, actions } from "./act-on-task.ts";
 import { cancelChildren } from "./cancel-children.ts";
+import type { CancelHow } from "./control.ts";
 import {
   type ChunkEntry,
   chunkSize,
@@ -59,21 +60,21 @@ export function operationTypes(ports: OperationPorts): TaskType[] {
   return [
     defineTask({
       ...internalOptions.replay,
-      handler: ({ per_second }, task) => operate(ports, task, "replay", per_second),
+      handler: ({ per_second }, task) => operate(ports, task, "replay", { perSecond: per_second }),
     }),
     defineTask({ ...internalOptions.discard, handler: (_, task) => operate(ports, task, "discard") }),
-    defineTask({ ...internalOptions.cancel, handler: (_, task) => operate(ports, task, "cancel") }),
+    defineTask({ ...internalOptions.cancel, handler: ({ now }, task) => operate(ports, task, "cancel", { now }) }),
     defineTask({
       ...internalOptions.retry,
-      handler: ({ per_second }, task) => operate(ports, task, "retry", per_second),
+      handler: ({ per_second }, task) => operate(ports, task, "retry", { perSecond: per_second }),
     }),
     defineTask({
       ...internalOptions.run_now,
-      handler: ({ per_second }, task) => operate(ports, task, "run_now", per_second),
+      handler: ({ per_second }, task) => operate(ports, task, "run_now", { perSecond: per_second }),
     }),
     defineTask({
       ...internalOptions.redeliver,
-      handler: ({ per_second }, task) => operate(ports, task, "redeliver", per_second),
+      handler: ({ per_second }, task) => operate(ports, task, "redeliver", { perSecond: per_second }),
     }),
     defineTask({
       ...internalOptions.cancelChildren,
@@ -100,8 +101,15 @@ const sweeperOf = (ports: OperationPorts, task: TaskContext): Sweeper => ({
   log: task.log,
 });
 
+/** How an operation acts on each task. */
+interface OperateHow extends CancelHow {
+  /** Maximum number of tasks per second. Absent: no limit. */
+  perSecond?: number | undefined;
+}
+
 /** One attempt of an operation. */
 interface Run {
+  how: OperateHow;
   task: TaskContext;
   key: TaskKey;
   state: OperationState;
@@ -112,13 +120,13 @@ interface Run {
 }
 
 /** Loads the state, processes the tasks, and sweeps the DLQs. The next attempt repeats no completed work. */
-async function operate(ports: OperationPorts, task: TaskContext, action: OperationAction, perSecond?: number) {
+async function operate(ports: OperationPorts, task: TaskContext, action: OperationAction, how: OperateHow = {}) {
   const key = { tenant_id: task.tenantId, task_id: task.taskId };
   const state = await loadState(ports.records, key);
   if (state === undefined) throw partsMissing();
-  const run: Run = { task, key, state, action, sweeper: sweeperOf(ports, task), unswept: new Set() };
+  const run: Run = { task, key, state, action, how, sweeper: sweeperOf(ports, task), unswept: new Set() };
   try {
-    await processAll(ports, run, perSecond);
+    await processAll(ports, run);
     if (state.done > 0) await sweepTiers(ports, run);
   } catch (error) {
     if (error instanceof AttemptCancelled) await requestSweeps(ports, run);
@@ -134,9 +142,9 @@ const partsMissing = () => new PermanentError("the operation's list of tasks is 
  * Processes one window of tasks after the other. A window is saved before it starts. After a crash its tasks are tried again: those that no longer are as
  * they matched count as done. When the operation is cancelled, the tasks of the window that have begun are counted, and no other begins.
  */
-async function processAll(ports: OperationPorts, run: Run, perSecond: number | undefined): Promise<void> {
-  const { state, sweeper, task } = run;
-  const pace = pacer(ports.clock, perSecond, sweeper.signal);
+async function processAll(ports: OperationPorts, run: Run): Promise<void> {
+  const { state, sweeper, task, how } = run;
+  const pace = pacer(ports.clock, how.perSecond, sweeper.signal);
   const read = matchedReader(ports, run);
   let maybeDone = state.window;
   while (state.position < state.matched) {
@@ -225,7 +233,7 @@ function matchedReader(ports: OperationPorts, { key }: Run): (position: number) 
 async function processOne(ports: OperationPorts, run: Run, matched: Matched, maybeDone: boolean): Promise<ActOutcome> {
   for (let tries = 1, triedBefore = maybeDone; ; tries++, triedBefore = true) {
     try {
-      const outcome = await actions[run.action](ports, matched);
+      const outcome = await actions[run.action](ports, matched, run.how);
       if (outcome === "done") addUnswept(run, matched);
       return outcome === "skipped" && triedBefore ? "done" : outcome;
     } catch (error) {

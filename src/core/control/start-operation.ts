@@ -18,6 +18,8 @@ export interface OperationStart {
   missed: number;
   /** Maximum number of replays or retries per second. Default: no limit. */
   perSecond?: number | undefined;
+  /** Of a cancel: true when attempts that do not stop are ended with their processes. */
+  now?: boolean | undefined;
   /** The caller. An operation on all tenants belongs to `systemTenant`, so that no tenant sees it. */
   identity: Identity;
   correlationId: string;
@@ -46,7 +48,10 @@ export async function startOperation(ports: DispatchPorts, start: OperationStart
       identity,
       body: {
         type: internalTypeNames[start.action],
-        input: start.perSecond === undefined ? {} : { per_second: start.perSecond },
+        input: {
+          ...(start.perSecond !== undefined && { per_second: start.perSecond }),
+          ...(start.now && { now: true }),
+        },
       },
       idempotencyKey,
       correlationId: start.correlationId,

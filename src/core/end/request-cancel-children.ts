@@ -16,18 +16,18 @@ const laterMs = 60_000;
  * @throws Problem `unavailable`
  */
 export async function requestCancelChildren(ports: DispatchPorts, parent: TaskRecord, before = false): Promise<void> {
-  const { tenant_id, task_id, round } = parent;
+  const { tenant_id, task_id, round, cancel_now: now } = parent;
   await submit(
     { ...ports, types: internalTypes },
     {
       identity: { tenantId: systemTenant, principal: "offload", role: "operator" },
       body: {
         type: internalTypeNames.cancelChildren,
-        input: { tenant_id, task_id },
+        input: { tenant_id, task_id, ...(now && { now }) },
         retention_seconds: 3600,
         ...(before ? { run_at: iso(Math.ceil((ports.clock.now() + laterMs) / changeMs) * changeMs) } : {}),
       },
-      idempotencyKey: `cancel children ${tenant_id} ${task_id} ${round}${before ? ` ${Math.floor(ports.clock.now() / changeMs)}` : ""}`,
+      idempotencyKey: `cancel children ${tenant_id} ${task_id} ${round}${now ? " now" : ""}${before ? ` ${Math.floor(ports.clock.now() / changeMs)}` : ""}`,
       correlationId: parent.correlation_id,
     },
   );

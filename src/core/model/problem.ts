@@ -8,6 +8,7 @@ export const problemCodes = {
   method_not_allowed: { status: 405, title: "Method not allowed" },
   request_timeout: { status: 408, title: "Request timeout" },
   conflict: { status: 409, title: "Conflict" },
+  defined_in_code: { status: 409, title: "Defined in the code" },
   not_waiting: { status: 409, title: "Not waiting" },
   gone: { status: 410, title: "Gone" },
   too_large: { status: 413, title: "Too large" },

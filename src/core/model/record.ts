@@ -186,6 +186,11 @@ export interface TaskRecord extends TaskKey {
   checkpointed?: true;
   /** cancel: time of the request to cancel a running attempt. Absent: no request. */
   cancel_requested_at?: string;
+  /**
+   * cancel: true when an attempt that does not stop is ended with its process. Stays at the end, as the task's children are cancelled in the same way.
+   * Absent: the handler has the time of its type.
+   */
+  cancel_now?: true;
   /** settle: end of the first failed round; written once. Absent: no round has failed. */
   first_failed_at?: string;
   /**

@@ -1,8 +1,20 @@
 import type { Identity } from "../model/identity.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { withoutValues } from "../model/problem.ts";
+import { iso } from "../model/record.ts";
 import type { Log } from "../ports/tasks.ts";
+import { bestEffort } from "./align.ts";
 import type { AppSchedule } from "./app-schedule.ts";
+import type { AppScheduleState } from "./app-schedule-record.ts";
+import {
+  ownKeyOf,
+  principalOf,
+  rewriteState,
+  scheduledTaskOf,
+  withError,
+  withRun,
+  withSkip,
+} from "./app-schedule-state.ts";
 import {
   countRefusal,
   type FiringOutcome,
@@ -12,7 +24,7 @@ import {
   type ScheduledSubmitPorts,
   submitScheduled,
 } from "./fire-schedule.ts";
-import type { FiringProgress, Firings, Tenants } from "./ports.ts";
+import type { AppScheduleStates, FiringProgress, Firings, Tenants } from "./ports.ts";
 import type { AppPayload } from "./rule-input.ts";
 
 export interface FireAppPorts extends ScheduledSubmitPorts {
@@ -20,6 +32,7 @@ export interface FireAppPorts extends ScheduledSubmitPorts {
   appSchedules: ReadonlyMap<string, AppSchedule>;
   tenants: Tenants;
   firings: Firings;
+  appStates: AppScheduleStates;
   log: Log;
 }
 
@@ -61,50 +74,152 @@ export async function fireAppSchedule(
   deadlineMs: number,
 ): Promise<FiringOutcome> {
   const schedule = ports.appSchedules.get(firing.name);
-  const fields = { schedule: firing.name, scheduled_for: firing.scheduled_for };
-  if (schedule === undefined) {
-    ports.log.info("firing ignored", {
-      ...fields,
-      outcome: "ignored",
-      reason: "the app does not define this schedule",
-    });
-    return "ignored";
+  if (schedule === undefined) return ignored(ports, firing, "the app does not define this schedule");
+  const state = await ports.appStates.get(ownKeyOf(schedule));
+  if (state?.skips.includes(firing.scheduled_for)) {
+    return ignored(ports, firing, "an earlier delivery skipped this time");
   }
-  const begun = await ports.firings.load(schedule.schedule_id, firing.scheduled_for);
-  const late = begun === undefined ? lateness(schedule, firing.scheduled_for, ports.clock.now()) : undefined;
-  if (late !== undefined) {
-    ports.log.warn("schedule skipped a time", { ...fields, outcome: "skipped", reason: late });
-    return "skipped";
+  const { tenant_id: tenantId } = schedule;
+  return tenantId === undefined
+    ? fireForEach(ports, schedule, firing, { state, deadlineMs })
+    : fireForOne(ports, schedule, firing, { state, tenantId });
+}
+
+const fieldsOf = (firing: AppFiring) => ({ schedule: firing.name, scheduled_for: firing.scheduled_for });
+
+function ignored(ports: FireAppPorts, firing: AppFiring, reason: string): "ignored" {
+  ports.log.info("firing ignored", { ...fieldsOf(firing), outcome: "ignored", reason });
+  return "ignored";
+}
+
+/** Stores and logs that a time got no task. */
+async function skip(
+  ports: FireAppPorts,
+  schedule: AppSchedule,
+  firing: AppFiring,
+  { reason, tenantId }: { reason: string; tenantId?: string | undefined },
+): Promise<"skipped"> {
+  const { schedule_id } = schedule;
+  const key = tenantId === undefined ? ownKeyOf(schedule) : { schedule_id, tenant_id: tenantId };
+  const now = iso(ports.clock.now());
+  await rewriteState(ports.appStates, key, now, withSkip(firing.scheduled_for, reason));
+  ports.log.warn("schedule skipped a time", {
+    ...fieldsOf(firing),
+    schedule_id,
+    ...(tenantId !== undefined && { tenant_id: tenantId }),
+    ...{ outcome: "skipped", reason },
+  });
+  return "skipped";
+}
+
+const pausedBy = (state: AppScheduleState | undefined): string | undefined =>
+  state?.paused_since === undefined ? undefined : `paused since ${state.paused_since}`;
+
+async function fireForOne(
+  ports: FireAppPorts,
+  schedule: AppSchedule,
+  firing: AppFiring,
+  { state, tenantId }: { state: AppScheduleState | undefined; tenantId: string },
+): Promise<FiringOutcome> {
+  const at = firing.scheduled_for;
+  // An earlier delivery has submitted the task of this time: the same submit answers with it.
+  const isRepeat = state?.last_run_at === at;
+  const reason = isRepeat ? undefined : (pausedBy(state) ?? lateness(schedule, at, ports.clock.now()));
+  if (reason !== undefined) return skip(ports, schedule, firing, { reason, tenantId });
+  const { outcome, error } = await submitFor(ports, schedule, firing, tenantId);
+  if (outcome === "submitted" && !isRepeat) {
+    await note(ports, schedule, withRun(at, scheduledTaskOf(schedule, tenantId, at)));
   }
-  if (schedule.tenant_id !== undefined) return submitFor(ports, schedule, firing, schedule.tenant_id);
-  const { submitted, refused } = await forEachTenant(ports, schedule, firing, { begun, deadlineMs });
-  ports.log.info("schedule fired for each tenant", { ...fields, outcome: "submitted", submitted, refused });
+  if (error !== undefined) await note(ports, schedule, withError(at, error));
+  return outcome;
+}
+
+/** The tasks of the time exist even if the schedule's state cannot be stored. */
+const note = (ports: FireAppPorts, schedule: AppSchedule, change: ReturnType<typeof withRun>): Promise<void> =>
+  bestEffort(() => rewriteState(ports.appStates, ownKeyOf(schedule), iso(ports.clock.now()), change));
+
+async function fireForEach(
+  ports: FireAppPorts,
+  schedule: AppSchedule,
+  firing: AppFiring,
+  { state, deadlineMs }: { state: AppScheduleState | undefined; deadlineMs: number },
+): Promise<FiringOutcome> {
+  const at = firing.scheduled_for;
+  const begun = await ports.firings.load(schedule.schedule_id, at);
+  if (begun?.done !== true) {
+    // A firing that has begun is finished, however late; a pause ends it where it is.
+    const late = begun === undefined ? lateness(schedule, at, ports.clock.now()) : undefined;
+    const reason = pausedBy(state) ?? late;
+    if (reason !== undefined) return skip(ports, schedule, firing, { reason });
+  }
+  const { error, ...counts } = await submitForEach(ports, schedule, firing, { begun, deadlineMs });
+  const { submitted, skipped = 0, refused } = counts;
+  const { log } = ports;
+  log.info("schedule fired for each tenant", {
+    ...fieldsOf(firing),
+    outcome: "submitted",
+    submitted,
+    skipped,
+    refused,
+  });
+  await note(ports, schedule, withRun(at));
+  if (error !== undefined) await note(ports, schedule, withError(at, `${refused} tenants: ${error}`));
   return "submitted";
 }
 
 /** Submits a task for each tenant, page by page, and saves the progress after each page. */
-async function forEachTenant(
+async function submitForEach(
   ports: FireAppPorts,
   schedule: AppSchedule,
   firing: AppFiring,
   { begun, deadlineMs }: { begun: FiringProgress | undefined; deadlineMs: number },
-): Promise<FiringProgress> {
+): Promise<FiringProgress & { error?: string | undefined }> {
   const purgeAt = Math.ceil(Date.parse(firing.scheduled_for) / 1000) + keptSeconds;
   let progress = begun ?? { submitted: 0, refused: 0, done: false };
+  let error: string | undefined;
   while (!progress.done) {
     if (ports.clock.now() > deadlineMs - reserveMs) throw new FiringUnfinished(progress.submitted);
     const page = await ports.tenants.list({ limit: pageSize, from: progress.from });
-    const outcomes = await inLanes(page.items, mostAtOnce, (tenantId) => submitFor(ports, schedule, firing, tenantId));
-    const refused = outcomes.filter((outcome) => outcome === "refused").length;
+    const results = await submitForPage(ports, schedule, firing, page.items);
+    const countOf = (outcome: FiringOutcome) => results.filter((result) => result.outcome === outcome).length;
+    error = results.find((result) => result.error !== undefined)?.error ?? error;
     progress = {
       ...(page.next === undefined ? {} : { from: page.next }),
-      submitted: progress.submitted + outcomes.length - refused,
-      refused: progress.refused + refused,
+      submitted: progress.submitted + countOf("submitted"),
+      skipped: (progress.skipped ?? 0) + countOf("skipped"),
+      refused: progress.refused + countOf("refused"),
       done: page.next === undefined,
     };
     await ports.firings.save(schedule.schedule_id, firing.scheduled_for, progress, purgeAt);
   }
-  return progress;
+  return { ...progress, error };
+}
+
+/** Submits a task for each tenant of a page, but for those that have paused the schedule. */
+async function submitForPage(
+  ports: FireAppPorts,
+  schedule: AppSchedule,
+  firing: AppFiring,
+  tenantIds: readonly string[],
+): Promise<Submitted[]> {
+  const [first, last] = [tenantIds[0], tenantIds.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const found = await ports.appStates.between(schedule.schedule_id, first, last);
+  const states = new Map(found.map((state) => [state.tenant_id, state]));
+  return inLanes(tenantIds, mostAtOnce, async (tenantId): Promise<Submitted> => {
+    const state = states.get(tenantId);
+    if (state?.skips.includes(firing.scheduled_for)) return { outcome: "skipped" };
+    const reason = pausedBy(state);
+    if (reason !== undefined) return { outcome: await skip(ports, schedule, firing, { reason, tenantId }) };
+    return submitFor(ports, schedule, firing, tenantId);
+  });
+}
+
+/** The outcome of one tenant's time. */
+interface Submitted {
+  outcome: "submitted" | "skipped" | "refused";
+  /** Why the task was refused. */
+  error?: string;
 }
 
 /** Submits one tenant's task. A refusal is logged, and does not stop the tasks of other tenants. */
@@ -113,31 +228,21 @@ async function submitFor(
   schedule: AppSchedule,
   firing: AppFiring,
   tenantId: string,
-): Promise<"submitted" | "refused"> {
-  const identity: Identity = { tenantId, principal: `schedule:${schedule.name}`, role: "operator" };
+): Promise<Submitted> {
+  const identity: Identity = { tenantId, principal: principalOf(schedule.name), role: "operator" };
   try {
     await submitScheduled(ports, identity, { ...schedule, scheduled_for: firing.scheduled_for });
-    return "submitted";
+    return { outcome: "submitted" };
   } catch (error) {
     const limited = overLimit(error);
-    if (limited !== undefined) {
-      ports.log.warn("schedule skipped a time", {
-        ...{ schedule: schedule.name, schedule_id: schedule.schedule_id, scheduled_for: firing.scheduled_for },
-        ...{ tenant_id: tenantId, outcome: "skipped", reason: limited },
-      });
-      return "refused";
-    }
+    if (limited !== undefined) return { outcome: await skip(ports, schedule, firing, { reason: limited, tenantId }) };
     if (!isFinalRefusal(error)) throw error;
-    if (error.code === "idempotency_key_reused") return "submitted";
+    if (error.code === "idempotency_key_reused") return { outcome: "submitted" };
     countRefusal(ports, schedule.task);
     ports.log.error("a schedule's task was refused", {
-      schedule: schedule.name,
-      schedule_id: schedule.schedule_id,
-      scheduled_for: firing.scheduled_for,
-      tenant_id: tenantId,
-      outcome: "refused",
-      error: withoutValues(error),
+      ...fieldsOf(firing),
+      ...{ schedule_id: schedule.schedule_id, tenant_id: tenantId, outcome: "refused", error: withoutValues(error) },
     });
-    return "refused";
+    return { outcome: "refused", error: error.detail };
   }
 }

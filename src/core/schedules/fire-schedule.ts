@@ -9,7 +9,7 @@ import { align, bestEffort, changesTooFast, cleanUp, nextRevision, rewrite, type
 import { nextTime, type Rule } from "./calendar.ts";
 import type { ScheduledTask } from "./definition.ts";
 import type { SchedulePayload } from "./rule-input.ts";
-import type { ScheduleRecord } from "./schedule-record.ts";
+import { firingKey, type ScheduleRecord } from "./schedule-record.ts";
 
 export interface FireSchedulePorts extends SchedulePorts, ScheduledSubmitPorts {}
 
@@ -57,10 +57,6 @@ const limitCodes: ReadonlySet<ProblemCode> = new Set(["rate_limited", "quota_exc
 /** Returns why a tenant's limits do not allow a task; undefined when the error is another one. */
 export const overLimit = (error: unknown): string | undefined =>
   error instanceof Problem && limitCodes.has(error.code) ? `limit: ${error.detail}` : undefined;
-
-/** Idempotency key of a scheduled time. No client can send it, as a client's key has no line breaks. */
-export const firingKey = (scheduleId: string, scheduledFor: string): string =>
-  `schedule\n${scheduleId}\n${scheduledFor}`;
 
 /**
  * Submits the task of one scheduled time: exactly one, even if the firing is delivered more than once.

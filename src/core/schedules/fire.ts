@@ -15,7 +15,7 @@ import { timeSchema } from "../submit/submit-body.ts";
 import { internalTypes, systemTenant } from "../task/internal-types.ts";
 import { cleanUp } from "./align.ts";
 import { busEventSchema } from "./bus-event.ts";
-import { type FireAppPorts, fireAppSchedule } from "./fire-app-schedule.ts";
+import type { FireAppPorts } from "./fire-app-schedule.ts";
 import { type FireEventPorts, fireEvent } from "./fire-event.ts";
 import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
 import { triggerOfRule } from "./trigger.ts";
@@ -171,7 +171,9 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     return "sent";
   }
   if (firing.kind === "event") return fireEvent(ports, firing);
-  return firing.kind === "schedule" ? fireSchedule(ports, firing) : fireAppSchedule(ports, firing, deadlineMs);
+  if (firing.kind === "schedule") return fireSchedule(ports, firing);
+  // Most calls of fire dispatch a delayed task.
+  return (await import("./fire-app-schedule.ts")).fireAppSchedule(ports, firing, deadlineMs);
 }
 
 /** Submits the task that deletes stored objects: one a day, however often the rule fires. */

@@ -141,6 +141,7 @@ function newSchedule(ports: SchedulePorts, identity: Identity, definition: Sched
     created_at: now,
     updated_at: now,
     enabled_since: now,
+    ...(!definition.enabled && { paused_since: now, paused_by: identity.principal }),
     fired: [],
     skipped: 0,
     skips: [],
@@ -193,50 +194,69 @@ async function activate(ports: SchedulePorts, schedule: ScheduleRecord): Promise
 
 /**
  * Changes a schedule: replaces each given field. Reverts the change when the rule in EventBridge Scheduler cannot be changed.
+ * @param principal The caller, noted with a pause. Default: nobody.
  * @throws Problem `not_found`, `invalid_input`, `unknown_task_type`, `too_large`; PortUnavailable
  */
 export async function changeSchedule(
   ports: ScheduleWritePorts,
   key: ScheduleKey,
   body: unknown,
+  principal?: string,
 ): Promise<ScheduleRecord> {
   const change = parseInput(changeSchema, body);
   const version = change.task === undefined ? undefined : checkScheduledTask(ports, change.task);
   // Checks the change first, so that a refused one requests no check of the rule.
-  withChange(ports, await findSchedule(ports, key), change, version);
+  withChange(ports, await findSchedule(ports, key), { change, version, principal });
   await ports.checks.request(keyOf(key));
-  const { before, after } = await rewrite(ports, key, (current) => withChange(ports, current, change, version));
+  const { before, after } = await rewrite(ports, key, (current) =>
+    withChange(ports, current, { change, version, principal }),
+  );
   await alignOrRevert(ports, after, () => revert(ports, before, after));
   return after;
 }
 
 type Change = z.output<typeof changeSchema>;
 
-/**
- * Returns the record with a change.
- * @param version Version of the new task's input. Undefined: the task does not change.
- */
+interface Changing {
+  change: Change;
+  /** Version of the new task's input. Undefined: the task does not change. */
+  version: InputVersion | undefined;
+  principal: string | undefined;
+}
+
+/** Returns the record with a change. */
 function withChange(
   ports: SchedulePorts,
   current: ScheduleRecord,
-  change: Change,
-  version: InputVersion | undefined,
+  { change, version, principal }: Changing,
 ): ScheduleRecord {
   const definition = parseInput(definitionSchema, changedDefinition(current, change));
   const revision = nextRevision(ports, current);
   const now = iso(ports.clock.now());
   const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, input_version, ...kept } = current;
   const next = {
-    ...kept,
+    ...withPause(kept, { enabled: definition.enabled, now, principal }),
     ...definition,
     ...(version ?? (input_version === undefined ? {} : { input_version })),
     revision,
     rule_revision: revision,
     updated_at: now,
-    enabled_since: definition.enabled && !current.enabled ? now : current.enabled_since,
   };
   if (fingerprint(ruleOf(next)) !== fingerprint(ruleOf(current))) checkTimes(ports, next);
   return next;
+}
+
+type Pausable = Pick<ScheduleRecord, "enabled" | "enabled_since" | "paused_since" | "paused_by">;
+
+/** Notes who paused a schedule and when, or from when on it is enabled. */
+function withPause<Kept extends Pausable>(
+  { paused_since, paused_by, ...kept }: Kept,
+  { enabled, now, principal }: { enabled: boolean; now: string; principal: string | undefined },
+) {
+  if (enabled) return { ...kept, enabled_since: kept.enabled ? kept.enabled_since : now };
+  const since = kept.enabled ? now : paused_since;
+  const by = kept.enabled ? principal : paused_by;
+  return { ...kept, ...(since !== undefined && { paused_since: since }), ...(by !== undefined && { paused_by: by }) };
 }
 
 /** Returns the definition after a change: a new `cron` removes `every_seconds`, and the other way round. */

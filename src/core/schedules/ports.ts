@@ -1,4 +1,5 @@
 import type { Page } from "../ports/tasks.ts";
+import type { AppScheduleState } from "./app-schedule-record.ts";
 import type { AppPayload, PurgePayload, SchedulePayload } from "./rule-input.ts";
 import type { ScheduleKey, ScheduleRecord } from "./schedule-record.ts";
 
@@ -58,11 +59,25 @@ export interface Tenants {
 /** The directory, for reading. */
 export type TenantList = Pick<Tenants, "list">;
 
+/** The states of the app's schedules. Throws `PortUnavailable`. Contract suite: `test/contract/schedules.ts`. */
+export interface AppScheduleStates {
+  /** Reads the state with strong consistency. */
+  get(key: ScheduleKey): Promise<AppScheduleState | undefined>;
+  /** Reads the states of some keys, of which none is named twice, in any order. */
+  getMany(keys: readonly ScheduleKey[]): Promise<AppScheduleState[]>;
+  /** Reads the states of one schedule for the tenants from `first` to `last`, in the order of their ids, with strong consistency. */
+  between(scheduleId: string, first: string, last: string): Promise<AppScheduleState[]>;
+  /** Replaces the state that has this revision; undefined: there is none yet. Returns false when another writer was first. */
+  save(state: AppScheduleState, revision: number | undefined): Promise<boolean>;
+}
+
 /** Progress of a firing for all tenants. */
 export interface FiringProgress {
   /** Start of the next page of tenants. Absent: the first page. */
   from?: string;
   submitted: number;
+  /** Number of tenants for which the time was skipped: paused, or over their limits. Absent: none. */
+  skipped?: number;
   /** Number of tenants whose task was refused. */
   refused: number;
   done: boolean;

@@ -1,6 +1,6 @@
 import { v5 as uuidV5 } from "uuid";
 import { nextTime } from "./calendar.ts";
-import type { ScheduleDefinition } from "./definition.ts";
+import type { Overlap, ScheduleDefinition, ScheduledTask } from "./definition.ts";
 
 /** Key of a schedule. The tenant is part of it, so that no read can cross tenants. */
 export interface ScheduleKey {
@@ -32,6 +32,9 @@ export interface ScheduleRecord extends ScheduleKey, ScheduleDefinition {
   created_at: string;
   /** Every client's write. */
   updated_at: string;
+  /** pause: time of it and its principal; resume removes them. Absent: not paused, or by an earlier release. */
+  paused_since?: string;
+  paused_by?: string;
   /** create and resume: scheduled times before this one submit nothing. */
   enabled_since: string;
   /** fire: the latest 32 times that got a task, in the order of the decisions. */
@@ -61,15 +64,55 @@ export const scheduleIdOf = (tenantId: string, name: string): string =>
 /** Returns the id of a schedule that belongs to the app. */
 export const appScheduleIdOf = (name: string): string => uuidV5(JSON.stringify([name]), namespace);
 
+/** Idempotency key of a scheduled time. No client can send it, as a client's key has no line breaks. */
+export const firingKey = (scheduleId: string, scheduledFor: string): string =>
+  `schedule\n${scheduleId}\n${scheduledFor}`;
+
 /** A schedule as clients see it. */
-export function scheduleView(schedule: ScheduleRecord, nowMs: number) {
+export interface ScheduleView {
+  schedule_id: string;
+  name: string;
+  /** `code`: the app's own, which its code defines; `api`: made by a client. */
+  source: "code" | "api";
+  /** True: each time submits one task for every known tenant. */
+  for_each_tenant: boolean;
+  cron: string | null;
+  every_seconds: number | null;
+  timezone: string;
+  enabled: boolean;
+  paused_since: string | null;
+  paused_by: string | null;
+  starts_at: string | null;
+  ends_at: string | null;
+  overlap: Overlap;
+  task: ScheduledTask;
+  next_run_at: string | null;
+  last_run_at: string | null;
+  last_task_id: string | null;
+  skipped: number;
+  last_skipped_at: string | null;
+  last_skip_reason: string | null;
+  last_error: string | null;
+  last_error_at: string | null;
+  created_by: string;
+  /** Null for one of the code. */
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/** A client's schedule as clients see it. */
+export function scheduleView(schedule: ScheduleRecord, nowMs: number): ScheduleView {
   return {
     schedule_id: schedule.schedule_id,
     name: schedule.name,
+    source: "api",
+    for_each_tenant: false,
     cron: schedule.cron ?? null,
     every_seconds: schedule.every_seconds ?? null,
     timezone: schedule.timezone,
     enabled: schedule.enabled,
+    paused_since: schedule.paused_since ?? null,
+    paused_by: schedule.paused_by ?? null,
     starts_at: schedule.starts_at ?? null,
     ends_at: schedule.ends_at ?? null,
     overlap: schedule.overlap,

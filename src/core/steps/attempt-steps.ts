@@ -75,6 +75,7 @@ export class AttemptSteps {
   #saving: Promise<void> = Promise.resolve();
   #states = 0;
   readonly #waits = new Set<OpenWait>();
+  readonly #effects = new Set<string>();
   #suspend!: (suspension: Suspension) => void;
   #fail!: (error: unknown) => void;
 
@@ -126,10 +127,19 @@ export class AttemptSteps {
       const { tenant_id, task_id, created_at } = this.#record;
       const idempotencyKey = taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]));
       const made = () => runWithin({ kind: "step", name }, () => run(idempotencyKey));
-      const { text, fault } = keptText(await runInStep(call.name, made), what);
+      const { text, fault } = keptText(await this.#effect(call.name, made), what);
       const first = await this.#add({ ...call, ...(text !== undefined && { value: text }), ...(fault && { fault }) });
       return mustBeKept(keptIn(first), what) as T;
     });
+  }
+
+  async #effect<T>(name: string, made: () => Promise<T> | T): Promise<T> {
+    this.#effects.add(name);
+    try {
+      return await runInStep(name, made);
+    } finally {
+      this.#effects.delete(name);
+    }
   }
 
   async sleep(seconds: number): Promise<void> {
@@ -178,6 +188,11 @@ export class AttemptSteps {
     this.#continues = true;
     this.#consider();
     return new Promise<never>(() => {});
+  }
+
+  /** Names of the steps whose functions have neither returned nor failed. */
+  get underWay(): readonly string[] {
+    return [...this.#effects];
   }
 
   /** Nothing suspends the attempt from now on. */

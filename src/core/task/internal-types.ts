@@ -41,7 +41,7 @@ export const internalOptions = {
     ...common,
     name: internalTypeNames.cancel,
     description: "Cancels the tasks of an operation.",
-    input: z.strictObject({}),
+    input: z.strictObject({ now: z.boolean().optional() }),
   },
   retry: {
     ...common,
@@ -71,7 +71,7 @@ export const internalOptions = {
     ...common,
     name: internalTypeNames.cancelChildren,
     description: "Cancels the open children of a cancelled task.",
-    input: z.strictObject({ tenant_id: z.string(), task_id: z.string() }),
+    input: z.strictObject({ tenant_id: z.string(), task_id: z.string(), now: z.boolean().optional() }),
   },
   purgeBlobs: {
     ...common,

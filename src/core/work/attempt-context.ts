@@ -44,6 +44,8 @@ export interface Running {
   traceparent: string | undefined;
   /** Hides the message for that many more seconds, together with the lease. */
   renewMessage(seconds: number): Promise<void>;
+  /** Called when the attempt ends and its handler has neither returned nor thrown. */
+  onLeft?(): void;
 }
 
 /** A once-only key is held for the type's time-out plus this many seconds: the attempt has certainly ended by then. */

@@ -29,7 +29,20 @@ export type Ended =
   | { how: "timed_out"; error: AttemptTimedOut }
   /** The attempt goes on later, and is not counted. */
   | { how: "suspended"; suspension: Suspension }
-  | { how: "cancelled" };
+  | Cancelled;
+
+/** The attempt was cancelled. */
+export interface Cancelled {
+  how: "cancelled";
+  /** Says what was interrupted, where the attempt was ended with its process. Absent: its handler had stopped. */
+  interrupted?: string;
+}
+
+/** From the request of a cancel `now`, an attempt has this time to stop, in milliseconds. */
+const stopMs = 5_000;
+
+/** From its signal, such an attempt has at least this time, in milliseconds. */
+const leastStopMs = 2_000;
 
 /**
  * Runs the handler in its ambient context until it settles, times out or is cancelled, or until its code throws where nobody can catch it. Never throws.
@@ -51,18 +64,32 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   } catch (error) {
     return { how: "threw", error };
   }
+  if (ports.isStopping?.()) return { how: "suspended", suspension: { dueAt: ports.clock.now() } };
   const attempt = openAttempt(ports, running);
   const working = runAmbient(attempt.ambient, () => call(ports, running, given, attempt));
+  let over = false;
+  void working.then(() => {
+    over = true;
+  });
   try {
     const ends = [attempt.ended, suspended(steps), working];
-    const ended = await Promise.race(ends).then((first) =>
-      attempt.cancelled() && first.how !== "timed_out" ? { how: "cancelled" as const } : first,
-    );
+    const ended = await Promise.race(ends).then((first) => {
+      if (!attempt.cancelled() || first.how === "timed_out") return first;
+      return first.how === "cancelled" ? interruptedIn(first, steps) : { how: "cancelled" as const };
+    });
     return await keepCaused(ports, caused, ended);
   } finally {
+    if (!over) running.onLeft?.();
     steps.close();
     await attempt.close();
   }
+}
+
+/** Says what a handler was doing that had to be interrupted. */
+function interruptedIn({ interrupted, ...ended }: Cancelled, { underWay }: AttemptSteps): Cancelled {
+  if (interrupted === undefined) return ended;
+  const steps = underWay.map((name) => JSON.stringify(name)).join(", ");
+  return { ...ended, interrupted: steps === "" ? interrupted : `${interrupted}; its step ${steps} had begun` };
 }
 
 /** What a handler starts with. */
@@ -198,7 +225,8 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
     ends.endAs(ends.cancelled() ? { how: "cancelled" } : { how: "timed_out", error }, error);
   });
   const stopListening = ports.onStopping?.(() => {
-    ends.endAs({ how: "suspended", suspension: { dueAt: ports.clock.now() } }, new WorkerStopping());
+    if (ends.cancelled()) ends.endAs(interruptedBy("the worker had to end"), new WorkerStopping());
+    else ends.endAs({ how: "suspended", suspension: { dueAt: ports.clock.now() } }, new WorkerStopping());
   });
   const { isOpen } = ends.ambient;
   const report = (percent: number) => isOpen() && progress.report(percent);
@@ -209,6 +237,7 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
     close: async () => {
       ends.close();
       stopTimer();
+      ends.stopTimer();
       stopListening?.();
       stopHeartbeat();
       await progress.close();
@@ -216,10 +245,32 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
   };
 }
 
+const interruptedBy = (why: string): Cancelled => ({
+  how: "cancelled",
+  interrupted: `the handler was interrupted, as ${why} before it had stopped`,
+});
+
+/** Ends the process of an attempt that has not stopped, some time after a request to cancel it now. */
+function endProcessLater(
+  ports: AttemptPorts,
+  { cancel_requested_at: askedAt }: TaskRecord,
+  end: (ended: Cancelled) => void,
+): () => void {
+  const askedMs = askedAt === undefined ? ports.clock.now() : Date.parse(askedAt);
+  const afterMs = Math.max(leastStopMs, askedMs + stopMs - ports.clock.now());
+  return ports.clock.after(afterMs, () => {
+    ports.log.warn(
+      "an attempt has not stopped after its cancel: its process ends, and the other attempts in it go on elsewhere",
+    );
+    end(interruptedBy("its process was ended"));
+  });
+}
+
 /** The ends of an attempt that come from outside of its handler, of which the first one counts. */
 function attemptEnds(ports: AttemptPorts, running: Running) {
   const abort = new AbortController();
   let [open, cancelled, endedItself] = [true, false, true];
+  let stopTimer: (() => void) | undefined;
   let end: ((ended: Ended) => void) | undefined;
   const ended = new Promise<Ended>((resolve) => {
     end = resolve;
@@ -238,13 +289,21 @@ function attemptEnds(ports: AttemptPorts, running: Running) {
     else late(error);
   };
   const ambient: Ambient = { isOpen: () => open, stray };
-  const onCancelled = () => {
-    if (!open || cancelled) return;
-    [cancelled, endedItself] = [true, false];
-    tell(new AttemptCancelled());
+  const onCancelled = (current: TaskRecord) => {
+    if (!open) return;
+    if (!cancelled) {
+      [cancelled, endedItself] = [true, false];
+      tell(new AttemptCancelled());
+    }
+    if (!current.cancel_now) return;
+    stopTimer ??= endProcessLater(ports, current, (interrupted) => endAs(interrupted, new AttemptCancelled()));
   };
   const close = () => {
     open = false;
   };
-  return { ambient, ended, endAs, late, onCancelled, close, signal: abort.signal, cancelled: () => cancelled };
+  return {
+    ...{ ambient, ended, endAs, late, onCancelled, close, signal: abort.signal },
+    cancelled: () => cancelled,
+    stopTimer: () => stopTimer?.(),
+  };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../ports/tasks.ts";
 
-/** Ends the running attempts of a stopped worker after its drain time, without counting them: other workers start their tasks again. */
+/** Ends the running attempts of a process that has to end, without counting them: other workers start their tasks again. */
 export class Drain {
   readonly #clock: Clock;
   readonly #attempts = new Set<() => void>();
@@ -18,13 +18,19 @@ export class Drain {
     return () => this.#attempts.delete(call);
   };
 
+  /** True when what still ran is given back. */
+  readonly isStopping = (): boolean => this.#over;
+
   /** Waits for the given seconds, then gives back what still runs. */
   begin(seconds: number): void {
     this.#cancel();
-    this.#cancel = this.#clock.after(seconds * 1000, () => {
-      this.#over = true;
-      for (const call of [...this.#attempts]) call();
-    });
+    this.#cancel = this.#clock.after(seconds * 1000, () => this.now());
+  }
+
+  /** Gives back what still runs. */
+  now(): void {
+    this.#over = true;
+    for (const call of [...this.#attempts]) call();
   }
 
   /** Ends the wait: nothing runs any more. */

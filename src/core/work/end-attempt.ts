@@ -29,15 +29,26 @@ export async function endAs(
   return endCancelled(ports, record, fenced);
 }
 
-/** Ends an attempt as cancelled. */
-export const endCancelled = (ports: DispatchPorts, claimed: TaskRecord, fenced: Change["when"]): Promise<Settled> =>
+/**
+ * Ends an attempt as cancelled.
+ * @param interrupted Says what was interrupted. Undefined: the handler had stopped.
+ */
+export const endCancelled = (
+  ports: DispatchPorts,
+  claimed: TaskRecord,
+  fenced: Change["when"],
+  interrupted?: string,
+): Promise<Settled> =>
   endAs(ports, "cancelled", claimed, fenced, (record) => {
     const now = iso(ports.clock.now());
     return ports.records.change(record, {
       when: { ...fenced, ...sameRetention(record) },
       set: { status: "cancelled", updated_at: now, finished_at: now, ...retention(ports, record) },
       remove: ["lease_until", "lease_token", "cancel_requested_at"],
-      append: attemptOf(record, now, "cancelled"),
+      append: {
+        ...attemptOf(record, now, "cancelled"),
+        ...(interrupted !== undefined && { error: interrupted.slice(0, 500), error_type: "AttemptInterrupted" }),
+      },
     });
   });
 

@@ -17,6 +17,10 @@ export interface HeartbeatPorts {
    * that never happens.
    */
   onStopping?: (call: () => void) => () => void;
+  /** True when that time has come, so that no handler starts any more. Absent: that never happens. */
+  isStopping?: () => boolean;
+  /** Ends this process as soon as its other attempts are given back, which are not counted. Absent: nobody ends it. */
+  endProcess?: () => void;
 }
 
 /** A running attempt, as its heartbeat sees it. */
@@ -26,8 +30,8 @@ export interface Beating {
   timeoutSeconds: number;
   /** Hides the message for that many more seconds, together with the lease. */
   renewMessage(seconds: number): Promise<void>;
-  /** Called at most once for each look that finds the task cancelled. */
-  onCancelled(): void;
+  /** Called with the record, at most once for each look that finds the task cancelled. */
+  onCancelled(record: TaskRecord): void;
 }
 
 /**
@@ -77,11 +81,11 @@ async function beat(
     if (!renewed.done) return false;
     onRenewed(until);
     await renewMessage(seconds);
-    if (renewed.record.cancel_requested_at !== undefined) onCancelled();
+    if (renewed.record.cancel_requested_at !== undefined) onCancelled(renewed.record);
     return true;
   }
   const current = await ports.records.get(record);
-  if (current?.cancel_requested_at !== undefined) onCancelled();
+  if (current?.cancel_requested_at !== undefined) onCancelled(current);
   return true;
 }
 

@@ -15,7 +15,7 @@ export interface ProgressWriter {
 export function progressWriter(
   ports: TellPorts & { records: Records },
   record: TaskRecord,
-  onCancelled: () => void,
+  onCancelled: (record: TaskRecord) => void,
 ): ProgressWriter {
   let highest = -1;
   let written = -1;
@@ -31,7 +31,7 @@ export function progressWriter(
       })
       .catch(() => undefined);
     if (changed?.done !== true) return;
-    if (changed.record.cancel_requested_at !== undefined) onCancelled();
+    if (changed.record.cancel_requested_at !== undefined) onCancelled(changed.record);
     await tellChange(ports, changed.record, "progress");
   };
   const flush = () => {

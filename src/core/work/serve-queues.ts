@@ -22,6 +22,8 @@ export interface ServeOptions {
   concurrency: number;
   /** Works on a message where no other attempt runs. Never throws. */
   runAlone(delivery: Delivery): Promise<void>;
+  /** Called when this process has to end, as an attempt in it did not stop: `run` resolves when the others are given back. */
+  onInterrupted?(): void;
   /** Called with the number of running attempts after each change. */
   onRunning?(running: number): void;
 }
@@ -40,7 +42,8 @@ export class QueueServer {
 
   constructor(ports: ServePorts, options: ServeOptions) {
     this.#drain = new Drain(ports.clock);
-    this.#ports = { ...ports, onStopping: this.#drain.onStopping };
+    const { onStopping, isStopping } = this.#drain;
+    this.#ports = { ...ports, onStopping, isStopping, endProcess: () => this.#interrupt() };
     this.#options = options;
     this.#bell = new Bell(ports.clock);
     this.#intake = new Intake({
@@ -76,6 +79,13 @@ export class QueueServer {
     this.#stopped.abort();
     this.#bell.ring();
     this.#drain.begin(drainSeconds);
+  }
+
+  #interrupt(): void {
+    this.#stopped.abort();
+    this.#bell.ring();
+    this.#drain.now();
+    this.#options.onInterrupted?.();
   }
 
   #start(delivery: Delivery): void {

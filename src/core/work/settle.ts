@@ -15,7 +15,7 @@ import { reportWaiting } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { decideRetry } from "../task/retry.ts";
 import type { Settled, Settling } from "../task/settled.ts";
-import type { Ended } from "./attempt.ts";
+import type { Cancelled, Ended } from "./attempt.ts";
 import { attemptOf, endAs, endCancelled, purgeAtOfWaiting } from "./end-attempt.ts";
 import type { Packed } from "./pack-result.ts";
 import { settleSuspended } from "./suspend.ts";
@@ -28,7 +28,7 @@ import { settleSuspended } from "./suspend.ts";
 export async function settle(ports: SettlePorts, settling: Settling, ended: Ended): Promise<Settled> {
   const fenced = fence(settling.record);
   const now = ports.clock.now();
-  if (ended.how === "cancelled") return settleCancelled(ports, settling, fenced);
+  if (ended.how === "cancelled") return settleCancelled(ports, settling, ended, fenced);
   if (ended.how === "spawned") return settleWaiting(ports, settling, ended, fenced);
   if (ended.how === "suspended") return settleSuspended(ports, settling, ended.suspension);
   if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error, [], now), fenced);
@@ -153,9 +153,10 @@ async function settleWaiting(
 async function settleCancelled(
   ports: SettlePorts,
   { record, envelope }: Settling,
+  { interrupted }: Cancelled,
   fenced: Change["when"],
 ): Promise<Settled> {
-  const settled = await endCancelled(ports, record, fenced);
+  const settled = await endCancelled(ports, record, fenced, interrupted);
   if (settled.as === "cancelled" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
 }

@@ -211,12 +211,13 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     const { type, record, entered } = message;
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
-    const { envelope, ended } = await run({ ...ports, log }, visibility, message, span);
+    const { envelope, ended, left } = await run({ ...ports, log }, visibility, message, span);
     // A task that waited for its place may have others behind it.
     if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
+    endProcessOf(ports, settled, left);
     noteOver(entered, settled);
     await countForBreaker(ports, type, settled, message.delivery.tier);
     await keepThroughWait(ports, settled);
@@ -225,6 +226,11 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** Ends the process of a handler that goes on after a cancel `now`. */
+function endProcessOf({ endProcess }: WorkPorts, { as, record }: Settled, goesOn = false): void {
+  if (goesOn && as === "cancelled" && record?.cancel_now) endProcess?.();
+}
 
 /** A failed task may be retried by an operator at any time. */
 function noteOver({ place }: Admitted, { as }: Settled): void {
@@ -237,7 +243,7 @@ async function run(
   visibility: Visibility,
   message: Claimed,
   span: Span,
-): Promise<{ envelope: Envelope; ended: Ended }> {
+): Promise<{ envelope: Envelope; ended: Ended; left?: boolean }> {
   const { envelope, type, record } = message;
   const { fault } = message.entered;
   if (fault !== undefined) return { envelope, ended: { how: "threw", error: fault } };
@@ -249,7 +255,13 @@ async function run(
     return { envelope, ended: { how: "threw", error } };
   }
   const running = runningOf(ports, visibility, { ...message, envelope: newest }, type, span);
-  return { envelope: newest, ended: await runAttempt(ports, running) };
+  let left = false;
+  const onLeft = () => {
+    left = true;
+  };
+  const ended = await runAttempt(ports, { ...running, onLeft });
+  // A suspended handler waits for ever, and does nothing.
+  return { envelope: newest, ended, left: left && ended.how !== "suspended" };
 }
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({

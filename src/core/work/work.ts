@@ -112,7 +112,7 @@ const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: r
 async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promise<void> {
   const { ports, visibility, deadlineMs } = batch;
   for (const message of messages) {
-    if (!fitsIn(message, ports.clock.now(), deadlineMs)) {
+    if (ports.isStopping?.() || !fitsIn(message, ports.clock.now(), deadlineMs)) {
       await sendBack(batch, message, true);
       continue;
     }

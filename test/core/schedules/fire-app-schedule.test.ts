@@ -4,6 +4,7 @@ import { Problem } from "../../../src/core/model/problem.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import { type AppSchedule, defineSchedule } from "../../../src/core/schedules/app-schedule.ts";
 import { fireAppSchedule } from "../../../src/core/schedules/fire-app-schedule.ts";
+import { appScheduleViews, setAppSchedulePaused } from "../../../src/core/schedules/manage-app-schedules.ts";
 import { echo } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 
@@ -113,9 +114,14 @@ describe("a schedule for each tenant", () => {
   });
 
   test.each([
-    ["a refusal for", "invalid_input", { level: "error", fields: { tenant_id: "tenant-00007", outcome: "refused" } }],
-    ["a limit of", "quota_exceeded", { level: "warn", fields: { tenant_id: "tenant-00007", outcome: "skipped" } }],
-  ] as const)("%s one tenant does not keep the others from their tasks", async (_, code, line) => {
+    [
+      "a refusal for",
+      "invalid_input",
+      { level: "error", fields: { tenant_id: "tenant-00007", outcome: "refused" } },
+      0,
+    ],
+    ["a limit of", "quota_exceeded", { level: "warn", fields: { tenant_id: "tenant-00007", outcome: "skipped" } }, 1],
+  ] as const)("%s one tenant does not keep the others from their tasks", async (_, code, line, skipped) => {
     const { fire, tasksOf, records, log } = await known(30);
     const { create } = records;
     records.create = async (record, now) => {
@@ -126,8 +132,116 @@ describe("a schedule for each tenant", () => {
     expect(tasksOf(forEach)).toHaveLength(29);
     expect(log.lines.filter(({ message }) => message !== "task submitted")).toMatchObject([
       line,
-      { level: "info", fields: { submitted: 29, refused: 1 } },
+      { level: "info", fields: { submitted: 29, skipped, refused: 1 - skipped } },
     ]);
+  });
+});
+
+describe("a paused schedule", () => {
+  const pause = (pipeline: Awaited<ReturnType<typeof known>>, schedule: AppSchedule, tenantId: string, paused = true) =>
+    setAppSchedulePaused(pipeline.ports, schedule, { tenantId, principal: "olga" }, paused);
+  const viewed = async ({ ports }: Awaited<ReturnType<typeof known>>, schedule: AppSchedule, tenantId: string) =>
+    (await appScheduleViews(ports, tenantId, [schedule]))[0];
+
+  test("its time is skipped and counted once, however often the firing is delivered, also after it is resumed", async () => {
+    const pipeline = await known(1, forOne);
+    await pause(pipeline, forOne, "ops");
+    expect(await pipeline.fire()).toBe("skipped");
+    expect(await pipeline.fire()).toBe("ignored");
+    await pause(pipeline, forOne, "ops", false);
+    expect(await pipeline.fire()).toBe("ignored");
+    expect(pipeline.tasksOf(forOne)).toEqual([]);
+    expect(await viewed(pipeline, forOne, "ops")).toMatchObject({
+      ...{ enabled: true, paused_since: null, skipped: 1, last_skipped_at: at, last_run_at: null },
+      last_skip_reason: expect.stringContaining("paused since 2027-01-01T02:00:00.000Z"),
+    });
+  });
+
+  test("a time whose task exists is no skipped one, although its firing comes again after the pause", async () => {
+    const pipeline = await known(1, forOne);
+    await pipeline.fire();
+    await pause(pipeline, forOne, "ops");
+    expect(await pipeline.fire()).toBe("submitted");
+    expect(pipeline.tasksOf(forOne)).toHaveLength(1);
+    expect(await viewed(pipeline, forOne, "ops")).toMatchObject({ skipped: 0, enabled: false, paused_by: "olga" });
+  });
+
+  test("one tenant's pause keeps only its own task back", async () => {
+    const pipeline = await known(30);
+    await pause(pipeline, forEach, "tenant-00007");
+    for (let times = 0; times < 2; times++) expect(await pipeline.fire()).toBe("submitted");
+    expect(pipeline.tasksOf(forEach)).toHaveLength(29);
+    expect(pipeline.log.lines.at(-1)).toMatchObject({ fields: { submitted: 29, skipped: 1, refused: 0 } });
+    expect(await viewed(pipeline, forEach, "tenant-00007")).toMatchObject({
+      ...{ enabled: false, skipped: 1, last_run_at: null, last_task_id: null },
+    });
+    const other = await viewed(pipeline, forEach, "tenant-00008");
+    expect(other).toMatchObject({
+      enabled: true,
+      skipped: 0,
+      last_run_at: at,
+      next_run_at: "2027-01-02T02:00:00.000Z",
+    });
+    expect(pipeline.tasksOf(forEach).map(({ task_id }) => task_id)).toContain(other?.last_task_id);
+  });
+
+  test("a pause for all holds for every tenant, and no tenant can end it", async () => {
+    const pipeline = await known(3);
+    await pause(pipeline, forEach, "*");
+    expect(await pipeline.fire()).toBe("skipped");
+    expect(await viewed(pipeline, forEach, "tenant-00001")).toMatchObject({ enabled: false, skipped: 1 });
+    await expect(pause(pipeline, forEach, "tenant-00001", false)).rejects.toMatchObject({ code: "conflict" });
+    await pause(pipeline, forEach, "*", false);
+    expect(await viewed(pipeline, forEach, "tenant-00001")).toMatchObject({ enabled: true });
+    expect(pipeline.tasksOf(forEach)).toEqual([]);
+  });
+
+  test("a firing that is half done stops at a pause for all", async () => {
+    const pipeline = await known(1_000);
+    const { create } = pipeline.records;
+    pipeline.records.create = async (record, now) => {
+      await pipeline.clock.advance(100);
+      return create.call(pipeline.records, record, now);
+    };
+    await expect(pipeline.fire(60)).rejects.toMatchObject({ name: "FiringUnfinished" });
+    const begun = pipeline.tasksOf(forEach).length;
+    await pause(pipeline, forEach, "*");
+    expect(await pipeline.fire()).toBe("skipped");
+    expect(pipeline.tasksOf(forEach)).toHaveLength(begun);
+  });
+});
+
+describe("what a schedule of the app shows", () => {
+  test("the refusal of a task, until a time has one", async () => {
+    const { fire, ports, records, clock } = await known(1, forOne);
+    const { create } = records;
+    records.create = async () => {
+      throw new Problem("invalid_input", "That is no input.");
+    };
+    expect(await fire()).toBe("refused");
+    const view = async () => (await appScheduleViews(ports, "ops", [forOne]))[0];
+    expect(await view()).toMatchObject({ last_error: "That is no input.", last_error_at: at, last_run_at: null });
+    records.create = create;
+    await clock.advance(24 * 3_600_000);
+    const next = iso(clock.now());
+    expect(await fire(300, next)).toBe("submitted");
+    expect(await view()).toMatchObject({ last_error: null, last_run_at: next });
+  });
+
+  test("a rate has no known time before its first firing, and then counts from it", async () => {
+    const rate = defineSchedule({
+      name: "rate",
+      everySeconds: 3_600,
+      type: echo,
+      input: { value: "a" },
+      tenantId: "ops",
+    });
+    const { fire, ports, clock } = await known(1, rate);
+    const view = async () => (await appScheduleViews(ports, "ops", [rate]))[0];
+    expect(await view()).toMatchObject({ next_run_at: null });
+    await fire();
+    await clock.advance(60_000);
+    expect(await view()).toMatchObject({ next_run_at: "2027-01-01T03:00:00.000Z", last_run_at: at });
   });
 });
 

@@ -1,0 +1,82 @@
+import { taskIdOf } from "../model/idempotency.ts";
+import { wholeDeployment } from "../ports/audit.ts";
+import { changesTooFast } from "./align.ts";
+import type { AppSchedule } from "./app-schedule.ts";
+import type { AppScheduleState } from "./app-schedule-record.ts";
+import type { AppScheduleStates } from "./ports.ts";
+import { firingKey, type ScheduleKey } from "./schedule-record.ts";
+
+/** Number of the latest skipped times that a state keeps. */
+const mostRemembered = 32;
+
+/** Number of tries of a write while others change the same state. */
+const mostTries = 5;
+
+/** The key of the state that a firing of the schedule reads first. */
+export const ownKeyOf = ({ schedule_id, tenant_id = wholeDeployment }: AppSchedule): ScheduleKey => ({
+  tenant_id,
+  schedule_id,
+});
+
+/** The principal of the tasks of a schedule of the app. */
+export const principalOf = (name: string): string => `schedule:${name}`;
+
+/** The task of a scheduled time: its id follows from the schedule, the tenant and the time. */
+export const scheduledTaskOf = ({ name, schedule_id }: AppSchedule, tenantId: string, at: string): string =>
+  taskIdOf(tenantId, principalOf(name), firingKey(schedule_id, at));
+
+type Change = (current: AppScheduleState) => AppScheduleState | undefined;
+
+/**
+ * Changes a state, which may not exist yet. Starts again when another writer changed it in between.
+ * @param change Returns the new state, or undefined to store nothing.
+ * @returns The state as it is then.
+ * @throws PortUnavailable, ChangedMeanwhile
+ */
+export async function rewriteState(
+  states: AppScheduleStates,
+  { tenant_id, schedule_id }: ScheduleKey,
+  now: string,
+  change: Change,
+): Promise<AppScheduleState> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const before = await states.get({ tenant_id, schedule_id });
+    const current = before ?? { tenant_id, schedule_id, revision: 0, skipped: 0, skips: [], updated_at: now };
+    const after = change(current);
+    if (after === undefined) return current;
+    const next = { ...after, revision: current.revision + 1, updated_at: now };
+    if (await states.save(next, before?.revision)) return next;
+  }
+  throw changesTooFast();
+}
+
+/** Counts a skipped time once, however often it is delivered. */
+export const withSkip =
+  (at: string, reason: string): Change =>
+  (current) =>
+    current.skips.includes(at)
+      ? undefined
+      : {
+          ...current,
+          last_time: latest(current.last_time, at),
+          skips: [...current.skips, at].slice(-mostRemembered),
+          skipped: current.skipped + 1,
+          last_skip_reason: reason,
+        };
+
+/** Notes a time that got its task, or its tasks. */
+export const withRun =
+  (at: string, taskId?: string): Change =>
+  ({ last_error: _, last_error_at: __, ...current }) => {
+    const last_time = latest(current.last_time, at);
+    if ((current.last_run_at ?? "") >= at)
+      return last_time === current.last_time ? undefined : { ...current, last_time };
+    return { ...current, last_time, last_run_at: at, ...(taskId !== undefined && { last_task_id: taskId }) };
+  };
+
+/** Notes why the task of a time was refused. */
+export const withError =
+  (at: string, error: string): Change =>
+  (current) => ({ ...current, last_time: latest(current.last_time, at), last_error: error, last_error_at: at });
+
+const latest = (before: string | undefined, at: string): string => (before !== undefined && before > at ? before : at);
