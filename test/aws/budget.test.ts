@@ -56,6 +56,8 @@ beforeAll(async () => {
   const catalogFile = join(folder, "catalog.json");
   const types = await taskTypes();
   writeFileSync(catalogFile, JSON.stringify(toCatalog(types)));
+  const schedulesFile = join(folder, "schedules.json");
+  writeFileSync(schedulesFile, "[]");
   const { queueUrls, dlqUrls } = queues;
   const settings = {
     table: table.table,
@@ -63,6 +65,7 @@ beforeAll(async () => {
     queueUrls,
     dlqUrls,
     catalogFile,
+    schedulesFile,
     // For control, which serves webhooks and schedules as well.
     firingsUrl: queueUrls.low,
     webhookKey: Buffer.alloc(32, 7).toString("base64"),
