@@ -1,5 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { endsInTime } from "../src/aws/call-times.ts";
+import { taskLinesFromConsole } from "../src/aws/console-lines.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
 import { exitAfterAnswer } from "../src/aws/exit-after-answer.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -29,6 +30,7 @@ export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace
     replaced = true;
   };
   catchStrayErrors({ own: logOwnStray(ports.log), onException: endSoon });
+  taskLinesFromConsole();
   const drain = new Drain(ports.clock);
   const { onStopping, isStopping } = drain;
   const endProcess = () => {

@@ -32,6 +32,7 @@ import { addObservability, type Observability, type ObservabilityOptions } from 
 import { title } from "./per-tier.ts";
 import { PipelineStack, type Place, placeOf } from "./pipeline-stack.ts";
 import { Push } from "./push.ts";
+import { allowTaskLogs } from "./task-logs.ts";
 import type { TaskRole } from "./task-role.ts";
 import { numberText } from "./tokens.ts";
 import type { TracingOptions } from "./tracing.ts";
@@ -163,6 +164,7 @@ export class ServiceStack extends PipelineStack {
     this.updateSubmittersAfter(after);
     this.direct = new DirectSubmit(this, { ...props, settings: this.submitSettings, after });
     this.api = api;
+    allowTaskLogs(this.functions, containers);
     this.metrics = new PipelineMetrics(deployment);
     this.observability = this.watch(api, workers);
     this.addOutputs(api.url, data.table.tableName);

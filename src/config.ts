@@ -83,6 +83,8 @@ const settings = {
   firingsUrl: { variable: "OFFLOAD_FIRINGS_URL", read: url },
   /** Path of the catalogue of task types; relative paths start at the bundle. */
   catalogFile: { variable: "OFFLOAD_CATALOG_FILE", read: textOr("catalog.json") },
+  /** Log groups in which lines of tasks are, as JSON. Absent: the local server plays the service. */
+  logGroups: { variable: "OFFLOAD_LOG_GROUPS", read: optionalText },
   /** Path of the app's schedules; relative paths start at the bundle. */
   schedulesFile: { variable: "OFFLOAD_SCHEDULES_FILE", read: textOr("schedules.json") },
   /** Path of the app's triggers; relative paths start at the bundle. */

@@ -6,10 +6,13 @@ import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
+import { CloudWatchTaskLogs, cloudWatchLogsClient, logGroupsOf } from "../../src/aws/task-logs.ts";
+import { fromEnv } from "../../src/config.ts";
 import { auditReads } from "../../src/http/audit.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads } from "../../src/http/deliveries.ts";
 import { keyReads } from "../../src/http/keys.ts";
+import { logReads } from "../../src/http/logs.ts";
 import { scheduleReads } from "../../src/http/schedules.ts";
 import type { StatusPorts } from "../../src/http/status.ts";
 import { tenantReads } from "../../src/http/tenants.ts";
@@ -19,6 +22,10 @@ export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
   ...auditReads({ ...ports, audit: new DynamoAuditLog(table) }),
   ...keyReads({ keys: new DynamoKeyStore(table) }),
   ...tenantReads({ ...ports, flowSettings: new DynamoFlowSettings(table) }),
+  ...logReads({
+    ...ports,
+    logs: new CloudWatchTaskLogs(cloudWatchLogsClient(), logGroupsOf(fromEnv(process.env, ["logGroups"]).logGroups)),
+  }),
   ...deadLetterReads(ports),
   ...deliveryReads({ ...ports, deliveries: new DynamoDeliveries(table) }),
   ...scheduleReads({

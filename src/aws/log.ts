@@ -1,14 +1,51 @@
+import { appendFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { Logger } from "@aws-lambda-powertools/logger";
 import type { Log } from "../core/ports/tasks.ts";
+import { systemClock } from "./process.ts";
 
 /**
  * Creates a function's log. In AWS each entry is one line of JSON, by Powertools. On the local server (`OFFLOAD_LOG` is
  * `text`) it is one line of readable text.
  */
 export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
-  return env.OFFLOAD_LOG === "text" ? withFields(textWriter(service), {}) : withFields(jsonWriter(service), {});
+  if (env.OFFLOAD_LOG !== "text") return withFields(jsonWriter(service), {});
+  const { OFFLOAD_LOG_FILE: file } = env;
+  const write = textWriter(service);
+  return withFields(file === undefined ? write : both(write, fileWriter(service, file)), {});
 }
+
+const both =
+  (first: Writer, second: Writer): Writer =>
+  (...line) => {
+    first(...line);
+    second(...line);
+  };
+
+/** Adds the lines of tasks to the local server's file, as CloudWatch Logs has them. */
+function fileWriter(service: string, file: string): Writer {
+  return (level, message, fields) => {
+    if (fields.task_id === undefined) return;
+    const timestamp = new Date(systemClock.now()).toISOString();
+    try {
+      appendFileSync(file, `${lineText({ level: level.toUpperCase(), message, timestamp, service, ...fields })}\n`);
+    } catch {
+      // The disk is full, or the server's folder is gone: the line is on the terminal.
+    }
+  };
+}
+
+/** One line of JSON. Values without a JSON form are texts in it. */
+function lineText(line: Record<string, unknown>): string {
+  try {
+    return JSON.stringify(line);
+  } catch {
+    return JSON.stringify(Object.fromEntries(Object.entries(line).map(([name, value]) => [name, jsonOf(value)])));
+  }
+}
+
+const jsonOf = (value: unknown): unknown =>
+  ["string", "number", "boolean"].includes(typeof value) ? value : asText(value);
 
 type Level = "debug" | "info" | "warn" | "error";
 type Writer = (level: Level, message: string, fields: Record<string, unknown>) => void;

@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
-import { Operations, type StepView, type TaskView } from "../client/index.ts";
+import { type LogLine, Operations, type StepView, type TaskView } from "../client/index.ts";
 import { type Status, statuses } from "../core/model/status.ts";
 import { type Connection, connectionOf, count, take, withConnection } from "./client.ts";
 import { readInput } from "./json-input.ts";
 import { type Looks, table } from "./table.ts";
-import type { Terminal } from "./terminal.ts";
+import { plain, type Terminal } from "./terminal.ts";
 
 /** Adds the commands that show what is stored beside a task. */
 export function addParts(group: Command, terminal: Terminal): void {
@@ -24,6 +24,65 @@ export function addParts(group: Command, terminal: Terminal): void {
     terminal.out(`Task ${id} runs with this input from its next attempt on.`);
   });
 }
+
+/** Pause before the next look at the log of a task that runs, in milliseconds. */
+const lookMs = 1_000;
+
+/** Pages without lines after which a log that is not followed ends: others can be behind one. */
+const mostEmptyPages = 3;
+
+/** Adds the command that prints the log of a task. */
+export function addLogs(group: Command, terminal: Terminal): void {
+  const logs = group
+    .command("logs <task_id>")
+    .description("print the log of a task: what its handler wrote, and Offload's own lines of it")
+    .option("--follow", "go on until the task has ended");
+  withConnection(logs).action(async (id: string, { follow = false, ...options }: Connection & { follow?: boolean }) => {
+    const show = (line: LogLine) => terminal.out(options.json ? JSON.stringify(line) : lineText(line, terminal));
+    const isComplete = await printLog(new Operations(connectionOf(options)), id, show, follow ? terminal : undefined);
+    if (!isComplete) {
+      terminal.note("The task has not ended, or its last lines are not there yet: --follow waits for them.");
+    }
+  });
+}
+
+/**
+ * Shows the lines of a log. Returns true when it is complete.
+ * @param waiting Waits for lines until the task has ended. Undefined: those that are there are all.
+ */
+async function printLog(
+  operations: Operations,
+  id: string,
+  show: (line: LogLine) => void,
+  waiting: Pick<Terminal, "pause"> | undefined,
+): Promise<boolean> {
+  let cursor: string | undefined;
+  for (let empty = 0; waiting !== undefined || empty < mostEmptyPages; ) {
+    const page = await operations.logPage(id, { cursor, limit: 1_000 });
+    for (const line of page.lines) show(line);
+    if (page.nextCursor === undefined) return true;
+    cursor = page.nextCursor;
+    empty = page.lines.length === 0 ? empty + 1 : 0;
+    if (empty > 0) await waiting?.pause(lookMs);
+  }
+  return false;
+}
+
+const colours = { debug: "gray", info: undefined, warn: "yellow", error: "red" } as const;
+
+/** A line such as `2027-01-01T00:00:00.000Z info  #1 row imported  rows=5`. */
+function lineText({ at, level, attempt, message, fields }: LogLine, terminal: Terminal): string {
+  const shown = Object.entries(fields).filter(([name]) => !hidden.has(name));
+  const pairs = shown.map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const colour = colours[level];
+  const mark = level.padEnd(5);
+  const texts = [attempt === null ? "" : `#${attempt}`, message, pairs.length === 0 ? "" : ` ${pairs.join(" ")}`];
+  const rest = texts.filter((text) => text !== "").map(plain);
+  return [plain(at), colour === undefined ? mark : terminal.colour(colour, mark), ...rest].join(" ");
+}
+
+/** Fields that are the same in each line of a task. */
+const hidden: ReadonlySet<string> = new Set(["type", "tier", "correlation_id", "trace_id"]);
 
 /** Adds the command that lists the children of a task. @param show Prints tasks as a table. */
 export function addChildren(

@@ -19,7 +19,7 @@ import { requireEnd, writeResult } from "./result.ts";
 import { addSubmit, withFollow } from "./run.ts";
 import { plainStack } from "./stack.ts";
 import { describe, type Looks, table } from "./table.ts";
-import { addChildren, addParts } from "./task-parts.ts";
+import { addChildren, addLogs, addParts } from "./task-parts.ts";
 import { addBulk } from "./tasks-bulk.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -77,6 +77,7 @@ function addReads(group: Command, terminal: Terminal, exit: (code: number) => vo
     const text = () => attemptsTable(attempts, terminal, options);
     terminal.out(options.json ? JSON.stringify({ attempts }, null, 2) : text());
   });
+  addLogs(group, terminal);
   addParts(group, terminal);
   addChildren(group, terminal, (tasks, looks) => tasksTable(tasks, terminal, looks));
   const followed = one(group, "follow", "wait for a task's end, show its progress and print its result");

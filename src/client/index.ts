@@ -25,6 +25,7 @@ export type { StepView } from "../core/control/stored-parts.ts";
 export type { InputError, ProblemCode } from "../core/model/problem.ts";
 export type { TaskView } from "../core/model/task-view.ts";
 export type { TaskMessage } from "../core/notify/push-notice.ts";
+export type { LogLine } from "../core/ports/task-logs.ts";
 export type {
   AuditEntry,
   Caller,

@@ -4,7 +4,9 @@ import type { StepView } from "../core/control/stored-parts.ts";
 import type { Status } from "../core/model/status.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
+import type { LogLine } from "../core/ports/task-logs.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
+import type { TaskLogView } from "../http/logs.ts";
 import {
   type DeadLetterFilter,
   type DryRun,
@@ -12,11 +14,17 @@ import {
   type Selection,
   type StartedOperation,
 } from "./dead-letters.ts";
-import type { CallOptions } from "./limits.ts";
+import { type CallOptions, sleep } from "./limits.ts";
 import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
 import { type ClientOptions, path, type Query, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
+
+/** Pause after a page of a log without lines, in milliseconds. */
+const logPauseMs = 1_000;
+
+/** A page without lines can have others behind it: a log that is not followed ends after so many. */
+const mostEmptyPages = 3;
 
 /** Filter for many tasks. An absent field selects all. */
 export interface BulkFilter {
@@ -111,6 +119,36 @@ export class Operations {
   /** Reads the steps, sleeps, waits and states of a task, in the order of the handler's calls. */
   async steps(task: TaskRef, options?: CallOptions): Promise<StepView[]> {
     return (await this.#transport.get<{ steps: StepView[] }>(path`/tasks/${idOf(task)}/steps`, options)).steps;
+  }
+
+  /** Reads some lines of a task's log, oldest first, from `cursor` on. `nextCursor` undefined: the log is complete. */
+  async logPage(
+    task: TaskRef,
+    { cursor, limit, ...options }: CallOptions & { cursor?: string | undefined; limit?: number | undefined } = {},
+  ): Promise<{ lines: LogLine[]; nextCursor: string | undefined }> {
+    const found = await this.#transport.get<TaskLogView>(path`/tasks/${idOf(task)}/logs`, options, { cursor, limit });
+    return { lines: found.lines, nextCursor: found.next_cursor ?? undefined };
+  }
+
+  /**
+   * Reads a task's log, oldest first, until the task has ended and its last line is read; with `follow: false` only the lines that are there.
+   * @example for await (const { at, message } of operations.logs(task)) console.log(at, message);
+   */
+  async *logs(
+    task: TaskRef,
+    { follow = true, ...options }: CallOptions & { follow?: boolean | undefined } = {},
+  ): AsyncGenerator<LogLine, void> {
+    let cursor: string | undefined;
+    let empty = 0;
+    do {
+      const page = await this.logPage(task, { ...options, cursor, limit: 1_000 });
+      yield* page.lines;
+      cursor = page.nextCursor;
+      empty = page.lines.length === 0 ? empty + 1 : 0;
+      if (!follow && empty === mostEmptyPages) return;
+      if (follow && empty > 0 && cursor !== undefined)
+        await sleep(logPauseMs, options.signal ?? new AbortController().signal);
+    } while (cursor !== undefined);
   }
 
   /**

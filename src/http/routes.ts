@@ -16,6 +16,7 @@ export const routeTable = {
     readIdentity: ["GET", "/identity"],
     listTasks: ["GET", "/tasks"],
     readTask: ["GET", "/tasks/{task_id}"],
+    listLogs: ["GET", "/tasks/{task_id}/logs"],
     listAttempts: ["GET", "/tasks/{task_id}/attempts"],
     readResult: ["GET", "/tasks/{task_id}/result"],
     listChildren: ["GET", "/tasks/{task_id}/children"],

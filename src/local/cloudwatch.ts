@@ -3,6 +3,7 @@ import { metricNamespace } from "../core/model/metrics.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { systemClock } from "./clock.ts";
 import { onlyOnce, open } from "./endpoint.ts";
+import { LogFile } from "./log-file.ts";
 import { type Measured, MetricStore } from "./metric-store.ts";
 import { readBody } from "./request.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
@@ -24,15 +25,17 @@ interface MetricRequest {
 }
 
 /**
- * Starts an emulator of the part of CloudWatch that functions use: the age of the oldest message of a queue, and Offload's own metrics by tier,
- * which the functions send to `/_local/metrics`. Unlike in AWS, they are not late, and there are no alarms.
+ * Starts an emulator of the part of CloudWatch that functions use: the age of the oldest message of a queue, Offload's own metrics by tier, which the
+ * functions send to `/_local/metrics`, and the lines of tasks, which they append to a file. Unlike in AWS, they are not late, and there are no alarms.
  */
 export async function startCloudWatch(
   store: QueueStore,
-  clock: Clock = systemClock,
+  { clock = systemClock, logFile }: { clock?: Clock; logFile?: string | undefined } = {},
 ): Promise<{ url: string; close(): Promise<void> }> {
   const metrics = new MetricStore(clock);
-  const answerOf = (target: string, text: string): object | undefined => {
+  const logs = logFile === undefined ? undefined : new LogFile(logFile);
+  const answerOf = (target: string, text: string): object | Promise<object> | undefined => {
+    if (target.endsWith(".FilterLogEvents")) return logs?.filter(JSON.parse(text)) ?? { events: [] };
     if (target.endsWith(".DescribeAlarms")) return { MetricAlarms: [], CompositeAlarms: [] };
     if (!target.endsWith(".GetMetricData")) return undefined;
     const { MetricDataQueries = [], ...span } = JSON.parse(text) as MetricRequest;
@@ -48,7 +51,7 @@ export async function startCloudWatch(
         response.end("{}");
         return;
       }
-      const answer = answerOf(String(request.headers["x-amz-target"]), body.toString("utf8"));
+      const answer = await answerOf(String(request.headers["x-amz-target"]), body.toString("utf8"));
       response.statusCode = answer === undefined ? 400 : 200;
       response.end(JSON.stringify(answer ?? unknownOperation));
     } catch (error) {
@@ -57,12 +60,18 @@ export async function startCloudWatch(
     }
   });
   const endpoint = await open(server, 0);
-  return { url: endpoint.url, close: onlyOnce(() => endpoint.close()) };
+  return {
+    url: endpoint.url,
+    close: onlyOnce(() => {
+      logs?.close();
+      return endpoint.close();
+    }),
+  };
 }
 
 const unknownOperation = {
   __type: "UnknownOperationException",
-  message: "Only GetMetricData and DescribeAlarms are supported here.",
+  message: "Only GetMetricData, DescribeAlarms and FilterLogEvents are supported here.",
 };
 
 interface Sources {

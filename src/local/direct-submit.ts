@@ -30,7 +30,7 @@ export async function openDirectSubmit(filesDir: string): Promise<void> {
 /** Environment of programs on this machine that submit directly. */
 export const directEnv = (env: NodeJS.ProcessEnv = process.env): Record<string, string> =>
   Object.fromEntries(
-    [...variablesOf(submitSettings), localServicesVariable, "OFFLOAD_LOG"].flatMap((name) => {
+    [...variablesOf(submitSettings), localServicesVariable, "OFFLOAD_LOG", "OFFLOAD_LOG_FILE"].flatMap((name) => {
       const value = env[name];
       return value === undefined ? [] : [[name, value]];
     }),

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { localServicesEnv } from "../aws/local-services.ts";
 import { localBucket, localTable, type PerTier, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
@@ -36,6 +36,9 @@ export interface Parts {
   webSockets: { url: string };
   filesDir: string;
 }
+
+/** The file to which all processes append the lines of tasks. */
+export const logFileIn = (filesDir: string): string => join(resolve(filesDir), "log.jsonl");
 
 /** Environment of the functions: the variables that the service stack sets, and the emulators' addresses. */
 export function functionEnvironment(
@@ -91,6 +94,7 @@ export function functionEnvironment(
       s3Secret: s3.secret,
     }),
     OFFLOAD_LOG: "text",
+    OFFLOAD_LOG_FILE: logFileIn(filesDir),
   };
 }
 

@@ -33,7 +33,7 @@ async function workEnvironment(env: NodeJS.ProcessEnv): Promise<Record<string, s
   const names = [
     ...variablesOf(workerSettings),
     localServicesVariable,
-    ...["OFFLOAD_LOG", "OFFLOAD_TRACING", "OFFLOAD_SPANS_FILE"],
+    ...["OFFLOAD_LOG", "OFFLOAD_LOG_FILE", "OFFLOAD_TRACING", "OFFLOAD_SPANS_FILE"],
   ];
   const found = names.flatMap((name): [string, string][] => (env[name] === undefined ? [] : [[name, env[name]]]));
   return Object.fromEntries(found);

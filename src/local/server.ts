@@ -12,7 +12,7 @@ import { type Consumers, startConsumers } from "./consumers.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { DiskFault, DiskFaults } from "./disk-faults.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { functionEnvironment } from "./environment.ts";
+import { functionEnvironment, logFileIn } from "./environment.ts";
 import { type LocalEventBus, startEventBus } from "./events/event-bus.ts";
 import type { EventLog } from "./events/event-log.ts";
 import { type Functions, loadFunctions } from "./functions.ts";
@@ -82,7 +82,7 @@ export async function startServer(
     const table = await opened(startTable({ port: settings.dynamodbPort, stateDir, faults }));
     const filesDir = filesDirOf(settings, app, cleanups);
     const sqs = await opened(startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults }));
-    const cloudWatch = await opened(startCloudWatch(sqs.store));
+    const cloudWatch = await opened(startCloudWatch(sqs.store, { logFile: logFileIn(filesDir) }));
     const eventBus = await opened(startEvents(sqs.store, app.triggers, log));
     const s3 = await opened(startBucket(settings, faults));
     let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));

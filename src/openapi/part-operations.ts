@@ -1,6 +1,8 @@
 import * as z from "zod";
 import type { StepView } from "../core/control/stored-parts.ts";
+import type { LogLine } from "../core/ports/task-logs.ts";
 import { inputSchema } from "../http/control.ts";
+import { logListSchema, type TaskLogView } from "../http/logs.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
@@ -33,8 +35,43 @@ const stepList = withName(
 
 const input = withName("Input", z.object({ input: z.unknown().describe("Input of the task.") }));
 
+const logLine = withName(
+  "LogLine",
+  z.object({
+    at: z.iso.datetime().describe("Time of the line."),
+    level: z.enum(["debug", "info", "warn", "error"]).describe("Level of the line."),
+    message: z.string().describe("Text of the line."),
+    attempt: z.int().nullable().describe("The attempt's number in its round. Null: the line belongs to none."),
+    fields: z
+      .record(z.string(), z.unknown())
+      .describe("The other fields. `source` is `console` for what the handler wrote to the console."),
+  }) satisfies z.ZodType<LogLine>,
+);
+
+const taskLog = withName(
+  "TaskLog",
+  z.object({
+    lines: z.array(logLine).describe("Oldest first."),
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe("Value of `cursor` from which the log goes on, also while the task runs. Null: it is complete."),
+    complete: z.boolean().describe("True: the task has ended, and no line follows."),
+  }) satisfies z.ZodType<TaskLogView>,
+);
+
 /** The routes of what is stored beside a task. */
 export const partOperations = {
+  listLogs: {
+    tag: "tasks",
+    summary: "Read the log of a task",
+    description:
+      "What its handler wrote with `task.log` and `console`, and Offload's own lines of its submit and its attempts. A page may have fewer lines than `limit`, or none, and not be the last. Deployed, lines can be read about five seconds after they were written, and as long as CloudWatch Logs keeps them.",
+    role: "operator",
+    query: logListSchema,
+    answers: { 200: uncached("Lines of the task.", taskLog) },
+    problems: ["malformed_request", "not_found"],
+  },
   listSteps: {
     tag: "tasks",
     summary: "List the steps, sleeps, waits and states of a task",

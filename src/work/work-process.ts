@@ -1,4 +1,5 @@
 import { queueClient } from "../aws/clients.ts";
+import { taskLinesFromConsole } from "../aws/console-lines.ts";
 import { logOwnStray } from "../aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../aws/work-ports.ts";
 import { SqsWorkQueues } from "../aws/work-queues.ts";
@@ -41,6 +42,7 @@ export async function runProcess(role: Role, code: WorkerCode, own: OwnPorts = {
   const given = { disk, own, env: process.env };
   const { ports, releases, metrics, tracing } = await workPorts(config, "work", code, given);
   catchStrayErrors({ own: logOwnStray(ports.log), onException: () => send({ kind: "worn" }) });
+  taskLinesFromConsole();
   const workQueues = new SqsWorkQueues(queueClient(), config.containerQueueUrls);
   const flush = async () => {
     metrics.flush();

@@ -17,7 +17,7 @@ describe("ages of the tiers' oldest messages", () => {
   beforeAll(async () => {
     const clock = { ...systemClock, now: () => now };
     const sqs = await startSqs({ port: 0, stateDir: undefined, queues: tiers.map((name) => ({ name })), clock });
-    const cloudWatch = await startCloudWatch(sqs.store, clock);
+    const cloudWatch = await startCloudWatch(sqs.store, { clock });
     pointTo("CLOUDWATCH", cloudWatch.url);
     const client = cloudWatchClient();
     cleanups.push(sqs.close, cloudWatch.close, () => client.destroy());

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { PermanentError } from "../../src/core/model/errors.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
+import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
 import { typeOf } from "../support/memory-pipeline.ts";
 import { appsOf, ask, gina, problem, sam, served, sue } from "../support/served.ts";
 
@@ -113,5 +114,35 @@ describe("GET /tasks/{task_id}/steps", () => {
     }
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]).toMatchObject({ status: 404, code: "not_found" });
+  });
+});
+
+describe("GET /tasks/{task_id}/logs", () => {
+  test("operators read the lines, with a cursor as long as the log is not complete", async () => {
+    const logs = new MemoryTaskLogs();
+    const apps = served(undefined, { logs });
+    const accepted = await apps.accepted({ input: { value: "hello" } }, { as: sam });
+    const key = { tenant_id: "acme", task_id: String(accepted.task_id) };
+    const line = {
+      at: "2027-01-01T00:00:00.001Z",
+      level: "info",
+      message: "task submitted",
+      attempt: null,
+      fields: {},
+    } as const;
+    logs.add(key, "submit", line);
+    await apps.clock.advance(1_000);
+    const path = `/tasks/${key.task_id}/logs`;
+    const answer = await ask(apps.status, path);
+    expect(answer.json).toEqual({ lines: [line], next_cursor: expect.any(String), complete: false });
+    const next = await ask(apps.status, `${path}?cursor=${answer.json.next_cursor}`);
+    expect(next.json).toMatchObject({ lines: [], complete: false });
+    await apps.work();
+    await apps.clock.advance(60_000);
+    expect((await ask(apps.status, path)).json).toEqual({ lines: [line], next_cursor: null, complete: true });
+    expect(await ask(apps.status, path, { as: sam })).toMatchObject(problem(403, "forbidden"));
+    expect(await ask(apps.status, path, { as: gina })).toMatchObject(problem(404, "not_found"));
+    expect(await ask(apps.status, `${path}?limit=1001`)).toMatchObject(problem(422, "invalid_input"));
+    expect(await ask(apps.status, `${path}?cursor=x`)).toMatchObject(problem(400, "malformed_request"));
   });
 });

@@ -83,6 +83,13 @@ const highWorker = {
   [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule",
 };
 
+/** The lines of tasks. */
+const taskLogs = Object.fromEntries(
+  ["Submit", ...["Critical", "High", "Normal", "Low"].map((tier) => `${tier}Worker`)].map((name) => [
+    ...[`${name}/Logs.Arn`, "logs:FilterLogEvents"],
+  ]),
+);
+
 const expected: Record<string, Record<string, string>> = {
   Submit: {
     ...table("GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
@@ -91,7 +98,12 @@ const expected: Record<string, Record<string, string>> = {
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...createSchedules,
   },
-  Status: { ...table("GetItem", "BatchGetItem", "Query", "UpdateItem"), ...lists, ...objects("GetObject") },
+  Status: {
+    ...table("GetItem", "BatchGetItem", "Query", "UpdateItem"),
+    ...lists,
+    ...objects("GetObject"),
+    ...taskLogs,
+  },
   Control: {
     ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     ...lists,

@@ -107,7 +107,14 @@ test("functions have the settings that they read, and no others", () => {
   const and = (...more: string[]) => [...dispatching, ...more].sort();
   expect(settings("Submit")).toEqual(and("OFFLOAD_LIMITS"));
   expect(settings("Status")).toEqual([
-    ...["OFFLOAD_BUCKET", "OFFLOAD_CURSOR_KEY", "OFFLOAD_TABLE", "OFFLOAD_VERSION", "OFFLOAD_WAITS"],
+    ...[
+      "OFFLOAD_BUCKET",
+      "OFFLOAD_CURSOR_KEY",
+      "OFFLOAD_LOG_GROUPS",
+      "OFFLOAD_TABLE",
+      "OFFLOAD_VERSION",
+      "OFFLOAD_WAITS",
+    ],
   ]);
   expect(settings("Control")).toEqual(and("OFFLOAD_FIRINGS_URL", "OFFLOAD_LIMITS", "OFFLOAD_WEBHOOK_KEY_NAME"));
   expect(settings("Console")).toEqual(["OFFLOAD_DEPLOYMENT", "OFFLOAD_VERSION"]);

@@ -11,6 +11,7 @@ export const clientCalls: Readonly<Partial<Record<AnyRouteName, string>>> = {
 const notes = await client.upload(bytes, { fileName: "a.txt", contentType: "text/plain" }); // announces and sends it`,
   listTasks: `for await (const task of client.list({ status: "failed", tags: { order: "7" } })) console.log(task.task_id);`,
   readTask: "const { status, progress } = await client.status(task);",
+  listLogs: `for await (const { at, message } of operations.logs(task)) console.log(at, message); // operations is new Operations({ url, key })`,
   listAttempts: "const attempts = await client.attempts(task);",
   readResult: `const result = await client.result(task, { timeoutMs: 60_000 }); // waits for the end of the task
 const { name, body } = await client.download(task); // as a stream, whatever its size`,

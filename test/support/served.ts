@@ -24,6 +24,7 @@ import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads, type RedeliverPorts, redeliveries } from "../../src/http/deliveries.ts";
 import { flowWrites } from "../../src/http/flow.ts";
 import { type KeyPorts, keyReads, keyWrites } from "../../src/http/keys.ts";
+import { type LogPorts, logReads } from "../../src/http/logs.ts";
 import { metricReads } from "../../src/http/metrics.ts";
 import { operationStarts } from "../../src/http/operations.ts";
 import { priorityChanges } from "../../src/http/priority.ts";
@@ -55,6 +56,7 @@ import {
 } from "../../src/memory/schedules.ts";
 import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
+import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { Documented } from "./documented.ts";
@@ -141,6 +143,7 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   QueuePorts &
   ScheduleWritePorts &
   AppSchedulePorts &
+  LogPorts &
   OpenChannelPorts &
   RedeliverPorts &
   Pick<AcknowledgePorts, "forgetResult"> &
@@ -184,6 +187,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     lines: new MemoryLines(),
     flowSettings: new MemoryFlowSettings(),
     steps: new MemoryStepStore(),
+    logs: new MemoryTaskLogs(),
     callTime: { within: (_, work) => work(), apart: (work) => work() },
     newTicket: () => `ticket-${++ids}`,
     socketUrl: "wss://push.example.com/v1",
@@ -200,6 +204,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...auditReads(ports),
       ...keyReads(ports),
       ...tenantReads(ports),
+      ...logReads(ports),
     }),
     control: apiOf(
       "control",
@@ -229,9 +234,9 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
 }
 
 /** The apps of submit, status, control and the console over one pipeline in memory. */
-export function served(types: readonly TaskType[] = [echo]) {
+export function served(types: readonly TaskType[] = [echo], more: Partial<LogPorts> = {}) {
   const pipeline = memoryPipeline(types);
-  const apps = appsOf(pipeline.ports);
+  const apps = appsOf({ ...pipeline.ports, ...more });
 
   /** Submits by HTTP, and gives the record. */
   const accepted = async (json: Record<string, unknown> = {}, more: Ask = {}): Promise<TaskRecord> => {

@@ -1,8 +1,10 @@
 import { ProblemError } from "../../../src/client/errors.ts";
 import type { StepView } from "../../../src/core/control/stored-parts.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
+import type { LogLine } from "../../../src/core/ports/task-logs.ts";
+import type { TaskLogView } from "../../../src/http/logs.ts";
 import type { WebhookTries } from "../../../src/http/views.ts";
-import { bytes, duration } from "../format.ts";
+import { bytes, count, duration } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Json } from "../parts/json.tsx";
 import { Answer, Facts, Nothing, Section } from "../parts/layout.tsx";
@@ -79,6 +81,57 @@ export function Input({ task }: { task: TaskView }) {
     </Section>
   );
 }
+
+/** Lines of a log on the page, at most: the command line has all. */
+const linesShown = 1_000;
+
+/** What the handler wrote, and Offload's own lines of the task. */
+export function Log({ task }: { task: TaskView }) {
+  const log = useTaskPart<TaskLogView>(task, `/logs?limit=${linesShown}`, stateOf(task));
+  return (
+    <Section
+      title="Log"
+      actions={
+        <button type="button" onClick={log.reload}>
+          Read again
+        </button>
+      }
+    >
+      <Answer of={log}>
+        {({ lines, complete }) => (
+          <>
+            {lines.length === 0 ? <Nothing>No line can be read yet.</Nothing> : <Lines of={lines} />}
+            {!complete && lines.length === linesShown && (
+              <p class="muted">These are the first {count(linesShown)} lines: `offload tasks logs` prints all.</p>
+            )}
+          </>
+        )}
+      </Answer>
+    </Section>
+  );
+}
+
+const Lines = ({ of }: { of: readonly LogLine[] }) => (
+  <Table
+    label="Log of the task"
+    rows={of.map((line, index) => ({ ...line, index }))}
+    keyOf={({ index }) => String(index)}
+    columns={[
+      { name: "Time", cell: ({ at }) => <Time at={at} exact /> },
+      { name: "Level", cell: ({ level }) => level },
+      { name: "Attempt", cell: ({ attempt }) => attempt ?? "–", numeric: true },
+      { name: "Message", cell: ({ message }) => <Text of={message} most={1_000} /> },
+      { name: "Fields", cell: ({ fields }) => <Text of={fieldsText(fields)} most={300} /> },
+    ]}
+  />
+);
+
+/** Fields that are the same in each line of a task are left out. */
+const fieldsText = (fields: LogLine["fields"]): string =>
+  Object.entries(fields)
+    .filter(([name]) => !["type", "tier", "correlation_id", "trace_id"].includes(name))
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" ");
 
 /** The API's sentence, without its codes. */
 const wordsOf = (error: Error): string => (error instanceof ProblemError ? error.detail : error.message);

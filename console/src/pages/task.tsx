@@ -10,7 +10,7 @@ import { api, chosenTenant, config, may, tenant } from "../session.ts";
 import { TaskActions } from "./task-actions.tsx";
 import { Children } from "./task-children.tsx";
 import { stateOf, taskPath, useTask, useTaskPart } from "./task-data.ts";
-import { Deliveries, Input, Steps, TaskFacts } from "./task-parts.tsx";
+import { Deliveries, Input, Log, Steps, TaskFacts } from "./task-parts.tsx";
 import { Result } from "./task-result.tsx";
 import { Timeline } from "./task-timeline.tsx";
 import { TraceSection } from "./task-trace.tsx";
@@ -51,6 +51,7 @@ function Parts({ task }: { task: TaskView }) {
       <Timeline task={task} attempts={list} />
       <Children task={task} />
       {may("operator") && <Steps task={task} />}
+      {may("operator") && <Log task={task} />}
       <Input task={task} />
       <Deliveries task={task} />
       <TaskFacts task={task} />

@@ -14,6 +14,7 @@ export interface ServiceSpec {
     | "sqs"
     | "scheduler"
     | "monitoring"
+    | "logs"
     | "secretsmanager"
     | "ssm"
     | "lambda"

@@ -167,10 +167,13 @@ export function appScheduleTimes(
   afterMs: number,
   count: number,
 ): number[] {
-  const { every_seconds, timezone } = schedule;
+  const { every_seconds } = schedule;
   if (every_seconds === undefined) return nextTimes(schedule, iso(afterMs), afterMs, count);
   if (own?.last_time === undefined) return [];
-  return nextTimes({ every_seconds, timezone, starts_at: own.last_time }, own.last_time, afterMs, count);
+  const lastMs = Date.parse(own.last_time);
+  const intervalMs = every_seconds * 1000;
+  const passed = Math.max(0, Math.floor((afterMs - lastMs) / intervalMs));
+  return Array.from({ length: count }, (_, index) => lastMs + (passed + index + 1) * intervalMs);
 }
 
 /** The next times of a schedule of the app; none while it is paused. */

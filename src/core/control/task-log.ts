@@ -1,0 +1,130 @@
+import type { Attempt, TaskRecord } from "../model/record.ts";
+import { isTerminal } from "../model/status.ts";
+import type { LogLine, LogSource, LogSpan, TaskLogs } from "../ports/task-logs.ts";
+import type { Clock } from "../ports/tasks.ts";
+
+/** Clocks of functions differ by less than this, in milliseconds; own lines of an attempt's end come within it, too. */
+const marginMs = 1_000;
+
+/** The line of a submit comes within this time after the record, in milliseconds: usually, and at most. */
+const soonMs = 200;
+const submitMs = 5_000;
+
+/** Calls of one request, at most: each may read a part of its span and find nothing. */
+const mostCalls = 6;
+
+/** No further call is made after so many bytes of lines: an answer has at most 6 MB. */
+const mostBytes = 1_500_000;
+
+/** No further call is made after this time, in milliseconds: the request must be answered. */
+const mostReadMs = 3_000;
+
+export interface TaskLogPorts {
+  clock: Clock;
+  logs: TaskLogs;
+}
+
+export interface LogQuery {
+  record: TaskRecord;
+  /** The stored attempts, oldest first. */
+  attempts: readonly Attempt[];
+  limit: number;
+  /** `next` of the page before. Undefined: the start. */
+  from: string | undefined;
+}
+
+export interface LogPage {
+  lines: LogLine[];
+  /** The place from which the log goes on. Undefined: it is complete. */
+  next: string | undefined;
+}
+
+/** A place in a log: everything before `fromMs` of these sources has been read. */
+interface Position {
+  fromMs: number;
+  /** The span that is being read, with the place in it. Undefined: the next one begins. */
+  open?: { source: LogSource; untilMs: number; token?: string };
+}
+
+/**
+ * Reads lines of a task, oldest first: those of its submit, then those of its attempts, within the times that the record has for them. The calls, the
+ * bytes and the time of one request are bounded, so that a page may be short, or empty, and still not be the last.
+ * @throws PortUnavailable
+ */
+export async function taskLogPage(ports: TaskLogPorts, query: LogQuery): Promise<LogPage> {
+  const { record, limit } = query;
+  const { logs, clock } = ports;
+  const startedMs = clock.now();
+  const task = { tenant_id: record.tenant_id, task_id: record.task_id, tier: record.priority };
+  const lines: LogLine[] = [];
+  let position = positionOf(query);
+  let bytes = 0;
+  for (let calls = 0; calls < mostCalls && lines.length < limit; calls++) {
+    if (bytes > mostBytes || clock.now() - startedMs > mostReadMs) break;
+    const span = nextSpan(ports, query, position);
+    if (span === undefined) return { lines, next: isComplete(ports, query, position) ? undefined : textOf(position) };
+    const token = position.open?.token;
+    const page = await logs.page(task, span, { limit: limit - lines.length, from: token });
+    lines.push(...page.items);
+    bytes += page.bytes;
+    position =
+      page.next === undefined ? after(logs, span) : { fromMs: span.fromMs, open: { ...span, token: page.next } };
+  }
+  return { lines, next: textOf(position) };
+}
+
+/** The place after a span: the same time of the next source, or the time after it. */
+function after({ sources }: TaskLogs, { source, fromMs, untilMs }: LogSpan): Position {
+  const next = source === "submit" ? undefined : sources[sources.indexOf(source) + 1];
+  if (source === "submit") return { fromMs };
+  return next === undefined ? { fromMs: untilMs + 1 } : { fromMs, open: { source: next, untilMs } };
+}
+
+function positionOf({ record, from }: LogQuery): Position {
+  if (from !== undefined) return JSON.parse(from) as Position;
+  const createdMs = Date.parse(record.created_at);
+  return { fromMs: createdMs - marginMs, open: { source: "submit", untilMs: createdMs + submitMs } };
+}
+
+const textOf = (position: Position): string => JSON.stringify(position);
+
+/** The next span of lines that can be read now. */
+function nextSpan({ clock, logs }: TaskLogPorts, query: LogQuery, { fromMs, open }: Position): LogSpan | undefined {
+  const readableMs = clock.now() - logs.lateMs;
+  if (open?.source === "submit" && readableMs < Date.parse(query.record.created_at) + soonMs) return undefined;
+  if (open !== undefined) return { source: open.source, fromMs, untilMs: open.untilMs };
+  const found = windowsOf(query, readableMs).find(({ untilMs }) => untilMs >= fromMs);
+  const source = logs.sources.find((one) => one !== "submit");
+  if (found === undefined || source === undefined) return undefined;
+  const untilMs = Math.min(found.untilMs, readableMs);
+  const startMs = Math.max(found.fromMs, fromMs);
+  return startMs > untilMs ? undefined : { source, fromMs: startMs, untilMs };
+}
+
+/** The times of the attempts, oldest first, without overlaps. */
+function windowsOf({ record, attempts }: LogQuery, nowMs: number) {
+  const ended = attempts.map(({ started_at, finished_at }) => ({
+    fromMs: Date.parse(started_at) - marginMs,
+    untilMs: Date.parse(finished_at) + marginMs,
+  }));
+  const running =
+    record.status === "processing" && record.started_at !== undefined
+      ? [{ fromMs: Date.parse(record.started_at) - marginMs, untilMs: nowMs }]
+      : [];
+  const merged: { fromMs: number; untilMs: number }[] = [];
+  for (const window of [...ended, ...running].sort((a, b) => a.fromMs - b.fromMs)) {
+    const last = merged.at(-1);
+    if (last !== undefined && window.fromMs <= last.untilMs) last.untilMs = Math.max(last.untilMs, window.untilMs);
+    else merged.push({ ...window });
+  }
+  return merged;
+}
+
+/** True when the task has ended, and its last line has been read or can no longer come. */
+function isComplete({ clock, logs }: TaskLogPorts, query: LogQuery, { fromMs, open }: Position): boolean {
+  const { record, attempts } = query;
+  if (!isTerminal(record.status) || open !== undefined) return false;
+  const lastMs = Math.max(Date.parse(record.created_at), ...attempts.map(({ finished_at }) => Date.parse(finished_at)));
+  const endMs = lastMs + marginMs;
+  return clock.now() - logs.lateMs > endMs && (attempts.length === 0 || fromMs > endMs);
+}

@@ -1,0 +1,53 @@
+import * as z from "zod";
+import { taskLogPage } from "../core/control/task-log.ts";
+import { attemptsOf } from "../core/end/view.ts";
+import type { LogLine, TaskLogs } from "../core/ports/task-logs.ts";
+import { type HandlersOf, identify } from "./api.ts";
+import type { Cursors } from "./cursor.ts";
+import { findTask } from "./find-task.ts";
+import { pageParameters, queryOf } from "./query.ts";
+import type { StatusPorts } from "./status.ts";
+
+/** Query of `GET /tasks/{id}/logs`. */
+export const logListSchema = z.object({
+  ...pageParameters,
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/, "expected a whole number from 1 to 1000")
+    .transform(Number)
+    .pipe(z.int().min(1).max(1_000))
+    .default(100),
+});
+
+export interface LogPorts extends Pick<StatusPorts, "records" | "clock"> {
+  logs: TaskLogs;
+  cursors: Cursors;
+}
+
+/** The answer of `GET /tasks/{id}/logs`. */
+export interface TaskLogView {
+  lines: LogLine[];
+  next_cursor: string | null;
+  /** True: the task has ended, and no line follows. */
+  complete: boolean;
+}
+
+/** The handler that reads the log of a task. */
+export const logReads = (ports: LogPorts) =>
+  ({
+    listLogs: async (call) => {
+      const identity = identify(call, "operator");
+      const { limit, cursor } = queryOf(call, logListSchema);
+      const record = await findTask(ports, call, identity);
+      const scope = { identity, list: `log of ${record.task_id}`, filters: {} };
+      const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
+      const page = await taskLogPage(ports, { record, attempts: await attemptsOf(ports, record), limit, from });
+      const view: TaskLogView = {
+        lines: page.lines,
+        next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+        complete: page.next === undefined,
+      };
+      call.header("cache-control", "no-store");
+      return call.json(view);
+    },
+  }) satisfies Partial<HandlersOf<"status">>;
