@@ -84,6 +84,11 @@ export interface AlarmOptions {
    */
   readonly failedWebhooks?: number;
   /**
+   * Maximum time for which the next task of a limit's line (`concurrency`, `rateLimit`) waits. Raise it where long lines are usual.
+   * @default Duration.minutes(10)
+   */
+  readonly lineWait?: Duration;
+  /**
    * Maximum number of messages that wait for container workers for half an hour, in all tiers together.
    * @default 100
    */
@@ -105,6 +110,7 @@ export interface Thresholds {
   readonly leastServerErrors: number;
   readonly comingBack: Duration;
   readonly failedWebhooks: number;
+  readonly lineWait: Duration;
   readonly containersBehind: number;
 }
 
@@ -132,6 +138,7 @@ const defaults: Thresholds = {
   leastServerErrors: 5,
   comingBack: Duration.minutes(30),
   failedWebhooks: 0,
+  lineWait: Duration.minutes(10),
   containersBehind: 100,
 };
 

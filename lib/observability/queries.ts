@@ -52,6 +52,15 @@ export const queries = {
       "limit 25",
     ],
   },
+  "held lines": {
+    lines: "attempts",
+    text: [
+      'filter message = "tasks wait in a line"',
+      "stats count(*) as looks, max(oldest_wait_ms) / 60000 as waited_minutes, latest(breaker) as breaker, latest(paused_since) as paused_since by line",
+      "sort looks desc",
+      "limit 50",
+    ],
+  },
   "slowest attempts": {
     lines: "attempts",
     text: [

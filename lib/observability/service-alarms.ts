@@ -3,6 +3,7 @@ import { tiers } from "../../src/core/model/tier.ts";
 import type { Thresholds } from "./alarm-options.ts";
 import type { Alarms } from "./alarms.ts";
 import { addContainerAlarms } from "./container-alarms.ts";
+import { addLineAlarms } from "./line-alarms.ts";
 import { usualPeriod } from "./metrics.ts";
 import { addTierAlarms, percentOf } from "./tier-alarms.ts";
 import type { Watched } from "./watched.ts";
@@ -14,6 +15,7 @@ export function addAlarms(alarms: Alarms, watched: Watched, thresholds: Threshol
   addFunctionAlarms(alarms, watched, thresholds);
   addRedriveAlarms(alarms, watched, thresholds);
   addScheduleAlarms(alarms, watched, thresholds);
+  addLineAlarms(alarms, watched, thresholds);
   addNoticeAlarms(alarms, watched, thresholds);
   if (watched.containers !== undefined) addContainerAlarms(alarms, watched.containers, thresholds);
   addTableAlarms(alarms, watched);

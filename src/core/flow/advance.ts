@@ -2,16 +2,27 @@ import type { Grant } from "../model/grant.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
-import type { Breaker, FlowSettings, HeldPlace, LineState, Lines, PlannedCheck, WaitingTask } from "../ports/flow.ts";
-import type { Clock, Log, NewId, Queues } from "../ports/tasks.ts";
+import type {
+  Breaker,
+  FlowSettings,
+  HeldPlace,
+  LineState,
+  Lines,
+  Pause,
+  PlannedCheck,
+  WaitingTask,
+} from "../ports/flow.ts";
+import type { Clock, Log, Metrics, NewId, Queues } from "../ports/tasks.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { placesOf, rateOf } from "./limit-lines.ts";
 import { onTheWayUntilMs } from "./place-end.ts";
+import { type Held, watchLine } from "./watch-line.ts";
 
 export interface LinePorts {
   clock: Clock;
   log: Log;
+  metrics: Metrics;
   queues: Queues;
   lines: Lines;
   flowSettings: FlowSettings;
@@ -43,8 +54,8 @@ const soonMs = 1_000;
 const latestMs = 60_000;
 
 /** The rest of a line after a call. */
-export interface Rest {
-  /** Epoch milliseconds at which it must be looked at again. Absent: nothing waits, or an operator's act decides. */
+export interface Rest extends Held {
+  /** Epoch milliseconds at which it must be looked at again. Absent: nothing waits. */
   nextMs?: number;
   /** True when no task waits. */
   empty: boolean;
@@ -80,8 +91,13 @@ export async function letGo(ports: LinePorts, line: Line, known: Known = {}): Pr
   return rate === undefined ? letAllGo(ports, line) : letGoByRate(ports, line, rate.intervalMs);
 }
 
-const letGoUnlessPaused = async (ports: LinePorts, line: Line): Promise<Rest> =>
-  (await ports.flowSettings.find(line.name)) === undefined ? letAllGo(ports, line) : { empty: false };
+/** An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it. */
+async function letGoUnlessPaused(ports: LinePorts, line: Line): Promise<Rest> {
+  const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
+  if (pause === undefined) return letAllGo(ports, line);
+  const nextMs = ports.clock.now() + longestDelayMs;
+  return { nextMs, empty: false, pausedMs: Date.parse(pause.since) };
+}
 
 async function letAllGo(ports: LinePorts, line: Line): Promise<Rest> {
   const tasks = await ports.lines.first(line.name, mostLetGo);
@@ -89,19 +105,22 @@ async function letAllGo(ports: LinePorts, line: Line): Promise<Rest> {
   return tasks.length < mostLetGo ? nothing : { nextMs: ports.clock.now() + soonMs, empty: false };
 }
 
+/** The longest delay of a message, in milliseconds. */
+const longestDelayMs = 900_000;
+
 /** After the cool-down one task tries. Its end closes the breaker, or opens it again. */
 async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined): Promise<Rest> {
   const breaker = (await ports.flowSettings.find(line.name)) as Breaker | undefined;
   if (breaker?.openUntilMs === undefined || type?.breaker === undefined) return letAllGo(ports, line);
   const now = ports.clock.now();
-  if (now < breaker.openUntilMs) return { nextMs: breaker.openUntilMs, empty: false };
+  if (now < breaker.openUntilMs) return { nextMs: breaker.openUntilMs, empty: false, open: true };
   const [task] = await ports.lines.first(line.name, 1);
   if (task === undefined) return nothing;
   const untilMs = now + Math.max(type.breaker.coolDownSeconds, type.timeoutSeconds) * 1000;
   // Another call lets one try.
   if (await ports.flowSettings.tryBreaker(line.name, breaker.openUntilMs, untilMs))
     await sendAll(ports, line, [task], { tryUntilMs: untilMs });
-  return { nextMs: untilMs, empty: false };
+  return { nextMs: untilMs, empty: false, open: true };
 }
 
 async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known: Known): Promise<Rest> {
@@ -116,7 +135,7 @@ async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known:
     const { next, empty } = await nextWithoutPlace(ports, line, places, Math.max(1, free));
     if (empty) return nothing;
     const going = next.slice(0, Math.max(0, free));
-    if (going.length === 0) return full;
+    if (going.length === 0) return { ...full, oldest: next[0] };
     const ids = going.map(({ envelope }) => envelope.task_id);
     const untilMs = onTheWayUntilMs(ports.clock.now());
     if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;
@@ -198,15 +217,15 @@ async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number): Pr
     const slotMs = Math.max(now, nextSlotMs ?? 0);
     const count = Math.min(mostLetGo, Math.floor((now + aheadMs - slotMs) / intervalMs) + 1);
     if (count < 1) {
-      const waits = (await ports.lines.first(line.name, 1)).length > 0;
-      return waits ? { nextMs: slotMs - aheadMs / 2, empty: false, state } : nothing;
+      const [oldest] = await ports.lines.first(line.name, 1);
+      return oldest === undefined ? nothing : { nextMs: slotMs - aheadMs / 2, empty: false, state, oldest };
     }
     const tasks = await ports.lines.first(line.name, count);
     if (tasks.length === 0) return nothing;
     if (!(await ports.lines.takeSlots(line.name, nextSlotMs, slotMs + tasks.length * intervalMs))) continue;
     const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
     await sendAll(ports, line, started);
-    return tasks.length < count ? nothing : { nextMs: now + soonMs, empty: false, state };
+    return tasks.length < count ? nothing : { nextMs: now + soonMs, empty: false, state, oldest: tasks[0] };
   }
   return { nextMs: ports.clock.now() + soonMs, empty: false };
 }
@@ -235,8 +254,8 @@ async function sendAll(
 /** A planned look at a line counts as lost this long after its time, in milliseconds. */
 const lostMs = 15_000;
 
-/** The longest delay of a message, in milliseconds. */
-const longestDelayMs = 900_000;
+/** A line that a pause does not stop is looked at this often at least, in milliseconds: alarms count periods of five minutes. */
+const leastOftenMs = 240_000;
 
 /** A call that goes on with a line. */
 export interface Advance extends Known {
@@ -262,8 +281,10 @@ export async function advance(ports: LinePorts, line: Line, { tier, checkId, ...
   if (rest.nextMs === undefined) return;
   const { check: planned } = rest.state ?? known.state ?? (await lines.state(line.name));
   const now = clock.now();
+  if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);
   if (planned?.id !== checkId && stands(planned, now) && planned.atMs <= rest.nextMs + soonMs) return;
-  const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), now + longestDelayMs);
+  const latestMs = now + (line.kind === "pause" ? longestDelayMs : leastOftenMs);
+  const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), latestMs);
   const id = ports.newId();
   await sendCheck(ports, line, { tier, atMs, id });
   await lines.planCheck(line.name, { id, atMs }, planned?.id);

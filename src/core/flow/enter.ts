@@ -202,6 +202,7 @@ export async function park(
     runsOn,
     envelope: newest,
     createdAt: record.created_at,
+    sinceMs: now,
     ...(slotMs !== undefined && { slotMs }),
     ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
   };

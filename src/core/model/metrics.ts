@@ -22,6 +22,12 @@ export const metricTable = {
   suspended: { unit: "Count", byType: false },
   /** Tasks that could not start because of a pause, a breaker or a limit of their type, and wait in a line. */
   parked: { unit: "Count", byType: false },
+  /** Looks at the line of a breaker that found it open, and tasks that wait. All tenants and types count in the tier `normal`. */
+  breaker_open: { unit: "Count", byType: false },
+  /** Age of a pause for which tasks wait, as a look at their line finds it. In the tier `normal`. */
+  pause_age_ms: { unit: "Milliseconds", byType: false },
+  /** Time for which the next task of a limit's line has waited, as a look at the line finds it. In the tier `normal`. */
+  line_wait_ms: { unit: "Milliseconds", byType: false },
   /** Attempts whose worker died. */
   crashed: { unit: "Count", byType: false },
   /** Attempts that took longer than their type allows. */

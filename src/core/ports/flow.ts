@@ -8,6 +8,8 @@ export interface WaitingTask extends MainQueue {
   /** Time of the submit, ISO 8601 UTC: the order in the line. */
   createdAt: string;
   envelope: Envelope;
+  /** Epoch milliseconds at which the task began to wait. Absent: an earlier release has put it into the line. */
+  sinceMs?: number;
   /** Epoch milliseconds of the start that the type's rate gave it. Absent: none yet. */
   slotMs?: number;
   /** Epoch milliseconds until which a breaker lets it try. Absent: none does. */

@@ -42,7 +42,8 @@ describe.each<[PauseTarget, string[]]>([
     const stopped = records.all().filter(({ status }) => status === "pending");
     expect(stopped.map(({ waiting_for }) => waiting_for?.kind)).toEqual(stopped.map(() => "pause"));
     expect(ran).toHaveLength(expected.length - stopped.length);
-    expect(queues.waiting("normal")).toEqual([]);
+    // Only a look at the line, now and then.
+    expect(queues.waiting("normal").filter(({ body }) => !body.startsWith('{"line":"pause/'))).toEqual([]);
     await resume(ports, target, "normal", "olga");
     await pool.pass(10_000);
     expect(ran.toSorted()).toEqual(expected.toSorted());

@@ -33,6 +33,7 @@ const expected = [
   ...functionNames.flatMap((name) => [`${name}-throttled-functions`, `${name}-failing-functions`]),
   ...["api-errors", "redrive-late", "redrive-gave-up"],
   ...["firings-late", "firings-gave-up", "firings-lost", "scheduler-throttled", "schedule-refused"],
+  ...["breaker-open", "line-waits", "pause-forgotten"],
   ...["notices-late", "notices-gave-up", "webhooks-failed"],
   ...["table-throttled", "table-errors"],
 ];
@@ -137,6 +138,9 @@ const simple: [
   ["firings-late", "ApproximateAgeOfOldestMessage", "Scheduling/Firings.QueueName", "Maximum", [1800, 5]],
   ["notices-late", "ApproximateAgeOfOldestMessage", "NotifyQueue.QueueName", "Maximum", [1800, 5]],
   ["webhooks-failed", "webhook_failed", "Offload-dev", "Sum", [0, 5]],
+  ["breaker-open", "breaker_open", "Offload-dev", "Sum", [0, 10]],
+  ["line-waits", "line_wait_ms", "Offload-dev", "Maximum", [600_000, 5]],
+  ["pause-forgotten", "pause_age_ms", "Offload-dev", "Maximum", [86_400_000, 15]],
   ["submit-throttled-functions", "Throttles", "Submit/Function", "Sum", [10, 5]],
   ["low-worker-throttled-functions", "Throttles", "LowWorker/Function", "Sum", [10, 5]],
   ["fire-failing-functions", "Errors", "Fire/Function", "Sum", [5, 5]],
@@ -310,6 +314,7 @@ describe("thresholds with options", () => {
       leastServerErrors: 1,
       comingBack: Duration.hours(2),
       failedWebhooks: 20,
+      lineWait: Duration.hours(1),
     },
   });
   const its = (name: string) => resources(chosen.service, "AWS::CloudWatch::Alarm")(`Alarms/${name}`);
@@ -328,6 +333,7 @@ describe("thresholds with options", () => {
     ["api-errors", 10],
     ["redrive-late", 7200],
     ["firings-late", 7200],
+    ["line-waits", 3_600_000],
     ["notices-late", 7200],
     ["webhooks-failed", 20],
   ])("%s has the threshold %d", (name, threshold) => {

@@ -31,6 +31,7 @@ const fields = [
     "host",
     "waiting_for",
   ],
+  ...["line", "oldest_wait_ms", "breaker", "paused_since"],
 ];
 const accessFields = ["status", "route", "integration_error", "error", "tenant_id"];
 
