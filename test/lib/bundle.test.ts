@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 319,
   status: 130,
   control: 436,
-  worker: 443,
+  worker: 447,
   redrive: 280,
   fire: 389,
   authorizer: 92,
