@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 319,
   status: 130,
   control: 436,
-  worker: 439,
+  worker: 442,
   redrive: 280,
   fire: 388,
   authorizer: 92,

@@ -117,6 +117,10 @@ function firstRule(error: unknown, rules: readonly ClassifyRule[]): ErrorKind | 
   return undefined;
 }
 
+/** True when one of a type's own rules tells the kind of an error. */
+export const isRuled = (error: unknown, rules: readonly ClassifyRule[]): boolean =>
+  firstRule(error, rules) !== undefined;
+
 const isKind = (kind: unknown): kind is ErrorKind => (errorKinds as readonly unknown[]).includes(kind);
 
 /** The kind of the first of an error and its causes that has one; else that of the errors in it, if all of them have the same. */

@@ -54,6 +54,23 @@ export const plainStackOf: StackOf = async (error) =>
 export const firstPlaceIn = (stack: string | null | undefined): string | undefined =>
   /^ {4}at (?:.* \()?([^()\n]+:\d+:\d+)\)?$/m.exec(stack ?? "")?.[1];
 
+/** Errors of code that is wrong, however often it runs. */
+const bugs: ReadonlySet<string> = new Set(["TypeError", "ReferenceError"]);
+
+/**
+ * True for a bug of the author's own code: a TypeError or ReferenceError whose stack begins in the author's sources, not in a package, in Node or in
+ * Offload. `fetch` and others throw a TypeError with a cause for what may pass. Never rejects.
+ */
+export async function isOwnBug(error: unknown, stackOf: StackOf): Promise<boolean> {
+  if (!isError(error) || !bugs.has(textOf(error, "name")) || read(error, "cause") !== undefined) return false;
+  if (textOf(error, "code") !== "") return false;
+  const first = stackLines(error).find((line) => line.length <= longestLine && /^\s*at /.test(line));
+  if (first === undefined || !frame.test(first)) return false;
+  // Places that authors do not look for are left out: then nothing is left.
+  const place = firstPlaceIn(await stackOf({ name: "TypeError", message: "", stack: `TypeError\n${first}` }));
+  return place !== undefined && !/(^|[/\\])node_modules[/\\]|^node:/.test(place);
+}
+
 /** Leaves out whole lines at the end. */
 function bounded(lines: readonly string[]): string {
   let text = lines[0] ?? "";

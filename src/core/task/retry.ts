@@ -54,9 +54,17 @@ export interface Failure {
   maxAttempts: number;
   /** Earlier failures of the same kind in this round. */
   earlierOfKind: number;
-  /** From `Retry-After`: least seconds before the next attempt. */
+  /** From `Retry-After`: least seconds before the next attempt, and about the most of the first retry. */
   retryAfterSeconds?: number | undefined;
+  /** Earlier failures of this round by the same bug of the handler's own code. Absent: the failure is no such bug. */
+  earlierOfBug?: number | undefined;
 }
+
+/** A bug of the handler's own code is tried once more, close after the first attempt, as no wait mends it. */
+const bugBackoff: Backoff = { baseSeconds: 2, maxRetries: 1 };
+
+/** What a service asks for is lengthened by up to this share, so that those that it has sent away do not come back together. */
+const askedJitter = 0.2;
 
 /** Retry after whole seconds, at least 1; or stop. */
 export type RetryDecision = { retry: true; waitSeconds: number } | { retry: false };
@@ -67,6 +75,8 @@ export type RetryDecision = { retry: true; waitSeconds: number } | { retry: fals
  */
 export function decideRetry(policy: RetryPolicy, failure: Failure, random: Random, timeScale = 1): RetryDecision {
   if (failure.attempt >= failure.maxAttempts) return { retry: false };
+  if (failure.earlierOfBug !== undefined && leavesBugs(policy))
+    return decideBug(failure.earlierOfBug, random, timeScale);
   const own = policy.kinds?.[failure.kind];
   const common = kindDefaults[failure.kind];
   if (own === "stop" || (own === undefined && common === "stop")) return { retry: false };
@@ -75,8 +85,36 @@ export function decideRetry(policy: RetryPolicy, failure: Failure, random: Rando
   const minSeconds = typeof common === "object" ? (common.minSeconds ?? 0) : 0;
   const retryNumber = own !== undefined || hasWaits(common) ? failure.earlierOfKind : failure.attempt - 1;
   const plain = Math.max(minSeconds, waitBeforeJitter(backoff, retryNumber));
-  const scaled = Math.max(minSeconds, jittered(backoff, plain, random)) * timeScale;
-  return { retry: true, waitSeconds: Math.max(1, Math.round(scaled), failure.retryAfterSeconds ?? 0) };
+  const drawn = random();
+  const scaled =
+    Math.max(
+      minSeconds,
+      jittered(backoff, plain, () => drawn),
+    ) * timeScale;
+  return { retry: true, waitSeconds: Math.max(1, Math.round(heeded(scaled, failure, drawn))) };
+}
+
+/**
+ * Heeds `Retry-After` where it is longer than the own wait, and where it is shorter: twice as long after each earlier failure of the kind, up to the own
+ * wait, so that a service that asks for seconds over and over does not use up all attempts at once.
+ */
+function heeded(ownSeconds: number, { retryAfterSeconds = 0, earlierOfKind }: Failure, drawn: number): number {
+  if (retryAfterSeconds === 0) return ownSeconds;
+  const asked = retryAfterSeconds * 2 ** earlierOfKind * (1 + askedJitter * drawn);
+  return Math.max(retryAfterSeconds, Math.min(ownSeconds, asked));
+}
+
+/** True for a policy that says nothing of its own about common failures. */
+const leavesBugs = ({ kinds, ...common }: RetryPolicy): boolean =>
+  kinds?.transient === undefined && Object.values(common).every((value) => value === undefined);
+
+function decideBug(earlier: number, random: Random, timeScale: number): RetryDecision {
+  if (earlier >= (bugBackoff.maxRetries ?? 0)) return { retry: false };
+  const waitSeconds = Math.max(
+    1,
+    Math.round(jittered(bugBackoff, waitBeforeJitter(bugBackoff, 0), random) * timeScale),
+  );
+  return { retry: true, waitSeconds };
 }
 
 const hasWaits = (backoff: "stop" | Backoff) =>

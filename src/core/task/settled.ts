@@ -12,6 +12,8 @@ export interface Settling {
   type: TaskType | undefined;
   /** Places of the handler's error. Undefined: it threw none that may be stored. */
   stack?: string | undefined;
+  /** True: the handler threw a bug of its own code. */
+  isOwnBug?: boolean;
 }
 
 /**

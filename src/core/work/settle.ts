@@ -177,6 +177,7 @@ async function settleFailed(
       maxAttempts: record.max_attempts,
       earlierOfKind: record.history.filter((attempt) => attempt.error_kind === failure.kind).length,
       retryAfterSeconds: failure.retryAfterSeconds,
+      earlierOfBug: failure.kind === "transient" && settling.isOwnBug ? earlierOf(record, failure.type) : undefined,
     },
     ports.random,
     ports.timeScale,
@@ -184,6 +185,10 @@ async function settleFailed(
   if (!decision.retry) return settleDead(ports, settling, failure, fenced);
   return settleRetried(ports, settling, failure, fenced, decision.waitSeconds);
 }
+
+/** Earlier failures of this round with the same type of error. */
+const earlierOf = ({ history }: TaskRecord, type: string): number =>
+  history.filter(({ error_type }) => error_type === type).length;
 
 async function settleRetried(
   ports: SettlePorts,

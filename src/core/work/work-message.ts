@@ -3,9 +3,11 @@ import { countForBreaker } from "../flow/breaker.ts";
 import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext, type Stopped } from "../flow/enter.ts";
 import { giveUp } from "../flow/give-up.ts";
 import { longestSlotWaitMs } from "../flow/take-start.ts";
+import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
 import type { TaskRecord } from "../model/record.ts";
+import { isOwnBug } from "../model/stack.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "../ports/tasks.ts";
 import { traceIdOf } from "../ports/tracing.ts";
@@ -216,7 +218,8 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
     if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
-    const settled = await settleInTime(ports, { record, envelope, type, stack }, ended);
+    const bug = ended.how === "threw" && (await isBugOf(ports, type, ended.error));
+    const settled = await settleInTime(ports, { record, envelope, type, stack, isOwnBug: bug }, ended);
     endProcessOf(ports, settled, left);
     noteOver(entered, settled);
     await countForBreaker(ports, type, settled, message.delivery.tier);
@@ -231,6 +234,10 @@ const attempt = (ports: WorkPorts, visibility: Visibility, message: Claimed): Pr
 function endProcessOf({ endProcess }: WorkPorts, { as, record }: Settled, goesOn = false): void {
   if (goesOn && as === "cancelled" && record?.cancel_now) endProcess?.();
 }
+
+/** True for a bug of the handler's own code, of which the type's own rules say nothing. */
+const isBugOf = async ({ stackOf }: WorkPorts, type: TaskType | undefined, error: unknown): Promise<boolean> =>
+  !isRuled(error, type?.classify ?? []) && isOwnBug(error, stackOf);
 
 /** A failed task may be retried by an operator at any time. */
 function noteOver({ place }: Admitted, { as }: Settled): void {

@@ -119,9 +119,25 @@ describe("any policy", () => {
   test("an unavailable dependency is left alone for at least 60 s", () => {
     fc.assert(
       fc.property(anyPolicy, anyFailure, anyRandom, (policy, failure, random) => {
-        expect(wait(policy, { ...failure, kind: "unavailable" }, random) ?? 60).toBeGreaterThanOrEqual(60);
+        const unasked = { ...failure, kind: "unavailable" as const, retryAfterSeconds: undefined };
+        expect(wait(policy, unasked, random) ?? 60).toBeGreaterThanOrEqual(60);
       }),
     );
+  });
+
+  test("a shorter Retry-After than the own wait is heeded: about as asked at first, twice as long after each failure", () => {
+    const asked = (earlierOfKind: number, kind: Failure["kind"] = "rate_limited") =>
+      wait({}, failed({ kind, attempt: earlierOfKind + 1, earlierOfKind, retryAfterSeconds: 5 }), 0.99);
+    expect([0, 1, 2, 3, 9].map((earlier) => asked(earlier))).toEqual([6, 12, 24, 48, 3067]);
+    expect(asked(0, "unavailable")).toBe(6);
+    expect(wait({}, failed({ kind: "rate_limited", retryAfterSeconds: 0 }))).toBe(30);
+  });
+
+  test("a bug of the handler's own code is tried once more, soon, unless the type says otherwise", () => {
+    const bug = (policy: RetryPolicy, earlierOfBug: number) => wait(policy, failed({ earlierOfBug }));
+    expect([bug({}, 0), bug({}, 1)]).toEqual([2, undefined]);
+    expect([bug({ waitsSeconds: [7] }, 0), bug({ kinds: { transient: { waitsSeconds: [9] } } }, 1)]).toEqual([7, 9]);
+    expect(bug({ kinds: { conflict: "stop" } }, 1)).toBeUndefined();
   });
 
   test("the same failure gets the same decision, and the arguments stay unchanged", () => {

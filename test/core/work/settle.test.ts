@@ -358,6 +358,13 @@ describe("an attempt that failed and is retried", () => {
     expect(purge_at * 1000).toBeGreaterThan(Date.parse(due_at));
   });
 
+  test("a shorter RetryAfter than the own wait is heeded", async () => {
+    const { threw, recordOf, record, clock } = await running();
+    await threw(new RetryAfter(5));
+    const { due_at } = await recordOf(record);
+    expect(Date.parse(due_at) - clock.now()).toBeLessThanOrEqual(6_000);
+  });
+
   test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300])("a RetryAfter of %d is retried", async (seconds) => {
     const { threw } = await running();
     expect(await threw(new RetryAfter(seconds))).toMatchObject({ as: "retried" });

@@ -1027,3 +1027,27 @@ describe("a task that was cancelled", () => {
     expect(await recordOf(record)).toMatchObject({ status: "cancelled", attempts: 0 });
   });
 });
+
+describe("a bug of the handler's own code", () => {
+  const attemptsWith = async (more: Partial<TaskType>) => {
+    const missing: unknown = undefined;
+    const type = typeOf(async () => (missing as { a: { b: 1 } }).a.b, more);
+    const { accept, drain, clock, recordOf } = memoryPipeline([type]);
+    const task = await accept();
+    const before = clock.now();
+    await drain();
+    const { status, attempts, error_type } = await recordOf(task);
+    return { status, attempts, error_type, seconds: Math.round((clock.now() - before) / 1000) };
+  };
+
+  test("gets one more attempt, soon, and then a dead letter", async () => {
+    const { seconds, ...ended } = await attemptsWith({});
+    expect(ended).toEqual({ status: "failed", attempts: 2, error_type: "TypeError" });
+    expect(seconds).toBeLessThan(10);
+  });
+
+  test("gets the attempts of its type, where that has waits or a rule of its own", async () => {
+    expect(await attemptsWith({ retry: { waitsSeconds: [1] } })).toMatchObject({ status: "failed", attempts: 5 });
+    expect(await attemptsWith({ classify: [() => "transient"] })).toMatchObject({ status: "failed", attempts: 5 });
+  });
+});
