@@ -6,11 +6,14 @@ import { Client, until } from "../../support/http-client.ts";
 import { startOwnServer } from "../../support/local-server.ts";
 import { releaseOf } from "../../support/releases.ts";
 
+/** Folder of the core, as seen from the folder of task types. */
+const core = "../src/core";
+
 /** A type whose handler sends again and again, whatever it is told. */
 const mail = `import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { defineTask } from "../src/core/task/task.ts";
+import { defineTask } from "${core}/task/task.ts";
 
 export default defineTask({
   name: "mail.send",
