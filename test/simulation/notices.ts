@@ -167,6 +167,7 @@ function slowHostsFor(world: World, from: Invocation): SlowHosts {
     isSlow: (...asked) => ask("looks whether a host is slow", () => slowHosts.isSlow(...asked)),
     markSlow: (...asked) => ask("marks a host as slow", () => slowHosts.markSlow(...asked)),
     takePlace: (...asked) => ask("takes a place at a slow host", () => slowHosts.takePlace(...asked)),
+    givePlace: (...given) => ask("gives a place at a slow host back", () => slowHosts.givePlace(...given)),
   };
 }
 
