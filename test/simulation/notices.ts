@@ -134,7 +134,8 @@ function notifyPortsFor(world: World, from: Invocation): NotifyPorts {
     timeScale: 1,
     eventBus: { put: async (events) => events.map(() => undefined) },
     connections: { hearing: async () => [], remove: async () => {} },
-    socket: { post: async () => "gone" },
+    socket: { post: async () => "gone", close: async () => {} },
+    drops: new Map(),
   };
 }
 
