@@ -143,6 +143,8 @@ export default defineConfig({
           name: "local",
           include: ["test/local/**/*.test.ts", outage],
           expect: expectSomething,
+          // They wait for their servers most of the time.
+          maxWorkers: 4,
           ...patience,
         },
       },

@@ -4,6 +4,7 @@ import { DynamoConnections } from "../src/aws/connections.ts";
 import { DynamoDeliveries, DynamoSlowHosts } from "../src/aws/deliveries-store.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
+import { DynamoReceivers } from "../src/aws/receivers.ts";
 import { DynamoSecretVersions } from "../src/aws/secret-versions.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { webhookKeyOf, webhookKeySettings } from "../src/aws/webhook-key.ts";
@@ -11,7 +12,7 @@ import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { fromEnv } from "../src/config.ts";
 import { parseNotice } from "../src/core/end/parse-notice.ts";
 import { type NotifyPorts, notify } from "../src/core/notify/notify.ts";
-import { webhookSecrets } from "../src/core/notify/secret.ts";
+import { receiverSecrets, webhookSecrets } from "../src/core/notify/secret.ts";
 import type { Connections, EventBus, Socket } from "../src/core/ports/notify.ts";
 import { createWebhookSender } from "../src/webhooks/send-webhook.ts";
 import { signedHeaders } from "../src/webhooks/sign.ts";
@@ -29,11 +30,8 @@ const log = createLog("notify");
 const base = dispatchPorts(config, log);
 const { clock, table } = base;
 const tracing = await createTracing();
-const secrets = webhookSecrets({
-  clock,
-  key: webhookKeyOf(config, clock),
-  versions: new DynamoSecretVersions(table),
-});
+const key = webhookKeyOf(config, clock);
+const secrets = webhookSecrets({ clock, key, versions: new DynamoSecretVersions(table) });
 
 /** Connections of the WebSocket API. Its client loads with the first message for a connection. */
 function socketOf(endpoint: string | undefined): Socket {
@@ -59,10 +57,14 @@ const ports: NotifyPorts = {
   random: Math.random,
   timeScale: config.timeScale,
   deliveries: new DynamoDeliveries(table),
+  receivers: new DynamoReceivers(table),
   slowHosts: new DynamoSlowHosts(table),
   sender: createWebhookSender({ allowedHosts: config.callbackHosts }),
   signer: {
-    sign: async (tenantId, id, nowMs, body) => signedHeaders(await secrets.of(tenantId), id, nowMs, body),
+    sign: async (tenantId, id, nowMs, body, receiver) => {
+      const own = receiver === undefined ? secrets.of(tenantId) : receiverSecrets({ clock, key }, receiver);
+      return signedHeaders(await own, id, nowMs, body);
+    },
   },
   eventBus: busOf(),
   connections: config.notifyPush ? new DynamoConnections(table) : noConnections,

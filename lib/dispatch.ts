@@ -1,7 +1,7 @@
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IConstruct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
-import { allowSend, allowSendTasks, allowTable } from "./access.ts";
+import { allowSend, allowSendTasks, allowTable, allowTableKeys } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import { perTier } from "./per-tier.ts";
 
@@ -29,6 +29,8 @@ export class Dispatch {
   /** Grants telling of tasks. */
   allowTell(grantee: IConstruct & IGrantable): void {
     allowSend(grantee, [this.data.notifyQueue]);
+    // To find out whether the tenant has receivers of webhooks.
+    allowTableKeys(grantee, this.data.table, ["GetItem"], ["flow"]);
     // To find channels.
     if (this.settings.notifyPush === "1") allowTable(grantee, this.data.table, ["BatchGetItem"]);
   }

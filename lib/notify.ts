@@ -3,7 +3,7 @@ import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
 import { parseAllowedHost } from "../src/core/notify/allowed-hosts.ts";
-import { allowTable } from "./access.ts";
+import { allowTable, allowTableKeys } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { type CommonProps, PipelineFunction } from "./function.ts";
@@ -81,6 +81,7 @@ export class Notify extends PipelineFunction {
     this.keyName = webhookKeyName;
     this.takeFrom(data.notifyQueue, { maxConcurrency });
     allowTable(this, data.table, ["GetItem", "PutItem", "UpdateItem"]);
+    allowTableKeys(this, data.table, ["Query"], ["receivers#*"]);
     dispatch.allowTell(this);
     data.scheduling.allowCreate(this);
     this.allowKey(this);

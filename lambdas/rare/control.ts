@@ -14,6 +14,7 @@ import { CloudWatchHistory } from "../../src/aws/metric-history.ts";
 import type { SentTracing } from "../../src/aws/observed.ts";
 import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
+import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoRetryCounts } from "../../src/aws/retry-counts.ts";
 import { SqsRuleChecks } from "../../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../../src/aws/rules.ts";
@@ -24,6 +25,7 @@ import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aw
 import { type Config, fromEnv } from "../../src/config.ts";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import { parseLimits } from "../../src/core/limits/limits.ts";
+import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import type { AuditLog } from "../../src/core/ports/audit.ts";
 import type { StepStore } from "../../src/core/ports/steps.ts";
 import type { Tenants } from "../../src/core/schedules/ports.ts";
@@ -36,6 +38,7 @@ import { keyWrites } from "../../src/http/keys.ts";
 import { metricReads } from "../../src/http/metrics.ts";
 import { priorityChanges } from "../../src/http/priority.ts";
 import { queueReads } from "../../src/http/queues.ts";
+import { receiverWrites } from "../../src/http/receivers.ts";
 import { scheduleWrites } from "../../src/http/schedules.ts";
 import { signalTask } from "../../src/http/signals.ts";
 import { taskOperations } from "../../src/http/task-operations.ts";
@@ -123,9 +126,18 @@ function adminRoutes(ports: ControlPorts) {
 
 function webhookRoutes(ports: ControlPorts) {
   const { table, clock } = ports;
-  const key = webhookKeyOf(fromEnv(process.env, webhookKeySettings), clock);
+  const { callbackHosts, ...keySettings } = fromEnv(process.env, [...webhookKeySettings, "callbackHosts"]);
+  const key = webhookKeyOf(keySettings, clock);
+  const deliveries = new DynamoDeliveries(table);
+  const receiverPorts = {
+    ...{ ...ports, types: ports.ownTypes, deliveries, key },
+    receivers: new DynamoReceivers(table),
+    flowSettings: new DynamoFlowSettings(table),
+    urlFault: (url: string) => callbackFault(url, callbackHosts),
+  };
   return {
-    ...redeliveries({ ...ports, deliveries: new DynamoDeliveries(table) }),
+    ...redeliveries({ ...ports, deliveries }),
+    ...receiverWrites(receiverPorts),
     ...webhookSecretRoutes({ clock, versions: new DynamoSecretVersions(table), key }),
   };
 }

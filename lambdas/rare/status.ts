@@ -5,6 +5,7 @@ import { DynamoDeliveries } from "../../src/aws/deliveries-store.ts";
 import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
+import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { CloudWatchTaskLogs, cloudWatchLogsClient, logGroupsOf } from "../../src/aws/task-logs.ts";
 import { fromEnv } from "../../src/config.ts";
@@ -13,6 +14,7 @@ import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads } from "../../src/http/deliveries.ts";
 import { keyReads } from "../../src/http/keys.ts";
 import { logReads } from "../../src/http/logs.ts";
+import { receiverReads } from "../../src/http/receivers.ts";
 import { scheduleReads } from "../../src/http/schedules.ts";
 import type { StatusPorts } from "../../src/http/status.ts";
 import { tenantReads } from "../../src/http/tenants.ts";
@@ -28,6 +30,7 @@ export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({
   }),
   ...deadLetterReads(ports),
   ...deliveryReads({ ...ports, deliveries: new DynamoDeliveries(table) }),
+  ...receiverReads({ ...ports, receivers: new DynamoReceivers(table), deliveries: new DynamoDeliveries(table) }),
   ...scheduleReads({
     ...ports,
     schedules: new DynamoSchedules(table),

@@ -43,6 +43,7 @@ export const runbookSections = [
   "notices-late",
   "notices-gave-up",
   "webhooks-failed",
+  "receivers-failing",
   "containers-stopped",
   "containers-behind",
   "table-throttled",

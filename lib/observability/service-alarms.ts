@@ -149,6 +149,14 @@ function addNoticeAlarms(alarms: Alarms, { data, metrics }: Watched, { comingBac
     means: "webhooks were given up: their receivers refused them, or all eight tries over nine hours failed.",
     first: 'run the saved query "failed webhooks". It names each receiver, its last answer and the tenant to tell.',
   });
+  alarms.whenAbove({
+    section: "receivers-failing",
+    metric: metrics.of("receiver_failing", "normal"),
+    threshold: 0,
+    means:
+      "a tenant's receiver of webhooks has failed for four days and will be disabled a day later, or has been disabled.",
+    first: 'run the saved query "failed webhooks", and tell the tenant. It names the receiver and its last answer.',
+  });
 }
 
 /** DynamoDB operations of the functions. */

@@ -19,6 +19,18 @@ export class DynamoDeliveries implements Deliveries {
     return item && deliveryOf(item);
   }
 
+  async getMany(wanted: readonly (TaskKey & { id: string })[]): Promise<(Delivery | undefined)[]> {
+    const found = await getMany(
+      this.#table,
+      wanted.map((key) => keys.delivery(key, key.id)),
+    );
+    const byKey = new Map(found.map((item) => [`${item.pk} ${item.sk}`, deliveryOf(item)] as const));
+    return wanted.map((key) => {
+      const { pk, sk } = keys.delivery(key, key.id);
+      return byKey.get(`${pk} ${sk}`);
+    });
+  }
+
   async ofTask(key: TaskKey): Promise<Delivery[]> {
     const { pk, sk } = keys.delivery(key, "");
     const items = await this.#table.all({

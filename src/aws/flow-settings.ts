@@ -1,4 +1,4 @@
-import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/ports/flow.ts";
+import type { Breaker, FlowSetting, FlowSettings, Pause, ReceiversMark, TypeLimits } from "../core/ports/flow.ts";
 import type { DynamoTable, Item } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
@@ -20,7 +20,7 @@ export class DynamoFlowSettings implements FlowSettings {
     return item && settingOf(item);
   }
 
-  put({ name, ...setting }: Pause | TypeLimits): Promise<void> {
+  put({ name, ...setting }: Pause | TypeLimits | ReceiversMark): Promise<void> {
     return this.#table.put({ ...keys.flowSetting(name), ...setting });
   }
 

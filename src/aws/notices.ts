@@ -19,11 +19,15 @@ const mostEntries = 10;
  * The port to the deployment's notify queue and its channels.
  * @throws Error without the URL of the queue
  */
-export function openNotices(config: Config<"table" | "notifyUrl" | "notifyEvents">): Notices {
+export function openNotices(
+  config: Config<"table" | "notifyUrl" | "notifyEvents">,
+  receives: Notices["receives"],
+): Notices {
   if (config.notifyUrl === undefined) throw new Error("OFFLOAD_NOTIFY_URL: expected the URL of the notify queue");
   const listeners = new DynamoListeners(new DynamoTable(tableClient(), config.table), systemClock);
   return new SqsNotices(queueClient(), config.notifyUrl, {
     events: config.notifyEvents,
+    receives,
     hears: ({ tenant_id, requested_by }, fresh) => listeners.hears(tenant_id, requested_by, fresh),
   });
 }
@@ -31,14 +35,20 @@ export function openNotices(config: Config<"table" | "notifyUrl" | "notifyEvents
 /** The notify queue in SQS. The message group is the tenant, for SQS's fair queues. */
 export class SqsNotices implements Notices {
   readonly events: boolean;
+  readonly receives: Notices["receives"];
   readonly hears: Notices["hears"];
   readonly #client: SQSClient;
   readonly #queueUrl: string;
 
-  constructor(client: SQSClient, queueUrl: string, { events, hears }: Pick<Notices, "events" | "hears">) {
+  constructor(
+    client: SQSClient,
+    queueUrl: string,
+    { events, receives, hears }: Pick<Notices, "events" | "receives" | "hears">,
+  ) {
     this.#client = client;
     this.#queueUrl = queueUrl;
     this.events = events;
+    this.receives = receives;
     this.hears = hears;
   }
 

@@ -7,6 +7,7 @@ import { type BlobEntry, blobListShards } from "../core/ports/blob-list.ts";
 import type { FamilyKey } from "../core/ports/family.ts";
 import type { WaitingKey } from "../core/ports/flow.ts";
 import type { Channel } from "../core/ports/push.ts";
+import type { ReceiverKey } from "../core/ports/receivers.ts";
 import type { StepOwner } from "../core/ports/steps.ts";
 import type { Part } from "../core/ports/tasks.ts";
 import type { UniqueKey } from "../core/ports/unique.ts";
@@ -39,6 +40,8 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | webhook of one end of a task | `task#<tenant>#<task id>` | `delivery#<id of the end>` |
  * | slow receiver of webhooks, its places in an interval | `slow#<tenant>` | `<host>`, `<host>#<interval>` |
  * | announced upload | `upload#<tenant>#<upload id>` | `upload` |
+ * | receiver of a tenant's webhooks | `receivers#<tenant>` | `<webhook id>` |
+ * | delivery in a receiver's log | `receiver-log#<tenant>#<webhook id>` | `<time>#<task id>#<id of the delivery>` |
  * | version of a tenant's webhook secret | `webhook-secret#<tenant>` | `webhook-secret` |
  * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  * | channel that waits for its connection | `channel#<hash of its ticket>` | `channel` |
@@ -50,7 +53,7 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
  * | submit with an idempotency key that joined a holder | `unique#<tenant>##<id that its task would have>` | `unique` |
  * | places that waiting requests took in an interval | `waits#<interval>` | `waits` |
  * | act of an operator | `audit#<tenant>` | `<time>#<id>` |
- * | pause, limits of a type, breaker | `flow` | its name, as in `src/core/model/line.ts` |
+ * | pause, limits of a type, breaker, mark of a tenant with receivers | `flow` | its name, as in `src/core/ports/flow.ts` |
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
  * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
  * | entry for each line in which tasks wait | `lines` | `<line>` |
@@ -91,6 +94,11 @@ export const keys = {
   upload: (tenantId: string, uploadId: string) => ({ pk: `upload#${tenantId}#${uploadId}`, sk: "upload" }),
   delivery: (key: TaskKey, id: string) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: `delivery#${id}` }),
   slowHost: (tenantId: string, host: string) => ({ pk: `slow#${tenantId}`, sk: host }),
+  receiver: ({ tenant_id, webhook_id }: ReceiverKey) => ({ pk: `receivers#${tenant_id}`, sk: webhook_id }),
+  receiverLog: ({ tenant_id, webhook_id }: ReceiverKey, sk: string) => ({
+    pk: `receiver-log#${tenant_id}#${webhook_id}`,
+    sk,
+  }),
   webhookSecret: (tenantId: string) => ({ pk: `webhook-secret#${tenantId}`, sk: "webhook-secret" }),
   usage: (tenantId: string, of: "rate" | "open") => ({ pk: `usage#${tenantId}`, sk: of }),
   channel: (ticketHash: string) => ({ pk: `channel#${ticketHash}`, sk: "channel" }),

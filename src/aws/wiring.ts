@@ -55,7 +55,7 @@ export function dispatchPorts(
     families: new DynamoFamilies(table),
     blobs: s3Blobs(config.bucket),
     blobList: new DynamoBlobList(table),
-    notices: lazyNotices(config),
+    notices: lazyNotices(config, table, systemClock),
     uniqueKeys: new DynamoUniqueKeys(table),
     newId,
     log,

@@ -7,6 +7,7 @@ import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";
 import type { Disk } from "../core/ports/disk.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";
+import type { Log } from "../core/ports/tasks.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
@@ -15,6 +16,7 @@ import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
+import { lazyDeliveries } from "./lazy-deliveries.ts";
 import { lazySubmitUnique } from "./lazy-unique.ts";
 import { DynamoLines } from "./lines.ts";
 import { createLog } from "./log.ts";
@@ -38,6 +40,15 @@ const bundleStackOf: StackOf = async (error) => (await import("./bundle-places.t
 /** Node tells of rejections that nobody awaits between two turns of the event loop. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
+/** The ports that dispatch tasks, and those of flow. A worker reads the settings of flow in any case, and the marks of receivers with them. */
+function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Log) {
+  const base = dispatchPorts(config, log);
+  const flowSettings = new DynamoFlowSettings(base.table);
+  const flow = new FlowBook({ ...base, flowSettings });
+  const notices = { ...base.notices, receives: (tenantId: string) => flow.receives(tenantId) };
+  return { ...base, notices, flow, flowSettings };
+}
+
 /** Ports in place of those of a deployed worker. */
 export type OwnPorts = Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">>;
 
@@ -54,7 +65,7 @@ export async function workPorts(
   { disk, own, env }: { disk: Disk; own: OwnPorts; env: NodeJS.ProcessEnv },
 ) {
   addPlacesToFetch();
-  const { table, ...base } = dispatchPorts(config, createLog(service));
+  const { table, flow, flowSettings, ...base } = flowingPorts(config, createLog(service));
   setProbeCounters(new DynamoCounters(table));
   const once = new DynamoOnceStore(table);
   const steps = new DynamoStepStore(table);
@@ -66,6 +77,7 @@ export async function workPorts(
     newId,
     once,
     steps,
+    deliveries: lazyDeliveries(table),
     uploads: new DynamoUploads(table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
@@ -78,7 +90,6 @@ export async function workPorts(
   await useTypes(code, config, { ...base, env }, use);
   const releases = new Releases(base);
   const tracing = await createTracing();
-  const flowSettings = new DynamoFlowSettings(table);
   const ports: WorkPorts = {
     ...base,
     newId,
@@ -94,7 +105,7 @@ export async function workPorts(
     watchdog: threadWatchdog(),
     lines: new DynamoLines(table, base.clock.now),
     flowSettings,
-    flow: new FlowBook({ ...base, flowSettings }),
+    flow,
     stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),

@@ -51,6 +51,10 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
     description: "show and rotate the secret of webhooks; list, show and redeliver webhooks",
     load: () => import("./webhooks.ts"),
   },
+  receivers: {
+    description: "create, show, test and change receivers of webhooks; list and repeat their deliveries",
+    load: () => import("./receivers.ts"),
+  },
   top: { description: "a live view: queues, what fails, the newest tasks", load: () => import("./top.ts") },
   queues: { description: "show how many messages each queue holds (admins only)", load: () => import("./queues.ts") },
   keys: { description: "create, list and revoke API keys", load: () => import("./keys.ts") },

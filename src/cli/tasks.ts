@@ -21,9 +21,11 @@ import { plainStack } from "./stack.ts";
 import { describe, type Looks, table } from "./table.ts";
 import { addChildren, addLogs, addParts } from "./task-parts.ts";
 import { addBulk } from "./tasks-bulk.ts";
+import { tasksCsv } from "./tasks-csv.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority"> {
+  csv?: boolean;
   tag?: Record<string, string>;
   createdAfter?: string;
   createdBefore?: string;
@@ -37,6 +39,7 @@ Examples:
   npx offload tasks list --tag order=4711 --json
   npx offload tasks list --search "card declined"
   npx offload tasks list --status failed --tenant '*'
+  npx offload tasks list --type mail.send --created-after 2026-11-26T08:00:00Z --limit 10000 --csv > concerned.csv
   npx offload tasks get 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks steps 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks input 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 > input.json
@@ -130,12 +133,14 @@ function addList(command: Command, terminal: Terminal): void {
     .option("--created-after <time>", "created at or after this time (ISO 8601)")
     .option("--created-before <time>", "created before this time (ISO 8601)")
     .option("--search <text>", "start of an id, correlation id, tag's value, name=value, or part of the error's text")
-    .option("--limit <n>", "maximum number of tasks", count, 50);
+    .option("--limit <n>", "maximum number of tasks", count, 50)
+    .option("--csv", "print CSV with each task's input, where it is kept; one request more for each task");
   withConnection(list).action(async (options: ListOptions) => {
     const { status, type, priority, tag: tags, createdAfter, createdBefore, search, limit } = options;
     const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore, q: search });
     const { items, more } = await take(list, limit);
-    if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
+    if (options.csv) terminal.out(await tasksCsv(items, options));
+    else if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
     else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items, terminal, options));
     if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
   });

@@ -33,6 +33,10 @@ export type {
   KeyInfo,
   LimitsByName,
   Metrics,
+  ReceiverDelivery,
+  ReceiverSecret,
+  ReceiverTry,
+  ReceiverView,
   TenantInfo,
   TenantLimits,
   WebhookSecret,
@@ -71,6 +75,7 @@ export type { CallOptions } from "./limits.ts";
 export type { List, Page } from "./list.ts";
 export { type BulkFilter, Operations, type TaskSelection } from "./operations.ts";
 export type { ChannelMessage, SubscribeOptions } from "./push.ts";
+export { type DeliveryFilter, type NewReceiver, Receivers } from "./receivers.ts";
 export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedules.ts";
 export type { Inputs, SubmitOutcome } from "./submit-many.ts";
 export type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry, UniqueOptions } from "./submit-options.ts";

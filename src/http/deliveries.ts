@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { mergeTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { Problem } from "../core/model/problem.ts";
-import { type DeliverPorts, redeliver } from "../core/notify/deliver.ts";
+import { mostTriesBefore, redeliver, type RedeliverPorts as SendPorts } from "../core/notify/redeliver.ts";
 import type { Clock, Records } from "../core/ports/tasks.ts";
 import { type Deliveries, type Delivery, failedKey } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
@@ -83,10 +83,10 @@ function failedView({ task_id, id, type, url, tries }: Delivery): FailedWebhook 
   };
 }
 
-/** The most tries that a delivery may have for a further redelivery. */
-const mostTries = 50;
-
-export type RedeliverPorts = Pick<DeliverPorts, "deliveries" | "notices" | "clock" | "records">;
+export interface RedeliverPorts extends SendPorts {
+  records: Records;
+  deliveries: Deliveries;
+}
 
 /** The handler that delivers a webhook again. */
 export const redeliveries = (ports: RedeliverPorts) =>
@@ -96,7 +96,7 @@ export const redeliveries = (ports: RedeliverPorts) =>
       await readNothing(call);
       const delivery = (await ports.deliveries.ofTask(record)).at(-1);
       if (delivery === undefined) throw new Problem("conflict", "The task has no webhook that was tried.");
-      if (delivery.tries.length >= mostTries) {
+      if (delivery.tries.length >= mostTriesBefore) {
         throw new Problem("conflict", `The webhook was tried ${delivery.tries.length} times, which is the maximum.`);
       }
       await redeliver(ports, delivery);

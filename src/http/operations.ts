@@ -2,7 +2,7 @@ import * as z from "zod";
 import { groupsOf, ofEach } from "../core/control/all-tenants.ts";
 import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-letters.ts";
 import type { OperationAction } from "../core/control/operation-state.ts";
-import { startOperation } from "../core/control/start-operation.ts";
+import { onTasks, startOperation } from "../core/control/start-operation.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
@@ -85,7 +85,7 @@ export async function operationAnswer<Filter>(
   const correlationId = call.get("correlationId");
   const operationId = await startOperation(ports, {
     action,
-    matched,
+    ...onTasks(identity.tenantId, action, matched),
     missed,
     perSecond: selection.per_second,
     now: selection.now,

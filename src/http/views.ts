@@ -103,6 +103,60 @@ export interface FailedWebhook {
   last_error: string | null;
 }
 
+/** A program that gets a webhook for each end of a task that it asks for. */
+export interface ReceiverView {
+  webhook_id: string;
+  url: string;
+  events: ("task.completed" | "task.failed" | "task.cancelled" | "task.expired")[];
+  /** Null: tasks of all types. */
+  types: string[] | null;
+  description: string | null;
+  /** False: it gets no webhook. */
+  enabled: boolean;
+  /** `disabled`: by Offload, after five days of failures. */
+  health: "healthy" | "failing" | "disabled";
+  /** Time of the first failed try since the last one that succeeded. */
+  failing_since: string | null;
+  disabled_at: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+/** The secret that signs a receiver's webhooks. */
+export interface ReceiverSecret {
+  webhook_id: string;
+  secret: string;
+  /** Number of earlier secrets that sign, too, for 24 hours after a rotation. */
+  also_signing: number;
+}
+
+/** One try of a delivery to a receiver. */
+export interface ReceiverTry extends Omit<WebhookTry, "webhook_id"> {
+  /** The start of the answer's body, at most 1,024 bytes of it. Null: it was empty, or there was no answer. */
+  answer: string | null;
+}
+
+/** A webhook of a receiver, with its tries. */
+export interface ReceiverDelivery {
+  /** The header `webhook-id`: the same for each try. */
+  delivery_id: string;
+  /** Null: it tests the receiver. */
+  task_id: string | null;
+  /** Type of the task. */
+  type: string;
+  /** `type` of the webhook's body. */
+  event: string;
+  url: string;
+  status: "pending" | "delivered" | "failed";
+  created_at: string;
+  next_try_at: string | null;
+  /** The request's body, at most 64 KiB of it. */
+  body: string;
+  /** Oldest first. */
+  tries: ReceiverTry[];
+}
+
 /** The secret that signs a tenant's webhooks. */
 export interface WebhookSecret {
   tenant_id: string;

@@ -11,6 +11,10 @@ export class MemoryDeliveries implements Deliveries {
     return copy(this.#deliveries.get(JSON.stringify([tenant_id, task_id, id])));
   }
 
+  getMany(keys: readonly (TaskKey & { id: string })[]): Promise<(Delivery | undefined)[]> {
+    return Promise.all(keys.map((key) => this.get(key, key.id)));
+  }
+
   async ofTask({ tenant_id, task_id }: TaskKey): Promise<Delivery[]> {
     return this.all()
       .filter((one) => one.tenant_id === tenant_id && one.task_id === task_id)

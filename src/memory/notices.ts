@@ -14,6 +14,8 @@ export class MemoryNotices implements Notices {
   events = false;
   /** Tenants and principals with channels, as `tenant/principal`; `tenant/*` hears all tasks of the tenant. */
   readonly listeners = new Set<string>();
+  /** Tenants with receivers of webhooks. */
+  readonly receivers = new Set<string>();
   readonly queued: QueuedNotice[] = [];
   readonly #clock: Clock;
 
@@ -25,6 +27,10 @@ export class MemoryNotices implements Notices {
     const visibleAt = this.#clock.now() + delaySeconds * 1000;
     // As texts, so that no later change of an object shows.
     this.queued.push(...notices.map((notice) => ({ notice: copy(notice), visibleAt })));
+  }
+
+  async receives(tenantId: string): Promise<boolean> {
+    return this.receivers.has(tenantId);
   }
 
   async hears({ tenant_id, requested_by }: { tenant_id: string; requested_by: string }): Promise<boolean> {

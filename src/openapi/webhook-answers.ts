@@ -1,5 +1,15 @@
 import * as z from "zod";
-import type { FailedWebhook, WebhookSecret, WebhookTries, WebhookTry } from "../http/views.ts";
+import { receiverEvents } from "../core/notify/receivers.ts";
+import type {
+  FailedWebhook,
+  ReceiverDelivery,
+  ReceiverSecret,
+  ReceiverTry,
+  ReceiverView,
+  WebhookSecret,
+  WebhookTries,
+  WebhookTry,
+} from "../http/views.ts";
 import { withName } from "./json-schema.ts";
 
 const taskId = z.uuid().describe("Id of the task.");
@@ -67,4 +77,85 @@ export const webhookSecret = withName(
     secret: z.string().describe("The newest secret: `whsec_` and base64."),
     also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
   }) satisfies z.ZodType<WebhookSecret>,
+);
+
+const receiverId = z.uuid().describe("Id of the receiver.");
+
+const receiverFields = {
+  webhook_id: receiverId,
+  url: z.string().describe("Where its webhooks are sent."),
+  events: z.array(z.enum(receiverEvents)).describe("The ends of tasks that it is told of."),
+  types: z.array(z.string()).nullable().describe("The types of the tasks. Null: all."),
+  description: z.string().nullable().describe("A text for people."),
+  enabled: z.boolean().describe("False: it gets no webhook."),
+  health: z.enum(["healthy", "failing", "disabled"]).describe("`disabled`: by Offload, after five days of failures."),
+  failing_since: time.nullable().describe("First failed try since the last one that succeeded."),
+  disabled_at: time.nullable().describe("Time at which Offload disabled it."),
+  created_by: z.string().describe("Principal that created it."),
+  created_at: time.describe("Time of its creation."),
+  updated_at: time.describe("Time of the last change, also of its health."),
+};
+
+export const receiver = withName("Receiver", z.object(receiverFields) satisfies z.ZodType<ReceiverView>);
+
+export const newReceiver = withName(
+  "CreatedReceiver",
+  z.object({ ...receiverFields, secret: z.string().describe("Signs its webhooks: `whsec_` and base64. Shown once.") }),
+);
+
+export const receiverList = withName(
+  "ReceiverList",
+  z.object({
+    webhooks: z.array(receiver).describe("Oldest first."),
+    next_cursor: z.string().nullable().describe("Always null: a tenant has at most 20 receivers."),
+  }),
+);
+
+export const receiverSecret = withName(
+  "ReceiverSecret",
+  z.object({
+    webhook_id: receiverId,
+    secret: z.string().describe("The new secret: `whsec_` and base64."),
+    also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+  }) satisfies z.ZodType<ReceiverSecret>,
+);
+
+export const receiverTest = withName("ReceiverTest", z.object({ webhook_id: receiverId, delivery_id: webhookId }));
+
+const receiverTry = withName(
+  "ReceiverTry",
+  z.object({
+    number: z.int().min(1).describe("Number of the try, from 1."),
+    at: time.describe("Start of the try."),
+    status: z.int().min(0).nullable().describe("HTTP status of the answer. Null: there was none."),
+    error: z.string().nullable().describe("Why there was no answer."),
+    answer: z.string().nullable().describe("The start of the answer's body, at most 1,024 bytes of it."),
+    duration_ms: z.int().min(0).describe("Duration of the try in milliseconds."),
+  }) satisfies z.ZodType<ReceiverTry>,
+);
+
+export const receiverDeliveryList = withName(
+  "ReceiverDeliveryList",
+  z.object({
+    deliveries: z
+      .array(
+        withName(
+          "ReceiverDelivery",
+          z.object({
+            delivery_id: webhookId,
+            task_id: taskId.nullable().describe("Id of the task. Null: it tests the receiver."),
+            type: z.string().describe("Type of the task."),
+            event: z.string().describe("`type` of the webhook."),
+            url: z.string().describe("URL of the last try."),
+            status: z.enum(["pending", "delivered", "failed"]).describe("`failed`: given up."),
+            created_at: time.describe("Time of the first try."),
+            next_try_at: time.nullable().describe("Time of the next try. Null: none follows."),
+            body: z.string().describe("The request's body, at most 64 KiB of it."),
+            tries: z.array(receiverTry).describe("Oldest first."),
+          }) satisfies z.ZodType<ReceiverDelivery>,
+        ),
+      )
+      .describe("Newest first."),
+    next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
+  }),
 );

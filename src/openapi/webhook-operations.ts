@@ -1,7 +1,10 @@
+import { newReceiverSchema, receiverChangeSchema } from "../core/notify/manage-receivers.ts";
 import { deliveryListSchema } from "../http/deliveries.ts";
+import { receiverDeliveryListSchema, replayDeliveriesSchema } from "../http/receivers.ts";
 import type { AnyRouteName } from "../http/routes.ts";
+import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
-import { bodyProblems, emptyBody, page, uncached } from "./operation-parts.ts";
+import { bodyProblems, emptyBody, jsonProblems, operationAnswers, page, uncached } from "./operation-parts.ts";
 import * as answers from "./webhook-answers.ts";
 
 /** The routes of webhooks. */
@@ -47,5 +50,93 @@ export const webhookOperations = {
     bodyOptional: true,
     answers: { 200: uncached("The new secret.", answers.webhookSecret) },
     problems: [...bodyProblems, "conflict"],
+  },
+  listReceivers: {
+    tag: "webhooks",
+    summary: "List the receivers of webhooks",
+    role: "operator",
+    answers: { 200: uncached("The receivers of the tenant.", answers.receiverList) },
+    problems: [],
+  },
+  createReceiver: {
+    tag: "webhooks",
+    summary: "Create a receiver of webhooks",
+    description:
+      "It gets a webhook for each end of a task of the tenant that it asks for, beside a task's own `callback`. The tenant's first one takes 2.5 s, until " +
+      "each process knows of it. `quota_exceeded`: 20 receivers.",
+    role: "operator",
+    body: withName("NewReceiver", newReceiverSchema),
+    example: { url: "https://shop.example.com/hooks/offload", events: ["task.failed"] },
+    answers: {
+      201: {
+        ...uncached("The receiver, with its secret.", answers.newReceiver),
+        headers: ["Location", "Cache-Control"],
+      },
+    },
+    problems: [...jsonProblems, "quota_exceeded"],
+  },
+  readReceiver: {
+    tag: "webhooks",
+    summary: "Read a receiver of webhooks",
+    role: "operator",
+    answers: { 200: uncached("The receiver.", answers.receiver) },
+    problems: ["not_found"],
+  },
+  changeReceiver: {
+    tag: "webhooks",
+    summary: "Change a receiver of webhooks",
+    description: "Replaces each given field. `enabled: true` opens one that was disabled, and forgets its failures.",
+    role: "operator",
+    body: withName("ReceiverChange", receiverChangeSchema),
+    example: { enabled: true },
+    answers: { 200: uncached("The receiver after the change.", answers.receiver) },
+    problems: [...jsonProblems, "not_found"],
+  },
+  deleteReceiver: {
+    tag: "webhooks",
+    summary: "Delete a receiver of webhooks",
+    description: "Later tries of its webhooks are given up.",
+    role: "operator",
+    answers: { 204: { description: "The receiver is deleted." } },
+    problems: ["not_found"],
+  },
+  testReceiver: {
+    tag: "webhooks",
+    summary: "Send a webhook that tests a receiver",
+    description: "Its `type` is `webhook.test`. `conflict`: the receiver is disabled.",
+    role: "operator",
+    body: emptyBody,
+    bodyOptional: true,
+    answers: { 202: { description: "The webhook is sent.", body: answers.receiverTest } },
+    problems: [...bodyProblems, "not_found", "conflict"],
+  },
+  rotateReceiverSecret: {
+    tag: "webhooks",
+    summary: "Make a new secret for a receiver",
+    description: "For 24 hours the earlier secret signs as well. `conflict`: four rotations within 24 hours.",
+    role: "operator",
+    body: emptyBody,
+    bodyOptional: true,
+    answers: { 200: uncached("The new secret.", answers.receiverSecret) },
+    problems: [...bodyProblems, "not_found", "conflict"],
+  },
+  listReceiverDeliveries: {
+    tag: "webhooks",
+    summary: "List the deliveries of a receiver",
+    description: `Newest first. ${page}`,
+    role: "operator",
+    query: receiverDeliveryListSchema,
+    answers: { 200: uncached("One page of deliveries.", answers.receiverDeliveryList) },
+    problems: ["malformed_request", "not_found"],
+  },
+  replayDeliveries: {
+    tag: "webhooks",
+    summary: "Deliver webhooks of a receiver again",
+    description: "Those that began in a range of time, at most 10,000. Default: all that were given up.",
+    role: "operator",
+    body: withName("DeliveryReplay", replayDeliveriesSchema),
+    example: { after: "2027-01-01T00:00:00Z", status: "failed" },
+    answers: operationAnswers,
+    problems: [...jsonProblems, "not_found"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

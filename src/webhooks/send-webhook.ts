@@ -8,6 +8,9 @@ import { blockedAddresses, guardedLookup } from "./guard.ts";
 import { createResolveName, type ResolveName } from "./resolve-name.ts";
 import { retryAfterSeconds } from "./retry-after.ts";
 
+/** Bytes of an answer's body that its sender sees. */
+const shownBytes = 1024;
+
 /** The most bytes that are read of an answer's body, and of its headers. */
 const bodyBytes = 64 * 1024;
 const headerBytes = 16 * 1024;
@@ -89,6 +92,7 @@ function exchange(
 ): Promise<WebhookAnswer> {
   return new Promise((resolve) => {
     let answer: WebhookAnswer | undefined;
+    const start: Buffer[] = [];
     const request = (options.protocol === "https:" ? requestHttps : requestHttp)(options);
     const end = (result: WebhookAnswer) => {
       signal.removeEventListener("abort", abort);
@@ -97,7 +101,7 @@ function exchange(
     };
     const abort = () => end(abortOf(signal));
     // The status is the receiver's word, also if the rest of its answer is cut off.
-    const finish = (error: unknown) => end(answer ?? failureOf(error));
+    const finish = (error: unknown) => end(answer === undefined ? failureOf(error) : { ...answer, ...textOf(start) });
     signal.addEventListener("abort", abort, { once: true });
     request.on("error", finish);
     request.on("close", () => finish({ code: "ECONNRESET" }));
@@ -107,6 +111,7 @@ function exchange(
       response.on("end", finish);
       let bytes = 0;
       response.on("data", (chunk: Buffer) => {
+        if (bytes < shownBytes) start.push(chunk.subarray(0, shownBytes - bytes));
         bytes += chunk.byteLength;
         if (bytes >= bodyBytes) finish(undefined);
       });
@@ -115,6 +120,9 @@ function exchange(
     if (signal.aborted) abort();
   });
 }
+
+const textOf = (start: readonly Buffer[]): { text?: string } =>
+  start.length === 0 ? {} : { text: Buffer.concat(start).toString("utf8") };
 
 function answerOf({ statusCode = 0, headers }: IncomingMessage, nowMs: number): WebhookAnswer {
   const seconds = retryAfterSeconds(headers["retry-after"], nowMs);

@@ -5,7 +5,7 @@ import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { DynamoCatalog } from "../../src/aws/catalog-store.ts";
 import { toEnv } from "../../src/config.ts";
-import { settingsAgeMs } from "../../src/core/flow/flow-book.ts";
+import { settingsAgeMs } from "../../src/core/ports/flow.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { flowReads, sent } from "../support/counted-clients.ts";
@@ -56,6 +56,8 @@ beforeAll(async () => {
   const catalogFile = join(folder, "catalog.json");
   const types = await taskTypes();
   writeFileSync(catalogFile, JSON.stringify(toCatalog(types)));
+  const schedulesFile = join(folder, "schedules.json");
+  writeFileSync(schedulesFile, "[]");
   const { queueUrls, dlqUrls } = queues;
   const settings = {
     table: table.table,
@@ -63,6 +65,7 @@ beforeAll(async () => {
     queueUrls,
     dlqUrls,
     catalogFile,
+    schedulesFile,
     // For control, which serves webhooks and schedules as well.
     firingsUrl: queueUrls.low,
     webhookKey: Buffer.alloc(32, 7).toString("base64"),

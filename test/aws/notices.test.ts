@@ -13,7 +13,11 @@ beforeAll(async () => {
 afterAll(() => queues.close());
 
 test("a notice arrives with every character of its task, also those that SQS refuses", async () => {
-  const notices = new SqsNotices(queues.client, queues.queueUrls.low, { events: false, hears: async () => false });
+  const notices = new SqsNotices(queues.client, queues.queueUrls.low, {
+    events: false,
+    receives: async () => false,
+    hears: async () => false,
+  });
   const tags = { note: "\uffff \ufffe \u0000 \ud800 \u{1f600}" };
   const notice = endNotice({ task: { tags, error: "a \uffff in an error" } });
   await notices.send([notice]);

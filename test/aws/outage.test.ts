@@ -75,12 +75,14 @@ beforeAll(async () => {
   const types = await taskTypes();
   const catalogFile = join(folder, "catalog.json");
   writeFileSync(catalogFile, JSON.stringify(toCatalog(types)));
+  const schedulesFile = join(folder, "schedules.json");
+  writeFileSync(schedulesFile, "[]");
   const viaStub = (of: typeof queues.queueUrls) =>
     JSON.parse(JSON.stringify(of).replaceAll(queueServer, queue.url)) as typeof of;
   Object.assign(
     process.env,
     toEnv({
-      ...{ table: emulators.table.table, bucket: "outage", catalogFile, probes: "1", tier: "normal" },
+      ...{ table: emulators.table.table, bucket: "outage", catalogFile, schedulesFile, probes: "1", tier: "normal" },
       timeScale: "0.001",
       ...{ queueUrls: viaStub(queues.queueUrls), dlqUrls: viaStub(queues.dlqUrls), cursorKey: "k".repeat(32) },
       firingsUrl: viaStub(queues.queueUrls).low,

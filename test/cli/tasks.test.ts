@@ -32,6 +32,35 @@ test("tasks list prints a table of the tasks that fit the filters and tags", asy
   });
 });
 
+test("tasks list --csv has each task with its input, and no text that a spreadsheet takes for a formula", async () => {
+  const tasks = [
+    { ...task, tenant_id: "acme", error: 'the relay said "no",\nthen hung up' },
+    { ...task, tenant_id: "globex", task_id: "task-2", error: "=HYPERLINK(1)", tags: {} },
+  ];
+  await using api = await StubApi.start(({ path }) =>
+    path === "/tasks"
+      ? { json: { tasks, next_cursor: null } }
+      : path.includes("task-1")
+        ? { json: { input: { to: "ada@example.com" } } }
+        : problem(404, "input_not_kept", "The input is not kept."),
+  );
+  const { code, out } = await offload(api.url, ["tasks", "list", "--tenant", "*", "--csv"]);
+  expect(code).toBe(0);
+  const [head, ...rows] = out.trimEnd().split("\r\n");
+  expect(head?.split(",")).toEqual(expect.arrayContaining(["tenant_id", "task_id", "type", "error", "input"]));
+  expect(rows).toEqual([
+    expect.stringMatching(
+      /^acme,task-1,.*"\{""order"":""4711""\}",,"the relay said ""no"",\nthen hung up","\{""to"":""ada@example.com""\}"$/s,
+    ),
+    expect.stringMatching(/^globex,task-2,.*,'=HYPERLINK\(1\),$/),
+  ]);
+  const reads = api.seen.filter(({ path }) => path.endsWith("/input"));
+  expect(reads.map(({ path, query }) => [path, query.tenant])).toEqual([
+    ["/tasks/task-1/input", "acme"],
+    ["/tasks/task-2/input", "globex"],
+  ]);
+});
+
 test("tasks list says when there are none, and refuses a tag without a value", async () => {
   await using api = await StubApi.start(() => ({ json: { tasks: [], next_cursor: null } }));
   expect(await offload(api.url, ["tasks", "list"])).toMatchObject({ code: 0, out: "No tasks.\n" });

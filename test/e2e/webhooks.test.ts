@@ -139,3 +139,42 @@ describe("refusals", () => {
     expectProblem(await operator.post(`/tasks/${task_id}/deliveries/redeliver`, {}), 409, "conflict");
   });
 });
+
+describe("a receiver of a tenant", { timeout: timeoutMs * 2 }, () => {
+  test("is told of the ends that it asks for, and gets again what was given up", async ({ onTestFinished }) => {
+    let mended = false;
+    const url = receiver.url(() => (mended ? 204 : 410));
+    const asks = { url, events: ["task.completed"], types: ["probe.echo"], description: "the shop" };
+    const made = expectStatus(await operator.post("/webhooks", asks), 201).json<{
+      webhook_id: string;
+      secret: string;
+    }>();
+    const path = `/webhooks/${made.webhook_id}`;
+    onTestFinished(async () => void (await operator.send("DELETE", path)));
+    const { task_id } = await operator.submit("probe.echo", { value: 7 });
+    const mine = (one: { json: { data: Record<string, unknown> } }) => one.json.data.task_id === task_id;
+    await expect.poll(() => receiver.at(new URL(url).pathname).filter(mine).length, { timeout: timeoutMs }).toBe(1);
+    const first = receiver.at(new URL(url).pathname).find(mine);
+    expect(first?.json).toMatchObject({ type: "task.completed", data: { status: "completed", result: null } });
+    expect(first && isSigned(first, made.secret)).toBe(true);
+    expect(first && isSigned(first, await secretOf(operator))).toBe(false);
+    const delivery = async () => {
+      const { deliveries } = (await operator.get(`${path}/deliveries?limit=100`)).json<{
+        deliveries: { task_id: string }[];
+      }>();
+      return deliveries.find((one) => one.task_id === task_id);
+    };
+    const tried = { timeout: timeoutMs };
+    await expect.poll(delivery, tried).toMatchObject({ status: "failed", event: "task.completed", body: first?.body });
+    expect((await operator.get(path)).json()).toMatchObject({ health: "failing", failing_since: expect.any(String) });
+    mended = true;
+    const replay = expectStatus(await operator.post(`${path}/replay`, { status: "failed" }), 202);
+    expect(replay.json<{ matched: number }>().matched).toBeGreaterThanOrEqual(1);
+    await expect
+      .poll(delivery, tried)
+      .toMatchObject({ status: "delivered", tries: [{ status: 410 }, { status: 204 }] });
+    await expect.poll(async () => (await operator.get(path)).json(), tried).toMatchObject({ health: "healthy" });
+    expectProblem(await stranger.get(path), 404, "not_found");
+    expectProblem(await submitter.get("/webhooks"), 403, "forbidden");
+  });
+});

@@ -140,7 +140,7 @@ const expected: Record<string, Record<string, string>> = {
     ...manageSchedules,
   },
   Notify: {
-    ...table("GetItem", "PutItem", "UpdateItem"),
+    ...table("GetItem", "PutItem", "Query", "UpdateItem"),
     ...each(["NotifyQueue"], `${poll}, sqs:SendMessage`),
     ...webhookKey,
     ...createSchedules,

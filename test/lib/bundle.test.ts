@@ -17,9 +17,9 @@ const budgets: Record<FunctionName, number> = {
   submit: 319,
   status: 130,
   control: 436,
-  worker: 442,
+  worker: 447,
   redrive: 280,
-  fire: 388,
+  fire: 389,
   authorizer: 92,
   publish: 47,
   socket: 82,
@@ -89,8 +89,8 @@ const wholeBytes = (name: FunctionName): number =>
 
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
-  ["submit", 393],
-  ["status", 384],
+  ["submit", 395],
+  ["status", 391],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {
   expect(wholeBytes(name)).toBeLessThan(kilobytes * 1000);

@@ -15,6 +15,13 @@ const slackMs = 60_000;
 /** Whoever gives a place away may have read the line this long before, in milliseconds: its process may stand still. */
 const readMs = 60_000;
 
+/** Counts of the alarms on lines. */
+const lookNames: ReadonlySet<string> = new Set(["breaker_open", "pause_age_ms", "line_wait_ms"]);
+
+/** A line is looked at within this time, in milliseconds: five minutes, and a minute for the message. */
+const lookMs = 360_000;
+const pauseLookMs = 960_000;
+
 /** The promises of places, lines and pauses. */
 export class FlowLaws {
   readonly #watched: Watched;
@@ -23,13 +30,18 @@ export class FlowLaws {
   readonly #paused = new Map<string, number>();
   /** Times from which tasks wait in a line without a place. */
   readonly #waitsSince = new Map<string, number>();
+  /** Times of the last looks at lines that found tasks in them, by type. */
+  readonly #lookedAt = new Map<string, number>();
+  readonly #isPrompt: () => boolean;
   /** Checks of lines that were sent. */
   checks = 0;
   /** Tasks that were put into lines. */
   parks = 0;
 
-  constructor(watched: Watched, lives: Lives) {
+  /** @param isPrompt True in a world in which nothing delays a task for long, and no worker has died. */
+  constructor(watched: Watched, lives: Lives, isPrompt: () => boolean) {
     this.#watched = watched;
+    this.#isPrompt = isPrompt;
     this.#lives = lives;
   }
 
@@ -75,6 +87,26 @@ export class FlowLaws {
   /** A task waits in a line, or has lost its place. */
   waits(line: string, task: string): void {
     this.#waitsSince.set(`${line} ${task}`, this.#watched.time.now);
+  }
+
+  /** What the alarms on lines count. */
+  counted(name: string, type: string): void {
+    if (lookNames.has(name)) this.#lookedAt.set(type, this.#watched.time.now);
+  }
+
+  /** Nothing waits for longer than its alarm without being counted. */
+  parked(line: string, { tenant_id, task_id, type }: Pick<TaskRecord, "tenant_id" | "task_id" | "type">): void {
+    const isPause = line.startsWith("pause/");
+    const ofType = line.startsWith("pause/t") && !line.startsWith("pause/type/") ? "" : type;
+    const { time, table } = this.#watched;
+    const since = time.now;
+    time.after(isPause ? pauseLookMs : lookMs, () => {
+      const record = table.read({ tenant_id, task_id });
+      const waits = record?.line === line && Date.parse(record.updated_at) <= since + 1000;
+      const last = this.#lookedAt.get(ofType) ?? 0;
+      if (!waits || !this.#isPrompt() || last > since) return;
+      this.#lives.violated(`it waits in ${line}, and nothing has counted that`, task_id);
+    });
   }
 
   /** Tasks are let go from the front of their line. */

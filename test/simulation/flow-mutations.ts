@@ -37,6 +37,20 @@ export const flowMutations: readonly Mutation[] = [
     replace: "  if (rest.nextMs !== undefined || rest.empty) return;",
   },
   {
+    name: "flow: nobody counts what waits",
+    file: "flow/advance.ts",
+    find: "  if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);\n",
+    replace: "",
+    theme: "flow",
+  },
+  {
+    name: "flow: nobody looks at the line of a pause",
+    file: "flow/advance.ts",
+    find: "  return { nextMs, empty: false, pausedMs: Date.parse(pause.since) };",
+    replace: "  return { empty: false, pausedMs: nextMs };",
+    theme: "flow",
+  },
+  {
     name: "flow: a check is not followed by another one",
     file: "flow/advance.ts",
     find: "if (planned?.id !== checkId && stands(planned, now) && planned.atMs <= rest.nextMs + soonMs) return;",

@@ -3,6 +3,7 @@ import type { Notice } from "../../src/core/ports/notice.ts";
 import type { Notices, WebhookAnswer, WebhookRequest, WebhookSender } from "../../src/core/ports/notify.ts";
 import type { Deliveries, SlowHosts } from "../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
+import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import type { Invocation } from "./invocation.ts";
 import { newInvocation } from "./serve.ts";
 import { useUp } from "./weather.ts";
@@ -109,6 +110,8 @@ export function noticesFor(world: World, from: Invocation): Notices {
       };
       await request(world, from, { service: "queue", what, apply });
     },
+    // No world has receivers of webhooks.
+    receives: async () => false,
     hears: ({ tenant_id, requested_by }) =>
       request(world, from, {
         service: "table",
@@ -123,6 +126,7 @@ function notifyPortsFor(world: World, from: Invocation): NotifyPorts {
   return {
     ...world.portsFor(world, from),
     deliveries: deliveriesFor(world, from),
+    receivers: new MemoryReceivers(),
     slowHosts: slowHostsFor(world, from),
     sender: receiverFor(world, from),
     signer: { sign: async (_, id) => ({ "webhook-id": id }) },
@@ -134,7 +138,7 @@ function notifyPortsFor(world: World, from: Invocation): NotifyPorts {
   };
 }
 
-function deliveriesFor(world: World, from: Invocation): Deliveries {
+function deliveriesFor(world: World, from: Invocation): Pick<Deliveries, "get" | "put"> {
   const { deliveries } = world.stage;
   const ask = <T>(what: () => string, apply: () => Promise<T>): Promise<T> =>
     request(world, from, { service: "table", what, apply: () => ({ answer: apply() }) }).then(({ answer }) => answer);
@@ -145,17 +149,11 @@ function deliveriesFor(world: World, from: Invocation): Deliveries {
         () => `reads the delivery of ${name(key.task_id)}`,
         () => deliveries.get(key, id),
       ),
-    ofTask: (key) =>
-      ask(
-        () => `reads the deliveries of ${name(key.task_id)}`,
-        () => deliveries.ofTask(key),
-      ),
     put: (delivery, expected) =>
       ask(
         () => `puts ${delivery.tries.length} tries of ${name(delivery.task_id)}: ${delivery.state}`,
         () => deliveries.put(delivery, expected),
       ),
-    listFailed: (query) => deliveries.listFailed(query),
   };
 }
 

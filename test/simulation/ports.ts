@@ -11,7 +11,6 @@ import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { WorkPorts } from "../../src/core/work/work-message.ts";
 import { disk } from "../../src/disk.ts";
-import { noMetrics } from "../../src/memory/others.ts";
 import { entryKeyOf } from "./entries.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import { interruptPortsFor } from "./interrupt-ports.ts";
@@ -39,7 +38,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EntryPor
     types: knownTypes(world.core),
     submitUnique: world.core.submitUnique.submitUnique,
     log: silent,
-    metrics: noMetrics,
+    metrics: { add: (name, _, { type }) => world.witness.flow.counted(name, type) },
   };
 }
 

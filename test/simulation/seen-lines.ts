@@ -16,6 +16,7 @@ export class SeenLines extends MemoryLines {
   override async add(line: string, task: WaitingTask): Promise<void> {
     this.#laws().parks += 1;
     this.#laws().waits(line, task.envelope.task_id);
+    this.#laws().parked(line, task.envelope);
     this.names.add(line);
     await super.add(line, task);
   }

@@ -122,7 +122,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     witness: new Witness(
       { core, dice, time, story, table },
       (record) => isTold(record, events, heard),
-      () => ["mixed", "steps"].includes(theme) && weather.used === 0 && world.outages.count === 0,
+      (also) => ["mixed", "steps", also].includes(theme) && weather.used === 0 && world.outages.count === 0,
       (taskId) => world.queues.isVisible(taskId),
     ),
   };

@@ -14,6 +14,7 @@ import { newStepFacts } from "./step-facts.ts";
 import { StepLaws } from "./step-laws.ts";
 import { Told } from "./told.ts";
 import { UniqueLaws } from "./unique-laws.ts";
+import type { Theme } from "./weather.ts";
 
 /** Sees every change as it is made, and says at once when a promise is broken. */
 export class Witness extends Lives {
@@ -32,12 +33,12 @@ export class Witness extends Lives {
   /**
    * @param mustTell True for a task whose end has a subscriber.
    * @param hasMessage True for a task with a message that a worker can receive now.
-   * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies.
+   * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies. Its theme is a usual one, or the given one.
    */
   constructor(
     watched: Watched,
     mustTell: (record: TaskRecord) => boolean,
-    isPrompt: () => boolean,
+    isPrompt: (also?: Theme) => boolean,
     hasMessage: (taskId: string) => boolean,
   ) {
     super(watched);
@@ -46,7 +47,7 @@ export class Witness extends Lives {
     this.keys = new KeyLaws(watched, this);
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
-    this.flow = new FlowLaws(watched, this);
+    this.flow = new FlowLaws(watched, this, () => isPrompt("flow") && this.costs.deaths === 0);
     this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0, hasMessage);
   }
 

@@ -2,11 +2,12 @@ import { z } from "zod";
 import { matchByFilter } from "../../src/core/control/find-letters.ts";
 import { findOperation, type OperationAction, type OperationView } from "../../src/core/control/operation-state.ts";
 import { operationTypes } from "../../src/core/control/run-operation.ts";
-import { type OperationStart, startOperation } from "../../src/core/control/start-operation.ts";
+import { type OperationStart, onTasks, startOperation } from "../../src/core/control/start-operation.ts";
 import { PermanentError } from "../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { Tier } from "../../src/core/model/tier.ts";
 import { registry } from "../../src/core/task/task.ts";
+import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { memoryPipeline, operator, type PipelineOptions, typeOf } from "./memory-pipeline.ts";
 
 /** A pipeline in memory whose workers also have Offload's own types, and two types of tasks that fail until they are mended. */
@@ -24,7 +25,7 @@ export function operationsPipeline(options: PipelineOptions = {}) {
   const types = [fails("order.ship"), fails("mail.send")];
   const pipeline = memoryPipeline(types, options);
   const { clock, queues, records } = pipeline;
-  const ports = { ...pipeline.ports, deadLetterQueues: queues, depths: queues };
+  const ports = { ...pipeline.ports, deadLetterQueues: queues, depths: queues, deliveries: new MemoryDeliveries() };
   Object.assign(pipeline.ports, { registry: registry([...types, ...operationTypes(ports)]) });
 
   /** Lets a worker take what waits in a tier, and moves time on until it is done with it. */
@@ -58,11 +59,12 @@ export function operationsPipeline(options: PipelineOptions = {}) {
   const start = async (
     action: OperationAction,
     filter: Parameters<typeof matchByFilter>[2] = {},
-    more: Partial<OperationStart> = {},
+    more: Partial<Omit<OperationStart, "matched"> & { matched: readonly TaskRecord[] }> = {},
   ): Promise<string> => {
     const identity = more.identity ?? operator;
     const matched = more.matched ?? (await matchByFilter(ports, identity.tenantId, filter));
-    return startOperation(ports, { action, missed: 0, identity, correlationId: "corr-op", ...more, matched });
+    const common = { action, missed: 0, identity, correlationId: "corr-op" };
+    return startOperation(ports, { ...common, ...more, ...onTasks(identity.tenantId, action, matched) });
   };
 
   const view = async (operationId: string): Promise<OperationView | undefined> =>

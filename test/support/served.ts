@@ -4,6 +4,8 @@ import type { MetricHistory } from "../../src/core/control/metric-history.ts";
 import { noLimits } from "../../src/core/limits/limits.ts";
 import type { Role } from "../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import { callbackFault } from "../../src/core/notify/callback-url.ts";
+import type { ReceiverPorts } from "../../src/core/notify/manage-receivers.ts";
 import type { OpenChannelPorts } from "../../src/core/notify/open-channel.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/notify/secret.ts";
 import type { FlowSettings, Lines } from "../../src/core/ports/flow.ts";
@@ -29,6 +31,7 @@ import { metricReads } from "../../src/http/metrics.ts";
 import { operationStarts } from "../../src/http/operations.ts";
 import { priorityChanges } from "../../src/http/priority.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
+import { type ReceiverReadPorts, receiverReads, receiverWrites } from "../../src/http/receivers.ts";
 import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
 import { signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
@@ -47,6 +50,7 @@ import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { MemoryChannels } from "../../src/memory/push.ts";
 import type { MemoryQueues } from "../../src/memory/queues.ts";
+import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import {
   MemoryAppScheduleStates,
   MemoryRuleChecks,
@@ -146,6 +150,8 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   LogPorts &
   OpenChannelPorts &
   RedeliverPorts &
+  ReceiverReadPorts &
+  ReceiverPorts &
   Pick<AcknowledgePorts, "forgetResult"> &
   SecretPorts &
   KeyPorts &
@@ -173,6 +179,8 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     checks: new MemoryRuleChecks(),
     channels: new MemoryChannels(),
     deliveries: new MemoryDeliveries(),
+    receivers: new MemoryReceivers(),
+    urlFault: (url) => callbackFault(url, []),
     audit: new MemoryAuditLog(),
     keys: new MemoryKeys(),
     randomBytes,
@@ -200,6 +208,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       ...taskReads(ports),
       ...deadLetterReads(ports),
       ...deliveryReads(ports),
+      ...receiverReads(ports),
       ...scheduleReads(ports),
       ...auditReads(ports),
       ...keyReads(ports),
@@ -221,6 +230,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
         ...signalTask(ports),
         ...priorityChanges(ports),
         ...redeliveries(ports),
+        ...receiverWrites(ports),
         ...webhookSecretRoutes(ports),
         ...keyWrites(ports),
         ...tenantLimits(ports),

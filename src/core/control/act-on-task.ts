@@ -1,5 +1,7 @@
 import { Problem } from "../model/problem.ts";
-import { isKept, type TaskRecord } from "../model/record.ts";
+import { isKept, type TaskKey, type TaskRecord } from "../model/record.ts";
+import { mostTriesBefore, redeliver } from "../notify/redeliver.ts";
+import type { Deliveries } from "../ports/webhooks.ts";
 import type { EntryPorts } from "../steps/keep-entries.ts";
 import { discardOne, type LetterOutcome, replayOne } from "./act-on-letter.ts";
 import { type CancelHow, type ControlPorts, cancel, retry } from "./control.ts";
@@ -9,7 +11,17 @@ import { runNow } from "./run-now.ts";
 /** Outcome of an operation's action on one task. `skipped`: the task is no longer as it matched. */
 export type ActOutcome = LetterOutcome;
 
-export type ActPorts = ControlPorts & EntryPorts;
+export type ActPorts = ControlPorts & EntryPorts & { deliveries: Pick<Deliveries, "get" | "put"> };
+
+/** Delivers a webhook again. One that is being tried is delivered by that. */
+async function redeliverOne(ports: ActPorts, key: TaskKey, id: string): Promise<ActOutcome> {
+  const delivery = await ports.deliveries.get(key, id);
+  if (delivery === undefined) return "skipped";
+  if (delivery.state === "pending") return "done";
+  if (delivery.tries.length >= mostTriesBefore) return "failed";
+  await redeliver(ports, delivery);
+  return "done";
+}
 
 type Action = (ports: ActPorts, matched: Matched, how: CancelHow) => Promise<ActOutcome>;
 
@@ -20,6 +32,7 @@ export const actions: Readonly<Record<OperationAction, Action>> = {
   cancel: (ports, matched, how) => onSameRound(ports, matched, (record) => cancel(ports, record, how)),
   retry: (ports, matched) => onSameRound(ports, matched, (record) => retry(ports, record)),
   run_now: (ports, matched) => onSame(ports, matched, "due_at", (record) => runNow(ports, record)),
+  redeliver: (ports, { key, entry }) => redeliverOne(ports, key, entry[1]),
 };
 
 const onSameRound = (ports: ActPorts, matched: Matched, act: (record: TaskRecord) => Promise<unknown>) =>

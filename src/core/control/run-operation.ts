@@ -5,9 +5,9 @@ import type { EntryPorts } from "../steps/keep-entries.ts";
 import type { TaskContext } from "../task/context.ts";
 import { internalOptions, internalTimeoutSeconds } from "../task/internal-types.ts";
 import { defineTask, type TaskType } from "../task/task.ts";
-import { type ActOutcome, actions } from "./act-on-task.ts";
+import { type ActOutcome, type ActPorts, actions } from "./act-on-task.ts";
 import { cancelChildren } from "./cancel-children.ts";
-import type { CancelHow, ControlPorts } from "./control.ts";
+import type { CancelHow } from "./control.ts";
 import {
   type ChunkEntry,
   chunkSize,
@@ -23,7 +23,7 @@ import { requestSweep } from "./request-sweep.ts";
 import { partsPurgeAt } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
-export interface OperationPorts extends SweepPorts, ControlPorts, FamilyReadPorts, PurgePorts, EntryPorts {}
+export interface OperationPorts extends SweepPorts, ActPorts, FamilyReadPorts, PurgePorts, EntryPorts {}
 
 /** The operation is not complete: the next attempt continues where this one ended. */
 class OperationGoesOn extends TaskError {
@@ -71,6 +71,10 @@ export function operationTypes(ports: OperationPorts): TaskType[] {
     defineTask({
       ...internalOptions.run_now,
       handler: ({ per_second }, task) => operate(ports, task, "run_now", { perSecond: per_second }),
+    }),
+    defineTask({
+      ...internalOptions.redeliver,
+      handler: ({ per_second }, task) => operate(ports, task, "redeliver", { perSecond: per_second }),
     }),
     defineTask({
       ...internalOptions.cancelChildren,

@@ -11,7 +11,9 @@ import { type ChunkEntry, chunkSize, type OperationAction, type OperationState }
 /** An operation to start. */
 export interface OperationStart {
   action: OperationAction;
-  matched: readonly TaskRecord[];
+  matched: readonly ChunkEntry[];
+  /** Tiers in whose DLQs the operation leaves stale messages. */
+  tiers: readonly Tier[];
   /** Number of given ids that did not match. */
   missed: number;
   /** Maximum number of replays or retries per second. Default: no limit. */
@@ -37,7 +39,7 @@ export async function startOperation(ports: DispatchPorts, start: OperationStart
   const operationId = taskIdOf(identity.tenantId, identity.principal, idempotencyKey);
   const key = { tenant_id: identity.tenantId, task_id: operationId };
   const purgeAt = partsPurgeAt(ports.clock.now());
-  const chunks = chunksOf(matched.map((record) => entryIn(identity.tenantId, start.action, record)));
+  const chunks = chunksOf(matched);
   await Promise.all(chunks.map((chunk, number) => ports.records.savePart(key, `operation#${number}`, chunk, purgeAt)));
   await ports.records.savePart(key, "operation", initialState(start), purgeAt);
   await submit(
@@ -62,6 +64,12 @@ export async function startOperation(ports: DispatchPorts, start: OperationStart
 /** Returns the time, in epoch seconds, from which an operation's parts may be deleted. */
 export const partsPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + partsSeconds;
 
+/** What an operation of a tenant on these tasks starts with. */
+export const onTasks = (tenantId: string, action: OperationAction, matched: readonly TaskRecord[]) => ({
+  matched: matched.map((record) => entryIn(tenantId, action, record)),
+  tiers: tiersOf(action, matched),
+});
+
 /** The entry of a task in the list of an operation of a tenant. */
 function entryIn(tenantId: string, action: OperationAction, record: TaskRecord): ChunkEntry {
   const [taskId, mark, deadLetterAt] = entryOf(action, record);
@@ -82,10 +90,10 @@ const tiersOf = (action: OperationAction, matched: readonly TaskRecord[]): Tier[
     ? []
     : [...new Set(matched.filter((record) => record.dead_letter_at !== undefined).map(({ priority }) => priority))];
 
-const initialState = ({ action, matched, missed }: OperationStart): OperationState => ({
+const initialState = ({ matched, missed, tiers }: OperationStart): OperationState => ({
   matched: matched.length,
   missed,
-  tiers: tiersOf(action, matched),
+  tiers: [...tiers],
   done: 0,
   skipped: 0,
   failed: 0,

@@ -32,8 +32,9 @@ export const endId = ({ tenant_id, task_id, created_at, round }: TaskRecord): st
 export async function tellEnd(ports: TellPorts, record: TaskRecord): Promise<void> {
   const { notices } = ports;
   if (!isTerminal(record.status) || isInternal(record)) return;
-  const isHeard = record.callback !== undefined || notices.events || (await notices.hears(record, true));
-  if (isHeard) await notices.send([await endNotice(ports, record)]);
+  const receives = await notices.receives(record.tenant_id);
+  const isHeard = receives || record.callback !== undefined || notices.events || (await notices.hears(record, true));
+  if (isHeard) await notices.send([await endNotice(ports, record, receives)]);
 }
 
 /**
@@ -45,7 +46,7 @@ export async function tellBeforeNextRound(ports: TellPorts, record: TaskRecord):
   if (record.buried_at === undefined) await tellEnd(ports, record);
 }
 
-async function endNotice(ports: TellPorts, record: TaskRecord): Promise<EndNotice> {
+async function endNotice(ports: TellPorts, record: TaskRecord, receives: boolean): Promise<EndNotice> {
   const children = await childrenOf(ports, record);
   const { callback, push_result, traceparent } = record;
   return {
@@ -54,6 +55,7 @@ async function endNotice(ports: TellPorts, record: TaskRecord): Promise<EndNotic
     ...aboutOf(record),
     task: { ...viewOf(record, iso(ports.clock.now()), undefined, children), result: null },
     ...(callback && { callback }),
+    ...(receives && { receivers: true }),
     ...(push_result && { push_result }),
     ...(traceparent !== undefined && { traceparent }),
   };

@@ -1,13 +1,18 @@
 import { breakerName, type PausableWork, pausesOf } from "../model/line.ts";
-import { type Breaker, type FlowSetting, type FlowSettings, limitsName, type TypeLimits } from "../ports/flow.ts";
+import {
+  type Breaker,
+  type FlowSetting,
+  type FlowSettings,
+  limitsName,
+  receiversName,
+  settingsAgeMs,
+  type TypeLimits,
+} from "../ports/flow.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
 
 /** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
 const patienceMs = 1_000;
-
-/** The settings are read again after this time, in milliseconds: by then a change applies in every process. */
-export const settingsAgeMs = 2_000;
 
 interface FlowBookPorts {
   clock: Clock;
@@ -46,6 +51,11 @@ export class FlowBook {
   /** The breaker of a type for a tenant, if a task failed. */
   async breakerOf(type: string, tenantId: string): Promise<Breaker | undefined> {
     return (await this.#settings()).get(breakerName(type, tenantId)) as Breaker | undefined;
+  }
+
+  /** True when a tenant has receivers of webhooks. */
+  async receives(tenantId: string): Promise<boolean> {
+    return (await this.#settings()).has(receiversName(tenantId));
   }
 
   /** Reads the settings again with the next look. */

@@ -1,10 +1,9 @@
 import { breakerName, type Line, lineOf, type PauseTarget, pauseName } from "../model/line.ts";
 import { iso } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
-import { limitsName, type Pause, type TypeLimits } from "../ports/flow.ts";
+import { limitsName, type Pause, settingsAgeMs, type TypeLimits } from "../ports/flow.ts";
 import type { CatalogEntry } from "../task/catalog.ts";
 import { type LinePorts, sendCheck } from "./advance.ts";
-import { settingsAgeMs } from "./flow-book.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
 

@@ -7,6 +7,7 @@ export const internalTypeNames = {
   cancel: "offload.cancel",
   retry: "offload.retry",
   run_now: "offload.run_now",
+  redeliver: "offload.redeliver",
   sweep: "offload.sweep",
   cancelChildren: "offload.cancel_children",
   purgeBlobs: "offload.purge_blobs",

@@ -1,16 +1,23 @@
 import { resultFor } from "../end/result-for.ts";
-import { iso } from "../model/record.ts";
+import { iso, type TaskKey } from "../model/record.ts";
 import type { Families } from "../ports/family.ts";
 import type { EndNotice, TryNotice } from "../ports/notice.ts";
-import type { Notices, WebhookAnswer, WebhookSender } from "../ports/notify.ts";
+import type { EventBus, Notices, WebhookAnswer, WebhookSender } from "../ports/notify.ts";
+import type { Receiver, Receivers } from "../ports/receivers.ts";
 import type { Clock, Log, Metrics, OneOffs, Random, Records } from "../ports/tasks.ts";
 import type { Deliveries, Delivery, SlowHosts, Try } from "../ports/webhooks.ts";
+import { noteTry, targetOf } from "./receivers.ts";
+import { tryOf } from "./redeliver.ts";
 import { decideNext } from "./tries.ts";
 
 /** Signs the headers of a try. */
 export interface WebhookSigner {
-  /** @returns `webhook-id`, `webhook-timestamp` and `webhook-signature`. @throws PortUnavailable */
-  sign(tenantId: string, id: string, nowMs: number, body: string): Promise<Record<string, string>>;
+  /**
+   * @param receiver Signs with this receiver's secrets. Default: with the tenant's.
+   * @returns `webhook-id`, `webhook-timestamp` and `webhook-signature`
+   * @throws PortUnavailable
+   */
+  sign(tenantId: string, id: string, nowMs: number, body: string, receiver?: Receiver): Promise<Record<string, string>>;
 }
 
 export interface DeliverPorts {
@@ -19,7 +26,10 @@ export interface DeliverPorts {
   families: Families;
   notices: Pick<Notices, "send">;
   oneOffs: Pick<OneOffs, "create">;
-  deliveries: Deliveries;
+  deliveries: Pick<Deliveries, "get" | "put">;
+  receivers: Pick<Receivers, "get" | "list" | "put" | "log">;
+  /** Absent: the deployment sends no events. */
+  eventBus?: EventBus | undefined;
   slowHosts: SlowHosts;
   sender: WebhookSender;
   signer: WebhookSigner;
@@ -60,10 +70,24 @@ const longestDelaySeconds = 900;
 
 /** Makes the first try of the webhook of an end, unless it was made already. Without a callback it does nothing. */
 export async function deliverEnd(ports: DeliverPorts, notice: EndNotice): Promise<void> {
-  if (notice.callback === undefined) return;
-  const stored = await ports.deliveries.get(notice, notice.id);
+  const { callback } = notice;
+  if (callback === undefined) return;
+  await deliverFirst(ports, notice, notice.id, async () => {
+    const result = callback.include_result === true ? ((await resultFor(ports, notice)) ?? null) : null;
+    return newDelivery(ports, notice, { id: notice.id, url: callback.url }, result);
+  });
+}
+
+/** Makes the first try of a delivery, unless it was made already. */
+export async function deliverFirst(
+  ports: DeliverPorts,
+  key: TaskKey,
+  id: string,
+  make: () => Promise<Delivery>,
+): Promise<void> {
+  const stored = await ports.deliveries.get(key, id);
   if (stored !== undefined) return watch(ports, stored, stored.tries.length);
-  await tryOnce(ports, await newDelivery(ports, notice, notice.callback), -1);
+  await tryOnce(ports, await make(), -1);
 }
 
 /** Makes a later try, unless it was made already. */
@@ -75,18 +99,19 @@ export async function deliverTry(ports: DeliverPorts, notice: TryNotice): Promis
   if (stored.state === "pending") await tryOnce(ports, stored, stored.tries.length);
 }
 
-async function newDelivery(
-  ports: DeliverPorts,
+/** The delivery of an end, before its first try. */
+export function newDelivery(
+  ports: Pick<DeliverPorts, "clock">,
   notice: EndNotice,
-  { url, include_result }: NonNullable<EndNotice["callback"]>,
-): Promise<Delivery> {
-  const { tenant_id, task_id, id, type, task, traceparent } = notice;
-  const result = include_result === true ? ((await resultFor(ports, notice)) ?? null) : null;
+  to: Pick<Delivery, "id" | "url" | "receiver_id">,
+  result: unknown,
+): Delivery {
+  const { tenant_id, task_id, type, task, traceparent } = notice;
   const nowIso = iso(ports.clock.now());
   const timestamp = task.finished_at ?? nowIso;
   const retainedUntil = Date.parse(task.retained_until ?? nowIso);
   return {
-    ...{ tenant_id, task_id, id, type, url },
+    ...{ tenant_id, task_id, type, ...to },
     body: JSON.stringify({ type: `task.${task.status}`, timestamp, data: { ...task, result } }),
     ...(traceparent !== undefined && { traceparent }),
     ...{ state: "pending", tries: [], series_from: 0, created_at: nowIso },
@@ -115,15 +140,28 @@ async function goOn(ports: DeliverPorts, delivery: Delivery): Promise<void> {
 }
 
 /** @param expectedTries Stored tries; -1: the delivery is not stored. */
-async function tryOnce(ports: DeliverPorts, delivery: Delivery, expectedTries: number): Promise<void> {
+async function tryOnce(ports: DeliverPorts, given: Delivery, expectedTries: number): Promise<void> {
   const startedAt = ports.clock.now();
-  const answer = await request(ports, delivery);
+  const target = await targetOf(ports, given);
+  if ("error" in target) {
+    const made = { at: iso(startedAt), duration_ms: 0, error: target.error };
+    return finishTry(ports, given, made, { state: "failed" }, expectedTries);
+  }
+  const { receiver } = target;
+  const delivery = { ...given, url: receiver?.url ?? given.url };
+  const answer = await request(ports, delivery, receiver);
   if (answer === undefined) return putOff(ports, delivery, expectedTries);
-  const duration_ms = ports.clock.now() - startedAt;
-  const outcome = "status" in answer ? { status: answer.status } : { error: answer.error.slice(0, 300) };
-  const made: Try = { at: iso(startedAt), duration_ms, ...outcome };
+  const made: Try = { at: iso(startedAt), duration_ms: ports.clock.now() - startedAt, ...outcomeOf(answer, receiver) };
   const next = decideNext(delivery, answer, ports);
   await finishTry(ports, delivery, made, next, expectedTries);
+  if (receiver !== undefined) await noteTry(ports, receiver, next.state === "delivered");
+}
+
+/** The answer as a try keeps it. */
+function outcomeOf(answer: WebhookAnswer, receiver: Receiver | undefined): Pick<Try, "status" | "error" | "answer"> {
+  if ("error" in answer) return { error: answer.error.slice(0, 300) };
+  const { status, text = "" } = answer;
+  return { status, ...(receiver !== undefined && text !== "" && { answer: text }) };
 }
 
 /** Stores a try, reports it, and sends the message of the next one. */
@@ -151,7 +189,11 @@ async function storedTry({ deliveries }: DeliverPorts, after: Delivery, expected
 }
 
 /** Sends the request. Returns undefined when the host is slow, and has as many requests as it may have. */
-async function request(ports: DeliverPorts, delivery: Delivery): Promise<WebhookAnswer | undefined> {
+async function request(
+  ports: DeliverPorts,
+  delivery: Delivery,
+  receiver: Receiver | undefined,
+): Promise<WebhookAnswer | undefined> {
   const { tenant_id: tenantId, id, url, body, traceparent } = delivery;
   const { clock, slowHosts, signer, sender } = ports;
   const { host } = new URL(url);
@@ -160,7 +202,7 @@ async function request(ports: DeliverPorts, delivery: Delivery): Promise<Webhook
   if (isSlow && !hasPlace) return undefined;
   // Before the timers: a slow key store is not a slow receiver.
   const headers = {
-    ...(await signer.sign(tenantId, id, clock.now(), body)),
+    ...(await signer.sign(tenantId, id, clock.now(), body, receiver)),
     "content-type": "application/json",
     "user-agent": "Offload-Webhook/1",
     ...(traceparent !== undefined && { traceparent }),
@@ -209,11 +251,6 @@ async function putOff(ports: DeliverPorts, delivery: Delivery, expectedTries: nu
   await sendAt(ports, tryOf(after), now + waitSeconds * 1000);
 }
 
-const tryOf = ({ tenant_id, task_id, id, tries }: Delivery): TryNotice => ({
-  ...{ kind: "try", tenant_id, task_id, id },
-  number: tries.length + 1,
-});
-
 /** Sends the message of a try for its time. */
 async function sendAt(ports: DeliverPorts, notice: TryNotice, atMs: number): Promise<void> {
   const waitSeconds = Math.max(0, Math.ceil((atMs - ports.clock.now()) / 1000));
@@ -222,26 +259,14 @@ async function sendAt(ports: DeliverPorts, notice: TryNotice, atMs: number): Pro
   await ports.oneOffs.create({ name, at: iso(atMs), payload: { kind: "webhook", notice } });
 }
 
-/** Starts the first try of a new series. Repeatable. A call beside a try that is made at this moment joins it. @throws PortUnavailable */
-export async function redeliver(
-  ports: Pick<DeliverPorts, "deliveries" | "notices" | "clock">,
-  delivery: Delivery,
-): Promise<void> {
-  const { tries } = delivery;
-  const next_try_at = iso(ports.clock.now());
-  const after: Delivery = { ...delivery, state: "pending", series_from: tries.length, next_try_at };
-  // Another try is stored meanwhile: the webhook has just been sent again.
-  if (!(await ports.deliveries.put(after, tries.length))) return;
-  await ports.notices.send([tryOf(after)]);
-}
-
 function report({ log, metrics }: DeliverPorts, { state, tries, type, ...delivery }: Delivery, made: Try): void {
   const name = state === "delivered" ? "webhook_delivered" : state === "failed" ? "webhook_failed" : "webhook_retried";
   metrics.add(name, 1, { tier: "normal", type });
   metrics.add("webhook_ms", made.duration_ms, { tier: "normal", type });
-  const { tenant_id, task_id, id, url, next_try_at } = delivery;
+  const { tenant_id, task_id, id, url, receiver_id, next_try_at } = delivery;
   log[state === "failed" ? "error" : "info"](`webhook ${state === "pending" ? "is tried again" : state}`, {
     ...{ tenant_id, task_id, type, webhook_id: id },
+    ...(receiver_id !== undefined && { receiver_id }),
     // The path and the query of a URL may contain secrets.
     host: new URL(url).host,
     ...{ try: tries.length, outcome: state, duration_ms: made.duration_ms },

@@ -2,14 +2,11 @@ import { eventOf } from "../end/event-of.ts";
 import { resultFor } from "../end/result-for.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import type { EndNotice, Notice } from "../ports/notice.ts";
-import type { EventBus } from "../ports/notify.ts";
 import { type DeliverPorts, deliverEnd, deliverTry } from "./deliver.ts";
+import { deliverToReceivers } from "./deliver-to-receivers.ts";
 import { type PushPorts, pushNotice } from "./push-notice.ts";
 
-export interface NotifyPorts extends PushPorts, DeliverPorts {
-  /** Absent: the deployment sends no events. */
-  eventBus?: EventBus | undefined;
-}
+export interface NotifyPorts extends PushPorts, DeliverPorts {}
 
 /**
  * Handles a message of the notify queue. Every redelivery repeats it: channels and the event bus may get a message again, with the same id; a try of a
@@ -23,7 +20,12 @@ export async function notify(ports: NotifyPorts, notice: Notice): Promise<void> 
     return;
   }
   // At the same time: a receiver that hangs delays neither channels nor events.
-  const done = await Promise.allSettled([pushEnd(ports, notice), putEvent(ports, notice), deliverEnd(ports, notice)]);
+  const done = await Promise.allSettled([
+    pushEnd(ports, notice),
+    putEvent(ports, notice),
+    deliverEnd(ports, notice),
+    deliverToReceivers(ports, notice),
+  ]);
   const failed = done.find((one) => one.status === "rejected");
   if (failed !== undefined) throw failed.reason;
 }

@@ -1,5 +1,6 @@
 import { hkdfSync } from "node:crypto";
 import type { WebhookSecrets } from "../ports/notify.ts";
+import type { Receiver } from "../ports/receivers.ts";
 import type { Clock } from "../ports/tasks.ts";
 
 /** The master key of a deployment. All tenants' secrets follow from it. */
@@ -52,7 +53,11 @@ export class TooManyRotations extends Error {
  * @returns `whsec_` and 32 bytes as base64
  */
 export function deriveSecret(key: Uint8Array, tenantId: string, version: number): string {
-  const bytes = hkdfSync("sha256", key, "offload webhooks", `${tenantId}#${version}`, 32);
+  return derive(key, `${tenantId}#${version}`);
+}
+
+function derive(key: Uint8Array, info: string): string {
+  const bytes = hkdfSync("sha256", key, "offload webhooks", info, 32);
   return `whsec_${Buffer.from(bytes).toString("base64")}`;
 }
 
@@ -61,12 +66,27 @@ export function webhookSecrets({ key, versions, clock }: SecretPorts): WebhookSe
   return {
     async of(tenantId) {
       const [master, stored] = await Promise.all([key.read(), versions.get(tenantId)]);
-      const { version, rotated_at } = stored ?? { version: 1, rotated_at: [] };
-      const earlier = recent(rotated_at, clock.now()).map((_, index) => version - 1 - index);
-      return [version, ...earlier].map((each) => deriveSecret(master, tenantId, each));
+      const signing = signingVersions(stored ?? { version: 1, rotated_at: [] }, clock.now());
+      return signing.map((each) => deriveSecret(master, tenantId, each));
     },
   };
 }
+
+/** The secrets that sign a receiver's webhooks, newest first. No tenant's own secret is the same, as no tenant's id contains `#`. @throws PortUnavailable */
+export async function receiverSecrets(
+  { key, clock }: Omit<SecretPorts, "versions">,
+  { tenant_id, webhook_id, secret_version: version, rotated_at }: Receiver,
+): Promise<string[]> {
+  const master = await key.read();
+  const signing = signingVersions({ version, rotated_at }, clock.now());
+  return signing.map((each) => derive(master, `${tenant_id}#receiver#${webhook_id}#${each}`));
+}
+
+/** The present version, and those that were rotated less than 24 hours ago. */
+const signingVersions = ({ version, rotated_at }: SecretVersion, nowMs: number): number[] => [
+  version,
+  ...recent(rotated_at, nowMs).map((_, index) => version - 1 - index),
+];
 
 const recent = (times: readonly string[], nowMs: number): string[] =>
   times.filter((time) => nowMs - Date.parse(time) < overlapMs);
@@ -78,14 +98,17 @@ const recent = (times: readonly string[], nowMs: number): string[] =>
 export async function rotateSecret({ versions, clock }: Omit<SecretPorts, "key">, tenantId: string): Promise<void> {
   for (;;) {
     const stored = await versions.get(tenantId);
-    const now = clock.now();
-    const times = recent(stored?.rotated_at ?? [], now);
-    const oldest = times[mostSecrets - 2];
-    if (oldest !== undefined)
-      throw new TooManyRotations(tenantId, new Date(Date.parse(oldest) + overlapMs).toISOString());
-    const next = { version: (stored?.version ?? 1) + 1, rotated_at: [new Date(now).toISOString(), ...times] };
+    const next = nextVersion(stored ?? { version: 1, rotated_at: [] }, clock.now(), tenantId);
     if (await versions.put(tenantId, next)) return;
   }
+}
+
+/** The version after a rotation. @param of Whose secret it is, in words. @throws TooManyRotations */
+export function nextVersion({ version, rotated_at }: SecretVersion, nowMs: number, of: string): SecretVersion {
+  const times = recent(rotated_at, nowMs);
+  const oldest = times[mostSecrets - 2];
+  if (oldest !== undefined) throw new TooManyRotations(of, new Date(Date.parse(oldest) + overlapMs).toISOString());
+  return { version: version + 1, rotated_at: [new Date(nowMs).toISOString(), ...times] };
 }
 
 /**

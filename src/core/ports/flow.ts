@@ -121,9 +121,21 @@ export interface Breaker {
   openUntilMs?: number;
 }
 
-export type FlowSetting = Pause | TypeLimits | Breaker;
+/** The mark of a tenant that has receivers of webhooks: workers read it with the settings, and tell of each end of its tasks. */
+export interface ReceiversMark {
+  kind: "receivers";
+  /** `receivers/<tenant>`. */
+  name: string;
+}
+
+export type FlowSetting = Pause | TypeLimits | Breaker | ReceiversMark;
+
+export const receiversName = (tenantId: string): string => `receivers/${tenantId}`;
 
 export const limitsName = (type: string): string => `limits/${type}`;
+
+/** Processes read the settings again after this time, in milliseconds: by then a change applies in each. */
+export const settingsAgeMs = 2_000;
 
 /** Settings of flow that change at run time. All methods throw `PortUnavailable`. Contract suite: `test/contract/flow-settings.ts`. */
 export interface FlowSettings {
@@ -131,7 +143,7 @@ export interface FlowSettings {
   all(): Promise<FlowSetting[]>;
   /** One setting. Reads consistently. */
   find(name: string): Promise<FlowSetting | undefined>;
-  put(setting: Pause | TypeLimits): Promise<void>;
+  put(setting: Pause | TypeLimits | ReceiversMark): Promise<void>;
   remove(name: string): Promise<void>;
   /** Counts a failure of a breaker, and opens it until `openUntilMs` when there are `most` in a row. Returns the breaker. */
   countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker>;

@@ -23,8 +23,10 @@ export interface EndNotice extends About {
   id: string;
   /** The task as its end left it, without its result. A later round does not change it. */
   task: TaskView;
-  /** Absent: no webhook. */
+  /** Absent: the submitter asked for no webhook. */
   callback?: Callback;
+  /** True: the tenant has receivers of webhooks. */
+  receivers?: true;
   /** True: channels get the result, too, if it is JSON of at most 32 KiB. */
   push_result?: true;
   /** W3C trace context, which webhooks and events hand on. */

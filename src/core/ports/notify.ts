@@ -12,6 +12,11 @@ export interface Notices {
    */
   send(notices: readonly Notice[], delaySeconds?: number): Promise<void>;
   /**
+   * True when the tenant has receivers of webhooks. A mark that was made 2.5 s before this call counts in any case.
+   * @throws PortUnavailable
+   */
+  receives(tenantId: string): Promise<boolean>;
+  /**
    * True when a channel may be open that hears this task.
    * @param fresh True: a channel that was opened before this call counts in any case. False: the answer may be two seconds old.
    * @throws PortUnavailable
@@ -50,8 +55,8 @@ export interface WebhookRequest {
 
 /** Answer of a receiver, or why there is none. */
 export type WebhookAnswer =
-  /** `retryAfterSeconds`: from `Retry-After`, as seconds or as a date. */
-  | { status: number; retryAfterSeconds?: number }
+  /** `retryAfterSeconds`: from `Retry-After`, as seconds or as a date. `text`: the start of the body, at most 1,024 bytes of it. */
+  | { status: number; retryAfterSeconds?: number; text?: string }
   /** One line without the URL's path and query. `refused`: the address may not be reached, so no later try can succeed. */
   | { error: string; refused?: true };
 

@@ -10,6 +10,8 @@ export interface Try {
   status?: number;
   /** Why there was no answer. */
   error?: string;
+  /** The start of the answer's body, at most 1,024 bytes of it. Only of deliveries to receivers. */
+  answer?: string;
 }
 
 /** The webhook of one end of a task, with all its tries. */
@@ -19,6 +21,8 @@ export interface Delivery extends TaskKey {
   /** Type of the task. */
   type: string;
   url: string;
+  /** Id of the receiver, whose present URL and secret each try uses. Absent: it is the task's own callback. */
+  receiver_id?: string;
   /** JSON text: the same for each try. */
   body: string;
   traceparent?: string;
@@ -51,6 +55,8 @@ export interface FailedQuery {
 export interface Deliveries {
   /** Reads consistently. */
   get(key: TaskKey, id: string): Promise<Delivery | undefined>;
+  /** Deliveries by task and id, in their order; undefined where there is none. At most 100. */
+  getMany(keys: readonly (TaskKey & { id: string })[]): Promise<(Delivery | undefined)[]>;
   /** All deliveries of a task, oldest first. */
   ofTask(key: TaskKey): Promise<Delivery[]>;
   /** Stores a delivery if its present tries are as many as `expectedTries`; -1: if there is none. Returns false otherwise. */

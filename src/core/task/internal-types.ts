@@ -55,6 +55,12 @@ export const internalOptions = {
     description: "Makes the waiting tasks of an operation due now.",
     input: z.strictObject({ per_second: z.int().min(1).max(100).optional() }),
   },
+  redeliver: {
+    ...common,
+    name: internalTypeNames.redeliver,
+    description: "Delivers the webhooks of an operation again.",
+    input: z.strictObject({ per_second: z.int().min(1).max(100).optional() }),
+  },
   sweep: {
     ...common,
     name: internalTypeNames.sweep,

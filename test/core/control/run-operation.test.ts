@@ -232,7 +232,7 @@ describe("a worker that dies in the middle of an operation", () => {
 
   /** Lets a worker that dies at its nth call begin an operation, and another one finish it; false when the first one did. */
   async function dieAndGoOn(
-    action: Exclude<OperationAction, "run_now">,
+    action: Exclude<OperationAction, "run_now" | "redeliver">,
     deathAt: number,
     when: "before" | "after",
   ): Promise<boolean> {
@@ -260,7 +260,7 @@ describe("a worker that dies in the middle of an operation", () => {
     return true;
   }
 
-  test.for<[Exclude<OperationAction, "run_now">, "before" | "after"]>([
+  test.for<[Exclude<OperationAction, "run_now" | "redeliver">, "before" | "after"]>([
     ["replay", "before"],
     ["replay", "after"],
     ["discard", "before"],

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
-import { type DeliverPorts, deliverEnd, deliverTry, redeliver } from "../../../src/core/notify/deliver.ts";
+import { type DeliverPorts, deliverEnd, deliverTry } from "../../../src/core/notify/deliver.ts";
+import { redeliver } from "../../../src/core/notify/redeliver.ts";
 import type { Notice } from "../../../src/core/ports/notice.ts";
 import type { WebhookAnswer, WebhookRequest } from "../../../src/core/ports/notify.ts";
 import type { Delivery } from "../../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";
+import { MemoryReceivers } from "../../../src/memory/receivers.ts";
 import { gate, memoryPipeline, type PipelineOptions, typeOf } from "../../support/memory-pipeline.ts";
 
 const url = "https://receiver.example/hook?secret=s3cret";
@@ -22,9 +24,10 @@ function setUp(answering: Answering, options: PipelineOptions = {}, types = [typ
   const pipeline = memoryPipeline(types, options);
   const requests: { atMs: number; request: WebhookRequest }[] = [];
   let answer = answering;
-  const ports: DeliverPorts = {
+  const ports: DeliverPorts & { deliveries: MemoryDeliveries } = {
     ...pipeline.ports,
     deliveries: new MemoryDeliveries(),
+    receivers: new MemoryReceivers(),
     slowHosts: new MemorySlowHosts(),
     signer: { sign: async (tenantId, id, nowMs) => ({ "webhook-id": id, signed: `${tenantId} ${nowMs}` }) },
     sender: {

@@ -33,8 +33,8 @@ const expected = [
   ...functionNames.flatMap((name) => [`${name}-throttled-functions`, `${name}-failing-functions`]),
   ...["api-errors", "redrive-late", "redrive-gave-up"],
   ...["firings-late", "firings-gave-up", "firings-lost", "scheduler-throttled", "schedule-refused"],
+  ...["notices-late", "notices-gave-up", "webhooks-failed", "receivers-failing"],
   ...["breaker-open", "line-waits", "pause-forgotten"],
-  ...["notices-late", "notices-gave-up", "webhooks-failed"],
   ...["table-throttled", "table-errors"],
 ];
 
@@ -138,6 +138,7 @@ const simple: [
   ["firings-late", "ApproximateAgeOfOldestMessage", "Scheduling/Firings.QueueName", "Maximum", [1800, 5]],
   ["notices-late", "ApproximateAgeOfOldestMessage", "NotifyQueue.QueueName", "Maximum", [1800, 5]],
   ["webhooks-failed", "webhook_failed", "Offload-dev", "Sum", [0, 5]],
+  ["receivers-failing", "receiver_failing", "Offload-dev", "Sum", [0, 5]],
   ["breaker-open", "breaker_open", "Offload-dev", "Sum", [0, 10]],
   ["line-waits", "line_wait_ms", "Offload-dev", "Maximum", [600_000, 5]],
   ["pause-forgotten", "pause_age_ms", "Offload-dev", "Maximum", [86_400_000, 15]],

@@ -9,6 +9,8 @@ declare const audit: import("offload/client").Audit;
 declare const flow: import("offload/client").Flow;
 declare const operations: import("offload/client").Operations;
 declare const webhooks: import("offload/client").Webhooks;
+declare const receivers: import("offload/client").Receivers;
+declare const webhookId: string;
 declare const createDirectClient: typeof import("offload/direct").createDirectClient;
 declare const tasks: typeof import("./tasks/index.ts");
 declare const session: () => Promise<{ token: string }>;

@@ -1,0 +1,222 @@
+import * as z from "zod";
+import { startOperation } from "../core/control/start-operation.ts";
+import { expecting } from "../core/model/expected.ts";
+import { parseInput } from "../core/model/invalid.ts";
+import { Problem } from "../core/model/problem.ts";
+import {
+  changeReceiver,
+  createReceiver,
+  deleteReceiver,
+  deliveriesOf,
+  findReceiver,
+  type LogPorts,
+  newReceiverSchema,
+  type ReceiverPorts,
+  receiverChangeSchema,
+  rotateReceiverSecret,
+  type TestPorts,
+  testReceiver,
+} from "../core/notify/manage-receivers.ts";
+import { receiverSecrets, type SecretPorts } from "../core/notify/secret.ts";
+import type { Receiver, ReceiverKey, Receivers } from "../core/ports/receivers.ts";
+import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { Delivery } from "../core/ports/webhooks.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { jsonBody } from "./body.ts";
+import { readNothing } from "./control.ts";
+import type { Cursors } from "./cursor.ts";
+import { isUuid } from "./find-task.ts";
+import { pageParameters, queryOf, timeParameter } from "./query.ts";
+import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "./views.ts";
+
+/** Query of `GET /webhooks/{webhook_id}/deliveries`. */
+export const receiverDeliveryListSchema = z.object({
+  ...pageParameters,
+  status: z.enum(["pending", "delivered", "failed"]).optional(),
+  after: timeParameter.optional(),
+  before: timeParameter.optional(),
+});
+
+/** Body of a replay of a receiver's deliveries. */
+export const replayDeliveriesSchema = z.strictObject({
+  after: timeParameter.optional(),
+  before: timeParameter.optional(),
+  status: z.enum(["delivered", "failed"]).default("failed"),
+  dry_run: z.boolean().default(false),
+  per_second: z.int().min(1).max(100).optional().describe("The most webhooks a second. Default: no limit."),
+});
+
+/** The most deliveries of one replay. */
+const mostReplayed = 10_000;
+
+/** The most bytes of a delivery's body that a list shows. */
+const shownBodyBytes = 64 * 1024;
+
+export interface ReceiverReadPorts extends LogPorts {
+  receivers: Receivers;
+  cursors: Cursors;
+}
+
+/** Handlers that read receivers of webhooks. */
+export const receiverReads = (ports: ReceiverReadPorts) =>
+  ({
+    listReceivers: async (call) => {
+      const { tenantId } = identify(call, "operator");
+      const receivers = await ports.receivers.list(tenantId);
+      call.header("cache-control", "no-store");
+      // A tenant has at most 20.
+      return call.json({ webhooks: receivers.map(receiverView), next_cursor: null });
+    },
+    readReceiver: async (call) => receiverAnswer(call, await findReceiver(ports, keyOf(call))),
+    listReceiverDeliveries: async (call) => {
+      const key = keyOf(call);
+      const identity = identify(call, "operator");
+      const { limit, cursor, ...filters } = queryOf(call, receiverDeliveryListSchema);
+      const scope = { identity, list: "receiver-deliveries", filters: { ...filters, ...key } };
+      const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
+      await findReceiver(ports, key);
+      const { status, ...times } = filters;
+      const page = await deliveriesOf(ports, key, { limit, from, ...times });
+      const shown = page.items.filter(({ state }) => status === undefined || state === status);
+      call.header("cache-control", "no-store");
+      return call.json({
+        deliveries: shown.map(deliveryView),
+        next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+      });
+    },
+  }) satisfies Partial<HandlersOf<"status">>;
+
+/** Handlers that change receivers, test them, and deliver again. */
+export const receiverWrites = (
+  ports: ReceiverPorts & TestPorts & LogPorts & Omit<SecretPorts, "versions"> & DispatchPorts & ApiPorts,
+) =>
+  ({
+    createReceiver: async (call) => {
+      const identity = identify(call, "operator");
+      const create = async () => createReceiver(ports, identity, await jsonBody(call));
+      const receiver = await expecting(newReceiverSchema, create);
+      const [secret = ""] = await receiverSecrets(ports, receiver);
+      call.header("location", `/webhooks/${receiver.webhook_id}`);
+      call.header("cache-control", "no-store");
+      return call.json({ ...receiverView(receiver), secret }, 201);
+    },
+    changeReceiver: async (call) => {
+      const key = keyOf(call);
+      const change = async () => changeReceiver(ports, key, await jsonBody(call));
+      return receiverAnswer(call, await expecting(receiverChangeSchema, change));
+    },
+    deleteReceiver: async (call) => {
+      await deleteReceiver(ports, keyOf(call));
+      return call.body(null, 204);
+    },
+    testReceiver: async (call) => {
+      const key = keyOf(call);
+      await readNothing(call);
+      return call.json({ webhook_id: key.webhook_id, delivery_id: await testReceiver(ports, key) }, 202);
+    },
+    rotateReceiverSecret: async (call) => {
+      const key = keyOf(call);
+      await readNothing(call);
+      const [secret = "", ...earlier] = await receiverSecrets(ports, await rotateReceiverSecret(ports, key));
+      call.header("cache-control", "no-store");
+      const { webhook_id } = key;
+      return call.json({ webhook_id, secret, also_signing: earlier.length } satisfies ReceiverSecret);
+    },
+    replayDeliveries: (call) => replayAnswer(ports, call),
+  }) satisfies Partial<HandlersOf<"control">>;
+
+/** @throws Problem `unauthenticated`, `forbidden`, `not_found` */
+function keyOf(call: Call): ReceiverKey {
+  const { tenantId } = identify(call, "operator");
+  const webhookId = call.req.param("webhook_id") ?? "";
+  if (!isUuid(webhookId)) throw new Problem("not_found", "There is no receiver of webhooks with this id.");
+  return { tenant_id: tenantId, webhook_id: webhookId };
+}
+
+function receiverAnswer(call: Call, receiver: Receiver): Response {
+  call.header("cache-control", "no-store");
+  return call.json(receiverView(receiver));
+}
+
+const receiverView = (receiver: Receiver): ReceiverView => ({
+  webhook_id: receiver.webhook_id,
+  url: receiver.url,
+  events: [...receiver.events],
+  types: receiver.types === null ? null : [...receiver.types],
+  description: receiver.description,
+  enabled: receiver.enabled,
+  health:
+    receiver.disabled_at !== undefined ? "disabled" : receiver.failing_since === undefined ? "healthy" : "failing",
+  failing_since: receiver.failing_since ?? null,
+  disabled_at: receiver.disabled_at ?? null,
+  created_by: receiver.created_by,
+  created_at: receiver.created_at,
+  updated_at: receiver.updated_at,
+});
+
+function deliveryView({ id, task_id, body, ...delivery }: Delivery): ReceiverDelivery {
+  const { type: event } = JSON.parse(body) as { type: string };
+  return {
+    delivery_id: id,
+    task_id: task_id === delivery.receiver_id ? null : task_id,
+    type: delivery.type,
+    event,
+    url: delivery.url,
+    status: delivery.state,
+    created_at: delivery.created_at,
+    next_try_at: delivery.next_try_at ?? null,
+    body: Buffer.from(body).subarray(0, shownBodyBytes).toString("utf8"),
+    tries: delivery.tries.map(({ at, duration_ms, status, error, answer }, index) => ({
+      number: index + 1,
+      at,
+      status: status ?? null,
+      error: error ?? null,
+      answer: answer ?? null,
+      duration_ms,
+    })),
+  };
+}
+
+async function replayAnswer(ports: Parameters<typeof receiverWrites>[0], call: Call): Promise<Response> {
+  const key = keyOf(call);
+  const identity = identify(call, "operator");
+  const read = async () => parseInput(replayDeliveriesSchema, await jsonBody(call));
+  const { status, dry_run, per_second: perSecond, ...times } = await expecting(replayDeliveriesSchema, read);
+  await findReceiver(ports, key);
+  const matched = await matching(ports, key, status, times);
+  call.header("cache-control", "no-store");
+  if (dry_run) return call.json({ matched: matched.length });
+  const operationId = await startOperation(ports, {
+    action: "redeliver",
+    matched: matched.map(({ task_id, id }) => [task_id, id] as const),
+    ...{ tiers: [], missed: 0, perSecond, identity },
+    correlationId: call.get("correlationId"),
+    traceparent: call.get("traceparent"),
+  });
+  call.header("content-location", `/operations/${operationId}`);
+  call.header("retry-after", "1");
+  return call.json({ operation_id: operationId, matched: matched.length }, 202);
+}
+
+/** @throws Problem `invalid_input` when too many match */
+async function matching(
+  ports: LogPorts,
+  key: ReceiverKey,
+  status: Delivery["state"],
+  times: { after?: string | undefined; before?: string | undefined },
+): Promise<Delivery[]> {
+  const found: Delivery[] = [];
+  let from: string | undefined;
+  do {
+    const page = await deliveriesOf(ports, key, { limit: 100, from, ...times });
+    found.push(...page.items.filter(({ state }) => state === status));
+    if (found.length > mostReplayed) throw tooMany();
+    from = page.next;
+  } while (from !== undefined);
+  return found;
+}
+
+function tooMany(): Problem {
+  const message = `more than ${mostReplayed} deliveries match; give a shorter range of time`;
+  return new Problem("invalid_input", `after: ${message}.`, { errors: [{ path: "/after", message }] });
+}
