@@ -60,7 +60,7 @@ Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 /** `offload tasks submit|list|get|attempts|steps|input|follow|result|cancel|retry|operation|extend|priority|signal` */
 export const register: Register = (command, terminal, exit) => {
   command.addHelpText("after", examples);
-  addSubmit(command.command("submit").description("submit a task; the same as `offload run`"), terminal, exit);
+  addSubmit(command.command("submit", { hidden: true }).description("the same as `offload submit`"), terminal, exit);
   addList(command, terminal);
   addReads(command, terminal, exit);
   addChanges(command, terminal);
