@@ -12,7 +12,12 @@ console.log(`accepted ${task.task_id}`);
 
 let end: TaskView | undefined;
 for await (end of offload.progress(task)) console.log(`task ${end.status}, ${end.progress ?? 0} %`);
-console.log(`result ${end?.outcome ?? "none"}`);
+if (end?.status !== "completed") {
+  // A result that only its client can read has at most 32 MiB: a larger one fails, and says so here.
+  console.error(`the report failed: ${end?.error ?? "nobody knows why"}`);
+  process.exit(1);
+}
+console.log(`result ${end.outcome ?? "none"}`);
 
 const sealed = await offload.download(task).catch(refused);
 const { plaintext, protectedHeader } = await compactDecrypt(await sealed.text(), privateKey);

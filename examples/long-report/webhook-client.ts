@@ -28,7 +28,11 @@ async function taskIn(request: IncomingMessage): Promise<TaskView | undefined> {
 async function take(task: TaskView): Promise<void> {
   console.log(`task ${task.status}`);
   console.log(`result ${task.outcome ?? "none"}`);
-  if (task.status !== "completed") return;
+  if (task.status !== "completed") {
+    console.error(`the report failed: ${task.error ?? "nobody knows why"}`);
+    process.exitCode = 1;
+    return;
+  }
   if (task.outcome !== "NO_DATA") {
     const { body, size } = await offload.download(task);
     await pipeline(body, createWriteStream(out));

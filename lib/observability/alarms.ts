@@ -37,6 +37,7 @@ export const runbookSections = [
   "firings-lost",
   "scheduler-throttled",
   "schedule-refused",
+  "schedule-missed",
   "breaker-open",
   "line-waits",
   "pause-forgotten",

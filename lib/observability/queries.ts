@@ -106,6 +106,15 @@ export const queries = {
       "limit 100",
     ],
   },
+  "skipped times": {
+    lines: "functions",
+    text: [
+      'filter outcome = "skipped" and ispresent(scheduled_for)',
+      "stats count(*) as times, latest(scheduled_for) as last_time, latest(reason) as last_reason by schedule_id, schedule, tenant_id",
+      "sort times desc",
+      "limit 50",
+    ],
+  },
   "failed webhooks": {
     lines: "functions",
     text: [

@@ -15,6 +15,7 @@ export function addAlarms(alarms: Alarms, watched: Watched, thresholds: Threshol
   addFunctionAlarms(alarms, watched, thresholds);
   addRedriveAlarms(alarms, watched, thresholds);
   addScheduleAlarms(alarms, watched, thresholds);
+  addMissedAlarm(alarms, watched);
   addLineAlarms(alarms, watched, thresholds);
   addNoticeAlarms(alarms, watched, thresholds);
   if (watched.containers !== undefined) addContainerAlarms(alarms, watched.containers, thresholds);
@@ -121,6 +122,18 @@ function addScheduleAlarms(alarms: Alarms, { data, metrics }: Watched, { comingB
     means:
       "a task of a schedule or trigger could not be submitted: its type was removed, its input is not valid, or its firing could not be read.",
     first: 'run the saved query "refused schedules". It names the schedule or trigger, and the reason.',
+  });
+}
+
+/** Adds the alarm on scheduled times without a task. */
+function addMissedAlarm(alarms: Alarms, { metrics }: Watched): void {
+  alarms.whenAbove({
+    section: "schedule-missed",
+    metric: metrics.of("schedule_missed", "normal"),
+    threshold: 0,
+    means:
+      "a schedule submitted nothing: it was too late, over its tenant's limit, or its last task has not ended for three times in a row.",
+    first: 'run the saved query "skipped times". It names each schedule, how often, and the last reason.',
   });
 }
 

@@ -11,7 +11,7 @@ import { systemClock } from "./process.ts";
 export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
   if (env.OFFLOAD_LOG !== "text") return withFields(jsonWriter(service), {});
   const { OFFLOAD_LOG_FILE: file } = env;
-  const write = textWriter(service);
+  const write = textWriter(service, env.OFFLOAD_VERBOSE === "1");
   return withFields(file === undefined ? write : both(write, fileWriter(service, file)), {});
 }
 
@@ -74,15 +74,34 @@ function jsonWriter(service: string): Writer {
   return (level, message, fields) => logger[level](message, fields);
 }
 
+/** Ids that nobody looks for on a terminal; `dev --verbose` shows them. */
+const longIds: ReadonlySet<string> = new Set(["message_id", "correlation_id", "trace_id", "schedule_id"]);
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+/** Leaves out ids that are made up, and shortens those of tasks to their first 13 characters, by which the commands find them. */
+function shortFields(fields: Record<string, unknown>): Record<string, unknown> {
+  const isId = (value: unknown): value is string => typeof value === "string" && uuid.test(value);
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([name, value]) => !(longIds.has(name) && isId(value)))
+      .map(([name, value]) => [name, name.endsWith("_id") && isId(value) ? value.slice(0, 13) : value]),
+  );
+}
+
 /** Writes lines such as `10:02:14.120 submit: task submitted  type=invoice.generate`. Leaves out debug entries. */
-function textWriter(service: string): Writer {
+function textWriter(service: string, verbose: boolean): Writer {
   return (level, message, fields) => {
     if (level === "debug") return;
     const { text, more, stack } = message === "attempt settled" ? attemptText(fields) : { text: message, more: fields };
-    const pairs = Object.entries(more).map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`);
+    const pairs = Object.entries(verbose ? more : shortFields(more)).map(
+      ([name, value]) => `${oneLine(name)}=${oneLine(value)}`,
+    );
     const mark = level === "info" ? "" : ` ${level.toUpperCase()}`;
+    // What a handler wrote to the console may have lines, such as those of a table or a stack.
+    const shown = fields.source === "console" ? text.split("\n").map(printable).join("\n    ") : printable(text);
     process.stdout.write(
-      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${printable(text)}  ${pairs.join(" ")}\n${stackLines(stack)}`,
+      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${shown}  ${pairs.join(" ")}\n${stackLines(stack)}`,
     );
   };
 }

@@ -1,4 +1,6 @@
 import { Audit, type AuditEntry, type AuditFilter } from "../client/index.ts";
+import { isRecorded } from "../http/recorded.ts";
+import { apiRoutes } from "../http/routes.ts";
 import { type Connection, connectionOf, count, take, withAdminKey, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { type Looks, table } from "./table.ts";
@@ -27,6 +29,14 @@ interface AuditOptions extends Connection {
   limit: number;
 }
 
+/** The actions of requests, in the order of the API's routes. Commands that work on the table itself have their own words. */
+const actions = apiRoutes.filter(({ method, name }) => method !== "GET" && isRecorded(name)).map(({ name }) => name);
+
+const actionsText = `
+Actions: ${actions.join(", ")};
+of commands: keys create, keys revoke, limits set, limits clear.
+`;
+
 /** `offload audit` */
 export const register: Register = (command, terminal) => {
   command
@@ -37,7 +47,7 @@ export const register: Register = (command, terminal) => {
     .option("--before <time>", "before this time (ISO 8601)")
     .option("--deployment", "acts that concern all tenants (admins only)")
     .option("--limit <n>", "maximum number of entries", count, 50)
-    .addHelpText("after", examples);
+    .addHelpText("after", actionsText + examples);
   withConnection(command).action((options: AuditOptions) => showAudit(terminal, options));
 };
 

@@ -86,7 +86,7 @@ function addAction(group: Command, terminal: Terminal, action: Action, descripti
 
 async function showList(terminal: Terminal, options: ListOptions): Promise<void> {
   const { items, more } = await take(clientOf(options).deadLetters.list(filterOf(options)), options.limit);
-  if (options.json) terminal.out(JSON.stringify({ dead_letters: items }, null, 2));
+  if (options.json) terminal.out(JSON.stringify({ dead_letters: items, complete: !more }, null, 2));
   else terminal.out(items.length === 0 ? "No dead letters." : lettersTable(items, terminal, options));
   if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
 }
@@ -110,9 +110,13 @@ function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, lo
 async function showGroups(terminal: Terminal, options: Connection & DeadLetterFilter): Promise<void> {
   const found = await new Operations(connectionOf(options)).deadLetterGroups(filterOf(options));
   if (options.json) terminal.out(JSON.stringify(found, null, 2));
-  else terminal.out(found.groups.length === 0 ? "No dead letters." : groupsTable(found.groups, terminal, options));
+  else
+    terminal.out(found.groups.length === 0 ? noGroups(found.complete) : groupsTable(found.groups, terminal, options));
   if (!found.complete) terminal.note("Older dead letters are not counted: narrow --failed-after and --failed-before.");
 }
+
+const noGroups = (complete: boolean): string =>
+  complete ? "No dead letters." : "No dead letters among those that were read.";
 
 function groupsTable(groups: readonly LetterGroupView[], terminal: Terminal, looks: Connection): string {
   const forAll = isForAll(looks);

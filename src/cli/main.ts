@@ -7,7 +7,7 @@ import type { Register } from "./register.ts";
 import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts";
 
 /** Command groups. Each has its own file, which is loaded only when the command line names the group. */
-const groups: Record<string, { description: string; load: () => Promise<{ register: Register }> }> = {
+const groups: Record<string, { description: string; hidden?: true; load: () => Promise<{ register: Register }> }> = {
   dev: {
     description: "run the API, queues, table, scheduler and workers on this machine; reload changed task files",
     load: () => import("./dev.ts"),
@@ -20,11 +20,11 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
     description: "run tasks of container types in a process that stays",
     load: () => import("./work.ts"),
   },
-  run: { description: "submit a task; with --wait print its result", load: () => import("./run.ts") },
   submit: {
-    description: "submit a task, or a task for each line of a file; the same as `run`",
+    description: "submit a task, or a task for each line of a file; with --wait print its result",
     load: () => import("./run.ts"),
   },
+  run: { description: "the same as `submit`", hidden: true, load: () => import("./run.ts") },
   upload: { description: "send a file for a task; prints the upload's id", load: () => import("./upload.ts") },
   result: {
     description: "print or save the result of a completed task, of any size",
@@ -35,7 +35,7 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
     load: () => import("./acknowledge.ts"),
   },
   init: { description: "make a project, or add Offload to one", load: () => import("./init.ts") },
-  tasks: { description: "submit, list, follow, retry, cancel and extend tasks", load: () => import("./tasks.ts") },
+  tasks: { description: "list, follow, retry, cancel and extend tasks; their logs", load: () => import("./tasks.ts") },
   dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },
   types: { description: "list the task types that the API accepts", load: () => import("./types.ts") },
   schedules: { description: "create, pause and run schedules; preview rules", load: () => import("./schedules.ts") },
@@ -80,7 +80,7 @@ const groups: Record<string, { description: string; load: () => Promise<{ regist
 const examples = `
 Examples:
   npx offload dev                                    run everything on this machine
-  npx offload run link.check '{"url":"https://example.com"}' --wait
+  npx offload submit link.check '{"url":"https://example.com"}' --wait
   npx offload tasks list --status failed             show what failed
   npx offload dlq replay --type mail.send --wait     retry after the cause is fixed
 `;
@@ -97,8 +97,8 @@ export async function run(args: readonly string[], terminal: Terminal = systemTe
       writeErr: (text) => terminal.note(text.trimEnd()),
     })
     .addHelpText("after", examples);
-  for (const [name, { description, load }] of Object.entries(groups)) {
-    const command = program.command(name).description(description);
+  for (const [name, { description, hidden = false, load }] of Object.entries(groups)) {
+    const command = program.command(name, { hidden }).description(description);
     const exit = (code: number) => {
       exitCode = code;
     };

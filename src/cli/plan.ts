@@ -17,6 +17,7 @@ interface PlanOptions {
   waits?: string;
   waitSeconds?: string;
   batch?: string;
+  perMonth?: string;
   children?: string;
   steps?: string;
   sleeps?: string;
@@ -46,6 +47,7 @@ which limit is reached first; and the monthly cost, compared with Step Functions
 
 Examples:
   npx offload plan --rate 50 --ms 200,2000
+  npx offload plan --per-month 5000000
   npx offload plan --rate 5,5,20,60,40,10 --hours 24 --failures 2
   npx offload plan --rate 50 --batch 500 --polls 0
   npx offload plan --rate 2 --polls 0 --waits 1 --wait-seconds 8
@@ -63,6 +65,7 @@ export const register: Register = (command, terminal) => {
   command
     .argument("[scenario]", "a JSON file; default: one task a second for a day")
     .option("--rate <tasks>", "tasks per second; comma-separated rates each last an equal part of the time")
+    .option("--per-month <tasks>", "tasks a month, evenly, in place of --rate")
     .option("--hours <hours>", "simulated time, in hours")
     .option("--ms <p50,p99>", "duration of the handler in ms: median and 99th percentile")
     .option("--failures <percent>", "percentage of attempts that fail and are retried")
@@ -163,6 +166,16 @@ const limitFields = ({ places, starts, busiestKey }: PlanOptions) => ({
   ...(busiestKey !== undefined && { busiestKeyShare: number("busiest-key", busiestKey) / 100 }),
 });
 
+/** Seconds of an average month. */
+const monthSeconds = (365.25 / 12) * 86_400;
+
+/** @throws Error for a text that is no positive number */
+function perSecond(perMonth: string): number {
+  const tasks = number("per-month", perMonth);
+  if (tasks > 0) return tasks / monthSeconds;
+  throw new Error(`--per-month ${perMonth}: expected a positive number of tasks`);
+}
+
 /** Converts the options to fields of the scenario. */
 function fieldsOf(options: PlanOptions): Record<string, unknown> & NestedFields {
   const {
@@ -186,6 +199,7 @@ function fieldsOf(options: PlanOptions): Record<string, unknown> & NestedFields 
   const numbers = (option: string, text: string) => text.split(",").map((part) => number(option, part));
   const [p50Ms, p99Ms = p50Ms] = ms === undefined ? [] : numbers("ms", ms);
   return {
+    ...(options.perMonth !== undefined && { tasksPerSecond: [perSecond(options.perMonth)] }),
     ...(rate !== undefined && { tasksPerSecond: numbers("rate", rate) }),
     ...field("hours", "hours", hours),
     ...(ms !== undefined && { durations: { p50Ms, p99Ms } }),

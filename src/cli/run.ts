@@ -41,15 +41,15 @@ when it is called again: the file's name with .offload at its end has the progre
 line was accepted; 1 a line was refused or is not JSON, or the command failed; 130 Ctrl-C.
 
 Examples:
-  npx offload run link.check '{"url":"https://example.com"}' --wait
-  npx offload run report.daily @input.json --delay 3600 --tag order=4711
-  npx offload run invoice.generate - --wait --output invoice.pdf < order.json
+  npx offload submit link.check '{"url":"https://example.com"}' --wait
+  npx offload submit report.daily @input.json --delay 3600 --tag order=4711
+  npx offload submit invoice.generate - --wait --output invoice.pdf < order.json
   npx offload submit mail.send --from mails.ndjson --priority low
   npx offload submit video.cut --file video=talk.mp4
   npx offload submit index.rebuild --unique shop-7 --unique-mode debounce --wait-seconds 30
 `;
 
-/** `offload run` and `offload submit` */
+/** `offload submit`, and its old names `offload run` and `offload tasks submit` */
 export const register: Register = (command, terminal, exit) => {
   addSubmit(command, terminal, exit).addHelpText("after", examples);
 };

@@ -60,7 +60,7 @@ Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 /** `offload tasks submit|list|get|attempts|steps|input|follow|result|cancel|retry|operation|extend|priority|signal` */
 export const register: Register = (command, terminal, exit) => {
   command.addHelpText("after", examples);
-  addSubmit(command.command("submit").description("submit a task; the same as `offload run`"), terminal, exit);
+  addSubmit(command.command("submit", { hidden: true }).description("the same as `offload submit`"), terminal, exit);
   addList(command, terminal);
   addReads(command, terminal, exit);
   addChanges(command, terminal);
@@ -140,7 +140,7 @@ function addList(command: Command, terminal: Terminal): void {
     const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore, q: search });
     const { items, more } = await take(list, limit);
     if (options.csv) terminal.out(await tasksCsv(items, options));
-    else if (options.json) terminal.out(JSON.stringify({ tasks: items }, null, 2));
+    else if (options.json) terminal.out(JSON.stringify({ tasks: items, complete: !more }, null, 2));
     else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items, terminal, options));
     if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);
   });

@@ -35,6 +35,8 @@ export interface Terminal {
   inputChunks(): AsyncIterable<Uint8Array>;
   /** Calls back on Ctrl-C, in place of the end of the process. Returns a function that ends this. */
   onInterrupt(stop: () => void): () => void;
+  /** Calls back with each key that is pressed, as long as the input is a terminal. Returns a function that ends this. */
+  onKey(press: (key: string) => void): () => void;
 }
 
 export type Colour = "green" | "red" | "yellow" | "cyan" | "gray";
@@ -84,6 +86,18 @@ export function systemTerminal(): Terminal {
     onInterrupt: (stop) => {
       process.on("SIGINT", stop);
       return () => process.off("SIGINT", stop);
+    },
+    onKey(press) {
+      if (stdin.isTTY !== true) return () => {};
+      // A terminal that gives each key at once leaves Ctrl-C to the program.
+      const read = (data: Buffer) =>
+        data.includes(3) ? process.kill(process.pid, "SIGINT") : press(data.toString("utf8"));
+      stdin.setRawMode(true);
+      stdin.resume().on("data", read);
+      return () => {
+        stdin.off("data", read).pause();
+        stdin.setRawMode(false);
+      };
     },
   };
 }

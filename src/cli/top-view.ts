@@ -1,9 +1,11 @@
 import {
   Admin,
   type Caller,
+  type ClientOptions,
   createClient,
   Flow,
   type LetterGroupView,
+  type Metrics,
   Operations,
   ProblemError,
 } from "../client/index.ts";
@@ -27,6 +29,8 @@ export interface TopView {
   /** True: of all tenants. */
   for_all: boolean;
   queues: Part<Record<string, QueueView>>;
+  /** Tasks per second in the last minutes. Only admins have it. */
+  rates: Rates | undefined;
   tasks: Part<TopTask[]>;
   groups: Part<LetterGroupView[]>;
   types: Part<TypeView[]>;
@@ -49,7 +53,8 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
   const caller = await part(new Admin(own).identity({ signal }));
   const connection = options.tenant === undefined && isAdmin(caller) ? { ...own, tenant: "*" } : own;
   const client = createClient(connection);
-  const [queues, tasks, groups, types, retrying] = await Promise.all([
+  const [rates, queues, tasks, groups, types, retrying] = await Promise.all([
+    ratesOf(own, isAdmin(caller), signal),
     part(client.queues({ signal })),
     part(client.list({}, { signal }).page({ limit: mostTasks })),
     part(new Operations(connection).deadLetterGroups({}, { signal })),
@@ -60,12 +65,55 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
     caller,
     for_all: connection.tenant === "*",
     queues,
+    rates,
     tasks: mapped(tasks, ({ items }) => items),
     retrying: mapped(retrying, ({ items }) => items),
     groups: mapped(groups, ({ groups: all }) => all.slice(0, mostGroups)),
     types: mapped(types, ({ types: all }) => all.filter(isStopped)),
   };
 }
+
+/** Tasks per second of a deployment. */
+export interface Rates {
+  submitted: number;
+  completed: number;
+  failed: number;
+}
+
+/** Periods of which the rates are the average: the newest one may not be over, and metrics are a minute late in AWS. */
+const periodsRead = 3;
+
+/** Metrics are asked for once in this time, in milliseconds: CloudWatch has a price. */
+const ratesMs = 60_000;
+
+let lastRates: { atMs: number; rates: Promise<Rates | undefined> } | undefined;
+
+/** The rates of the last minutes. Undefined: the caller may not see them, or they cannot be read now. */
+function ratesOf(connection: ClientOptions, may: boolean, signal: AbortSignal | undefined) {
+  if (!may) return undefined;
+  if (lastRates === undefined || Date.now() - lastRates.atMs > ratesMs) {
+    const rates = new Admin(connection).metrics({ hours: 1, signal }).then(ratesIn, () => undefined);
+    lastRates = { atMs: Date.now(), rates };
+  }
+  return lastRates.rates;
+}
+
+function ratesIn({ to, period_seconds, series }: Metrics): Rates {
+  const end = Date.parse(to) / 1000;
+  const rateOf = (wanted: keyof Rates) =>
+    series
+      .filter(({ name }) => name === wanted)
+      .flatMap(({ points }) => points.filter(([at]) => at >= end - periodsRead * period_seconds))
+      .reduce((sum, [, value]) => sum + value, 0) /
+    (periodsRead * period_seconds);
+  return { submitted: rateOf("submitted"), completed: rateOf("completed"), failed: rateOf("failed") };
+}
+
+/** Such as `Tasks per second: 1.25 submitted, 1.20 completed, 0.00 failed`. */
+const rateLine = (rates: Rates): string =>
+  `Tasks per second: ${Object.entries(rates)
+    .map(([name, value]) => `${(value as number).toFixed(2)} ${name}`)
+    .join(", ")}`;
 
 /** An admin who names no tenant looks at all of them: what fails may fail for others. */
 const isAdmin = (caller: TopView["caller"]): boolean =>
@@ -88,9 +136,10 @@ const isStopped = ({ paused, breaker, stopped_tenants = [] }: TypeView): boolean
 
 /** The lines of a view. */
 export function topLines(view: TopView, terminal: Terminal): string[] {
-  const { caller, queues, tasks, groups, types, retrying } = view;
+  const { caller, rates, queues, tasks, groups, types, retrying } = view;
   return [
     ...section(caller, (value) => callerLine(value, view, terminal), terminal),
+    ...(rates === undefined ? [] : [fitting(rateLine(rates), terminal), ""]),
     ...section(queues, (value) => queueTable(value, terminal), terminal),
     ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal)), terminal),
     ...section(groups, (value) => (value.length === 0 ? "No dead letters." : groupTable(value, terminal)), terminal),

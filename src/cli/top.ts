@@ -6,7 +6,7 @@ import type { Terminal } from "./terminal.ts";
 import { readTop, topLines } from "./top-view.ts";
 
 const examples = `
-Ctrl-C ends it. Without a terminal, or with --once, it prints the present state and ends. The queues are for admins, the dead letters for operators.
+q or Ctrl-C ends it. Without a terminal, or with --once, it prints the present state and ends. The queues are for admins, the dead letters for operators.
 
 Examples:
   npx offload top
@@ -46,7 +46,10 @@ async function live(terminal: Terminal, options: TopOptions): Promise<void> {
   const write = (text: string) => terminal.bytes(Buffer.from(text));
   const stop = new AbortController();
   const { signal } = stop;
-  const ends = terminal.onInterrupt(() => stop.abort());
+  const ends = [
+    terminal.onInterrupt(() => stop.abort()),
+    terminal.onKey((key) => (key === "q" || key === "Q") && stop.abort()),
+  ];
   const interrupted = once(signal, "abort");
   await write(open);
   try {
@@ -56,7 +59,7 @@ async function live(terminal: Terminal, options: TopOptions): Promise<void> {
       await Promise.race([terminal.pause(options.interval * 1000), interrupted]);
     }
   } finally {
-    ends();
+    for (const end of ends) end();
     await write(close);
   }
 }

@@ -57,9 +57,14 @@ async function showSecret(terminal: Terminal, options: Connection & { rotate?: b
 
 async function showFailed(terminal: Terminal, options: Connection & { limit: number }): Promise<void> {
   const { items, more } = await take(webhooksOf(options).failed(), options.limit);
-  if (options.json) terminal.out(JSON.stringify({ deliveries: items }, null, 2));
+  if (options.json) terminal.out(JSON.stringify({ deliveries: items, complete: !more }, null, 2));
   else terminal.out(items.length === 0 ? "No webhook was given up." : failedTable(items, terminal, options));
   if (more) terminal.note(`There are more than ${items.length}: raise --limit.`);
+  if (items.length === 0) {
+    terminal.note(
+      "One that fails is tried for nine hours first: npx offload webhooks tries <task_id> shows its tries.",
+    );
+  }
 }
 
 function failedTable(failed: readonly FailedWebhook[], terminal: Terminal, looks: Looks): string {

@@ -9,6 +9,7 @@ import { type ApiPorts, type Call, type HandlersOf, identify, problemOf, type Ro
 import { optionalJsonBody } from "./body.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
+import { isRecorded } from "./recorded.ts";
 import { type HttpFunction, type RouteName, routeTable } from "./routes.ts";
 import type { AuditEntry as AuditView } from "./views.ts";
 
@@ -28,9 +29,6 @@ export interface AuditPorts extends ApiPorts {
   newId: NewId;
   audit: AuditLog;
 }
-
-/** Requests that change nothing, or that programs send in the course of their work. */
-const unrecorded: ReadonlySet<string> = new Set(["openChannel", "acknowledgeTask", "signalTask"]);
 
 /** Requests whose body has no input of a task. */
 const withBody: ReadonlySet<string> = new Set([
@@ -56,7 +54,7 @@ export function audited<Name extends HttpFunction, Handlers extends Readonly<Rec
 ): Handlers {
   const all = Object.entries<RouteHandler>(handlers).map(([route, handler]) => {
     const [method] = routeTable[name][route as RouteName<Name>] as unknown as [string];
-    const changes = method !== "GET" && !unrecorded.has(route);
+    const changes = method !== "GET" && isRecorded(route);
     return [route, changes ? recorded(ports, route, handler) : handler] as const;
   });
   return Object.fromEntries(all) as unknown as Handlers;

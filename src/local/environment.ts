@@ -94,6 +94,7 @@ export function functionEnvironment(
       s3Secret: s3.secret,
     }),
     OFFLOAD_LOG: "text",
+    OFFLOAD_VERBOSE: settings.verbose ? "1" : "0",
     OFFLOAD_LOG_FILE: logFileIn(filesDir),
   };
 }

@@ -105,7 +105,7 @@ export async function startServer(
     const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, settings);
     cleanups.push(() => consumers.stop());
     const events = eventBus.log;
-    const gateway = await opened(openGateway(functions, { webSockets, events }, settings.port, log));
+    const gateway = await opened(openGateway(functions, { webSockets, events }, settings, log));
     const { probes } = settings;
     if (settings.reload) {
       cleanups.push(await reload({ functions, consumers, events, filesDir, probes, project: app, loadedAtMs, print }));
@@ -120,6 +120,13 @@ export async function startServer(
     throw error;
   }
 }
+
+/** Logs requests, those that only read and succeed with `--verbose` only: pages and programs poll. */
+const requestLog =
+  ({ verbose }: LocalSettings, log: (line: string) => void) =>
+  (line: string): void => {
+    if (verbose || !/^(GET|HEAD|OPTIONS) \S+ [23]\d\d /.test(line)) log(line);
+  };
 
 /** The functions that read queues. A reload replaces them. */
 const consumersOf = (functions: Functions): Pick<Functions, "redrive" | "fire" | "notify"> => ({
@@ -168,9 +175,11 @@ async function startEvents(
 async function openGateway(
   functions: Functions,
   { webSockets, events }: { webSockets: WebSockets; events: EventLog },
-  port: number,
-  onRequest: (line: string) => void,
+  settings: LocalSettings,
+  log: (line: string) => void,
 ): Promise<Endpoint> {
+  const { port } = settings;
+  const onRequest = requestLog(settings, log);
   const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
   const parts = { handlers: functions.http, local: localRoutes(events), webSockets: upgrade };
   const gateway = await startGateway({ ...functions, ...parts, port, onRequest, limits: busyMachineLimits });

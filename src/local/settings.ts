@@ -21,6 +21,7 @@ const settingsSchema = z.object({
   OFFLOAD_CALLBACK_HOSTS: z.string().default("").superRefine(readable(allowedHosts)),
   OFFLOAD_PROBES: z.enum(["0", "1"]).default("1"),
   OFFLOAD_TRACING: z.enum(["0", "1"]).default("0"),
+  OFFLOAD_VERBOSE: z.enum(["0", "1"]).default("0"),
   OFFLOAD_SPANS_FILE: z.string().min(1).optional(),
   OFFLOAD_CONTAINER_CONCURRENCY: z.coerce.number().int().min(0).max(1_000).default(4),
 });
@@ -81,6 +82,12 @@ export const localSettings: Readonly<Record<Variable, Setting>> = {
     expected: "expected 0 or 1",
     stands: "1",
   },
+  OFFLOAD_VERBOSE: {
+    flag: "--verbose",
+    meaning: "logs every request, and whole ids, as the variable with the value 1 does",
+    expected: "expected 0 or 1",
+    stands: "1",
+  },
   OFFLOAD_SPANS_FILE: { flag: "--spans-file <file>", meaning: "file of the spans" },
   OFFLOAD_CONTAINER_CONCURRENCY: {
     flag: "--container-concurrency <n>",
@@ -116,6 +123,8 @@ export interface LocalSettings {
   probes: boolean;
   /** True when spans are recorded. */
   tracing: boolean;
+  /** True when reads are logged, too, and ids whole. */
+  verbose: boolean;
   /** File of the recorded spans. Undefined: `spans.jsonl` in the server's folder. */
   spansFile: string | undefined;
   /** Attempts of container types at the same time. 0: the server starts no worker for them. */
@@ -153,6 +162,7 @@ export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean, fl
     callbackHosts: values.OFFLOAD_CALLBACK_HOSTS,
     probes: values.OFFLOAD_PROBES === "1",
     tracing: values.OFFLOAD_TRACING === "1",
+    verbose: values.OFFLOAD_VERBOSE === "1",
     spansFile: values.OFFLOAD_SPANS_FILE,
     containerConcurrency: values.OFFLOAD_CONTAINER_CONCURRENCY,
     ...(env.OFFLOAD_MOVABLE_CLOCK === "1" && { movableClock: true }),

@@ -92,3 +92,20 @@ describe("the end of an attempt on the local server", () => {
     );
   });
 });
+
+describe("ids on the local server's terminal", () => {
+  const id = "01a215d3-9d78-75d1-81a2-94bbddacd930";
+  const line = () => written("text", (log) => log.info("done", { task_id: id, message_id: id, correlation_id: id }));
+
+  test("are shortened to what finds the task, and those that nobody looks for are left out", () => {
+    expect(line()).toMatch(/: done {2}task_id=01a215d3-9d78\n$/);
+    expect(written("text", (log) => log.info("done", { correlation_id: "order-7" }))).toContain(
+      "correlation_id=order-7",
+    );
+  });
+
+  test("what a handler writes to the console keeps its lines, which begin behind the margin", () => {
+    const text = written("text", (log) => log.info("a\nb\u001b[2J", { source: "console" }));
+    expect(text.split("\n")).toEqual([expect.stringMatching(/: a$/), expect.stringMatching(/^ {4}b\\x1b\[2J/), ""]);
+  });
+});

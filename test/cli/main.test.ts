@@ -209,3 +209,26 @@ describe("a server that does not help", () => {
     });
   });
 });
+
+test("one name submits a task: the others still work, and are not listed", async () => {
+  const { out } = await offload("http://127.0.0.1:1", ["--help"]);
+  expect(out).toMatch(/^ {2}submit /m);
+  expect(out).not.toMatch(/^ {2}run /m);
+  const { out: tasks } = await offload("http://127.0.0.1:1", ["tasks", "--help"]);
+  expect(tasks).not.toMatch(/^ {2}submit /m);
+  for (const old of [["run"], ["tasks", "submit"]]) {
+    expect((await offload("http://127.0.0.1:1", [...old, "--help"])).out).toContain("task type");
+  }
+});
+
+test("the audit's help names every action that a request can have", async () => {
+  const { out } = await offload("http://127.0.0.1:1", ["audit", "--help"]);
+  for (const action of ["cancelTask", "pauseSchedule", "closeBreaker", "revokeKey"]) expect(out).toContain(action);
+  expect(out).not.toContain("signalTask");
+});
+
+test("a plan takes tasks per month", async () => {
+  const { code, out } = await bare(["plan", "--per-month", "2629800", "--defaults"]);
+  expect([code, JSON.parse(out).tasksPerSecond]).toEqual([0, [1]]);
+  expect((await bare(["plan", "--per-month", "0"])).code).toBe(2);
+});

@@ -97,7 +97,7 @@ describe("tables", () => {
       offload(api.url, ["tasks", "list", ...args], undefined, { width: 120, colour: screen.colour });
     expect((await shown()).out).not.toContain(created);
     expect((await shown("--utc")).out).toContain(created);
-    expect(JSON.parse((await shown("--json")).out)).toEqual({ tasks: [task] });
+    expect(JSON.parse((await shown("--json")).out)).toEqual({ tasks: [task], complete: true });
   });
 });
 

@@ -15,4 +15,5 @@ export const quietTerminal: Terminal = {
   input: async () => "",
   inputChunks: async function* () {},
   onInterrupt: () => () => {},
+  onKey: () => () => {},
 };

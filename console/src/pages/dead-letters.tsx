@@ -139,7 +139,8 @@ interface GroupsProps {
 }
 
 function Groups({ answer, filter, start }: GroupsProps) {
-  if (answer.groups.length === 0) return <Nothing>No task failed for good, or none that the filter finds.</Nothing>;
+  if (answer.groups.length === 0 && answer.complete)
+    return <Nothing>No task failed for good, or none that the filter finds.</Nothing>;
   return (
     <>
       {!answer.complete && (

@@ -24,7 +24,10 @@ export function DeliveriesPage() {
           </button>
         }
       >
-        <PagedRows of={deliveries} nothing="No webhook was given up.">
+        <PagedRows
+          of={deliveries}
+          nothing="No webhook was given up. One that fails is tried for nine hours first: its task's page shows the tries."
+        >
           {(rows) => <Rows rows={rows} />}
         </PagedRows>
         <Curl of={{ path: "/deliveries", query }} />

@@ -6,6 +6,7 @@ import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { QueueView } from "../../../src/http/listed-views.ts";
 import type { Metrics } from "../../../src/http/views.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
+import { scheduleFault } from "./schedule-fault.ts";
 
 export interface QueuesAnswer {
   queues: Record<string, QueueView>;
@@ -88,12 +89,18 @@ export const troublesOfQueues = ({ queues }: QueuesAnswer): Trouble[] =>
       : [],
   );
 
-export const troublesOfSchedules = (schedules: readonly ScheduleView[]): Trouble[] =>
-  schedules.flatMap(({ name, schedule_id, last_error, last_error_at, enabled }) =>
-    enabled && last_error !== null
-      ? [{ kind: "schedule", name, text: last_error, since: last_error_at, place: ["schedules", schedule_id] }]
-      : [],
-  );
+/** Schedules that do not run. */
+export const troublesOfSchedules = (
+  schedules: readonly ScheduleView[],
+  types: readonly { name: string }[] | undefined,
+  nowMs: number,
+): Trouble[] =>
+  schedules.flatMap((schedule) => {
+    const fault = scheduleFault(schedule, types, nowMs);
+    if (fault === undefined) return [];
+    const { name, schedule_id } = schedule;
+    return [{ kind: "schedule", name, ...fault, place: ["schedules", schedule_id] }];
+  });
 
 /** Figures over time, as `GET /metrics` answers. */
 /** Tiers of which there are figures. */

@@ -37,7 +37,7 @@ const words: Record<Trouble["kind"], string> = {
   failing: "Failing",
   retrying: "Tried again",
   paused: "Paused",
-  schedule: "Schedule fails",
+  schedule: "Schedule",
 };
 
 /** Faults of now, and things that somebody has stopped. A source that cannot be read is named, and hides no other. */
@@ -49,7 +49,7 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
     part("tasks", retrying, troublesOfRetrying),
     part("types", types, (value) => troublesOfTypes(value, tenant.value)),
     ...(isAdmin ? [part("queues", queues, troublesOfQueues)] : []),
-    part("schedules", schedules, (value) => troublesOfSchedules(value.schedules)),
+    part("schedules", schedules, (value) => troublesOfSchedules(value.schedules, types.value?.types, now.value)),
   ];
   const troubles = all.flatMap(([, , found]) => found);
   const errors = all.flatMap(([name, { error }]) => (error === undefined ? [] : [{ name, error }]));
@@ -71,8 +71,8 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
       )}
       {troubles.length === 0 && isRead && (
         <p class="all-well">
-          ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails, no failure for good
-          in the last hour, no task that waits for another attempt.
+          ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails or stands still, no
+          failure for good in the last hour, no task that waits for another attempt.
         </p>
       )}
       {!isRead && errors.length === 0 && (

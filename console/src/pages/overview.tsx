@@ -179,27 +179,34 @@ function TierState({ of: { paused, paused_since } }: { of: QueueView }) {
 /** Tasks that failed and wait for another attempt. A page of the list may be short. */
 async function readRetrying(signal: AbortSignal): Promise<TaskView[]> {
   const query = { status: "pending", retrying: "true", limit: mostRetrying };
-  return readSome(query, mostRetrying, signal);
+  return (await readSome(query, mostRetrying, signal)).tasks;
 }
 
 /** Failed tasks that the page shows, and pages that are read to find them, as a page of the list may be short. */
 const failedShown = 5;
 const failedPages = 4;
 
-const readFailed = (signal: AbortSignal): Promise<TaskView[]> =>
+const readFailed = (signal: AbortSignal): Promise<Some> =>
   readSome({ status: "failed", limit: failedShown }, failedShown, signal);
 
-async function readSome(query: QueryValues, most: number, signal: AbortSignal): Promise<TaskView[]> {
+/** Tasks of the first pages of a list. */
+interface Some {
+  tasks: TaskView[];
+  /** False: older tasks were not read. */
+  complete: boolean;
+}
+
+async function readSome(query: QueryValues, most: number, signal: AbortSignal): Promise<Some> {
   const found: TaskView[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < failedPages && found.length < most; page++) {
     const path = { ...query, cursor };
     const answer: { tasks: TaskView[]; next_cursor: string | null } = await api.get("/tasks", path, { signal });
     found.push(...answer.tasks);
-    if (answer.next_cursor === null) break;
+    if (answer.next_cursor === null) return { tasks: found.slice(0, most), complete: found.length <= most };
     cursor = answer.next_cursor;
   }
-  return found.slice(0, most);
+  return { tasks: found.slice(0, most), complete: false };
 }
 
 function NewestFailed() {
@@ -207,9 +214,13 @@ function NewestFailed() {
   return (
     <Section title="Newest failed tasks" actions={<a href={linkTo(["tasks"], { status: "failed" })}>All failed</a>}>
       <Answer of={tasks}>
-        {(of) =>
+        {({ tasks: of, complete }) =>
           of.length === 0 ? (
-            <Nothing>No task has failed for good among the newest.</Nothing>
+            <Nothing>
+              {complete
+                ? "No task has failed for good."
+                : "No task has failed for good among the newest; older ones were not read."}
+            </Nothing>
           ) : (
             <Table
               label="Newest failed tasks"

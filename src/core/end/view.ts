@@ -171,6 +171,10 @@ export interface ResultPorts {
   blobs: Pick<Blobs, "presignGet">;
 }
 
+/** The error of a task that failed, as its own status shows it. */
+const whyOf = ({ error, error_kind }: TaskRecord): string =>
+  error_kind === undefined ? "" : `, ${error_kind}${error === undefined ? "" : `: ${error.replace(/[.\s]+$/, "")}`}`;
+
 /**
  * Returns the bare result of a completed task; undefined while the task is not terminal.
  * @throws Problem `conflict` when the task ended in another status, `gone` when the result was deleted
@@ -179,7 +183,7 @@ export async function resultOf(ports: ResultPorts, record: TaskRecord): Promise<
   const status = statusAt(record, iso(ports.clock.now()));
   if (!isTerminal(status)) return undefined;
   if (status !== "completed") {
-    throw new Problem("conflict", `The task has no result: it is ${status}.`, {
+    throw new Problem("conflict", `The task has no result: it is ${status}${whyOf(record)}.`, {
       extra: {
         task_status: status,
         error: record.error ?? null,

@@ -44,6 +44,8 @@ export const metricTable = {
   dead_lettered: { unit: "Count", byType: false },
   /** Tasks of schedules and triggers that could not be submitted, and firings that could not be read. */
   schedule_refused: { unit: "Count", byType: false },
+  /** Scheduled times without a task: too late, over a limit, or the third or a later one in a row that came while the last task ran. Not those of a pause. */
+  schedule_missed: { unit: "Count", byType: false },
   /** Webhooks that their receiver accepted. */
   webhook_delivered: { unit: "Count", byType: false },
   /** Tries of webhooks that another try follows. */

@@ -16,6 +16,7 @@ import {
   withSkip,
 } from "./app-schedule-state.ts";
 import {
+  countMissed,
   countRefusal,
   type FiringOutcome,
   isFinalRefusal,
@@ -109,11 +110,14 @@ async function skip(
     ...(tenantId !== undefined && { tenant_id: tenantId }),
     ...{ outcome: "skipped", reason },
   });
+  if (!reason.startsWith(pausedWord)) countMissed(ports, schedule.task);
   return "skipped";
 }
 
 const pausedBy = (state: AppScheduleState | undefined): string | undefined =>
-  state?.paused_since === undefined ? undefined : `paused since ${state.paused_since}`;
+  state?.paused_since === undefined ? undefined : `${pausedWord} since ${state.paused_since}`;
+
+const pausedWord = "paused";
 
 async function fireForOne(
   ports: FireAppPorts,

@@ -90,9 +90,18 @@ async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring)
     if (next !== undefined && !(await ports.schedules.replace(next, schedule.revision))) continue;
     if (decision.as === "run") return submitFor(ports, firing, schedule);
     ports.log.warn("schedule skipped a time", { ...fieldsOf(firing), outcome: "skipped", reason: decision.reason });
+    if (isMissed(schedule, decision.reason)) countMissed(ports, schedule.task);
     return "skipped";
   }
   throw changesTooFast();
+}
+
+/** Whoever skips overlapping times expects one now and then, but not that nothing runs any more. */
+const mostOverlaps = 2;
+
+/** True for a skip that somebody should know of. The schedule is as it was before it. */
+function isMissed({ skips, last_run_at: last = "" }: ScheduleRecord, reason: string): boolean {
+  return !reason.startsWith(overlapWord) || skips.filter((time) => time > last).length >= mostOverlaps;
 }
 
 const fieldsOf = ({ tenant_id, schedule_id, scheduled_for }: ScheduleFiring) => ({
@@ -156,8 +165,10 @@ async function overlap(ports: FireSchedulePorts, schedule: ScheduleRecord): Prom
   const last = await ports.records.get({ tenant_id, task_id: last_task_id });
   const now = ports.clock.now();
   if (last === undefined || !isKept(last, now) || hasEnded(last, now)) return undefined;
-  return `overlap: task ${last_task_id} has not ended`;
+  return `${overlapWord} task ${last_task_id} has not ended`;
 }
+
+const overlapWord = "overlap:";
 
 /**
  * Returns the record with the decision, or undefined when the record has it already. The decision is written first, so that of
@@ -239,6 +250,7 @@ async function skipForLimit(
     };
   });
   ports.log.warn("schedule skipped a time", { ...fieldsOf(firing), outcome: "skipped", reason });
+  countMissed(ports, before.task);
   return "skipped";
 }
 
@@ -258,6 +270,10 @@ export function countRefusal(
 ): void {
   metrics.add("schedule_refused", 1, { tier: priority ?? types.get(type)?.priority ?? "normal", type });
 }
+
+/** Counts a scheduled time without a task. All count in one tier: an alarm on the metrics of four tiers would cost four times as much. */
+export const countMissed = ({ metrics }: Pick<SubmitPorts, "metrics">, { type }: Pick<ScheduledTask, "type">): void =>
+  metrics.add("schedule_missed", 1, { tier: "normal", type });
 
 /** Submits a schedule's task, with an idempotency key made of schedule and scheduled time. */
 export const submitScheduled = (

@@ -116,6 +116,23 @@ describe("a firing", () => {
   });
 });
 
+test("the third time in a row that comes while the last task runs counts as missed, and so does each later one until one runs", async () => {
+  const { fireRule, schedule, clock, metrics, ports, tasksOf } = await minutely({ overlap: "skip" });
+  expect(await fireRule(schedule)).toBe("submitted");
+  for (const missed of [0, 0, 1, 2]) {
+    await clock.advance(minute);
+    expect(await fireRule(schedule)).toBe("skipped");
+    expect(metrics.sum("schedule_missed")).toBe(missed);
+  }
+  const [task] = tasksOf(schedule);
+  if (task !== undefined) await cancel(ports, task);
+  for (const outcome of ["submitted", "skipped", "skipped"]) {
+    await clock.advance(minute);
+    expect(await fireRule(schedule)).toBe(outcome);
+  }
+  expect(metrics.sum("schedule_missed")).toBe(2);
+});
+
 describe("a firing counts as a submit of its tenant", () => {
   /** Two schedules at their first time, of a tenant with limits. */
   async function limited(limits: Limits) {
@@ -136,7 +153,7 @@ describe("a firing counts as a submit of its tenant", () => {
     ["rate", { submits_per_second: 0.01, burst: 1 }, /^limit: .*tasks per second/],
     ["tasks in progress", { tasks_in_progress: 1 }, /^limit: .*1 tasks in progress/],
   ])("over the tenant's %s a time is skipped, counted, and has its reason", async (_, limits, reason) => {
-    const { fireRule, schedules, tasksOf, stored, clock, log } = await limited(limits);
+    const { fireRule, schedules, tasksOf, stored, clock, log, metrics } = await limited(limits);
     const [first, second] = schedules;
     const time = iso(clock.now());
     expect(await fireRule(first)).toBe("submitted");
@@ -147,6 +164,7 @@ describe("a firing counts as a submit of its tenant", () => {
     });
     expect(await stored(second)).not.toHaveProperty("last_task_id");
     expect(log.lines.at(-1)).toMatchObject({ level: "warn", message: "schedule skipped a time" });
+    expect(metrics.sum("schedule_missed")).toBe(1);
     // Another delivery of the same time, when there is room again.
     await clock.advance(10 * minute);
     expect(await fireRule(second, time)).toBe("ignored");

@@ -31,7 +31,7 @@ const fields = [
     "host",
     "waiting_for",
   ],
-  ...["line", "oldest_wait_ms", "breaker", "paused_since"],
+  ...["line", "oldest_wait_ms", "breaker", "paused_since", "reason"],
 ];
 const accessFields = ["status", "route", "integration_error", "error", "tenant_id"];
 

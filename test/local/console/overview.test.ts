@@ -23,7 +23,7 @@ describeConsole("the overview", {}, (here) => {
     page = await here.browser.open("dev-acme", "#/overview");
     await part("Now").getByText("nothing paused").waitFor();
     await page.getByText("No task of acme has failed for good.").waitFor();
-    await page.getByText("No task has failed for good among the newest.").waitFor();
+    await page.getByText("No task has failed for good.", { exact: true }).waitFor();
     await page.getByText("No schedule has a next time.").waitFor();
     expect(await page.getByRole("heading", { name: /Tiers|Throughput/ }).count()).toBe(0);
     await clean("overview-quiet");
