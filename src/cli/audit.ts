@@ -30,7 +30,7 @@ interface AuditOptions extends Connection {
 }
 
 /** The actions of requests, in the order of the API's routes. Commands that work on the table itself have their own words. */
-const actions = apiRoutes.filter(({ method, name }) => method !== "GET" && isRecorded(name)).map(({ name }) => name);
+const actions = apiRoutes.filter(({ method, name }) => isRecorded(method, name)).map(({ name }) => name);
 
 const actionsText = `
 Actions: ${actions.join(", ")};

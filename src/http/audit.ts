@@ -44,7 +44,7 @@ const forAll: ReadonlySet<string> = new Set(["pauseQueue", "resumeQueue", "chang
 const longestBody = 8_192;
 
 /**
- * Adds the audit to a function's handlers: each change by an operator or admin has an entry. It is stored before the change, without which nothing
+ * Adds the audit to a function's handlers: each change by an operator or admin has an entry, and each read of a secret. It is stored before the change, without which nothing
  * is changed, and gets the answer's status after it. An entry without one tells of a change that may have been made: its process died.
  */
 export function audited<Name extends HttpFunction, Handlers extends Readonly<Record<RouteName<Name>, RouteHandler>>>(
@@ -54,8 +54,7 @@ export function audited<Name extends HttpFunction, Handlers extends Readonly<Rec
 ): Handlers {
   const all = Object.entries<RouteHandler>(handlers).map(([route, handler]) => {
     const [method] = routeTable[name][route as RouteName<Name>] as unknown as [string];
-    const changes = method !== "GET" && isRecorded(route);
-    return [route, changes ? recorded(ports, route, handler) : handler] as const;
+    return [route, isRecorded(method, route) ? recorded(ports, route, handler) : handler] as const;
   });
   return Object.fromEntries(all) as unknown as Handlers;
 }

@@ -47,6 +47,12 @@ describe("an act of an operator", () => {
     ]);
   });
 
+  test("that reads the secret of webhooks has one, too", async () => {
+    const apps = served();
+    await ask(apps.control, "/webhooks/secret");
+    expect(await entries(apps)).toMatchObject([{ actor: "olga", action: "readWebhookSecret", status: 200 }]);
+  });
+
   test("has the request, but no input of a task", async () => {
     const apps = served();
     const filter = { type: "mail.send", error_kind: "unavailable" };
