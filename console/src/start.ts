@@ -1,5 +1,6 @@
 import { ProblemError } from "../../src/client/errors.ts";
 import { setClock } from "./clock.ts";
+import { replaceWith } from "./route.ts";
 import { type Config, config, keptToken, signIn, signOut } from "./session.ts";
 
 /**
@@ -11,7 +12,9 @@ export async function resume(): Promise<void> {
   const sentBack = new URLSearchParams(location.search);
   if (sentBack.has("state") && (sentBack.has("code") || sentBack.has("error")))
     return (await import("./oidc.ts")).endSignIn();
-  const token = keptToken();
+  const link = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
+  if (link !== undefined) replaceWith(location.pathname, "#/");
+  const token = (link === undefined || !config.value.local ? undefined : await keyOfLink(link)) ?? keptToken();
   if (token === null) return;
   try {
     await signIn(token);
@@ -19,6 +22,13 @@ export async function resume(): Promise<void> {
     if (!(error instanceof ProblemError && [401, 403].includes(error.status))) throw error;
     signOut("Your session has ended. Sign in again.");
   }
+}
+
+/** The key of a link that the local server has printed. It works once. Undefined: it has been used. */
+async function keyOfLink(token: string): Promise<string | undefined> {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch("/_local/sign-in", { method: "POST", headers, body: JSON.stringify({ token }) });
+  return answer.ok ? ((await answer.json()) as { key: string }).key : undefined;
 }
 
 async function readConfig(): Promise<Config> {

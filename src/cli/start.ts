@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { tiers } from "../core/model/tier.ts";
+import { consoleLink } from "../local/console-link.ts";
 import { defaultSpansFile } from "../local/kept-span.ts";
 import { type LocalServer, startServer } from "../local/server.ts";
 import {
@@ -147,7 +148,7 @@ function firstScreen(server: LocalServer, settings: LocalSettings, ms: number): 
   Offload is running on this machine (started in ${(ms / 1000).toFixed(1)} s, ${kept}).
 
     API        ${server.url}
-    Console    ${server.url}/console
+    Console    ${consoleLink(server.url, settings.keys)}
     DynamoDB   ${server.dynamodbUrl}
     SQS        ${server.sqsUrl}
     S3         ${server.s3Url}

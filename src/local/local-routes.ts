@@ -6,6 +6,7 @@ import { noTracing } from "../core/ports/tracing.ts";
 import { createApi } from "../http/api.ts";
 import { serve } from "../http/serve.ts";
 import { addClockRoute } from "./clock-routes.ts";
+import { addConsoleLinkRoute } from "./console-link.ts";
 import type { EventLog } from "./events/event-log.ts";
 import { addEventRoutes } from "./events/event-routes.ts";
 import type { HttpHandler } from "./invocation.ts";
@@ -20,6 +21,7 @@ export function localRoutes(events: EventLog): HttpHandler {
   addEventRoutes(api, events);
   addTraceRoutes(api, process.env);
   addClockRoute(api);
+  addConsoleLinkRoute(api);
   api.get(workPath, async (call) => {
     call.header("cache-control", "no-store");
     return call.json(await workEnvironment(process.env));

@@ -14,8 +14,8 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 319,
-  status: 130,
+  submit: 320,
+  status: 131,
   control: 436,
   worker: 447,
   redrive: 280,
@@ -90,7 +90,7 @@ const wholeBytes = (name: FunctionName): number =>
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
   ["submit", 395],
-  ["status", 391],
+  ["status", 393],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {
   expect(wholeBytes(name)).toBeLessThan(kilobytes * 1000);

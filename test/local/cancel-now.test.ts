@@ -50,7 +50,7 @@ test.for([
   ["a container worker", ' runsOn: "container",'],
 ] as const)(
   "in %s a cancel now ends a handler that ignores its signal within 10 s, and its neighbours run elsewhere as their first attempt",
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async ([, where], context) => {
     using release = releaseOf("first");
     writeFileSync(join(release.folder, "tasks/deaf.ts"), deaf(where));
