@@ -35,9 +35,12 @@ const secrets = webhookSecrets({ clock, key, versions: new DynamoSecretVersions(
 
 /** Connections of the WebSocket API. Its client loads with the first message for a connection. */
 function socketOf(endpoint: string | undefined): Socket {
-  if (endpoint === undefined) return { post: async () => "gone" };
+  if (endpoint === undefined) return { post: async () => "gone", close: async () => {} };
   const opening = import("../src/aws/socket.ts").then(({ ApiGatewaySocket }) => new ApiGatewaySocket(endpoint));
-  return { post: async (...message) => (await opening).post(...message) };
+  return {
+    post: async (...message) => (await opening).post(...message),
+    close: async (...id) => (await opening).close(...id),
+  };
 }
 
 /** Without push there are no connections, and the function may not look for them. */
@@ -69,6 +72,7 @@ const ports: NotifyPorts = {
   eventBus: busOf(),
   connections: config.notifyPush ? new DynamoConnections(table) : noConnections,
   socket: socketOf(config.socketEndpoint),
+  drops: new Map(),
 };
 
 /** Handles each message of a batch at the same time. A message that fails is delivered again. */

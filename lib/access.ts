@@ -44,15 +44,17 @@ export function allowTableKeys(
   allowKeyOf(grantee, table);
 }
 
-/** Grants sending messages to the connections of a WebSocket API. */
+/** Grants sending messages to the connections of a WebSocket API, and closing them. */
 export function allowConnections(grantee: IGrantable, { api, stageName }: IWebSocketStage): void {
-  const connections = Stack.of(api).formatArn({
-    service: "execute-api",
-    resource: api.apiId,
-    resourceName: `${stageName}/POST/@connections/*`,
-  });
-  allow(grantee, ["execute-api:ManageConnections"], [connections]);
-  acknowledgeAll(grantee, connections, "All connections of this deployment's own WebSocket API.");
+  for (const method of ["POST", "DELETE"]) {
+    const connections = Stack.of(api).formatArn({
+      service: "execute-api",
+      resource: api.apiId,
+      resourceName: `${stageName}/${method}/@connections/*`,
+    });
+    allow(grantee, ["execute-api:ManageConnections"], [connections]);
+    acknowledgeAll(grantee, connections, "All connections of this deployment's own WebSocket API.");
+  }
 }
 
 /** Grants the containers of a cluster to protect themselves from being stopped, and to see whether a deployment replaces them. */

@@ -109,4 +109,13 @@ export class DynamoSlowHosts implements SlowHosts {
       ExpressionAttributeValues: { ":one": 1, ":most": most, ":purge": Math.ceil(nowMs / 1000) + 60 },
     });
   }
+
+  async givePlace(tenantId: string, host: string, takenMs: number): Promise<void> {
+    const interval = Math.floor(takenMs / intervalMs);
+    await this.#table.updateIf(keys.slowHost(tenantId, `${host}#${interval}`), {
+      UpdateExpression: "ADD taken :back",
+      ConditionExpression: "taken > :none",
+      ExpressionAttributeValues: { ":back": -1, ":none": 0 },
+    });
+  }
 }

@@ -1,9 +1,15 @@
-import { ApiGatewayManagementApiClient, PostToConnectionCommand } from "@aws-sdk/client-apigatewaymanagementapi";
+import {
+  ApiGatewayManagementApiClient,
+  DeleteConnectionCommand,
+  PostToConnectionCommand,
+} from "@aws-sdk/client-apigatewaymanagementapi";
 import type { Posted, Socket } from "../core/ports/notify.ts";
 import { boundedCalls } from "./call-times.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { boundedTries } from "./http-handler.ts";
 import { localCredentials, localServicesVariable } from "./local-services.ts";
+
+const port = "the WebSocket API";
 
 /** Connections of the deployment's WebSocket API. */
 export class ApiGatewaySocket implements Socket {
@@ -22,7 +28,14 @@ export class ApiGatewaySocket implements Socket {
     const sent = this.#client
       .send(new PostToConnectionCommand({ ConnectionId: connectionId, Data }))
       .then((): Posted => "sent", postedOf);
-    return viaPort("the WebSocket API", sent);
+    return viaPort(port, sent);
+  }
+
+  async close(connectionId: string): Promise<void> {
+    const closed = this.#client.send(new DeleteConnectionCommand({ ConnectionId: connectionId })).catch((error) => {
+      if (!isNamed(error, "GoneException")) throw error;
+    });
+    await viaPort(port, closed);
   }
 }
 

@@ -62,4 +62,9 @@ export class MemorySlowHosts implements SlowHosts {
     this.#taken.set(name, taken + 1);
     return true;
   }
+
+  async givePlace(tenantId: string, host: string, takenMs: number): Promise<void> {
+    const name = `${tenantId}/${host}/${Math.floor(takenMs / 10_000)}`;
+    this.#taken.set(name, Math.max(0, (this.#taken.get(name) ?? 0) - 1));
+  }
 }

@@ -96,10 +96,15 @@ const scopesOf = (tenant_id: string, principal: string): Hearing[] =>
 export class MemorySocket implements Socket {
   readonly messages: { connectionId: string; text: string }[] = [];
   readonly answers = new Map<string, () => Posted>();
+  readonly closed: string[] = [];
 
   async post(connectionId: string, text: string): Promise<Posted> {
     const answer = this.answers.get(connectionId)?.() ?? "sent";
     if (answer === "sent") this.messages.push({ connectionId, text });
     return answer;
+  }
+
+  async close(connectionId: string): Promise<void> {
+    this.closed.push(connectionId);
   }
 }

@@ -123,6 +123,9 @@ export function describeDeliveries(name: string, make: () => Promise<DeliveriesU
       expect(await take("acme", "c.example", now + 10_000)).toBe(true);
       expect(await take("globex", "c.example", now)).toBe(true);
       expect(await take("acme", "d.example", now)).toBe(true);
+      await slowHosts.givePlace("acme", "c.example", now + 5_000);
+      await slowHosts.givePlace("acme", "never.example", now);
+      expect([await take("acme", "c.example", now), await take("acme", "c.example", now)]).toEqual([true, false]);
     });
   });
 }

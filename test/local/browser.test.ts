@@ -50,7 +50,7 @@ describe.skipIf(chromium === undefined)("in a browser", () => {
       }),
     );
 
-  test("no page of another origin reads or changes anything on any port", { timeout: 120_000 }, async () => {
+  test("no page of another origin reads or changes anything on any port", { timeout: 300_000 }, async () => {
     const before = await local.data();
     const [foreign, same] = [otherOrigins(), await rebound()];
     const path = site.serve("all", `<!doctype html><body>${[...foreign, ...same].map((one) => one.frame).join("")}`);
@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined)("in a browser", () => {
     expect(await local.data()).toEqual(before);
   });
 
-  test("a page that the API port itself serves can call the API", { timeout: 60_000 }, async () => {
+  test("a page that the API port itself serves can call the API", { timeout: 300_000 }, async () => {
     for (const host of ["127.0.0.1", "localhost"]) {
       const base = `http://${host}:${local.ports.api}`;
       const { html, report } = site.attack("own", [{ base, attempts: local.attempts.api }]);

@@ -74,4 +74,4 @@ test("a cancel now ends a handler that ignores its signal within 10 s, and its n
     expect(done).toMatchObject({ attempts: 1, result: { attempt: 1 } });
   }
   expect(Math.max(...readFileSync(file, "utf8").trim().split("\n").map(Number)) - askedAt).toBeLessThan(10_000);
-}, 60_000);
+}, 300_000);

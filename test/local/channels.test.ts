@@ -16,7 +16,7 @@ import { principalOf, pushPorts, startHere } from "../support/own-process-server
 let server: Awaited<ReturnType<typeof startHere>>;
 beforeAll(async () => {
   server = await startHere();
-}, 60_000);
+}, 300_000);
 afterAll(() => server.close());
 
 const openUrl = async (json: object = {}, token = "dev-acme"): Promise<string> => {

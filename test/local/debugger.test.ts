@@ -64,7 +64,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, "tasks/order.count.ts"), `${lines.join("\n")}\n`);
   port = await freePort();
   server = await startOwnServer({}, folder, ["dev", "--inspect", String(port)]);
-}, 60_000);
+}, 300_000);
 afterAll(async () => {
   await server?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -113,4 +113,4 @@ test("a debugger attaches to a tier's worker; time-out, lease and watchdog wait 
   expect(await client.ended(task.task_id)).toMatchObject({ status: "completed", result: 7, attempts: 1 });
   expect(await client.attempts(task.task_id)).toMatchObject([{ number: 1, outcome: "completed" }]);
   socket.close();
-}, 120_000);
+}, 300_000);

@@ -20,7 +20,7 @@ try {
 }
 `;
 
-describe("a program beside the local server", { timeout: 60_000 }, () => {
+describe("a program beside the local server", { timeout: 300_000 }, () => {
   let folder: string;
   let server: OwnServer;
   let client: Client;
@@ -36,7 +36,7 @@ describe("a program beside the local server", { timeout: 60_000 }, () => {
     folder = mkdtempSync(join(tmpdir(), "offload-direct-"));
     server = await startOwnServer({ OFFLOAD_STATE_DIR: folder });
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await server?.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -41,7 +41,7 @@ async function keptIn(stateDir: string): Promise<string> {
   return [JSON.stringify(Items), ...files].join("\n");
 }
 
-test("an encrypted result is in no table, bucket, queue or log", { timeout: 60_000 }, async ({ onTestFinished }) => {
+test("an encrypted result is in no table, bucket, queue or log", { timeout: 300_000 }, async ({ onTestFinished }) => {
   const folder = mkdtempSync(join(tmpdir(), "offload-encrypted-"));
   const stateDir = join(folder, "state");
   mkdirSync(join(folder, "tasks"));

@@ -10,7 +10,7 @@ let families: Families;
 beforeAll(async () => {
   server = await startOwnServer({});
   families = new Families(new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" }));
-}, 60_000);
+}, 300_000);
 
 afterAll(() => server.stop());
 

@@ -27,7 +27,7 @@ test("workers that are killed while they stream results leave whole results only
     if (pid !== undefined) process.kill(pid, "SIGKILL");
   }
   for (const { task_id } of tasks) {
-    expect(await client.ended(task_id, { timeoutMs: 240_000 })).toMatchObject({ status: "completed" });
+    expect(await client.ended(task_id, { timeoutMs: 300_000 })).toMatchObject({ status: "completed" });
     const authorization = { authorization: "Bearer dev-acme" };
     const result = await fetch(`${server.url}/tasks/${task_id}/result`, { headers: authorization });
     let size = 0;

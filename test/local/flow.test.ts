@@ -91,7 +91,7 @@ test(
     );
     for (let kills = 0; kills < 6; kills++) {
       await sleep(700);
-      const workers = execFileSync("pgrep", ["-P", String(server.pid)], { encoding: "utf8", timeout: 120_000 })
+      const workers = execFileSync("pgrep", ["-P", String(server.pid)], { encoding: "utf8", timeout: 300_000 })
         .trim()
         .split("\n");
       const victim = workers[kills % workers.length];

@@ -11,9 +11,9 @@ function smallDisk(megabytes: number): { path: string; remove(): void } | { reas
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path], {
       stdio: "pipe",
-      timeout: 120_000,
+      timeout: 300_000,
     });
-    return { path, remove: () => execFileSync("umount", ["-l", path], { timeout: 120_000 }) };
+    return { path, remove: () => execFileSync("umount", ["-l", path], { timeout: 300_000 }) };
   } catch (error) {
     return { reason: `this machine does not allow to mount a small disk: ${String(error)}` };
   }
@@ -46,7 +46,7 @@ async function statusOf({ url }: OwnServer, taskId: string) {
 }
 
 test("a full disk refuses writes with 503 and one line, and the server goes on when there is room", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async ({ skip, onTestFinished, onTestFailed }) => {
   const disk = smallDisk(40);
   if ("reason" in disk) return skip(disk.reason);
@@ -76,7 +76,7 @@ test("a full disk refuses writes with 503 and one line, and the server goes on w
     expect(server.output().match(/Could not write .*(no space|full)/gi)).toHaveLength(outage);
 
     makeRoom();
-    await vi.waitFor(async () => expect((await acceptDelayed()).status).toBe(202), { timeout: 10_000, interval: 200 });
+    await vi.waitFor(async () => expect((await acceptDelayed()).status).toBe(202), { timeout: 120_000, interval: 200 });
     await vi.waitFor(() => expect(server.output().match(/can be written again/g)).toHaveLength(outage), 10_000);
   }
   const { body } = await submit(server, "after");

@@ -40,4 +40,4 @@ test("the local server starts beside any AWS settings, and handlers keep them", 
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+}, 300_000);

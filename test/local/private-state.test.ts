@@ -55,7 +55,7 @@ async function useServer(stateDir: string): Promise<{ texts: string[]; task: Tas
 }
 
 test("no token is in an answer, the log or the state, and only this user can read the state", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const stateDir = join(parent, "new", "state");
   const first = await useServer(stateDir);

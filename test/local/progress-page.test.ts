@@ -59,7 +59,7 @@ describe.skipIf(chromium === undefined)("the example page in a browser", () => {
       click = false;
     });
     url = `http://127.0.0.1:${await listen(site, 0)}/`;
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     site.closeAllConnections();
     site.close();
@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)("the example page in a browser", () => {
   const end = (id: string, text: string, more: object = {}) =>
     pushNotice(pushPorts(), endNotice({ ...own(), task_id: id, ...more }), { text });
 
-  test("progress and result appear by push, and nothing of others", { timeout: 60_000 }, async () => {
+  test("progress and result appear by push, and nothing of others", { timeout: 300_000 }, async () => {
     requests = [];
     const work = async () => {
       await connected();
@@ -115,7 +115,7 @@ describe.skipIf(chromium === undefined)("the example page in a browser", () => {
     await whileOpen(url, work());
   });
 
-  test("after a cut of the connection the page is right again", { timeout: 60_000 }, async () => {
+  test("after a cut of the connection the page is right again", { timeout: 300_000 }, async () => {
     shown = { channel: "", rows: [] };
     const api = new Client(offload.url, { token: "dev-acme-sub", tenant: "acme", role: "submitter" });
     const work = async () => {

@@ -25,9 +25,9 @@ export default defineTask({
 });
 `;
 
-const patience = { timeout: 40_000, interval: 100 };
+const patience = { timeout: 120_000, interval: 100 };
 
-describe("a local server that reloads", { timeout: 90_000 }, () => {
+describe("a local server that reloads", { timeout: 300_000 }, () => {
   let folder: string;
   let server: OwnServer;
   let client: Client;
@@ -52,7 +52,7 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
     saveVersion("one");
     server = await startOwnServer({}, folder, ["dev"]);
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await server?.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -123,7 +123,7 @@ describe("a local server that reloads", { timeout: 90_000 }, () => {
   });
 });
 
-describe("a local server whose task files are broken at its start", { timeout: 60_000 }, () => {
+describe("a local server whose task files are broken at its start", { timeout: 300_000 }, () => {
   const start = (folder: string) => {
     const ports = { PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" };
     const args = [resolve("bin/offload.js"), "dev", "--ephemeral"];

@@ -23,7 +23,7 @@ async function keptIn(stateDir: string): Promise<string> {
 }
 
 test("secrets of webhooks and tickets of channels are in no log and no store, and the paths of callbacks in no log", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async ({ onTestFinished }) => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-secrets-"));
   const receiver = await Receiver.start(0);

@@ -151,7 +151,7 @@ test("a damaged table folder ends the start with one line that names it", async 
   );
 });
 
-test("SIGTERM to npm start stops the server and its workers within 5 seconds", { timeout: 60_000 }, async ({
+test("SIGTERM to npm start stops the server and its workers within 5 seconds", { timeout: 300_000 }, async ({
   onTestFinished,
 }) => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-state-"));
@@ -179,7 +179,7 @@ test("SIGTERM to npm start stops the server and its workers within 5 seconds", {
 
 /** The processes of a process group. */
 function members(group: number): number[] {
-  const lines = execFileSync("ps", ["-A", "-o", "pid=,pgid=,stat="], { encoding: "utf8", timeout: 120_000 })
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,pgid=,stat="], { encoding: "utf8", timeout: 300_000 })
     .trim()
     .split("\n");
   const rows = lines.map((line) => line.trim().split(/\s+/));

@@ -77,7 +77,7 @@ describe("steps on a machine", { timeout: 400_000 }, () => {
     writeFileSync(join(folder, "tasks/pages.walk.ts"), cursor);
     server = await startOwnServer({}, folder, ["start"]);
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await server?.stop();
     rmSync(folder, { recursive: true, force: true });

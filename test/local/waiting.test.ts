@@ -11,7 +11,7 @@ let client: Client;
 beforeAll(async () => {
   server = await startOwnServer({});
   client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-}, 60_000);
+}, 300_000);
 
 afterAll(() => server.stop());
 
@@ -38,7 +38,7 @@ async function waitingRequests(count: number) {
   return { ids, answers: Promise.all(answers), open };
 }
 
-describe("many requests that wait", { timeout: 120_000 }, () => {
+describe("many requests that wait", { timeout: 300_000 }, () => {
   test("500 waiting clients do not stop submits, and are answered when their tasks end", async () => {
     const { ids, answers, open } = await waitingRequests(500);
     const submits = Array.from({ length: 50 }, (_, value) => client.submit("probe.echo", { value }));

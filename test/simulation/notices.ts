@@ -134,7 +134,8 @@ function notifyPortsFor(world: World, from: Invocation): NotifyPorts {
     timeScale: 1,
     eventBus: { put: async (events) => events.map(() => undefined) },
     connections: { hearing: async () => [], remove: async () => {} },
-    socket: { post: async () => "gone" },
+    socket: { post: async () => "gone", close: async () => {} },
+    drops: new Map(),
   };
 }
 
@@ -167,6 +168,7 @@ function slowHostsFor(world: World, from: Invocation): SlowHosts {
     isSlow: (...asked) => ask("looks whether a host is slow", () => slowHosts.isSlow(...asked)),
     markSlow: (...asked) => ask("marks a host as slow", () => slowHosts.markSlow(...asked)),
     takePlace: (...asked) => ask("takes a place at a slow host", () => slowHosts.takePlace(...asked)),
+    givePlace: (...given) => ask("gives a place at a slow host back", () => slowHosts.givePlace(...given)),
   };
 }
 

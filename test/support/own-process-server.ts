@@ -27,6 +27,7 @@ export const pushPorts = (): PushPorts => ({
   clock: systemClock,
   connections: new DynamoConnections(new DynamoTable(tableClient(), localTable)),
   socket: new ApiGatewaySocket(process.env.OFFLOAD_SOCKET_ENDPOINT ?? ""),
+  drops: new Map(),
   random: Math.random,
   log: silent,
 });

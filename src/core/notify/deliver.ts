@@ -2,26 +2,16 @@ import { resultFor } from "../end/result-for.ts";
 import { iso, type TaskKey } from "../model/record.ts";
 import type { Families } from "../ports/family.ts";
 import type { EndNotice, TryNotice } from "../ports/notice.ts";
-import type { EventBus, Notices, WebhookAnswer, WebhookSender } from "../ports/notify.ts";
+import type { EventBus, Notices, WebhookAnswer } from "../ports/notify.ts";
 import type { Receiver, Receivers } from "../ports/receivers.ts";
-import type { Clock, Log, Metrics, OneOffs, Random, Records } from "../ports/tasks.ts";
-import type { Deliveries, Delivery, SlowHosts, Try } from "../ports/webhooks.ts";
+import type { Log, Metrics, OneOffs, Random, Records } from "../ports/tasks.ts";
+import type { Deliveries, Delivery, Try } from "../ports/webhooks.ts";
 import { noteTry, targetOf } from "./receivers.ts";
 import { tryOf } from "./redeliver.ts";
+import { type SendPorts, sendTry } from "./send-try.ts";
 import { decideNext } from "./tries.ts";
 
-/** Signs the headers of a try. */
-export interface WebhookSigner {
-  /**
-   * @param receiver Signs with this receiver's secrets. Default: with the tenant's.
-   * @returns `webhook-id`, `webhook-timestamp` and `webhook-signature`
-   * @throws PortUnavailable
-   */
-  sign(tenantId: string, id: string, nowMs: number, body: string, receiver?: Receiver): Promise<Record<string, string>>;
-}
-
-export interface DeliverPorts {
-  clock: Clock;
+export interface DeliverPorts extends SendPorts {
   records: Records;
   families: Families;
   notices: Pick<Notices, "send">;
@@ -30,34 +20,12 @@ export interface DeliverPorts {
   receivers: Pick<Receivers, "get" | "list" | "put" | "log">;
   /** Absent: the deployment sends no events. */
   eventBus?: EventBus | undefined;
-  slowHosts: SlowHosts;
-  sender: WebhookSender;
-  signer: WebhookSigner;
   random: Random;
   /** Multiplies the waits between tries. 1, except when trying things out. */
   timeScale: number;
   log: Log;
   metrics: Metrics;
 }
-
-/** Longest time of one try, in milliseconds: contract of `docs/webhooks.md`. */
-const tryMs = 10_000;
-
-/** A receiver that has not answered after this time is slow, in milliseconds. */
-const slowAfterMs = 1_000;
-
-/** Time for which a host stays known as slow, in milliseconds. */
-const slowForMs = 60_000;
-
-/** Places for requests to one slow host, and to all slow hosts of a tenant, that begin within the same ten seconds. */
-const hostPlaces = 10;
-const tenantPlaces = 40;
-
-/** Name under which the places of a tenant are counted. No host has it. */
-const allHosts = "*";
-
-/** A try that finds no place for this time counts as the last one, in milliseconds. */
-const longestPutOffMs = 86_400_000;
 
 /** A next try that is overdue for this time has lost its message, in milliseconds. */
 const overdueMs = 60_000;
@@ -149,7 +117,7 @@ async function tryOnce(ports: DeliverPorts, given: Delivery, expectedTries: numb
   }
   const { receiver } = target;
   const delivery = { ...given, url: receiver?.url ?? given.url };
-  const answer = await request(ports, delivery, receiver);
+  const answer = await sendTry(ports, delivery, receiver);
   if (answer === undefined) return putOff(ports, delivery, expectedTries);
   const made: Try = { at: iso(startedAt), duration_ms: ports.clock.now() - startedAt, ...outcomeOf(answer, receiver) };
   const next = decideNext(delivery, answer, ports);
@@ -188,65 +156,14 @@ async function storedTry({ deliveries }: DeliverPorts, after: Delivery, expected
   return (await deliveries.put(after, expectedTries)) ? after : deliveries.get(after, after.id);
 }
 
-/** Sends the request. Returns undefined when the host is slow, and has as many requests as it may have. */
-async function request(
-  ports: DeliverPorts,
-  delivery: Delivery,
-  receiver: Receiver | undefined,
-): Promise<WebhookAnswer | undefined> {
-  const { tenant_id: tenantId, id, url, body, traceparent } = delivery;
-  const { clock, slowHosts, signer, sender } = ports;
-  const { host } = new URL(url);
-  const isSlow = await slowHosts.isSlow(tenantId, host, clock.now());
-  const hasPlace = isSlow && (await takePlaces(ports, tenantId, host));
-  if (isSlow && !hasPlace) return undefined;
-  // Before the timers: a slow key store is not a slow receiver.
-  const headers = {
-    ...(await signer.sign(tenantId, id, clock.now(), body, receiver)),
-    "content-type": "application/json",
-    "user-agent": "Offload-Webhook/1",
-    ...(traceparent !== undefined && { traceparent }),
-  };
-  const abort = new AbortController();
-  let crowded = false;
-  let judging: Promise<void> = Promise.resolve();
-  const judge = async () => {
-    await slowHosts.markSlow(tenantId, host, clock.now() + slowForMs);
-    if (hasPlace || (await takePlaces(ports, tenantId, host))) return;
-    crowded = true;
-    abort.abort(new Error("the receiver is slow, and has other requests to answer"));
-  };
-  const stopSlow = clock.after(slowAfterMs, () => {
-    // Without the table nobody knows that the host is slow, and the try goes on.
-    judging = judge().catch(() => {});
-  });
-  const stopLong = clock.after(tryMs, () => abort.abort(new Error(`no answer within ${tryMs / 1000} s`)));
-  try {
-    const answer = await sender.send({ url, headers, body }, abort.signal);
-    return crowded && "error" in answer ? undefined : answer;
-  } finally {
-    stopSlow();
-    stopLong();
-    await judging;
-  }
-}
-
-/** Takes a place of a slow host, and one of its tenant, whose hosts may be many names of one receiver. */
-const takePlaces = async ({ slowHosts, clock }: DeliverPorts, tenantId: string, host: string): Promise<boolean> =>
-  (await slowHosts.takePlace(tenantId, host, clock.now(), hostPlaces)) &&
-  (await slowHosts.takePlace(tenantId, allHosts, clock.now(), tenantPlaces));
-
-/** Makes the same try later: longer, the longer it waits already. After a day the webhook is given up. */
+/** Makes the same try later: longer, the longer it waits already. It is kept until then, however long that takes. */
 async function putOff(ports: DeliverPorts, delivery: Delivery, expectedTries: number): Promise<void> {
   const now = ports.clock.now();
   const since = Date.parse(delivery.put_off_since ?? iso(now));
-  if (now - since >= longestPutOffMs) {
-    const made = { at: iso(now), duration_ms: 0, error: "for a day the receiver was too slow for all its webhooks" };
-    return finishTry(ports, delivery, made, { state: "failed" }, expectedTries);
-  }
   const waitSeconds = Math.ceil(10 + ports.random() * Math.min(600, Math.max(20, (now - since) / 1000)));
   const next_try_at = iso(now + waitSeconds * 1000);
-  const after = { ...delivery, put_off_since: iso(since), next_try_at };
+  const purge_at = Math.max(delivery.purge_at, Math.ceil(now / 1000) + waitSeconds + leastKeptSeconds);
+  const after = { ...delivery, put_off_since: iso(since), next_try_at, purge_at };
   await ports.deliveries.put(after, expectedTries);
   await sendAt(ports, tryOf(after), now + waitSeconds * 1000);
 }

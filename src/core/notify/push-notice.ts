@@ -13,6 +13,15 @@ const lanes = 25;
 /** Waits before further tries of an end, in milliseconds, each shortened by up to a half. */
 const retryWaitsMs = [200, 600, 1_800];
 
+/** Time for all tries of a notice, in milliseconds: connections that do not read hold up neither other notices nor other tenants. */
+const budgetMs = 3_000;
+
+/** A connection that does not get this many ends in a row is closed: its client does not read, and can connect again. */
+const mostDrops = 3;
+
+/** Most connections whose dropped ends a process remembers. */
+const mostRemembered = 10_000;
+
 /** API Gateway can answer for a new connection that it is closed. For this time, in milliseconds, that answer proves nothing. */
 const youngMs = 10_000;
 
@@ -20,6 +29,8 @@ export interface PushPorts {
   clock: Clock;
   connections: Connections;
   socket: Socket;
+  /** Numbers of the last ends in a row that a connection did not get, by its id, as this process has seen it. */
+  drops: Map<string, number>;
   random: Random;
   log: Log;
 }
@@ -47,7 +58,8 @@ export interface Pushed {
 }
 
 /**
- * Sends a notice to all connections that hear it. A connection that fails does not stop the others.
+ * Sends a notice to all connections that hear it, within three seconds. A connection that fails does not stop the others: an end that it did not take is
+ * tried again after all have had their first try. One that does not take three ends in a row is closed.
  * @param result The task's result, for a type whose results are pushed. Left out of the message when it is too large.
  * @throws PortUnavailable when the connections cannot be read
  */
@@ -58,10 +70,59 @@ export async function pushNotice(
 ): Promise<Pushed> {
   const connections = await ports.connections.hearing(notice.tenant_id, notice.requested_by);
   const text = JSON.stringify(messageOf(notice, result));
-  const retries = notice.kind === "end" ? retryWaitsMs : [];
-  const outcomes = await inLanes(connections, lanes, (connection) => deliver(ports, connection, text, retries));
-  const numberOf = (outcome: Posted) => outcomes.filter((one) => one === outcome).length;
+  const endMs = ports.clock.now() + budgetMs;
+  const outcomes = new Map<Connection, Posted>();
+  let left = connections;
+  for (const waitMs of notice.kind === "end" ? [0, ...retryWaitsMs] : [0]) {
+    if (left.length === 0 || (waitMs > 0 && !(await waited(ports, waitMs, endMs)))) break;
+    await inLanes(left, lanes, async (one) => outcomes.set(one, await tryOnce(ports, one, text, endMs)));
+    left = left.filter((one) => isOpen(ports, one, outcomes.get(one)));
+  }
+  if (notice.kind === "end") await countDrops(ports, outcomes);
+  const numberOf = (outcome: Posted) => [...outcomes.values()].filter((one) => one === outcome).length;
   return { sent: numberOf("sent"), gone: numberOf("gone"), dropped: numberOf("busy") };
+}
+
+/** Waits before further tries. Returns false, at once, when the notice's time would be over then. */
+async function waited({ clock, random }: PushPorts, waitMs: number, endMs: number): Promise<boolean> {
+  const ms = waitMs * (1 - random() / 2);
+  if (clock.now() + ms >= endMs) return false;
+  await new Promise<void>((resolve) => {
+    clock.after(ms, resolve);
+  });
+  return true;
+}
+
+/** True for a connection that may take the message at a later try. */
+const isOpen = (ports: PushPorts, connection: Connection, posted: Posted | undefined): boolean =>
+  posted === "busy" || (posted === "gone" && isYoung(ports, connection));
+
+/** Closes connections that have not taken three ends in a row. Never throws. */
+async function countDrops(ports: PushPorts, outcomes: ReadonlyMap<Connection, Posted>): Promise<void> {
+  const { drops } = ports;
+  if (drops.size > mostRemembered) drops.clear();
+  const deaf: Connection[] = [];
+  for (const [connection, posted] of outcomes) {
+    const { connection_id: id } = connection;
+    const count = posted === "busy" ? (drops.get(id) ?? 0) + 1 : 0;
+    if (count === 0 || count >= mostDrops) drops.delete(id);
+    else drops.set(id, count);
+    if (count >= mostDrops) deaf.push(connection);
+  }
+  await inLanes(deaf, lanes, (connection) => close(ports, connection));
+}
+
+async function close(ports: PushPorts, connection: Connection): Promise<void> {
+  try {
+    await ports.socket.close(connection.connection_id);
+    ports.log.info("closed a connection whose client does not read", about(connection));
+  } catch (error) {
+    ports.log.warn("could not close a connection whose client does not read", {
+      ...about(connection),
+      error: String(error),
+    });
+  }
+  await forget(ports, connection);
 }
 
 /** The message of a notice. */
@@ -86,24 +147,12 @@ export function messageOf(notice: EndNotice | ChangeNotice, result?: unknown): T
 const fits = (result: unknown): boolean =>
   result !== undefined && Buffer.byteLength(JSON.stringify(result)) <= largestPushedResultBytes;
 
-/** Sends a message to one connection. Never throws. */
-async function deliver(
-  ports: PushPorts,
-  connection: Connection,
-  text: string,
-  retryWaits: readonly number[],
-): Promise<Posted> {
-  for (let tries = 0; ; tries++) {
-    const posted = await post(ports, connection, text);
-    const waitMs = retryWaits[tries];
-    if (posted === "sent") return posted;
-    const closed = posted === "gone" && !isYoung(ports, connection);
-    if (closed) await forget(ports, connection);
-    if (closed || waitMs === undefined) return posted;
-    await new Promise<void>((resolve) => {
-      ports.clock.after(waitMs * (1 - ports.random() / 2), resolve);
-    });
-  }
+/** Sends a message to one connection, unless the notice's time is over. Never throws. */
+async function tryOnce(ports: PushPorts, connection: Connection, text: string, endMs: number): Promise<Posted> {
+  if (ports.clock.now() >= endMs) return "busy";
+  const posted = await post(ports, connection, text);
+  if (posted === "gone" && !isYoung(ports, connection)) await forget(ports, connection);
+  return posted;
 }
 
 /** Posts a message. An error counts as `busy`: a later try can succeed. */

@@ -99,4 +99,6 @@ export type Posted = "sent" | "gone" | "busy";
 export interface Socket {
   /** @throws PortUnavailable */
   post(connectionId: string, text: string): Promise<Posted>;
+  /** Closes a connection. Does nothing when it is closed. @throws PortUnavailable */
+  close(connectionId: string): Promise<void>;
 }

@@ -71,6 +71,8 @@ export interface SlowHosts {
   isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean>;
   /** Remembers that the host is slow until `untilMs`. */
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
-  /** Takes one of the `most` places for requests to a slow host that begin within the same 10 seconds. False: all are taken. */
+  /** Takes one of the `most` places for requests to a slow host that began within the same 10 seconds and are under way. False: all are taken. */
   takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean>;
+  /** Gives a place back that was taken at this time, in epoch milliseconds. */
+  givePlace(tenantId: string, host: string, takenMs: number): Promise<void>;
 }

@@ -309,16 +309,46 @@ describe("a slow receiver", () => {
     expect((await Promise.all(records.map(deliveryOf))).map(({ state }) => state)).toEqual(Array(60).fill("delivered"));
   });
 
-  test("that never has a place is given up after a day", async () => {
-    const setup = setUp(hangs);
-    setup.ports.slowHosts = { isSlow: async () => true, markSlow: async () => {}, takePlace: async () => false };
+  test("that has no place for days is not given up, and its webhook is kept", async () => {
+    const setup = setUp(() => ({ status: 200 }));
+    const { slowHosts } = setup.ports;
+    setup.ports.slowHosts = {
+      ...{ isSlow: async () => true, markSlow: async () => {} },
+      ...{ takePlace: async () => false, givePlace: async () => {} },
+    };
     const record = await setup.ended();
-    await setup.run(3 * 86_400);
-    const { state, tries } = await setup.deliveryOf(record);
-    expect([state, tries.length]).toEqual(["failed", 1]);
-    expect(tries[0]?.error).toContain("too slow");
-    expect(setup.requests).toEqual([]);
-    expect(setup.notices.queued).toEqual([]);
+    await setup.run(10 * 86_400);
+    const { state, tries, purge_at } = await setup.deliveryOf(record);
+    expect([state, tries, setup.requests]).toEqual(["pending", [], []]);
+    expect(purge_at * 1000).toBeGreaterThan(setup.clock.now() + 86_400_000);
+    setup.ports.slowHosts = slowHosts;
+    await setup.run(3_600);
+    expect((await setup.deliveryOf(record)).state).toBe("delivered");
+  });
+
+  test("that answers once after 1.2 s and else at once holds no webhook up", async () => {
+    let count = 0;
+    const late: Answering = () =>
+      new Promise((resolve) => {
+        count += 1;
+        setup.clock.after(count === 1 ? 1_200 : 50, () => resolve({ status: 200 }));
+      });
+    const setup = setUp(late);
+    const records: TaskRecord[] = [];
+    // Ten a second for 30 s.
+    for (let second = 0; second < 30; second++) {
+      for (let each = 0; each < 10; each++) records.push(await setup.accept({ callback: { url } }));
+      await setup.work();
+      await setup.run(1);
+    }
+    await setup.run(3_600);
+    const delays = await Promise.all(
+      records.map(async (record) => {
+        const { tries } = await setup.deliveryOf(record);
+        return Date.parse(tries[0]?.at ?? "") - Date.parse((await setup.recordOf(record)).finished_at ?? "");
+      }),
+    );
+    expect(Math.max(...delays)).toBeLessThan(5_000);
   });
 
   test("by many names has forty places for all of them", async () => {

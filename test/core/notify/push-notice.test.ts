@@ -32,7 +32,7 @@ async function push(count: number, connectedMsAgo = 60_000) {
     await connections.add(connection);
     await connections.announce(connection);
   }
-  const ports = { clock, connections, socket, random: () => 0, log };
+  const ports = { clock, connections, socket, drops: new Map<string, number>(), random: () => 0, log };
   /** Pushes a notice, and lets the time of all waits pass. */
   const pushed = async (...[notice, result]: [Parameters<typeof pushNotice>[1], unknown?]) => {
     const working = pushNotice(ports, notice, result);
@@ -46,7 +46,7 @@ async function push(count: number, connectedMsAgo = 60_000) {
       return next;
     });
   const receivers = () => socket.messages.map(({ connectionId }) => connectionId);
-  return { ids, connections, pushed, answers, receivers, socket };
+  return { ids, connections, pushed, answers, receivers, socket, ports, clock };
 }
 
 describe("messageOf", () => {
@@ -149,6 +149,53 @@ describe("pushNotice", () => {
     expect(await pushed(endNotice())).toEqual({ sent: 2, gone: 0, dropped: 1 });
     expect(receivers()).toEqual(["c-2", "c-1"]);
     expect(warnings).toHaveLength(5);
+  });
+
+  test("500 connections that do not read hold a notice up for three seconds at most, and the others get it first", async () => {
+    const { ports, clock, socket, ids } = await push(520);
+    for (const id of ids.slice(0, 500)) {
+      socket.answers.set(id, () => "busy");
+    }
+    const startedAt = clock.now();
+    let endedAt = 0;
+    const working = pushNotice(ports, endNotice(), undefined).finally(() => {
+      endedAt = clock.now();
+    });
+    for (let turns = 0; turns < 200; turns++) await Promise.resolve();
+    expect(socket.messages).toHaveLength(20);
+    for (let ms = 0; endedAt === 0 && ms < 60_000; ms += 100) await clock.advance(100);
+    expect(await working).toEqual({ sent: 20, gone: 0, dropped: 500 });
+    expect(endedAt - startedAt).toBeLessThanOrEqual(3_000);
+  });
+
+  test("a slow WebSocket API takes no more than the notice's time", async () => {
+    const { ports, clock, socket } = await push(500);
+    const tried: string[] = [];
+    ports.socket = Object.assign(Object.create(socket), {
+      post: (id: string) =>
+        new Promise<Posted>((resolve) => {
+          tried.push(id);
+          clock.after(1_000, () => resolve("busy"));
+        }),
+    });
+    const working = pushNotice(ports, endNotice(), undefined);
+    for (let second = 0; second < 5; second++) await clock.advance(1_000);
+    expect(await working).toEqual({ sent: 0, gone: 0, dropped: 500 });
+    expect(tried.length).toBeLessThanOrEqual(4 * 25);
+  });
+
+  test("a connection that does not take three ends in a row is closed and removed; one that takes one is not", async () => {
+    const { pushed, answers, socket, connections } = await push(2);
+    const busy = (count: number) => Array.from({ length: count * 4 }, () => "busy" as const);
+    answers("c-0", ...busy(3));
+    answers("c-1", ...busy(2), "sent", ...busy(2));
+    for (let end = 0; end < 2; end++) await pushed(endNotice());
+    expect(socket.closed).toEqual([]);
+    await pushed(endNotice());
+    expect(socket.closed).toEqual(["c-0"]);
+    expect(await connections.find("c-0")).toBeUndefined();
+    for (let end = 0; end < 2; end++) await pushed(endNotice());
+    expect(socket.closed).toEqual(["c-0"]);
   });
 
   test("a closed connection that cannot be removed is logged", async () => {

@@ -39,11 +39,21 @@ function setUp(answering: (request: WebhookRequest) => WebhookAnswer = () => ({ 
     deliveries: new MemoryDeliveries(),
     receivers: new MemoryReceivers(),
     slowHosts: new MemorySlowHosts(),
-    eventBus: { put: async (put) => (events.push(...put), put.map(() => undefined)) },
+    eventBus: {
+      put: async (put) => {
+        events.push(...put);
+        return put.map(() => undefined);
+      },
+    },
     signer: {
       sign: async (_, id, __, ___, receiver) => ({ "webhook-id": id, signer: receiver?.webhook_id ?? "the tenant" }),
     },
-    sender: { send: async (request) => (requests.push(request), answer(request)) },
+    sender: {
+      send: async (request) => {
+        requests.push(request);
+        return answer(request);
+      },
+    },
     urlFault: (given) => (given.startsWith("https:") ? undefined : "expected an https URL"),
   };
   /** Delivers what is due now. */

@@ -11,7 +11,7 @@ describeConsole("buttons and dialogs", {}, (here) => {
     return answer.json<{ schedule_id: string }>().schedule_id;
   };
 
-  test("a double click does it once", { timeout: 180_000 }, async () => {
+  test("a double click does it once", { timeout: 300_000 }, async () => {
     const id = await newSchedule("twice");
     const page = await here.browser.open("dev-acme", `#/schedules/${id}`);
     const sent: string[] = [];
@@ -26,7 +26,7 @@ describeConsole("buttons and dialogs", {}, (here) => {
     await page.context().close();
   });
 
-  test("a button keeps the focus, and a dialog gives it back", { timeout: 180_000 }, async () => {
+  test("a button keeps the focus, and a dialog gives it back", { timeout: 300_000 }, async () => {
     const page = await here.browser.open("dev-acme", `#/schedules/${await newSchedule("focus")}`);
     const focused = () => page.evaluate(() => document.activeElement?.textContent ?? "");
     await page.getByRole("button", { name: "Pause" }).press("Enter");
@@ -40,7 +40,7 @@ describeConsole("buttons and dialogs", {}, (here) => {
     await page.context().close();
   });
 
-  test("a refusal that comes after its dialog was closed is said", { timeout: 180_000 }, async () => {
+  test("a refusal that comes after its dialog was closed is said", { timeout: 300_000 }, async () => {
     const page = await here.browser.open("dev-acme", `#/schedules/${await newSchedule("late")}`);
     let answer = () => {};
     const wait = new Promise<void>((resolve) => {
@@ -61,7 +61,7 @@ describeConsole("buttons and dialogs", {}, (here) => {
     await page.context().close();
   });
 
-  test("a new key is shown on another page, too, until the reader has copied it", { timeout: 180_000 }, async () => {
+  test("a new key is shown on another page, too, until the reader has copied it", { timeout: 300_000 }, async () => {
     const page = await here.browser.open("dev-admin", "#/keys");
     let answer = () => {};
     const wait = new Promise<void>((resolve) => {

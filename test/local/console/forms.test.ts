@@ -10,7 +10,7 @@ describeConsole("forms", {}, (here) => {
     return answer.json<{ tasks: object[] }>().tasks.length;
   };
 
-  test("a number that would be changed is refused before it is sent", { timeout: 120_000 }, async () => {
+  test("a number that would be changed is refused before it is sent", { timeout: 300_000 }, async () => {
     const page = await open("probe.echo");
     await page.getByLabel(/^value/).fill('{"id": 9007199254740993}');
     await page
@@ -25,7 +25,7 @@ describeConsole("forms", {}, (here) => {
     await page.context().close();
   });
 
-  test("a field's fault stays while another field is filled in", { timeout: 120_000 }, async () => {
+  test("a field's fault stays while another field is filled in", { timeout: 300_000 }, async () => {
     const page = await open("probe.fanout");
     await page.getByLabel(/^fail_every/).fill("9007199254740993");
     await page.getByLabel(/^die_after/).fill("2");
@@ -48,7 +48,7 @@ describeConsole("forms", {}, (here) => {
     await page.context().close();
   });
 
-  test("a switch shows its default", { timeout: 120_000 }, async () => {
+  test("a switch shows its default", { timeout: 300_000 }, async () => {
     const page = await open("probe.sleep");
     expect(await page.getByLabel(/^heed_abort/).isChecked()).toBe(true);
     await page.getByLabel(/^heed_abort/).uncheck();
@@ -57,7 +57,7 @@ describeConsole("forms", {}, (here) => {
     await page.context().close();
   });
 
-  test("JSON that is no object of the form's fields does not become a form", { timeout: 120_000 }, async () => {
+  test("JSON that is no object of the form's fields does not become a form", { timeout: 300_000 }, async () => {
     const page = await open("probe.fail");
     await page.getByRole("button", { name: "Write JSON" }).click();
     for (const text of ["null", "[]", '{"message": {"a": 1}}', '{"other": 1}']) {
@@ -73,7 +73,7 @@ describeConsole("forms", {}, (here) => {
     await page.context().close();
   });
 
-  test("a lost answer and a double click make one task; its tags may have commas", { timeout: 120_000 }, async () => {
+  test("a lost answer and a double click make one task; its tags may have commas", { timeout: 300_000 }, async () => {
     const page = await open("probe.echo");
     await page.getByLabel(/^value/).fill("1");
     await page.getByText("Options").click();
@@ -97,7 +97,7 @@ describeConsole("forms", {}, (here) => {
     await page.context().close();
   });
 
-  test("a link to a type that does not exist chooses no other", { timeout: 120_000 }, async () => {
+  test("a link to a type that does not exist chooses no other", { timeout: 300_000 }, async () => {
     const page = await open("does.not.exist");
     await page.getByText("There is no task type does.not.exist.").waitFor();
     expect(await submit(page).count()).toBe(0);

@@ -4,7 +4,7 @@ import { describeConsole, expectClean } from "../../support/console-tests.ts";
 import { expectStatus } from "../../support/http-client.ts";
 
 /** A busy machine answers late. */
-const patient = { timeout: 60_000 };
+const patient = { timeout: 300_000 };
 
 describeConsole("the overview", {}, (here) => {
   let page: Page;
@@ -19,7 +19,7 @@ describeConsole("the overview", {}, (here) => {
     return task.task_id;
   };
 
-  test("nothing is wrong, and each part says so", { timeout: 180_000 }, async () => {
+  test("nothing is wrong, and each part says so", { timeout: 300_000 }, async () => {
     page = await here.browser.open("dev-acme", "#/overview");
     await part("Now").getByText("nothing paused").waitFor();
     await page.getByText("No task of acme has failed for good.").waitFor();
@@ -29,7 +29,7 @@ describeConsole("the overview", {}, (here) => {
     await clean("overview-quiet");
   });
 
-  test("a pause, a failure and a schedule appear by themselves", { timeout: 180_000 }, async () => {
+  test("a pause, a failure and a schedule appear by themselves", { timeout: 300_000 }, async () => {
     await page.getByText("live", { exact: true }).waitFor();
     const task = { type: "probe.echo", input: { value: 1 } };
     const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
@@ -48,7 +48,7 @@ describeConsole("the overview", {}, (here) => {
   });
 
   test("what fails most comes first, and leads to its dead letters and its newest task", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     await fails("no such account");
     const newest = await fails("order 1002: the printer is on fire");
@@ -67,7 +67,7 @@ describeConsole("the overview", {}, (here) => {
     await page.context().close();
   });
 
-  test("an admin sees the tiers, alarms, and what the deployment measured", { timeout: 180_000 }, async () => {
+  test("an admin sees the tiers, alarms, and what the deployment measured", { timeout: 300_000 }, async () => {
     expectStatus(await here.admin.post("/queues/low/pause", {}), 200);
     page = await here.browser.open("dev-admin");
     await part(/4 to look at/)
@@ -91,7 +91,7 @@ describeConsole("the overview", {}, (here) => {
   });
 
   test("alarms come first, then what fails, breakers and pauses, and charts have their lines", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     await page.route(/\/(alarms|types|metrics)(\?|$)/, async (route) => {
       const answer = await route.fetch();
@@ -111,7 +111,7 @@ describeConsole("the overview", {}, (here) => {
     await clean("overview-charts");
   });
 
-  test("a part that cannot be read says why, and hides no other", { timeout: 180_000 }, async () => {
+  test("a part that cannot be read says why, and hides no other", { timeout: 300_000 }, async () => {
     const problem = { status: 503, detail: "The metrics are away.", code: "unavailable" };
     await page.route(/\/metrics\?/, (route) =>
       route.fulfill({ status: 503, contentType: "application/problem+json", json: problem }),

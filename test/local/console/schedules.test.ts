@@ -25,7 +25,7 @@ const words = (iso: string): string => {
 };
 
 /** A busy machine answers late. */
-const patient = { timeout: 60_000 };
+const patient = { timeout: 300_000 };
 
 /** The list's second page needs more schedules than a tenant has by default. */
 const settings = { OFFLOAD_LIMITS: JSON.stringify({ default: { schedules: 200 } }) };
@@ -35,7 +35,7 @@ describeConsole("schedules", settings, (here) => {
 
   beforeAll(async () => {
     page = await here.browser.open("dev-acme", "#/schedules", { timezoneId: "America/New_York", locale: "en-US" });
-  }, 60_000);
+  }, 300_000);
 
   const clean = (name: string) => expectClean(page, name);
   const preview = (): Locator => page.getByRole("region", { name: "Preview of the next times" });
@@ -48,7 +48,7 @@ describeConsole("schedules", settings, (here) => {
     page.locator(".calendar td").filter({ has: page.getByText(new RegExp(`^${number}\\b`)) });
 
   test("a tenant without schedules is told so; a rule that is no cron has its fault at the field", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     await page.getByText("acme has no schedule.").waitFor();
     await clean("schedules-none");
@@ -66,7 +66,7 @@ describeConsole("schedules", settings, (here) => {
   });
 
   test("the preview shows in both zones that spring has no 02:30, and autumn only one", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     await page.getByLabel("Name", { exact: true }).fill("nightly report");
     await page.getByLabel("Cron").fill("30 2 * * *");
@@ -91,7 +91,7 @@ describeConsole("schedules", settings, (here) => {
   });
 
   test("it is created, with the input of its type; the API's refusal of the input is at the input", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     await page.getByLabel("Type", { exact: true }).selectOption("probe.sleep");
     await page.getByLabel("Input as JSON").fill('{ "ms": -1 }');
@@ -113,7 +113,7 @@ describeConsole("schedules", settings, (here) => {
     ]);
   });
 
-  test("its page has the next 20 times, and a calendar of each month", { timeout: 180_000 }, async () => {
+  test("its page has the next 20 times, and a calendar of each month", { timeout: 300_000 }, async () => {
     await expect.poll(async () => (await instants(nextTimes())).length, patient).toBe(20);
     expect((await instants(nextTimes())).slice(1, 3)).toEqual([utc(3, forward - 1, 1, 30), utc(3, forward + 1, 0, 30)]);
     await page.goto(`${page.url()}?month=${year}-03`);
@@ -129,7 +129,7 @@ describeConsole("schedules", settings, (here) => {
     await page.getByText(`March ${year}, in Europe/Berlin`).waitFor();
   });
 
-  test("it is run now, paused, resumed and changed", { timeout: 180_000 }, async () => {
+  test("it is run now, paused, resumed and changed", { timeout: 300_000 }, async () => {
     await page.getByRole("button", { name: "Run now" }).click();
     const link = page.getByRole("link", { name: "open the task" });
     const taskId = (await link.getAttribute("href"))?.split("/").at(-1) ?? "";
@@ -151,7 +151,7 @@ describeConsole("schedules", settings, (here) => {
     expect(schedules).toMatchObject([{ cron: null, every_seconds: 900, starts_at: null }]);
   });
 
-  test("a day with many times has the first ones, and the number of the others", { timeout: 180_000 }, async () => {
+  test("a day with many times has the first ones, and the number of the others", { timeout: 300_000 }, async () => {
     await page.goto(`${page.url().replace(/\?.*/, "")}?month=${year}-10`);
     await page.getByText(`October ${year}, in Europe/Berlin`).waitFor();
     // 96 times a day, and four more where an hour comes twice.
@@ -160,7 +160,7 @@ describeConsole("schedules", settings, (here) => {
   });
 
   test("the list has each schedule with its rule in words and its times in both zones", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     const task = { type: "probe.echo", input: { value: 1 } };
     const hostile = `<img src=x onerror="window.attacked=1">\u202egpj.exe`;
@@ -186,7 +186,7 @@ describeConsole("schedules", settings, (here) => {
     await clean("schedules");
   });
 
-  test("a list of more than a hundred is read page by page", { timeout: 180_000 }, async () => {
+  test("a list of more than a hundred is read page by page", { timeout: 300_000 }, async () => {
     const task = { type: "probe.echo", input: { value: 1 } };
     for (let index = 0; index < 99; index++) {
       expectStatus(
@@ -203,7 +203,7 @@ describeConsole("schedules", settings, (here) => {
     expect(await page.getByRole("button", { name: "More" }).count()).toBe(0);
   });
 
-  test("it is deleted, after a question", { timeout: 180_000 }, async () => {
+  test("it is deleted, after a question", { timeout: 300_000 }, async () => {
     await page.getByRole("link", { name: "nightly report" }).click();
     await page.getByRole("button", { name: "Delete …" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete the schedule" });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { describeConsole, expectClean } from "../../support/console-tests.ts";
 
 describeConsole("a session", {}, (here) => {
-  test("a reload while the API is busy keeps the session", { timeout: 180_000 }, async () => {
+  test("a reload while the API is busy keeps the session", { timeout: 300_000 }, async () => {
     const page = await here.browser.open("dev-acme", "#/tasks?status=failed");
     await page.route("**/identity", (request) =>
       request.fulfill({ status: 503, json: { message: "Service Unavailable" } }),
@@ -16,7 +16,7 @@ describeConsole("a session", {}, (here) => {
     await page.context().close();
   });
 
-  test("a start that fails is tried again", { timeout: 180_000 }, async () => {
+  test("a start that fails is tried again", { timeout: 300_000 }, async () => {
     const page = await here.browser.open("dev-acme");
     await page.route("**/console/config.json", (request) =>
       request.fulfill({ status: 502, body: "<html>bad gateway" }),
@@ -29,7 +29,7 @@ describeConsole("a session", {}, (here) => {
     await page.context().close();
   });
 
-  test("ages are right on a device whose clock is three hours behind", { timeout: 180_000 }, async () => {
+  test("ages are right on a device whose clock is three hours behind", { timeout: 300_000 }, async () => {
     const { task_id } = await here.operator.submit("probe.echo", { value: 1 }, { tags: { order: "3001" } });
     await here.operator.ended(task_id);
     const page = await here.browser.open("dev-acme", "#/tasks");
@@ -44,7 +44,7 @@ describeConsole("a session", {}, (here) => {
     await page.context().close();
   });
 
-  test("after signing out, the next user of the tab finds nothing of the last one", { timeout: 180_000 }, async () => {
+  test("after signing out, the next user of the tab finds nothing of the last one", { timeout: 300_000 }, async () => {
     const page = await here.browser.open("dev-acme", "#/tasks?q=secret");
     await page.evaluate(() => sessionStorage.setItem("offload.operations", "[]"));
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -54,7 +54,7 @@ describeConsole("a session", {}, (here) => {
     await page.context().close();
   });
 
-  test("a key that is revoked ends the session, and the page says why", { timeout: 180_000 }, async () => {
+  test("a key that is revoked ends the session, and the page says why", { timeout: 300_000 }, async () => {
     const page = await here.browser.open("dev-acme", "#/tasks?status=failed");
     await page.route(/\/tasks\?/, (request) => request.fulfill({ status: 401, json: { message: "Unauthorized" } }));
     await page.getByText("Your key or token is no longer valid. Sign in again.").waitFor();
@@ -63,7 +63,7 @@ describeConsole("a session", {}, (here) => {
   });
 
   test("an admin who empties the tenant's field is back at the own tenant; g keeps a chosen one", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     const page = await here.browser.open("dev-admin", "#/tasks?tenant=globex");
     await page.getByRole("heading", { name: "Tasks" }).focus();

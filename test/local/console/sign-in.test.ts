@@ -12,7 +12,7 @@ afterAll(() => issuer.close());
 describeConsole("a sign-in with the deployment's issuer", settings, (here) => {
   const button = /^Sign in with 127\.0\.0\.1/;
 
-  test("it goes to the issuer with PKCE, and comes back to the same place", { timeout: 180_000 }, async () => {
+  test("it goes to the issuer with PKCE, and comes back to the same place", { timeout: 300_000 }, async () => {
     const page = await here.browser.open(undefined, "#/tasks?status=failed");
     await page.getByRole("button", { name: button }).waitFor();
     await expectClean(page, "sign-in-oidc");
@@ -25,7 +25,7 @@ describeConsole("a sign-in with the deployment's issuer", settings, (here) => {
     await page.context().close();
   });
 
-  test("a code that nobody asked for in this tab is not used", { timeout: 180_000 }, async () => {
+  test("a code that nobody asked for in this tab is not used", { timeout: 300_000 }, async () => {
     const page = await here.browser.open(undefined, "?code=stolen&state=forged#/tasks");
     await page.getByText("That sign-in was not begun in this tab. Sign in again.").waitFor();
     expect(page.url()).not.toContain("stolen");
@@ -33,7 +33,7 @@ describeConsole("a sign-in with the deployment's issuer", settings, (here) => {
     await page.context().close();
   });
 
-  test("a refusal of the issuer is said", { timeout: 180_000 }, async () => {
+  test("a refusal of the issuer is said", { timeout: 300_000 }, async () => {
     issuer.refuses = true;
     const page = await here.browser.open(undefined);
     await page.getByRole("button", { name: button }).click();

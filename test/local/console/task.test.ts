@@ -32,7 +32,7 @@ describeConsole("a task", settings, (here) => {
       dialogs.push(dialog.message());
       void dialog.dismiss();
     });
-  }, 60_000);
+  }, 300_000);
   afterAll(() => rmSync(folder, { recursive: true }));
 
   const part = (name: string): Locator =>
@@ -45,7 +45,7 @@ describeConsole("a task", settings, (here) => {
   const button = (name: string) => page.getByRole("button", { name });
   const clean = (name: string) => expectClean(page, name);
 
-  test("a failed task is found by its order, understood, mended and replayed", { timeout: 180_000 }, async () => {
+  test("a failed task is found by its order, understood, mended and replayed", { timeout: 300_000 }, async () => {
     const tags = { order: "7001" };
     const { task_id } = await here.operator.submit(
       "probe.fail",
@@ -58,7 +58,7 @@ describeConsole("a task", settings, (here) => {
     await page.getByRole("searchbox", { name: "Search" }).fill("7001");
     await page.keyboard.press("Enter");
     const found = page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" });
-    await expect.poll(() => found.count(), { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => found.count(), { timeout: 300_000 }).toBe(1);
     await found.click();
 
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
@@ -89,7 +89,7 @@ describeConsole("a task", settings, (here) => {
     await clean("replayed");
   });
 
-  test("an input that only the API refuses is refused with its path", { timeout: 180_000 }, async () => {
+  test("an input that only the API refuses is refused with its path", { timeout: 300_000 }, async () => {
     // As after a deployment without the type: the page has no schema.
     await page.route("**/types", (route) => route.fulfill({ json: { types: [], tenant_paused_since: null } }));
     const { task_id } = await here.operator.submit("probe.fail", { kind: "permanent" });
@@ -107,7 +107,7 @@ describeConsole("a task", settings, (here) => {
     await page.unroute("**/types");
   });
 
-  test("a task that waits says for what, and goes on by a signal", { timeout: 180_000 }, async () => {
+  test("a task that waits says for what, and goes on by a signal", { timeout: 300_000 }, async () => {
     const { task_id } = await here.operator.submit("probe.wait", { name: "approved", timeout_seconds: 3600 });
     await open(task_id);
     await part("What it waits for").getByText("The signal approved").waitFor();
@@ -122,7 +122,7 @@ describeConsole("a task", settings, (here) => {
     await part("Result").getByText("olga").waitFor();
   });
 
-  test("a task that is to start later can be moved, kept longer and cancelled", { timeout: 180_000 }, async () => {
+  test("a task that is to start later can be moved, kept longer and cancelled", { timeout: 300_000 }, async () => {
     const { task_id } = await here.operator.submit("probe.echo", { value: 1 }, { delay_seconds: 3600 });
     await open(task_id);
     await status().getByText("scheduled").waitFor();
@@ -146,7 +146,7 @@ describeConsole("a task", settings, (here) => {
     await clean("cancelled");
   });
 
-  test("progress, children and the trace of a task", { timeout: 180_000 }, async () => {
+  test("progress, children and the trace of a task", { timeout: 300_000 }, async () => {
     const { task_id } = await here.operator.submit("probe.sleep", { ms: 3_000, steps: 6 });
     await open(task_id);
     await page.getByRole("progressbar").first().waitFor();
@@ -163,7 +163,7 @@ describeConsole("a task", settings, (here) => {
     await part("Facts").getByRole("link", { name: family.task_id }).waitFor();
   });
 
-  test("a file is saved as it is, and its webhook shows why it did not arrive", { timeout: 180_000 }, async () => {
+  test("a file is saved as it is, and its webhook shows why it did not arrive", { timeout: 300_000 }, async () => {
     const callback = { url: "http://127.0.0.1:9/hook" };
     const { task_id } = await here.operator.submit("probe.bytes", { bytes: 1_000, as: "file" }, { callback });
     await here.operator.ended(task_id);
@@ -175,7 +175,7 @@ describeConsole("a task", settings, (here) => {
     expect(await readFile(await saved.path())).toEqual(Buffer.alloc(1_000));
     const tries = async () =>
       (await here.operator.get(`/tasks/${task_id}/deliveries`)).json<{ deliveries: [] }>().deliveries.length;
-    await expect.poll(tries, { timeout: 60_000 }).toBeGreaterThan(0);
+    await expect.poll(tries, { timeout: 300_000 }).toBeGreaterThan(0);
     await page.reload();
     await part("Webhook").getByRole("row").nth(1).waitFor();
     await part("Webhook").getByRole("button", { name: "Send again" }).click();
@@ -183,7 +183,7 @@ describeConsole("a task", settings, (here) => {
     await clean("file");
   });
 
-  test("hostile texts, and a result of 5 MB, are shown and do nothing", { timeout: 120_000 }, async () => {
+  test("hostile texts, and a result of 5 MB, are shown and do nothing", { timeout: 300_000 }, async () => {
     const tags = { order: attacks[0] ?? "", name: attacks[4] ?? "" };
     const failed = await here.operator.submit("probe.fail", { kind: "permanent", message: attack }, { tags });
     await here.operator.ended(failed.task_id);

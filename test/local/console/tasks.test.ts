@@ -12,7 +12,7 @@ describeConsole("the list of tasks", {}, (here) => {
   const rows = () => page.getByRole("table", { name: "Tasks" }).getByRole("row");
   const clean = (name: string) => expectClean(page, name);
 
-  test("an empty list says so; a new task appears by itself, and its end, too", { timeout: 180_000 }, async () => {
+  test("an empty list says so; a new task appears by itself, and its end, too", { timeout: 300_000 }, async () => {
     page = await here.browser.open("dev-acme", "#/tasks");
     await page.getByText("No task matches.").waitFor();
     await page.getByText("live", { exact: true }).waitFor();
@@ -21,7 +21,7 @@ describeConsole("the list of tasks", {}, (here) => {
     await clean("tasks");
   });
 
-  test("search and filters are the URL, which a colleague can open", { timeout: 180_000 }, async () => {
+  test("search and filters are the URL, which a colleague can open", { timeout: 300_000 }, async () => {
     await here.operator.submit(
       "probe.fail",
       { kind: "permanent", message: "the printer is on fire" },
@@ -43,7 +43,7 @@ describeConsole("the list of tasks", {}, (here) => {
     await page.getByRole("button", { name: "Clear" }).click();
   });
 
-  test("j, k and o go through the list, and ? shows the shortcuts", { timeout: 180_000 }, async () => {
+  test("j, k and o go through the list, and ? shows the shortcuts", { timeout: 300_000 }, async () => {
     await rows().filter({ hasText: "order=1001" }).waitFor();
     await page.getByRole("heading", { name: "Tasks" }).focus();
     for (const key of ["j", "j", "k"]) await page.keyboard.press(key);
@@ -58,7 +58,7 @@ describeConsole("the list of tasks", {}, (here) => {
   });
 
   test("the chosen task stays the same when a new one comes, and after Back; Enter opens it", {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     const chosen = page.locator('[aria-current="true"] a');
     const place = await chosen.getAttribute("href");
@@ -75,7 +75,7 @@ describeConsole("the list of tasks", {}, (here) => {
     expect(await chosen.getAttribute("href")).toBe(place);
   });
 
-  test("a tag that is no name=value finds nothing, and nothing is changed by it", { timeout: 180_000 }, async () => {
+  test("a tag that is no name=value finds nothing, and nothing is changed by it", { timeout: 300_000 }, async () => {
     await page.getByLabel("Tag").fill("order:1001");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText("The tag order:1001 is no name=value.").waitFor();
@@ -85,7 +85,7 @@ describeConsole("the list of tasks", {}, (here) => {
     expect(await page.getByLabel("Tag").inputValue()).toBe("");
   });
 
-  test("an operation says of which tenant and which tasks it is", { timeout: 180_000 }, async () => {
+  test("an operation says of which tenant and which tasks it is", { timeout: 300_000 }, async () => {
     await page.getByLabel("Search").fill("1002");
     await page.keyboard.press("Enter");
     await expect.poll(() => rows().count()).toBe(2);
@@ -105,11 +105,11 @@ describeConsole("the list of tasks", {}, (here) => {
 
   test("many tasks: a row for each, and only those in view in the page", { timeout: 300_000 }, async () => {
     for (let batch = 0; batch < 2; batch++) {
-      const tasks = Array.from({ length: 500 }, (_, index) => ({
+      const tasks = Array.from({ length: 150 }, (_, index) => ({
         type: "probe.echo",
         input: { value: 1 },
         delay_seconds: 3_600,
-        tags: { number: String(batch * 500 + index) },
+        tags: { number: String(batch * 150 + index) },
       }));
       await submitAll(here.operator, tasks);
     }
@@ -120,27 +120,29 @@ describeConsole("the list of tasks", {}, (here) => {
       .poll(
         async () => {
           await body.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-          return page.getByText(/^1,003 tasks$/).count();
+          return page.getByText(/^303 tasks$/).count();
         },
-        { timeout: 180_000 },
+        { timeout: 300_000 },
       )
       .toBe(1);
     expect(await rows().count()).toBeLessThan(80);
     await clean("many-tasks");
   });
 
-  test("the reader who has scrolled is told of new tasks, and nothing moves", { timeout: 180_000 }, async () => {
+  test("the reader who has scrolled is told of new tasks, and nothing moves", { timeout: 300_000 }, async () => {
     const body = page.locator(".vtable .body");
     await body.evaluate((element) => element.scrollTo(0, 4_000));
     await expect.poll(() => body.evaluate((element) => element.scrollTop)).toBe(4_000);
     const inView = page.locator('[aria-rowindex="112"]');
-    const before = await inView.textContent();
-    await here.operator.submit("probe.echo", { value: 1 }, { tags: { order: "1003" } });
+    // The row's age goes on.
+    const shown = async () => (await inView.textContent())?.replace(/\d+ (s|min) ago/, "");
+    const before = await shown();
+    await here.operator.submit("probe.echo", { value: 1 }, { tags: { order: "303" } });
     await page.getByRole("button", { name: /^\d+ new$/ }).waitFor();
-    expect(await inView.textContent()).toBe(before);
+    expect(await shown()).toBe(before);
     await page.getByRole("button", { name: /^\d+ new$/ }).click();
     await body.evaluate((element) => element.scrollTo(0, 0));
-    await rows().filter({ hasText: "order=1003" }).waitFor();
+    await rows().filter({ hasText: "order=303" }).waitFor();
   });
 
   test("all that are found are cancelled, after the page has said how many", { timeout: 300_000 }, async () => {
@@ -148,22 +150,22 @@ describeConsole("the list of tasks", {}, (here) => {
     await rows().filter({ hasText: "number=" }).first().waitFor();
     await page.getByRole("button", { name: "Cancel all found …" }).click();
     const dialog = page.getByRole("dialog", { name: "Cancel tasks" });
-    await dialog.getByText("1,000 tasks match.").waitFor();
+    await dialog.getByText("300 tasks match.").waitFor();
     await dialog.getByText("Of acme: status = scheduled").waitFor();
     await clean("cancel");
-    await dialog.getByRole("button", { name: "Cancel 1,000" }).click();
+    await dialog.getByRole("button", { name: "Cancel 300" }).click();
     await dialog.getByRole("progressbar").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.reload();
     const operation = page.getByRole("region", { name: "Cancel tasks" });
-    await operation.getByText(/The operation is completed: 1,000 of 1,000/).waitFor({ timeout: 240_000 });
+    await operation.getByText(/The operation is completed: 300 of 300/).waitFor({ timeout: 300_000 });
     await clean("cancel-ended");
     await operation.getByRole("button", { name: "Dismiss" }).click();
     await operation.waitFor({ state: "detached" });
     await page.getByText("No task matches.").waitFor();
   });
 
-  test("progress of a running task comes by push", { timeout: 180_000 }, async () => {
+  test("progress of a running task comes by push", { timeout: 300_000 }, async () => {
     await page.getByRole("button", { name: "Clear" }).click();
     const { task_id } = await here.operator.submit("probe.sleep", { ms: 30_000 }, { tags: { order: "1004" } });
     await rows().filter({ hasText: "order=1004" }).filter({ hasText: "processing" }).waitFor();

@@ -40,7 +40,7 @@ const uploaded = (bucket: string, id?: string, size: unknown = 1024) => ({
   ...(id === undefined ? {} : { id }),
 });
 
-const patience = { timeout: 20_000, interval: 50 };
+const patience = { timeout: 120_000, interval: 50 };
 
 /** A project with a task type and a trigger. */
 function makeProject(): { folder: string; save(path: string, text: string): void } {
@@ -54,7 +54,7 @@ function makeProject(): { folder: string; save(path: string, text: string): void
   return { folder, save };
 }
 
-describe("events on a local server", { timeout: 90_000 }, () => {
+describe("events on a local server", { timeout: 300_000 }, () => {
   let project: ReturnType<typeof makeProject>;
   let server: OwnServer;
   let client: Client;
@@ -63,7 +63,7 @@ describe("events on a local server", { timeout: 90_000 }, () => {
     project = makeProject();
     server = await startOwnServer({}, project.folder, ["dev"]);
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await server?.stop();
     rmSync(project.folder, { recursive: true, force: true });

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 /** A Python that has boto3: that of `OFFLOAD_TEST_PYTHON`, of `.venv`, or of the path. */
 const python = [process.env.OFFLOAD_TEST_PYTHON ?? "", ".venv/bin/python", "python3"]
   .filter((path) => path !== "" && (path === "python3" || existsSync(path)))
-  .find((path) => spawnSync(path, ["-c", "import boto3"], { timeout: 120_000 }).status === 0);
+  .find((path) => spawnSync(path, ["-c", "import boto3"], { timeout: 300_000 }).status === 0);
 
 const advice = "no Python with boto3 was found; run `.venv/bin/pip install boto3`, or set OFFLOAD_TEST_PYTHON";
 

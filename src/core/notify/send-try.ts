@@ -1,0 +1,133 @@
+import type { WebhookAnswer, WebhookSender } from "../ports/notify.ts";
+import type { Receiver } from "../ports/receivers.ts";
+import type { Clock } from "../ports/tasks.ts";
+import type { Delivery, SlowHosts } from "../ports/webhooks.ts";
+
+/** Signs the headers of a try. */
+export interface WebhookSigner {
+  /**
+   * @param receiver Signs with this receiver's secrets. Default: with the tenant's.
+   * @returns `webhook-id`, `webhook-timestamp` and `webhook-signature`
+   * @throws PortUnavailable
+   */
+  sign(tenantId: string, id: string, nowMs: number, body: string, receiver?: Receiver): Promise<Record<string, string>>;
+}
+
+export interface SendPorts {
+  clock: Clock;
+  slowHosts: SlowHosts;
+  sender: WebhookSender;
+  signer: WebhookSigner;
+}
+
+/** Longest time of one try, in milliseconds: contract of `docs/webhooks.md`. */
+const tryMs = 10_000;
+
+/** A receiver that has not answered after this time is slow, in milliseconds. */
+const slowAfterMs = 1_000;
+
+/** Time for which a host stays known as slow, in milliseconds. */
+const slowForMs = 60_000;
+
+/** Places for requests under way to one slow host, and to all slow hosts of a tenant. */
+const hostPlaces = 10;
+const tenantPlaces = 40;
+
+/** Name under which the places of a tenant are counted. No host has it. */
+const allHosts = "*";
+
+/** A host of a tenant. */
+interface Host {
+  tenantId: string;
+  host: string;
+}
+
+/**
+ * Sends the request of a try. A request to a host that is known as slow, or that has no answer after a second, needs a place, which it gives back at
+ * its end. An answer within a second ends the slowness: one late answer does not hold up those after it.
+ * @returns undefined when the host is slow, and has as many requests as it may have
+ */
+export async function sendTry(
+  ports: SendPorts,
+  { tenant_id: tenantId, id, url, body, traceparent }: Delivery,
+  receiver: Receiver | undefined,
+): Promise<WebhookAnswer | undefined> {
+  const { clock, slowHosts, signer } = ports;
+  const of: Host = { tenantId, host: new URL(url).host };
+  const isSlow = await slowHosts.isSlow(tenantId, of.host, clock.now());
+  const takenMs = isSlow ? await takePlaces(ports, of) : undefined;
+  if (isSlow && takenMs === undefined) return undefined;
+  // Before the timers: a slow key store is not a slow receiver.
+  const headers = {
+    ...(await signer.sign(tenantId, id, clock.now(), body, receiver)),
+    "content-type": "application/json",
+    "user-agent": "Offload-Webhook/1",
+    ...(traceparent !== undefined && { traceparent }),
+  };
+  const { answer, wasSlow, placeMs } = await sendWithin(ports, of, { url, headers, body }, takenMs);
+  if (placeMs !== undefined) await givePlaces(ports, of, placeMs);
+  if (isSlow && !wasSlow && answer !== undefined && "status" in answer) {
+    await slowHosts.markSlow(tenantId, of.host, clock.now());
+  }
+  return answer;
+}
+
+interface Sent {
+  /** Undefined: the host is slow and had no place. */
+  answer: WebhookAnswer | undefined;
+  /** True: there was no answer after a second. */
+  wasSlow: boolean;
+  /** Time at which the request's places were taken, in epoch milliseconds. Undefined: it has none. */
+  placeMs: number | undefined;
+}
+
+async function sendWithin(
+  ports: SendPorts,
+  of: Host,
+  request: Parameters<WebhookSender["send"]>[0],
+  takenMs: number | undefined,
+): Promise<Sent> {
+  const { clock, slowHosts, sender } = ports;
+  const abort = new AbortController();
+  const sent = { wasSlow: false, placeMs: takenMs, crowded: false };
+  const judge = async () => {
+    await slowHosts.markSlow(of.tenantId, of.host, clock.now() + slowForMs);
+    sent.placeMs ??= await takePlaces(ports, of);
+    if (sent.placeMs !== undefined) return;
+    sent.crowded = true;
+    abort.abort(new Error("the receiver is slow, and has other requests to answer"));
+  };
+  let judging: Promise<void> = Promise.resolve();
+  const stopSlow = clock.after(slowAfterMs, () => {
+    sent.wasSlow = true;
+    // Without the table nobody knows that the host is slow, and the try goes on.
+    judging = judge().catch(() => {});
+  });
+  const stopLong = clock.after(tryMs, () => abort.abort(new Error(`no answer within ${tryMs / 1000} s`)));
+  try {
+    const answer = await sender.send(request, abort.signal);
+    // A request that ends while it is judged keeps its answer.
+    await judging;
+    return { ...sent, answer: sent.crowded && "error" in answer ? undefined : answer };
+  } finally {
+    stopSlow();
+    stopLong();
+  }
+}
+
+/** Takes a place of a slow host, and one of its tenant, whose hosts may be many names of one receiver. Returns when, in epoch milliseconds. */
+async function takePlaces({ slowHosts, clock }: SendPorts, { tenantId, host }: Host): Promise<number | undefined> {
+  const nowMs = clock.now();
+  if (!(await slowHosts.takePlace(tenantId, host, nowMs, hostPlaces))) return undefined;
+  if (await slowHosts.takePlace(tenantId, allHosts, nowMs, tenantPlaces)) return nowMs;
+  await slowHosts.givePlace(tenantId, host, nowMs);
+  return undefined;
+}
+
+async function givePlaces({ slowHosts }: SendPorts, { tenantId, host }: Host, takenMs: number): Promise<void> {
+  // The places of a process that dies come back with the next interval, and so do those that cannot be given back now.
+  await Promise.allSettled([
+    slowHosts.givePlace(tenantId, host, takenMs),
+    slowHosts.givePlace(tenantId, allHosts, takenMs),
+  ]);
+}
