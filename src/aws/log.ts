@@ -28,7 +28,8 @@ function fileWriter(service: string, file: string): Writer {
     if (fields.task_id === undefined) return;
     const timestamp = new Date(systemClock.now()).toISOString();
     try {
-      appendFileSync(file, `${lineText({ level: level.toUpperCase(), message, timestamp, service, ...fields })}\n`);
+      const text = lineText({ level: level.toUpperCase(), message, timestamp, service, ...fields });
+      appendFileSync(file, `${text}\n`, { mode: 0o600 });
     } catch {
       // The disk is full, or the server's folder is gone: the line is on the terminal.
     }

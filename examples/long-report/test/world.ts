@@ -44,6 +44,8 @@ export async function startWorld(limits: object = {}) {
     REPORTS_FOLDER: join(folder, "reports"),
     OFFLOAD_CALLBACK_HOSTS: `127.0.0.1:${webhookPort}`,
     OFFLOAD_TIME_SCALE: "0.01",
+    // The log has whole ids.
+    OFFLOAD_VERBOSE: "1",
     OFFLOAD_LIMITS: JSON.stringify(limits),
   };
   const local = deployed === undefined ? await startLocalServer({ env: own }) : undefined;

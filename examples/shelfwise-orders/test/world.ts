@@ -61,6 +61,8 @@ export async function startWorld(tenants: readonly string[], faultOf?: typeof ra
           env: {
             OFFLOAD_KEYS: keys.join(","),
             OFFLOAD_TIME_SCALE: "0.01",
+            // The log has whole ids.
+            OFFLOAD_VERBOSE: "1",
             SHOP_URL: shopUrl,
             SMTP_URL: outside.smtpUrl,
             SHOP_KEY: shopKey,
