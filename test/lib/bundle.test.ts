@@ -19,7 +19,7 @@ const budgets: Record<FunctionName, number> = {
   control: 436,
   worker: 447,
   redrive: 280,
-  fire: 389,
+  fire: 391,
   authorizer: 92,
   publish: 47,
   socket: 82,
