@@ -67,7 +67,7 @@ describe("requests", () => {
         response.writeHead(202).end("thanks");
       }),
     );
-    expect(await sendTo(port)).toEqual({ status: 202 });
+    expect(await sendTo(port)).toMatchObject({ status: 202 });
     const own = { connection: "close", host: `127.0.0.1:${port}`, "content-length": String(Buffer.byteLength(body)) };
     expect(seen).toEqual(["POST", "/hook?a=b", { ...headers, ...own, "user-agent": "Offload-Webhooks/1" }, body]);
   });
@@ -80,7 +80,7 @@ describe("requests", () => {
     const sender = createWebhookSender({ allowedHosts: [`127.0.0.1:${port}`] });
     const request = { url: `http://127.0.0.1:${port}/`, headers, body };
     for (let count = 0; count < 3; count++) {
-      expect(await sender.send(request, AbortSignal.timeout(20_000))).toEqual({ status: 200 });
+      expect(await sender.send(request, AbortSignal.timeout(20_000))).toMatchObject({ status: 200 });
     }
     expect(connections).toBe(3);
   });
@@ -114,7 +114,7 @@ describe("answers", () => {
     });
 
   test.each([200, 204, 400, 401, 404, 410, 500, 503])("the status %d is the answer", async (status) => {
-    expect(await answerOf(status)).toEqual({ status });
+    expect(await answerOf(status)).toMatchObject({ status });
   });
 
   test.each([
@@ -122,11 +122,13 @@ describe("answers", () => {
     ["Fri, 01 Jan 2027 00:01:00 GMT", 60],
     ["99999999", 86_400],
   ])("Retry-After %s is %d seconds", async (value, retryAfterSeconds) => {
-    expect(await answerOf(429, { "retry-after": value })).toEqual({ status: 429, retryAfterSeconds });
+    expect(await answerOf(429, { "retry-after": value })).toMatchObject({ status: 429, retryAfterSeconds });
   });
 
   test("a Retry-After that is not valid is left out", async () => {
-    expect(await answerOf(503, { "retry-after": "soon" })).toEqual({ status: 503 });
+    const answer = await answerOf(503, { "retry-after": "soon" });
+    expect(answer).toMatchObject({ status: 503 });
+    expect(answer).not.toHaveProperty("retryAfterSeconds");
   });
 
   test.each([301, 302, 303, 307, 308])(
@@ -137,7 +139,9 @@ describe("answers", () => {
       const port = await listen(
         webServer((_, response) => response.writeHead(status, { location: `http://127.0.0.1:${secret}/` }).end()),
       );
-      expect(await sendTo(port, { allowedHosts: [`127.0.0.1:${port}`, `127.0.0.1:${secret}`] })).toEqual({ status });
+      expect(await sendTo(port, { allowedHosts: [`127.0.0.1:${port}`, `127.0.0.1:${secret}`] })).toMatchObject({
+        status,
+      });
       expect(reached).toBe(0);
     },
   );
@@ -156,7 +160,8 @@ describe("answers", () => {
         more();
       }),
     );
-    expect(await sendTo(port)).toEqual({ status: 200 });
+    // Its start is shown.
+    expect(await sendTo(port)).toEqual({ status: 200, text: "x".repeat(1024) });
     await closed;
     // Buffers of the system hold more than the sender reads.
     expect(written).toBeLessThan(64 * 1024 * 1024);
@@ -164,7 +169,7 @@ describe("answers", () => {
 
   test("an answer that is cut off has the status that it had", async () => {
     const half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf";
-    expect(await sendTo(await listen(rawServer((socket) => socket.end(half))))).toEqual({ status: 200 });
+    expect(await sendTo(await listen(rawServer((socket) => socket.end(half))))).toEqual({ status: 200, text: "half" });
   });
 });
 
@@ -280,7 +285,7 @@ describe("the signal", () => {
     const port = await listen(webServer((_, response) => response.end()));
     const { signal } = new AbortController();
     const [added, removed] = [vi.spyOn(signal, "addEventListener"), vi.spyOn(signal, "removeEventListener")];
-    expect(await sendTo(port, { signal })).toEqual({ status: 200 });
+    expect(await sendTo(port, { signal })).toMatchObject({ status: 200 });
     expect(added).toHaveBeenCalledTimes(1);
     expect(removed).toHaveBeenCalledWith(...(added.mock.calls[0]?.slice(0, 2) ?? []));
   });
@@ -295,7 +300,7 @@ describe("certificates", () => {
   test("a receiver with a certificate for its address is reached", async () => {
     const { own, server } = tlsServer(["127.0.0.1"]);
     const port = await listen(server);
-    expect(await sendTo(port, { url: `https://127.0.0.1:${port}/`, ca: own.cert })).toEqual({ status: 204 });
+    expect(await sendTo(port, { url: `https://127.0.0.1:${port}/`, ca: own.cert })).toMatchObject({ status: 204 });
   });
 
   test.each([
