@@ -154,6 +154,7 @@ export default defineConfig({
         test: {
           name: "local-lean",
           include: [outage],
+          maxWorkers: 4,
           ...patience,
         },
       },
