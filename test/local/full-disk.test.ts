@@ -77,11 +77,11 @@ test("a full disk refuses writes with 503 and one line, and the server goes on w
 
     makeRoom();
     await vi.waitFor(async () => expect((await acceptDelayed()).status).toBe(202), { timeout: 120_000, interval: 200 });
-    await vi.waitFor(() => expect(server.output().match(/can be written again/g)).toHaveLength(outage), 10_000);
+    await vi.waitFor(() => expect(server.output().match(/can be written again/g)).toHaveLength(outage), 120_000);
   }
   const { body } = await submit(server, "after");
   const id = String(body.task_id);
-  await vi.waitFor(async () => expect(await statusOf(server, id)).toBe("completed"), 10_000);
+  await vi.waitFor(async () => expect(await statusOf(server, id)).toBe("completed"), 120_000);
 
   await server.kill();
   const next = await startOwnServer(settings);

@@ -54,7 +54,7 @@ test("open tasks are sent again after queues.db was emptied", async (context) =>
   const { start, file, empty } = setUp(context);
   const first = await start();
   const ended = await submit(first);
-  await vi.waitFor(async () => expect(await statusOf(first, ended)).toBe("completed"), 10_000);
+  await vi.waitFor(async () => expect(await statusOf(first, ended)).toBe("completed"), 120_000);
   const delayed = [await submit(first, 4), await submit(first, 4)];
   const later = await submit(first, 3600);
   await first.stop();
@@ -64,7 +64,7 @@ test("open tasks are sent again after queues.db was emptied", async (context) =>
   expect(second.output()).toContain(`${file("queues.db")} was missing or empty`);
   expect(second.output()).toContain(`Open tasks without a message in ${file("queues.db")}: 2. They are sent again.`);
   for (const id of delayed) {
-    await vi.waitFor(async () => expect(await statusOf(second, id)).toBe("completed"), 20_000);
+    await vi.waitFor(async () => expect(await statusOf(second, id)).toBe("completed"), 120_000);
   }
   expect(await statusOf(second, later)).toBe("scheduled");
   await second.stop();
@@ -170,9 +170,9 @@ test("SIGTERM to npm start stops the server and its workers within 5 seconds", {
   npm.stdout.on("data", (chunk: Buffer) => {
     output += chunk.toString();
   });
-  await vi.waitFor(() => expect(output).toContain("Offload is running"), 30_000);
+  await vi.waitFor(() => expect(output).toContain("Offload is running"), 120_000);
   // npm, its shell, the server, and a worker of each tier.
-  await vi.waitFor(() => expect(members(group).length).toBeGreaterThanOrEqual(6), 10_000);
+  await vi.waitFor(() => expect(members(group).length).toBeGreaterThanOrEqual(6), 120_000);
   npm.kill("SIGTERM");
   await vi.waitFor(() => expect(members(group)).toEqual([]), { timeout: 5_000, interval: 100 });
 });
