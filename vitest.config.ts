@@ -144,7 +144,7 @@ export default defineConfig({
           include: ["test/local/**/*.test.ts", outage],
           expect: expectSomething,
           // They wait for their servers most of the time.
-          maxWorkers: 4,
+          maxWorkers: 3,
           ...patience,
         },
       },
@@ -154,7 +154,7 @@ export default defineConfig({
         test: {
           name: "local-lean",
           include: [outage],
-          maxWorkers: 4,
+          maxWorkers: 3,
           ...patience,
         },
       },

@@ -75,7 +75,7 @@ test("open tasks are sent again after queues.db was emptied", async (context) =>
 test("open tasks whose input is gone are named with the files", async (context) => {
   const { start, file, empty } = setUp(context);
   const first = await start();
-  const id = await submit(first, 60);
+  const id = await submit(first, 800);
   await first.stop();
   empty("queues.db");
   empty("envelopes.db");
@@ -116,7 +116,7 @@ test("long waits and schedules go on after schedules.db was emptied", async (con
 test("a table folder that is gone ends the start with one line, until it is back", async (context) => {
   const { start, file } = setUp(context);
   const first = await start();
-  const id = await submit(first, 60);
+  const id = await submit(first, 800);
   await first.stop();
   renameSync(file("table"), file("elsewhere"));
   for (let tries = 0; tries < 2; tries += 1) {
@@ -141,7 +141,7 @@ test.each(["queues.db", "schedules.db", "envelopes.db", "table.lock"])(
 test("a damaged table folder ends the start with one line that names it", async (context) => {
   const { start, file } = setUp(context);
   const first = await start();
-  await submit(first, 60);
+  await submit(first, 800);
   await first.stop();
   for (const each of readdirSync(file("table"))) {
     if (each.startsWith("MANIFEST")) writeFileSync(join(file("table"), each), "not a manifest");
