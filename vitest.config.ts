@@ -143,8 +143,6 @@ export default defineConfig({
           name: "local",
           include: ["test/local/**/*.test.ts", outage],
           expect: expectSomething,
-          // They wait for their servers most of the time.
-          maxWorkers: 3,
           ...patience,
         },
       },
@@ -154,7 +152,6 @@ export default defineConfig({
         test: {
           name: "local-lean",
           include: [outage],
-          maxWorkers: 3,
           ...patience,
         },
       },
