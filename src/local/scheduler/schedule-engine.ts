@@ -93,8 +93,19 @@ export class ScheduleEngine {
     const { rows } = this.#options;
     const { GroupName: groupName, Name: name, Target: target } = schedule.input;
     const { scheduledAt, nextAt } = dueTimes(schedule, now);
-    const executionId = randomBytes(8).toString("hex");
-    rows.saveFiring({ executionId, groupName, name, scheduledAt, begunAt: now, attempt: 1, tryAt: now, target });
+    for (const time of scheduledAt) {
+      const executionId = randomBytes(8).toString("hex");
+      rows.saveFiring({
+        executionId,
+        groupName,
+        name,
+        scheduledAt: time,
+        begunAt: now,
+        attempt: 1,
+        tryAt: now,
+        target,
+      });
+    }
     rows.save({ ...schedule, nextAt });
   }
 

@@ -20,16 +20,27 @@ export function firstTime(input: ScheduleInput, now: number, createdBefore?: num
   return before(end, rule.next(Math.max(createdBefore === undefined ? now - 1 : now, start - 1)));
 }
 
+/** The most times of a stop for which a schedule fires: a rule of every minute after a night would fire hundreds of times. */
+const mostMissed = 100;
+
 /**
- * The time for which a due schedule fires now, and its next time. If several times were missed, it fires only for the latest
- * of them.
+ * The times for which a due schedule fires now, oldest first, and its next time. Of the times that were missed while nothing ran, these are the last
+ * hundred: the function that they go to runs those that are not too late, and counts the others as skipped.
  */
 export function dueTimes({ input, createdAt, nextAt = 0 }: Schedule, now: number) {
   const rule = checked(input, createdAt);
-  if (rule.once) return { scheduledAt: nextAt, nextAt: undefined };
+  if (rule.once) return { scheduledAt: [nextAt], nextAt: undefined };
   const end = toMs(input.EndDate) ?? Number.POSITIVE_INFINITY;
-  const latest = before(end, rule.latest(now));
-  return { scheduledAt: Math.max(nextAt, latest ?? nextAt), nextAt: before(end, rule.next(now)) };
+  const missed: number[] = [];
+  // Backwards, so that a long stop takes no longer than a hundred times do.
+  let time = rule.latest(Math.min(now, end - 1));
+  while (time !== undefined && time > nextAt && missed.length < mostMissed) {
+    missed.unshift(time);
+    time = rule.latest(time - 1);
+  }
+  const isAll = time === undefined || time <= nextAt;
+  const scheduledAt = (isAll ? [nextAt, ...missed] : missed).slice(-mostMissed);
+  return { scheduledAt, nextAt: before(end, rule.next(now)) };
 }
 
 function checked(input: ScheduleInput, createdAt: number): Rule {

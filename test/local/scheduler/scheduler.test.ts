@@ -300,24 +300,47 @@ describe("a failing target", () => {
 });
 
 describe("a restart", () => {
-  test("a restart fires missed one-offs, and a recurring schedule for its latest missed time only", async () => {
+  test("a restart fires missed one-offs, and a recurring schedule for each time that was missed", async () => {
     const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
     const clock = new FakeClock("2027-01-01T00:00:30.000Z");
     const before = await setUp({ clock, stateDir });
     await before.create({ Name: "once", ScheduleExpression: "at(2027-01-01T00:10:00)" });
     await before.create({ Name: "cron", ScheduleExpression: "cron(* * * * ? *)" });
     await before.close();
-    clock.skip(3600);
+    clock.skip(120);
 
     const after = await setUp({ clock, stateDir });
     await clock.advance(0);
-    expect(after.fired.map(({ scheduledTime }) => scheduledTime).sort()).toEqual([
-      "2027-01-01T00:10:00Z",
-      "2027-01-01T01:00:00Z",
+    expect(after.fired.map(({ scheduledTime }) => scheduledTime)).toEqual([
+      "2027-01-01T00:01:00Z",
+      "2027-01-01T00:02:00Z",
     ]);
+    await after.close();
+    clock.skip(600);
+
+    const third = await setUp({ clock, stateDir });
+    await clock.advance(0);
+    const once = third.fired.filter(({ scheduleArn }) => scheduleArn.endsWith("/once"));
+    expect(once).toMatchObject([{ scheduledTime: "2027-01-01T00:10:00Z" }]);
+    expect(third.fired).toHaveLength(1 + 10);
     await clock.advance(30);
-    expect(after.fired.slice(2)).toMatchObject([{ scheduledTime: "2027-01-01T01:01:00Z" }]);
+    expect(third.fired.at(-1)).toMatchObject({ scheduledTime: "2027-01-01T00:13:00Z" });
     expect(before.fired).toEqual([]);
+  });
+
+  test("after a long stop, a recurring schedule fires for its last hundred times", async () => {
+    const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
+    const clock = new FakeClock("2027-01-01T00:00:30.000Z");
+    const before = await setUp({ clock, stateDir });
+    await before.create({ Name: "cron", ScheduleExpression: "cron(* * * * ? *)" });
+    await before.close();
+    clock.skip(30 * 86_400);
+    const after = await setUp({ clock, stateDir });
+    for (let round = 0; round < 10; round++) await clock.advance(0);
+    const times = after.fired.map(({ scheduledTime }) => scheduledTime).sort();
+    expect(times).toHaveLength(100);
+    expect(times.at(-1)).toBe("2027-01-31T00:00:00Z");
+    expect(times[0]).toBe("2027-01-30T22:21:00Z");
   });
 
   test("a restart repeats a firing that was in progress", async () => {
