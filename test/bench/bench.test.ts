@@ -44,7 +44,9 @@ describe("the command", () => {
     expect(reports).toMatchObject([{ name: "requests" }]);
     const { floor, offload } = reports[0].data;
     expect(floor.perTask).toEqual({ writes: 3, writeUnits: 4, reads: 0, queue: 1 });
-    expect(offload).toMatchObject({ perTask: floor.perTask, perBatch: floor.perBatch });
+    // A process reads the settings of flow every two seconds, which the counted calls of a busy machine may last.
+    const reads = expect.closeTo(0, 0);
+    expect(offload).toMatchObject({ perTask: { ...floor.perTask, reads }, perBatch: { ...floor.perBatch, reads } });
   });
 
   test.each([["neither"], ["--rounds", "none"]])("%j prints the usage", async (...args) => {
