@@ -102,7 +102,9 @@ export class FlowLaws {
     const since = time.now;
     time.after(isPause ? pauseLookMs : lookMs, () => {
       const record = table.read({ tenant_id, task_id });
-      const waits = record?.line === line && Date.parse(record.updated_at) <= since + 1000;
+      // A task that is cancelled in its line has ended, and keeps the line's name.
+      const isOpen = record?.status === "pending" || record?.status === "scheduled";
+      const waits = isOpen && record.line === line && Date.parse(record.updated_at) <= since + 1000;
       const last = this.#lookedAt.get(ofType) ?? 0;
       if (!waits || !this.#isPrompt() || last > since) return;
       this.#lives.violated(`it waits in ${line}, and nothing has counted that`, task_id);
