@@ -103,7 +103,7 @@ export class FlowLaws {
     time.after(isPause ? pauseLookMs : lookMs, () => {
       const record = table.read({ tenant_id, task_id });
       // A task that is cancelled in its line has ended, and keeps the line's name.
-      const isOpen = record?.status === "pending" || record?.status === "scheduled";
+      const isOpen = record?.status === "pending";
       const waits = isOpen && record.line === line && Date.parse(record.updated_at) <= since + 1000;
       const last = this.#lookedAt.get(ofType) ?? 0;
       if (!waits || !this.#isPrompt() || last > since) return;
