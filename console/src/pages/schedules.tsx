@@ -23,6 +23,7 @@ export function SchedulesPage({ rest }: { rest: readonly string[] }) {
 function Schedules() {
   const pages = useRef(1);
   const list = useLive(`schedules ${tenant.value}`, (signal) => readSchedules(pages.current, signal));
+  // Also while the list is read again by itself: a click must not be lost.
   const more = () => {
     pages.current += 1;
     list.reload();
@@ -46,7 +47,7 @@ function Schedules() {
               )}
               {!complete && (
                 <div class="actions">
-                  <button type="button" disabled={list.loading} onClick={more}>
+                  <button type="button" onClick={more}>
                     More
                   </button>
                   <span class="muted">{count(schedules.length)} so far</span>
