@@ -84,7 +84,8 @@ export interface AlarmOptions {
    */
   readonly failedWebhooks?: number;
   /**
-   * Maximum time for which the next task of a limit's line (`concurrency`, `rateLimit`) waits. Raise it where long lines are usual.
+   * Maximum time for which the next task of a limit's line (`concurrency`, `rateLimit`) waits.
+   * Raise it where long lines are usual.
    * @default Duration.minutes(10)
    */
   readonly lineWait?: Duration;

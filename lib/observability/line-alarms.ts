@@ -4,7 +4,7 @@ import type { Thresholds } from "./alarm-options.ts";
 import type { Alarms } from "./alarms.ts";
 import type { Watched } from "./watched.ts";
 
-/** Whoever paused for a night has resumed by then. */
+/** A pause for a night has ended by then. */
 const forgottenAfter = Duration.days(1);
 
 /** Adds the alarms on tasks that wait in lines. Their metrics have data, and a price, only while tasks do. */

@@ -48,7 +48,7 @@ export function addLogs(group: Command, terminal: Terminal): void {
 
 /**
  * Shows the lines of a log. Returns true when it is complete.
- * @param waiting Waits for lines until the task has ended. Undefined: those that are there are all.
+ * @param waiting Waits for lines until the task has ended. Undefined: prints the lines that are there.
  */
 async function printLog(
   operations: Operations,

@@ -5,7 +5,7 @@ import { List } from "./list.ts";
 import { type ClientOptions, path, type Query, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
-/** What a receiver asks for. */
+/** A receiver to create: its URL, and the ends of tasks that it asks for. */
 export interface NewReceiver {
   /** `https`, at most 2,048 characters. */
   url: string;

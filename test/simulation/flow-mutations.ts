@@ -82,9 +82,9 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a resume looks at its line before the pause is removed only",
     file: "flow/manage-flow.ts",
-    find: "  await ports.flowSettings.remove(line.name);\n  await checkAfter(knownMs);",
+    find: "  await ports.flowSettings.remove(line.name);\n  await checkAfter(settingsKnownMs);",
     replace: "  await ports.flowSettings.remove(line.name);",
-    also: { find: "await checkAfter(knownMs + spareMs);", replace: "await checkAfter(0);" },
+    also: { find: "await checkAfter(settingsKnownMs + spareMs);", replace: "await checkAfter(0);" },
   },
   {
     name: "flow: a task that is put into a line meanwhile is left there",

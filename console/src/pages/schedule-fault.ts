@@ -24,7 +24,7 @@ export function scheduleFault(
   if (last_skipped_at !== null && last_skipped_at > (last_run_at ?? "")) {
     return { text: `its last time was skipped: ${schedule.last_skip_reason ?? "no reason"}`, since: last_skipped_at };
   }
-  // Whoever gave an end wanted it: it is no trouble after a day.
+  // The schedule was given its end on purpose: it is no trouble after a day.
   const ended = ends_at !== null && nowMs > Date.parse(ends_at) && nowMs < Date.parse(ends_at) + endedMs;
   return ended ? { text: "past its end: it does not run any more", since: ends_at } : undefined;
 }

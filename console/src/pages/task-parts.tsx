@@ -85,7 +85,7 @@ export function Input({ task }: { task: TaskView }) {
 /** Lines of a log on the page, at most: the command line has all. */
 const linesShown = 1_000;
 
-/** What the handler wrote, and Offload's own lines of the task. */
+/** The lines that the handler wrote, and Offload's own lines of the task. */
 export function Log({ task }: { task: TaskView }) {
   const log = useTaskPart<TaskLogView>(task, `/logs?limit=${linesShown}`, stateOf(task));
   return (

@@ -13,7 +13,7 @@ export type ActOutcome = LetterOutcome;
 
 export type ActPorts = ControlPorts & EntryPorts & { deliveries: Pick<Deliveries, "get" | "put"> };
 
-/** Delivers a webhook again. One that is being tried is delivered by that. */
+/** Delivers a webhook again. A webhook whose tries go on is delivered by them. */
 async function redeliverOne(ports: ActPorts, key: TaskKey, id: string): Promise<ActOutcome> {
   const delivery = await ports.deliveries.get(key, id);
   if (delivery === undefined) return "skipped";

@@ -33,7 +33,7 @@ const notNow = (verb: string, status: Status) => new Problem("conflict", `A task
 const changedEachTime = () =>
   new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 
-/** How soon a running attempt has to stop. */
+/** Options of a cancel. */
 export interface CancelHow {
   /** True: an attempt that has not stopped after 5 s is ended with its process. */
   now?: boolean | undefined;

@@ -103,7 +103,7 @@ const looksDone: Readonly<Record<OperationAction, (record: TaskRecord, mark: str
   cancel: ({ status, cancel_requested_at }) => status === "cancelled" || cancel_requested_at !== undefined,
   retry: ({ round }, mark) => round !== Number(mark),
   run_now: ({ due_at }, mark) => due_at !== mark,
-  // The task does not tell whether its webhook was sent again, so one that was interrupted is not counted.
+  // The task does not tell whether its webhook was sent again, so a webhook of an interrupted attempt is not counted.
   redeliver: () => false,
 };
 

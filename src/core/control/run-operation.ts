@@ -101,7 +101,7 @@ const sweeperOf = (ports: OperationPorts, task: TaskContext): Sweeper => ({
   log: task.log,
 });
 
-/** How an operation acts on each task. */
+/** Options of an operation that its action on each task gets. */
 interface OperateHow extends CancelHow {
   /** Maximum number of tasks per second. Absent: no limit. */
   perSecond?: number | undefined;

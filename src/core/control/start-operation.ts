@@ -64,7 +64,7 @@ export async function startOperation(ports: DispatchPorts, start: OperationStart
 /** Returns the time, in epoch seconds, from which an operation's parts may be deleted. */
 export const partsPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + partsSeconds;
 
-/** What an operation of a tenant on these tasks starts with. */
+/** The list of tasks of an operation, and the tiers whose DLQs it leaves messages in. */
 export const onTasks = (tenantId: string, action: OperationAction, matched: readonly TaskRecord[]) => ({
   matched: matched.map((record) => entryIn(tenantId, action, record)),
   tiers: tiersOf(action, matched),

@@ -1,14 +1,11 @@
 import { breakerName, type Line, lineOf, type PauseTarget, pauseName } from "../model/line.ts";
 import { iso } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
-import { limitsName, type Pause, settingsAgeMs, type TypeLimits } from "../ports/flow.ts";
+import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../ports/flow.ts";
 import type { CatalogEntry } from "../task/catalog.ts";
 import { type LinePorts, sendCheck } from "./advance.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
-
-/** By this time after a change, in milliseconds, every worker has read the settings. */
-const knownMs = settingsAgeMs + 500;
 
 /** The check that is there in case of a death comes this much later, in milliseconds: two at the same time would send each task twice. */
 const spareMs = 10_000;
@@ -28,7 +25,7 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
     await ports.flowSettings.put(made);
     ports.log.info("paused", { pause: name, by });
   }
-  await new Promise<void>((resolve) => ports.clock.after(knownMs, resolve));
+  await new Promise<void>((resolve) => ports.clock.after(settingsKnownMs, resolve));
   return made;
 }
 
@@ -63,9 +60,9 @@ export async function closeBreaker(
 async function open(ports: ManageFlowPorts, line: Line, tier: Tier): Promise<void> {
   const checkAfter = (delayMs: number) =>
     sendCheck(ports, line, { tier, atMs: ports.clock.now() + delayMs, id: ports.newId() });
-  await checkAfter(knownMs + spareMs);
+  await checkAfter(settingsKnownMs + spareMs);
   await ports.flowSettings.remove(line.name);
-  await checkAfter(knownMs);
+  await checkAfter(settingsKnownMs);
 }
 
 /** Limits that an operator sets for a type. A missing one stays as it is; null: as defined. */
@@ -103,6 +100,6 @@ async function checkLines(ports: ManageFlowPorts, { name, priority: tier }: { na
     ports.lines.list(`concurrency/${name}/`, mostLines),
     ports.lines.list(`rate/${name}/`, mostLines),
   ]);
-  const atMs = ports.clock.now() + knownMs;
+  const atMs = ports.clock.now() + settingsKnownMs;
   for (const line of found.flat()) await sendCheck(ports, lineOf(line) as Line, { tier, atMs, id: ports.newId() });
 }

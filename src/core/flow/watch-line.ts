@@ -3,7 +3,7 @@ import type { Tier } from "../model/tier.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { Clock, Log, Metrics } from "../ports/tasks.ts";
 
-/** What a check has found in a line whose tasks still wait. */
+/** The findings of a check in a line whose tasks still wait. */
 export interface Held {
   /** The first task. Absent: it was not read. */
   oldest?: WaitingTask | undefined;

@@ -52,7 +52,7 @@ export const metricTable = {
   webhook_retried: { unit: "Count", byType: false },
   /** Webhooks that were given up. */
   webhook_failed: { unit: "Count", byType: false },
-  /** Receivers of webhooks that fail for four days, and those that were disabled after five. */
+  /** Receivers of webhooks that have failed for four days, and receivers that were disabled after five. */
   receiver_failing: { unit: "Count", byType: false },
   /** Time of one try of a webhook. */
   webhook_ms: { unit: "Milliseconds", byType: false },

@@ -1,7 +1,7 @@
 import type { EndNotice } from "../ports/notice.ts";
 import type { Receiver } from "../ports/receivers.ts";
 import { type DeliverPorts, deliverFirst, newDelivery } from "./deliver.ts";
-import { asksFor, receiverDeliveryId } from "./receivers.ts";
+import { asksFor, logDelivery, receiverDeliveryId } from "./receivers.ts";
 
 /**
  * Makes the first try for each receiver that asks for this end of a task, at the same time. A try that was made is not repeated.
@@ -22,8 +22,7 @@ async function deliverTo(ports: DeliverPorts, notice: EndNotice, receiver: Recei
   const id = receiverDeliveryId(notice.id, webhook_id);
   await deliverFirst(ports, notice, id, async () => {
     const delivery = newDelivery(ports, notice, { id, url, receiver_id: webhook_id }, null);
-    const { task_id, created_at: at, purge_at } = delivery;
-    await ports.receivers.log(receiver, { at, task_id, id, purge_at });
+    await logDelivery(ports.receivers, receiver, delivery);
     return delivery;
   });
 }

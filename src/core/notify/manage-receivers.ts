@@ -3,13 +3,13 @@ import type { Identity } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
-import { type FlowSettings, receiversName, settingsAgeMs } from "../ports/flow.ts";
+import { type FlowSettings, receiversName, settingsKnownMs } from "../ports/flow.ts";
 import type { Notices } from "../ports/notify.ts";
 import type { LogQuery, Receiver, ReceiverKey, Receivers } from "../ports/receivers.ts";
 import type { Clock, NewId, Page } from "../ports/tasks.ts";
 import type { Deliveries, Delivery } from "../ports/webhooks.ts";
 import type { KnownType } from "../task/catalog.ts";
-import { healthy, receiverDeliveryId, receiverEvents, testType } from "./receivers.ts";
+import { healthy, logDelivery, receiverDeliveryId, receiverEvents, testType } from "./receivers.ts";
 import { nextVersion, TooManyRotations } from "./secret.ts";
 
 /** The most receivers of a tenant: each end of a task is delivered to all of them at the same time. */
@@ -17,9 +17,6 @@ const mostReceivers = 20;
 
 /** Tries to change a receiver whose health changes at the same time. */
 const mostTries = 5;
-
-/** By this time after a mark, in milliseconds, every process knows that the tenant has receivers. */
-const knownMs = settingsAgeMs + 500;
 
 /** A test is kept for this time, in seconds. */
 const testSeconds = 2 * 86_400;
@@ -95,7 +92,7 @@ export async function createReceiver(ports: ReceiverPorts, identity: Identity, b
   await ports.receivers.put(receiver, 0);
   await mark(ports, tenantId);
   // Where others are, the mark was there before.
-  if (others.length === 0) await new Promise<void>((resolve) => ports.clock.after(knownMs, resolve));
+  if (others.length === 0) await new Promise<void>((resolve) => ports.clock.after(settingsKnownMs, resolve));
   return receiver;
 }
 
@@ -206,7 +203,7 @@ export async function testReceiver(ports: TestPorts, key: ReceiverKey): Promise<
     ...{ state: "pending", tries: [], series_from: 0, created_at: now, next_try_at: now },
     purge_at: Math.ceil(ports.clock.now() / 1000) + testSeconds,
   };
-  await ports.receivers.log(key, { at: now, task_id: webhook_id, id, purge_at: delivery.purge_at });
+  await logDelivery(ports.receivers, key, delivery);
   await ports.deliveries.put(delivery, -1);
   await ports.notices.send([{ kind: "try", tenant_id, task_id: webhook_id, id, number: 1 }]);
   return id;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { PortUnavailable } from "../model/errors.ts";
 import { iso } from "../model/record.ts";
 import type { EventBus, OutgoingEvent } from "../ports/notify.ts";
-import type { Receiver, ReceiverEvent, Receivers } from "../ports/receivers.ts";
+import type { Receiver, ReceiverEvent, ReceiverKey, Receivers } from "../ports/receivers.ts";
 import type { Clock, Log, Metrics } from "../ports/tasks.ts";
 import type { Delivery } from "../ports/webhooks.ts";
 
@@ -39,6 +39,16 @@ export const receiverDeliveryId = (endId: string, webhookId: string): string =>
   `msg_${createHash("sha256")
     .update(JSON.stringify([endId, webhookId]))
     .digest("base64url")}`;
+
+/** An entry of a log is kept for longer than its delivery was at first, in seconds: the delivery is kept for as long as its tries go on. */
+const logKeptSeconds = 14 * 86_400;
+
+/** Adds a delivery to its receiver's log. An entry whose delivery is gone is left out of the list. @throws PortUnavailable */
+export const logDelivery = (
+  receivers: Pick<Receivers, "log">,
+  key: ReceiverKey,
+  { task_id, id, created_at: at, purge_at }: Delivery,
+): Promise<void> => receivers.log(key, { at, task_id, id, purge_at: purge_at + logKeptSeconds });
 
 /** The receiver of a delivery as it is now, or why the delivery cannot be tried. Without a receiver: the task's own callback. */
 export async function targetOf(

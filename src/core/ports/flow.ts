@@ -137,6 +137,9 @@ export const limitsName = (type: string): string => `limits/${type}`;
 /** Processes read the settings again after this time, in milliseconds: by then a change applies in each. */
 export const settingsAgeMs = 2_000;
 
+/** By this time after a change, in milliseconds, every process has read the settings. */
+export const settingsKnownMs = settingsAgeMs + 500;
+
 /** Settings of flow that change at run time. All methods throw `PortUnavailable`. Contract suite: `test/contract/flow-settings.ts`. */
 export interface FlowSettings {
   /** All settings. Reads consistently. */

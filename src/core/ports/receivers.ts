@@ -42,7 +42,7 @@ export interface LoggedDelivery {
   task_id: string;
   /** Id of the delivery. */
   id: string;
-  /** Epoch seconds: that of the delivery, at least. */
+  /** Epoch seconds, later than those of the delivery. */
   purge_at: number;
 }
 

@@ -13,7 +13,7 @@ export interface LogLine {
   fields: Record<string, unknown>;
 }
 
-/** Who wrote lines: the submit, or the workers of a tier in Lambda or in containers. */
+/** Writers of lines: the submit, or the workers of a tier in Lambda or in containers. */
 export type LogSource = "submit" | "worker" | "container";
 
 /** Lines of one source within a time. */

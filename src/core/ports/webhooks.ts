@@ -73,6 +73,6 @@ export interface SlowHosts {
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
   /** Takes one of the `most` places for requests to a slow host that began within the same 10 seconds and are under way. False: all are taken. */
   takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean>;
-  /** Gives a place back that was taken at this time, in epoch milliseconds. */
+  /** Frees a place that was taken at this time, in epoch milliseconds. */
   givePlace(tenantId: string, host: string, takenMs: number): Promise<void>;
 }

@@ -201,6 +201,9 @@ describe("the log", () => {
     const { items } = await deliveriesOf(ports, receiver, { limit: 10 });
     expect(items.map(({ task_id }) => task_id)).toEqual([second.task_id, first.task_id]);
     expect(items[0]).toMatchObject({ state: "delivered", tries: [{ status: 200, answer: "thanks" }] });
+    // Later tries keep a delivery for longer than it was to be kept at first, and it stays in the list.
+    const { items: entries } = await ports.receivers.logged(receiver, { limit: 1 });
+    expect(entries[0]?.purge_at).toBeGreaterThan((items[0]?.purge_at ?? 0) + 7 * 86_400);
   });
 
   test("has a test, which is a webhook of its own type", async () => {
