@@ -1,3 +1,5 @@
+import { ownEndpointPrefix, ownKeyVariable } from "./lean/environment.ts";
+
 /** The services that the local server plays. */
 type Service = "dynamodb" | "sqs" | "scheduler" | "cloudwatch" | "s3" | "eventbridge";
 
@@ -14,6 +16,13 @@ interface LocalServices extends Readonly<Record<Service, string>> {
 
 /** Access key of Offload's own S3 client on the local server. */
 export const localS3AccessKey = "offload";
+
+/** Variables for a deployed worker's own clients, which read no others. */
+export function deployedServicesEnv(env: NodeJS.ProcessEnv): Record<string, string> {
+  const { s3Secret: _, ...services } = JSON.parse(env[localServicesVariable] ?? "{}") as LocalServices;
+  const named = Object.entries(services).map(([name, url]) => [ownEndpointPrefix + name.toUpperCase(), url]);
+  return { ...Object.fromEntries(named), [ownKeyVariable]: localCredentials.accessKeyId };
+}
 
 export const localServicesEnv = (services: LocalServices): Record<string, string> => ({
   [localServicesVariable]: JSON.stringify(services),

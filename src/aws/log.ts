@@ -6,7 +6,7 @@ import { systemClock } from "./process.ts";
 
 /**
  * Creates a function's log. In AWS each entry is one line of JSON, by Powertools. On the local server (`OFFLOAD_LOG` is
- * `text`) it is one line of readable text.
+ * `text`) it is one line of readable text; with `stderr` in `OFFLOAD_LOG_TO` the output is left to a command's result.
  */
 export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
   if (env.OFFLOAD_LOG !== "text") return withFields(jsonWriter(service), {});
@@ -101,7 +101,8 @@ function textWriter(service: string, verbose: boolean): Writer {
     const mark = level === "info" ? "" : ` ${level.toUpperCase()}`;
     // What a handler wrote to the console may have lines, such as those of a table or a stack.
     const shown = fields.source === "console" ? text.split("\n").map(printable).join("\n    ") : printable(text);
-    process.stdout.write(
+    const output = process.env.OFFLOAD_LOG_TO === "stderr" ? process.stderr : process.stdout;
+    output.write(
       `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${shown}  ${pairs.join(" ")}\n${stackLines(stack)}`,
     );
   };
