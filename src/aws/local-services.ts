@@ -1,5 +1,3 @@
-import { ownEndpointPrefix, ownKeyVariable } from "./lean/environment.ts";
-
 /** The services that the local server plays. */
 type Service = "dynamodb" | "sqs" | "scheduler" | "cloudwatch" | "s3" | "eventbridge";
 
@@ -9,20 +7,13 @@ export const localServicesVariable = "OFFLOAD_LOCAL_SERVICES";
 /** Credentials that the local server accepts from any client on this machine. */
 export const localCredentials = { accessKeyId: "local", secretAccessKey: "local" } as const;
 
-interface LocalServices extends Readonly<Record<Service, string>> {
+export interface LocalServices extends Readonly<Record<Service, string>> {
   /** Secret of the access key `offload`, with which URLs for web pages are signed. Only this server and its functions know it. */
   readonly s3Secret: string;
 }
 
 /** Access key of Offload's own S3 client on the local server. */
 export const localS3AccessKey = "offload";
-
-/** Variables for a deployed worker's own clients, which read no others. */
-export function deployedServicesEnv(env: NodeJS.ProcessEnv): Record<string, string> {
-  const { s3Secret: _, ...services } = JSON.parse(env[localServicesVariable] ?? "{}") as LocalServices;
-  const named = Object.entries(services).map(([name, url]) => [ownEndpointPrefix + name.toUpperCase(), url]);
-  return { ...Object.fromEntries(named), [ownKeyVariable]: localCredentials.accessKeyId };
-}
 
 export const localServicesEnv = (services: LocalServices): Record<string, string> => ({
   [localServicesVariable]: JSON.stringify(services),

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { deployedServicesEnv } from "../aws/local-services.ts";
+import { ownEndpointPrefix, ownKeyVariable } from "../aws/lean/environment.ts";
+import { type LocalServices, localCredentials, localServicesVariable } from "../aws/local-services.ts";
 import { workerTimeoutSeconds } from "../config.ts";
 import { parseEnvelope } from "../core/model/envelope.ts";
 import { lambdaEnvironment } from "../describe/lambda-environment.ts";
@@ -271,9 +272,16 @@ function variablesIn(workerFolder: string | undefined): NodeJS.ProcessEnv {
   return {
     ...lambdaEnvironment(workerFolder),
     ...Object.fromEntries(own),
-    ...deployedServicesEnv(process.env),
+    ...deployedServices(process.env),
     [workerFolderVariable]: workerFolder,
   };
+}
+
+/** Variables for a deployed worker's own clients, which read no others. */
+function deployedServices(env: NodeJS.ProcessEnv): Record<string, string> {
+  const { s3Secret: _, ...services } = JSON.parse(env[localServicesVariable] ?? "{}") as LocalServices;
+  const named = Object.entries(services).map(([name, url]) => [ownEndpointPrefix + name.toUpperCase(), url]);
+  return { ...Object.fromEntries(named), [ownKeyVariable]: localCredentials.accessKeyId };
 }
 
 /** The time that a new process starts with, where tests move it. */
