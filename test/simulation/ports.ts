@@ -344,7 +344,7 @@ function familiesFor(world: World, from: Invocation): Families {
   };
 }
 
-function onceFor(world: World, from: Invocation): OnceStore {
+export function onceFor(world: World, from: Invocation): OnceStore {
   const { table, witness } = world;
   const ask = <T>(what: string, apply: () => T, answer?: (value: T) => string) =>
     request(world, from, { service: "table", what: () => what, apply, ...(answer === undefined ? {} : { answer }) });

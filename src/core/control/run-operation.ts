@@ -1,4 +1,5 @@
 import type { FamilyReadPorts } from "../end/child-results.ts";
+import { requestSweep } from "../end/request-sweep.ts";
 import { AttemptCancelled, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import type { TaskKey } from "../model/record.ts";
 import type { EntryPorts } from "../steps/keep-entries.ts";
@@ -19,7 +20,6 @@ import {
 } from "./operation-state.ts";
 import { pacer, pause } from "./pause.ts";
 import { type PurgePorts, purgeBlobs } from "./purge-blobs.ts";
-import { requestSweep } from "./request-sweep.ts";
 import { partsPurgeAt } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
