@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { rejoinChild, spawnChild } from "../../src/core/children/spawn-child.ts";
-import { operationTypes } from "../../src/core/control/run-operation.ts";
+import { operationTypes } from "../../src/core/control/operation-types.ts";
+// Loaded before it is used: time that a test moves does not wait for code.
+import "../../src/core/control/cancel-children.ts";
+import "../../src/core/control/run-operation.ts";
 import { FlowBook } from "../../src/core/flow/flow-book.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { Identity } from "../../src/core/model/identity.ts";

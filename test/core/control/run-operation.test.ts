@@ -4,7 +4,7 @@ import { replayOne } from "../../../src/core/control/act-on-letter.ts";
 import { mostLetters } from "../../../src/core/control/find-letters.ts";
 import type { OperationAction } from "../../../src/core/control/operation-state.ts";
 import { requestSweep } from "../../../src/core/end/request-sweep.ts";
-import { operationTypes } from "../../../src/core/control/run-operation.ts";
+import { operationTypes } from "../../../src/core/control/operation-types.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { submit } from "../../../src/core/submit/submit.ts";
