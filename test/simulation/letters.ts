@@ -5,7 +5,7 @@ import type { DeadLetterQueues } from "../../src/core/ports/dead-letters.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import type { Invocation } from "./invocation.ts";
-import { onceFor } from "./ports.ts";
+import { onceFor } from "./once.ts";
 import type { DeadMessage } from "./queues.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
