@@ -1,6 +1,7 @@
 import type { PlaceOf } from "../core/model/stack.ts";
 import { emptyEnvironment, type TaskEnvironment } from "../core/task/environment.ts";
 import { acceptedTypes } from "../core/task/task.ts";
+import { setVariable } from "../local/worker-environment.ts";
 import {
   type FailedFile,
   loadEnvironment,
@@ -90,5 +91,6 @@ function setVariables({ values, placeholders }: Values, onRead: (name: string) =
       if (typeof name === "string" && Object.hasOwn(placeholders, name)) onRead(name);
       return Reflect.get(target, name);
     },
+    set: setVariable,
   });
 }

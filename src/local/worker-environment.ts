@@ -49,11 +49,13 @@ export function workerEnvironment(
   };
 }
 
-/** Values of declared names on this machine, for code that is only loaded. A name without a value has none here either. */
-export const localValues = (declared: TaskEnvironment): Values => ({
-  values: workerEnvironment(declared, process.env, readDotEnv()).values,
-  placeholders: {},
-});
+/** Returns values of declared names on this machine, for code that is only loaded. A name without a value has none here either. */
+export const localValues =
+  (shell: Variables) =>
+  (declared: TaskEnvironment): Values => ({
+    values: workerEnvironment(declared, shell, readDotEnv()).values,
+    placeholders: {},
+  });
 
 /** The key of webhook secrets. Workers have it nowhere: handlers run in them. */
 const webhookKey = "OFFLOAD_WEBHOOK_KEY";
@@ -83,8 +85,12 @@ export function watched(
     if (undeclared.includes(name) || (variableName.test(name) && isProjectCode(callerOf(get)))) report(name);
     return value;
   };
-  return new Proxy(env, { get });
+  return new Proxy(env, { get, set: setVariable });
 }
+
+/** Without it a Proxy of the environment refuses another value for a variable that is there. */
+export const setVariable = (env: NodeJS.ProcessEnv, name: string | symbol, value: unknown): boolean =>
+  Reflect.set(env, name, value);
 
 /** Line of the stack for the caller of a function. */
 function callerOf(callee: (...args: never[]) => unknown): string {
