@@ -1,9 +1,18 @@
-import { CfnParameter, Fn, type IResolvable, Lazy, Names, Stack, Tokenization } from "aws-cdk-lib";
+import {
+  CfnParameter,
+  Fn,
+  type IResolvable,
+  type IResolveContext,
+  Lazy,
+  Names,
+  Stack,
+  Tokenization,
+} from "aws-cdk-lib";
 import type { CfnGlobalTable, TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import type { CfnRole, Role } from "aws-cdk-lib/aws-iam";
 import type { Bucket, CfnBucket } from "aws-cdk-lib/aws-s3";
 import type { CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
-import { StringListParameter } from "aws-cdk-lib/aws-ssm";
+import { StringListParameter, StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 
 /** A resource by its name or ARN, from which its other attributes follow. */
@@ -54,9 +63,16 @@ export function sharedRole(role: Role): SharedName {
   return { value: attrArn, references: (arn) => [[attrArn, arn]] };
 }
 
+/** First entry of the names as one text. */
+const textStart = "names";
+
 /**
- * An SSM parameter with the names of a stack's resources, for references of other stacks. The CDK's own references need an output
+ * SSM parameters with the names of a stack's resources, for references of other stacks. The CDK's own references need an output
  * for each attribute, and `cdk deploy` prints every output.
+ *
+ * There are two, as a list and as one text. Variables of functions read the text: `cdk deploy --hotswap` and `cdk watch` calculate them
+ * without CloudFormation, from the resolved text of a parameter, and they know no lists there. All else reads the list, as the first
+ * releases did: a resource such as an event source mapping cannot take another expression without the risk of a replacement.
  */
 export class SharedNames extends Construct {
   private readonly parameterName: string;
@@ -68,14 +84,20 @@ export class SharedNames extends Construct {
     super(scope, id);
     this.names = names;
     this.parameterName = `/offload/${Stack.of(this).stackName}`;
+    const values = names.map(({ value }) => value);
     new StringListParameter(this, "Parameter", {
       parameterName: this.parameterName,
       description: "Names of resources, for the stacks that use them",
-      stringListValue: names.map(({ value }) => value),
+      stringListValue: values,
+    });
+    new StringParameter(this, "Text", {
+      parameterName: `${this.parameterName}/text`,
+      description: "The same names, for variables of functions",
+      stringValue: Fn.join(",", [textStart, ...values]),
     });
   }
 
-  /** Makes the references of another stack read the parameter. Without effect on stacks of another account or Region. */
+  /** Makes the references of another stack read the parameters. Without effect on stacks of another account or Region. */
   useIn(stack: Stack): void {
     const own = Stack.of(this);
     if (stack === own || stack.environment !== own.environment || this.readers.has(stack)) return;
@@ -85,20 +107,31 @@ export class SharedNames extends Construct {
       default: this.parameterName,
       description: "SSM parameter with the names of the data stack's resources",
     });
+    const { valueAsString } = new CfnParameter(stack, `${Names.uniqueId(this)}Text`, {
+      type: "AWS::SSM::Parameter::Value<String>",
+      default: `${this.parameterName}/text`,
+      description: "The same names, for variables of functions",
+    });
     stack.addStackDependency(own);
     for (const [index, { references }] of this.names.entries()) {
-      for (const [reference, text] of references(Fn.select(index, valueAsList), stack)) replace(reference, stack, text);
+      const inAll = references(Fn.select(index, valueAsList), stack);
+      // Without its resolved text the parameter is one word, of which a first entry would be found, and be wrong.
+      const inVariables = references(Fn.select(index + 1, Fn.split(",", valueAsString)), stack);
+      for (const [at, [reference, text]] of inAll.entries())
+        replace(reference, stack, text, inVariables[at]?.[1] ?? text);
     }
   }
 }
 
 /**
- * Sets the text that replaces a reference in a stack. Uses a method that the CDK does not export: a CDK without it makes outputs,
- * which work as well.
+ * Sets the texts that replace a reference in a stack and in its variables of functions. Uses a method that the CDK does not export: a CDK
+ * without it makes outputs, which work as well.
  */
-function replace(reference: string, stack: Stack, text: string): void {
+function replace(reference: string, stack: Stack, text: string, inVariables: string): void {
   const found: Partial<Replaceable> | undefined = Tokenization.reverseCompleteString(reference);
-  found?.assignValueForStack?.(stack, Lazy.any({ produce: () => text }));
+  const produce = ({ documentPath }: IResolveContext) =>
+    documentPath.includes("Environment") || documentPath.includes("environment") ? inVariables : text;
+  found?.assignValueForStack?.(stack, Lazy.uncachedAny({ produce }));
 }
 
 interface Replaceable extends IResolvable {

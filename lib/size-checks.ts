@@ -61,10 +61,16 @@ class Texts {
       const [separator, parts] = given as [string, unknown[]];
       return Array.isArray(parts) ? parts.map((one) => this.of(one)).join(separator) : "";
     }
-    if (name === "Fn::Select") return this.shared[Number((given as unknown[])[0])] ?? "";
+    if (name === "Fn::Select") return this.sharedText(given as readonly [number, unknown]);
     if (name === "Fn::Sub" && typeof given === "string")
       return given.replaceAll(/\$\{([^}]+)\}/g, (_, id) => this.ref(id));
     return "";
+  }
+
+  /** A name of the list, or of the text, before whose names is a word. */
+  private sharedText([index, from]: readonly [number, unknown]): string {
+    const isText = typeof from === "object" && from !== null && "Fn::Split" in from;
+    return this.shared[isText ? index - 1 : index] ?? "";
   }
 
   private ref(id: string): string {

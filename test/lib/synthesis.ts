@@ -172,7 +172,7 @@ interface Intrinsics {
   "Fn::GetStackOutput"?: { OutputName: string };
   "Fn::GetAtt"?: [logicalId: string, attribute: string];
   "Fn::Join"?: [separator: string, parts: unknown[]];
-  "Fn::Select"?: [index: number, list: { Ref: string }];
+  "Fn::Select"?: [index: number, list: { Ref: string } | { "Fn::Split": [separator: string, text: { Ref: string }] }];
   Ref?: string;
 }
 
@@ -203,7 +203,7 @@ function textOf(value: unknown, own: Template, data: Template): string {
   const { "Fn::GetStackOutput": output, "Fn::GetAtt": attribute, "Fn::Join": join, Ref: ref } = value as Intrinsics;
   const { "Fn::Select": select } = value as Intrinsics;
   if (output !== undefined) return textOf(data.toJSON().Outputs[output.OutputName].Value, data, data);
-  if (select !== undefined) return textOf(namesIn(data)[select[0]], data, data);
+  if (select !== undefined) return textOf(namesIn(data)["Ref" in select[1] ? select[0] : select[0] - 1], data, data);
   if (join !== undefined) return withoutFormat(join[1].map((part) => textOf(part, own, data)).join(""));
   const logicalId = attribute?.[0] ?? ref ?? "";
   const resource: ResourceJson | undefined = own.toJSON().Resources[logicalId];
