@@ -15,13 +15,24 @@ import type { CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { StringListParameter, StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 
+/** References to a resource, with the texts that replace them in another stack. */
+type References = readonly (readonly [reference: string, text: string])[];
+
 /** A resource by its name or ARN, from which its other attributes follow. */
 export interface SharedName {
   /** The name or ARN in the resource's own stack. */
   readonly value: string;
-  /** References to the resource, with the texts that replace them in another stack. */
-  readonly references: (value: string, stack: Stack) => readonly (readonly [reference: string, text: string])[];
+  /** The references in another stack, from the value there. */
+  readonly references: (value: string, stack: Stack) => References;
+  /** The same in policies, in fewer bytes. Undefined: as elsewhere. */
+  readonly inPolicies?: (value: string) => References;
+  /** The same in variables of functions, from another value. Undefined: as elsewhere. */
+  readonly inVariables?: { readonly value: string; readonly references: (value: string, stack: Stack) => References };
 }
+
+/** The ARN of a resource of the same account and Region, as one text. */
+const shortArn = (service: string, resource: string, name: string): string =>
+  Fn.sub(`arn:\${AWS::Partition}:${service}:\${AWS::Region}:\${AWS::AccountId}:${resource}\${n}`, { n: name });
 
 export function sharedTable(table: TableV2): SharedName {
   const { ref, attrArn } = table.node.defaultChild as CfnGlobalTable;
@@ -31,6 +42,7 @@ export function sharedTable(table: TableV2): SharedName {
       [ref, name],
       [attrArn, stack.formatArn({ service: "dynamodb", resource: "table", resourceName: name })],
     ],
+    inPolicies: (name) => [[attrArn, shortArn("dynamodb", "table/", name)]],
   };
 }
 
@@ -47,13 +59,18 @@ export function sharedBucket(bucket: Bucket): SharedName {
 
 export function sharedQueue(queue: Queue): SharedName {
   const { ref, attrArn, attrQueueName } = queue.node.defaultChild as CfnQueue;
+  const all = (name: string, url: string, stack: Stack): References => [
+    [attrQueueName, name],
+    [attrArn, stack.formatArn({ service: "sqs", resource: name })],
+    [ref, url],
+  ];
   return {
     value: attrQueueName,
-    references: (name, stack) => [
-      [attrQueueName, name],
-      [attrArn, stack.formatArn({ service: "sqs", resource: name })],
-      [ref, `https://sqs.${stack.region}.${stack.urlSuffix}/${stack.account}/${name}`],
-    ],
+    references: (name, stack) =>
+      all(name, `https://sqs.${stack.region}.${stack.urlSuffix}/${stack.account}/${name}`, stack),
+    inPolicies: (name) => [[attrArn, shortArn("sqs", "", name)]],
+    // Functions need the URLs of many queues, which as one reference each make the template smaller.
+    inVariables: { value: ref, references: (url, stack) => all(Fn.select(4, Fn.split("/", url)), url, stack) },
   };
 }
 
@@ -93,7 +110,7 @@ export class SharedNames extends Construct {
     new StringParameter(this, "Text", {
       parameterName: `${this.parameterName}/text`,
       description: "The same names, for variables of functions",
-      stringValue: Fn.join(",", [textStart, ...values]),
+      stringValue: Fn.join(",", [textStart, ...names.map(({ value, inVariables }) => inVariables?.value ?? value)]),
     });
   }
 
@@ -113,24 +130,30 @@ export class SharedNames extends Construct {
       description: "The same names, for variables of functions",
     });
     stack.addStackDependency(own);
-    for (const [index, { references }] of this.names.entries()) {
-      const inAll = references(Fn.select(index, valueAsList), stack);
+    for (const [index, { references, inPolicies, inVariables = { references } }] of this.names.entries()) {
+      const name = Fn.select(index, valueAsList);
       // Without its resolved text the parameter is one word, of which a first entry would be found, and be wrong.
-      const inVariables = references(Fn.select(index + 1, Fn.split(",", valueAsString)), stack);
-      for (const [at, [reference, text]] of inAll.entries())
-        replace(reference, stack, text, inVariables[at]?.[1] ?? text);
+      const entry = Fn.select(index + 1, Fn.split(",", valueAsString));
+      const variables = new Map(inVariables.references(entry, stack));
+      const policies = new Map(inPolicies?.(name));
+      for (const [reference, text] of references(name, stack)) {
+        const places = { Environment: variables.get(reference), PolicyDocument: policies.get(reference) };
+        replace(reference, stack, text, places);
+      }
     }
   }
 }
 
 /**
- * Sets the texts that replace a reference in a stack and in its variables of functions. Uses a method that the CDK does not export: a CDK
+ * Sets the text that replaces a reference in a stack, and others in properties of some names. Uses a method that the CDK does not export: a CDK
  * without it makes outputs, which work as well.
  */
-function replace(reference: string, stack: Stack, text: string, inVariables: string): void {
+function replace(reference: string, stack: Stack, text: string, others: Readonly<Record<string, string | undefined>>) {
   const found: Partial<Replaceable> | undefined = Tokenization.reverseCompleteString(reference);
-  const produce = ({ documentPath }: IResolveContext) =>
-    documentPath.includes("Environment") || documentPath.includes("environment") ? inVariables : text;
+  const produce = ({ documentPath }: IResolveContext) => {
+    const path = new Set(documentPath.map((name) => name.toLowerCase()));
+    return Object.entries(others).find(([property]) => path.has(property.toLowerCase()))?.[1] ?? text;
+  };
   found?.assignValueForStack?.(stack, Lazy.uncachedAny({ produce }));
 }
 
