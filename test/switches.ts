@@ -75,9 +75,7 @@ async function tryPreview(account: EmulatedAccount, own: Deployable, stage: stri
 async function tryHotswap(account: EmulatedAccount, own: Deployable, stage: string): Promise<void> {
   const before = await workerVariables(account, stage);
   Object.assign(process.env, account.env);
-  const reply = await new SSMClient().send(
-    new GetParameterCommand({ Name: `/offload/Offload-${stage}-data/text` }),
-  );
+  const reply = await new SSMClient().send(new GetParameterCommand({ Name: `/offload/Offload-${stage}-data/text` }));
   const { Value: text } = reply.Parameter as { Value: string };
   // The emulator does not tell the resolved value of a parameter, which the command line otherwise reads itself.
   const resolved = `Offload-${stage}-service:OffloadDataNames3E3D50AEText=${text}`;

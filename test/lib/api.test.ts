@@ -204,7 +204,9 @@ describe("the access log's name", () => {
 
   test("is such a one in a preview, of which an account has many", () => {
     expect(groupOf({ stage: "prod", dataProtection: false }).get("LogGroupName")).toBe(vended);
-    expect(groupOf({ stage: "prod", dataProtection: false, vendedAccessLog: false }).get("LogGroupName")).toBeUndefined();
+    expect(
+      groupOf({ stage: "prod", dataProtection: false, vendedAccessLog: false }).get("LogGroupName"),
+    ).toBeUndefined();
   });
 
   test("is free again after it was switched off, so that it can be switched on again", () => {
