@@ -48,7 +48,7 @@ export async function buildAssetCode(options: AssetOptions, out: string, here: s
   };
   await bundleTasks(bundling, out);
   copyFiles(out, { root, files, packages, own, layout, assets: options.assets ?? [] });
-  await useTargetBinaries({ root, out, here, packages, layout });
+  await useTargetBinaries({ root, out, here, files, packages, layout });
   return { root };
 }
 

@@ -71,7 +71,7 @@ const unknown = "\0";
 function textOf(node: Expression): string {
   if (node.type === "Literal" && typeof node.value === "string") return node.value;
   if (node.type === "TemplateLiteral") return node.quasis.map(({ value }) => value.cooked ?? "").join(unknown);
-  if (node.type === "BinaryExpression" && node.operator === "+" && node.left.type !== "PrivateIdentifier") {
+  if (node.type === "BinaryExpression" && node.operator === "+") {
     return textOf(node.left) + textOf(node.right);
   }
   return unknown;
@@ -114,7 +114,7 @@ const filesIn = (folder: string, step: string): Named[] =>
   });
 
 const fits = (step: string, name: string): boolean =>
-  new RegExp(`^${step.split(unknown).map(RegExp.escape).join(".+")}$`).test(name);
+  new RegExp(`^${step.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&").replaceAll(unknown, ".+")}$`).test(name);
 
 /** Entries of a folder, sorted. None: there is no such folder. */
 const entriesOf = (folder: string) =>

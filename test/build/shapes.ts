@@ -155,6 +155,15 @@ for (const file of readdirSync(__dirname).filter((name) => name !== "index.js"))
     'new Promise((done, fail) => new Worker(join(import.meta.dirname, "../src/by-path.ts")).on("message", done).on("error", fail))',
     'import { join } from "node:path";\nimport { Worker } from "node:worker_threads";',
   ),
+  "packages/sizes/tsconfig.json": "{}",
+  "packages/sizes/decorated.ts": `const named = (value: Function, { name }: ClassDecoratorContext) => { (value as any).title = "the " + String(name); };
+@named export class Decorated { @twice accessor size = 2; }
+function twice(target: ClassAccessorDecoratorTarget<Decorated, number>, _: ClassAccessorDecoratorContext) { return { ...target, get(this: Decorated) { return 2 * target.get.call(this); } }; }`,
+  "tasks/standard.decorators.ts": taskText(
+    "standard.decorators",
+    "[(Decorated as any).title, new Decorated().size]",
+    'import { Decorated } from "@acme/sizes/decorated.ts";',
+  ),
   "tasks/old.extension.cjs": `const { defineTask } = require("offload");
 const z = require("zod");
 module.exports = defineTask({ name: "old.extension", input: z.strictObject({}), handler: async () => 3 });`,
@@ -187,6 +196,7 @@ export const results = {
   "computed.require": ["s", "s", 12],
   "read.models": ["orders_1", "a"],
   "thread.by.path": 3,
+  "standard.decorators": ["the Decorated", 4],
   "old.extension": 3,
   "typed.extension": 4,
 };
