@@ -48,7 +48,7 @@ const outage = "test/aws/outage.test.ts";
 const builds = [
   "test/cli/{completion,doctor}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
-  "test/lib/{container-code,runbook,setting-error,source-maps}.test.ts",
+  "test/lib/{container-code,read-only,runbook,setting-error,source-maps}.test.ts",
   "test/structure/snippets.test.ts",
   "test/tasks/invoice-logo.test.ts",
   "test/webhooks/receiver-guide.test.ts",
