@@ -50,7 +50,7 @@ function ReplayForm({ props, start, problem }: { props: TaskDialog; start: unkno
       done="The task starts a new round with the new input."
     >
       <p>
-        The task starts a new round with this input. The old input is replaced for good; the attempts so far stay in the
+        The task starts a new round with this input. The old input is replaced permanently; the attempts so far stay in the
         history.
       </p>
       {problem !== undefined && (
