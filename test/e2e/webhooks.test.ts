@@ -169,7 +169,9 @@ describe("a receiver of a tenant", { timeout: timeoutMs * 2 }, () => {
       return found ?? (page.next_cursor === null ? undefined : delivery(page.next_cursor));
     };
     const tried = { timeout: timeoutMs };
-    await expect.poll(() => delivery(), tried).toMatchObject({ status: "failed", event: "task.completed", body: first?.body });
+    await expect
+      .poll(() => delivery(), tried)
+      .toMatchObject({ status: "failed", event: "task.completed", body: first?.body });
     expect((await operator.get(path)).json()).toMatchObject({ health: "failing", failing_since: expect.any(String) });
     mended = true;
     const replay = expectStatus(await operator.post(`${path}/replay`, { status: "failed" }), 202);
