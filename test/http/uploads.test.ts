@@ -66,6 +66,21 @@ describe("POST /uploads", () => {
     });
   });
 
+  test("an announced upload counts among the tenant's open ones until a task takes it, also when the submit is repeated", async () => {
+    const app = served({ default: { open_upload_bytes: 3 * 1024 ** 2 } });
+    const announced = [await post(app), await post(app), await post(app)];
+    expect(await post(app)).toMatchObject(problem(429, "quota_exceeded"));
+    const [first] = announced;
+    await app.blobs.put(`acme/uploads/${first?.json.upload_id}`, Buffer.from("hello"), { contentType: "text/plain" });
+    const body = { type: "form", input: { n: 1 }, files: { data: first?.json.upload_id } };
+    for (const _ of [1, 2, 3]) {
+      const taking = { json: body, headers: { "idempotency-key": "key-3" } };
+      expect((await ask(app.submit, "/tasks", taking)).status).toBe(202);
+    }
+    expect((await post(app)).status).toBe(201);
+    expect(await post(app)).toMatchObject(problem(429, "quota_exceeded"));
+  });
+
   test("a deployment without a bucket answers 503", async () => {
     const { uploads: _, ...ports } = memoryPipeline().ports;
     const { submit } = appsOf(ports);

@@ -1,3 +1,4 @@
+import type { Gate } from "../limits/gate.ts";
 import type { Identity } from "../model/identity.ts";
 import { type InputError, Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskKey } from "../model/record.ts";
@@ -14,6 +15,8 @@ export interface FilePorts extends BlobPorts {
   records: Records;
   /** Absent: the caller submits without files, as handlers and schedules do. */
   uploads?: Uploads;
+  /** Absent: no upload counts. */
+  gate?: Pick<Gate, "takeUpload"> | undefined;
 }
 
 /** Takes the checked files of a submit for its task. */
@@ -197,8 +200,18 @@ async function storeSent(
 
 async function takeUpload(ports: FilePorts, task: TaskKey, name: string, upload: Upload): Promise<Upload> {
   await ports.blobList.add(dayOf(ports.clock.now() + dayMs), { key: upload.key, ...keyOf(task) });
-  if (await take(ports, task, upload)) return upload;
+  if (await take(ports, task, upload)) {
+    await releaseBytes(ports, upload);
+    return upload;
+  }
   throw fileProblem([{ path: `/files/${name}`, message: "another task has taken this upload" }]);
+}
+
+/** A repeat of the submit finds that the upload was taken. */
+async function releaseBytes({ gate }: FilePorts, upload: Upload): Promise<void> {
+  const { tenant_id, taken_by, counted_bytes: countedBytes, created_at } = upload;
+  if (countedBytes === undefined || taken_by !== undefined) return;
+  await gate?.takeUpload(tenant_id, { announcedAtMs: Date.parse(created_at), countedBytes });
 }
 
 const keyOf = ({ tenant_id, task_id }: TaskKey): TaskKey => ({ tenant_id, task_id });
