@@ -54,7 +54,7 @@ const outage = "test/aws/outage.test.ts";
 const builds = [
   "test/cli/{completion,doctor}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
-  "test/lib/{container-code,events,runbook,same-bytes,scopes,setting-error,sizes,source-maps,upgrade}.test.ts",
+  "test/lib/{container-code,events,read-only,runbook,same-bytes,scopes,setting-error,sizes,source-maps,upgrade}.test.ts",
   "test/structure/snippets.test.ts",
   "test/tasks/invoice-logo.test.ts",
   "test/webhooks/receiver-guide.test.ts",

@@ -1,4 +1,4 @@
-import { Duration, Validations } from "aws-cdk-lib";
+import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
 import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import {
   type CorsPreflightOptions,
@@ -44,6 +44,8 @@ export interface ApiProps {
   readonly handlers: Handlers;
   /** Retention of the access log. */
   readonly logs: LogOptions;
+  /** @default - the name that CloudFormation makes */
+  readonly accessLogName?: string;
   /** @default - 500 requests per second, burst of 1000 */
   readonly throttle?: ThrottleOptions;
   /** @default - no CORS: web pages of other origins may not call the API */
@@ -91,7 +93,7 @@ export class Api extends Construct {
       ...(props.domain !== undefined && { disableExecuteApiEndpoint: true }),
       ...(props.cors !== undefined && { corsPreflight: props.cors }),
     });
-    this.accessLog = new LogGroup(this, "AccessLog", { ...props.logs, ...encryptedLogs(this) });
+    this.accessLog = this.addAccessLog();
     this.authorizer = this.addAuthorizer();
     for (const { method, path, functionName, open } of routes) {
       this.addRoute(HttpRouteKey.with(path, method as HttpMethod), functionName, open);
@@ -99,6 +101,13 @@ export class Api extends Construct {
     this.addRoute(HttpRouteKey.DEFAULT, otherRequests, false);
     this.addStage(props.domain);
     this.url = props.domain === undefined ? this.api.apiEndpoint : `https://${props.domain.name}`;
+  }
+
+  /** One of a fixed name is deleted with its stack, as it would be in the way of the next one. */
+  private addAccessLog(): LogGroup {
+    const { logs, accessLogName: logGroupName } = this.props;
+    const named = logGroupName === undefined ? {} : { logGroupName, removalPolicy: RemovalPolicy.DESTROY };
+    return new LogGroup(this, "AccessLog", { ...logs, ...named, ...encryptedLogs(this) });
   }
 
   /**

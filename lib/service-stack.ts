@@ -65,6 +65,8 @@ export interface ServiceStackProps extends Place {
   readonly version: string;
   /** Retention of the log groups. */
   readonly logs: LogOptions;
+  /** @default - the name that CloudFormation makes */
+  readonly accessLogName?: string;
   /** Name of the fire function, which schedules invoke. */
   readonly fireName: string;
   /** Multiplies the workers' retry waits. */
@@ -213,10 +215,11 @@ export class ServiceStack extends PipelineStack {
 
   /** Adds the API and only those functions that have a route in `src/http/routes.ts`. */
   private addApi(): Api {
-    const { logs, throttle, cors, domain, stackName } = this.props;
+    const { logs, accessLogName, throttle, cors, domain, stackName } = this.props;
     return new Api(this, "Api", {
       name: stackName,
       logs,
+      ...(accessLogName !== undefined && { accessLogName }),
       authorizer: this.addAuthorizer(),
       handlers: {
         submit: () => this.addSubmit(),

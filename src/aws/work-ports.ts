@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
-import { operationTypes } from "../core/control/run-operation.ts";
+import { operationTypes } from "../core/control/operation-types.ts";
 import { FlowBook } from "../core/flow/flow-book.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";

@@ -24,7 +24,10 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
     description: "submit a task, or a task for each line of a file; with --wait print its result",
     load: () => import("./run.ts"),
   },
-  run: { description: "the same as `submit`", hidden: true, load: () => import("./run.ts") },
+  run: {
+    description: "the same as `submit`; with --bundle run a task on the worker that would be deployed",
+    load: async () => ({ register: (await import("./run.ts")).registerRun }),
+  },
   upload: { description: "send a file for a task; prints the upload's id", load: () => import("./upload.ts") },
   result: {
     description: "print or save the result of a completed task, of any size",

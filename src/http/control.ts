@@ -3,13 +3,11 @@ import { type AcknowledgePorts, acknowledge } from "../core/control/acknowledge.
 import { changeInput } from "../core/control/change-input.ts";
 import { type ControlPorts, cancel, extend, retry } from "../core/control/control.ts";
 import { checkGiven } from "../core/control/given-input.ts";
-import { requestSweep } from "../core/control/request-sweep.ts";
 import { runNow } from "../core/control/run-now.ts";
 import { type ViewPorts, viewTask } from "../core/end/view.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import type { TaskRecord } from "../core/model/record.ts";
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { EntryPorts } from "../core/steps/keep-entries.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
@@ -50,7 +48,6 @@ export const taskChanges = (ports: ControlPorts & EntryPorts & AcknowledgePorts 
       const body = await expecting(retrySchema, async () => parseInput(retrySchema, await optionalJsonBody(call)));
       const given = Object.hasOwn(body, "input") ? checkGiven(ports.types, record, body.input) : undefined;
       const retried = await retry(ports, record, given);
-      if (record.dead_letter_at !== undefined) await sweepSoon(ports, call, record);
       return changedTask(ports, call, retried, 202);
     },
     changeTaskInput: async (call) => {
@@ -77,15 +74,6 @@ export const taskChanges = (ports: ControlPorts & EntryPorts & AcknowledgePorts 
       return call.body(null, 204);
     },
   }) satisfies Partial<HandlersOf<"control">>;
-
-/** Requests a sweep, which deletes the retried task's message from the DLQ. When this fails, the next sweep deletes it. */
-const sweepSoon = (ports: DispatchPorts & ApiPorts, call: Call, { priority }: TaskRecord): Promise<void> =>
-  requestSweep(ports, priority, call.get("correlationId")).catch((error: unknown) => {
-    ports.log.warn("could not request a sweep of the DLQ; the next sweep deletes the message", {
-      tier: priority,
-      error: String(error),
-    });
-  });
 
 /** Answers with the task after a change of it. */
 export async function changedTask(

@@ -253,7 +253,7 @@ describe("POST /tasks/{id}/retry", () => {
     const { bury, post, clock, run, buried } = served();
     const [record] = await bury(1);
     expect(await post(`/tasks/${record?.task_id}/retry`, {})).toMatchObject({ status: 202 });
-    await clock.advance(5_000);
+    await clock.advance(10_000);
     await run("high");
     expect(buried()).toEqual([]);
   });

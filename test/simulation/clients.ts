@@ -272,6 +272,7 @@ async function replay(world: World, key: Key): Promise<void> {
   await control(world, key, "replay", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
     await world.core.actOnLetter.replayOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core.requestSweep.requestSweep(ports, record.priority, "correlation");
     return record;
   });
 }
@@ -280,6 +281,7 @@ async function discard(world: World, key: Key): Promise<void> {
   await control(world, key, "discard", async (ports, record) => {
     if (record.dead_letter_at === undefined) return record;
     await world.core.actOnLetter.discardOne(ports, { ...key, dead_letter_at: record.dead_letter_at });
+    await world.core.requestSweep.requestSweep(ports, record.priority, "correlation");
     return record;
   });
 }

@@ -4,6 +4,7 @@ import * as spawn from "../../src/core/children/spawn-child.ts";
 import * as letters from "../../src/core/control/act-on-letter.ts";
 import * as priority from "../../src/core/control/change-priority.ts";
 import * as control from "../../src/core/control/control.ts";
+import * as requestSweep from "../../src/core/end/request-sweep.ts";
 import * as view from "../../src/core/end/view.ts";
 import * as flowBook from "../../src/core/flow/flow-book.ts";
 import * as manageFlow from "../../src/core/flow/manage-flow.ts";
@@ -46,6 +47,7 @@ export const realCore = {
   problem,
   record,
   redrive,
+  requestSweep,
   signal,
   spawnChild: spawn,
   status,
@@ -78,6 +80,7 @@ const paths: Record<keyof Core, string> = {
   problem: "model/problem.ts",
   record: "model/record.ts",
   redrive: "work/redrive.ts",
+  requestSweep: "end/request-sweep.ts",
   signal: "steps/signal.ts",
   spawnChild: "children/spawn-child.ts",
   status: "model/status.ts",

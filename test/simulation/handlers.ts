@@ -9,6 +9,7 @@ import { internalOptions, internalTimeoutSeconds } from "../../src/core/task/int
 import type { TaskType } from "../../src/core/task/task.ts";
 import type { Core } from "./core.ts";
 import type { Invocation } from "./invocation.ts";
+import { sweepFor } from "./letters.ts";
 import { familyType, lostType, type Step } from "./plans.ts";
 import type { Run } from "./runs.ts";
 import { takeStored } from "./step-handlers.ts";
@@ -63,7 +64,7 @@ export function knownTypes(core: Core): ReadonlyMap<string, KnownType> {
   return map;
 }
 
-type Defined = { own: TaskType[]; cancels: TaskType };
+type Defined = { own: TaskType[]; cancels: TaskType; sweeps: TaskType };
 
 const definitions = new WeakMap<Core, Defined>();
 
@@ -80,14 +81,18 @@ function definedTypes(core: Core): Defined {
       handler: () => null,
     }),
   );
-  const defined = { own, cancels: defineTask({ ...internalOptions.cancelChildren, handler: () => null }) };
+  const defined = {
+    own,
+    cancels: defineTask({ ...internalOptions.cancelChildren, handler: () => null }),
+    sweeps: defineTask({ ...internalOptions.sweep, handler: () => null }),
+  };
   definitions.set(core, defined);
   return defined;
 }
 
 /** The types as one invocation of a worker has them. */
 export function typesFor(world: World, from: Invocation, ports: SubmitPorts): TaskType[] {
-  const { own, cancels } = definedTypes(world.core);
+  const { own, cancels, sweeps } = definedTypes(world.core);
   const begin = (task: TaskContext, given: unknown, timeoutSeconds: number) =>
     world.witness.runs.start(from, task, given, timeoutSeconds);
   const handled = own.map(
@@ -112,7 +117,15 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts): Ta
       return { attempt: task.attempt };
     },
   };
-  return [...handled, cancelling];
+  const sweeping: TaskType = {
+    ...sweeps,
+    handler: async (given: z.output<typeof internalOptions.sweep.input>, task) => {
+      const begun = begin(task, given, internalTimeoutSeconds);
+      await sweepFor(world, from, ports, given.tier, task).finally(() => world.witness.runs.end(begun));
+      return { attempt: task.attempt };
+    },
+  };
+  return [...handled, cancelling, sweeping];
 }
 
 /** Reads every child's result, and sometimes dies or fails. */

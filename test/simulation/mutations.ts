@@ -1,4 +1,5 @@
 import { flowMutations } from "./flow-mutations.ts";
+import { historyMutations } from "./history-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { priorityMutations } from "./priority-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
@@ -10,6 +11,7 @@ export const mutations: readonly Mutation[] = [
   ...flowMutations,
   ...priorityMutations,
   ...uniqueMutations,
+  ...historyMutations,
   {
     name: "submit sends before it writes the record",
     file: "submit/submit.ts",

@@ -5,7 +5,7 @@ import type { BlobEntry, BlobList } from "../../src/core/ports/blob-list.ts";
 import type { Families } from "../../src/core/ports/family.ts";
 import type { Lines } from "../../src/core/ports/flow.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../../src/core/ports/steps.ts";
-import type { Clock, Log, OnceStore, OneOffs, Queues, Watchdog } from "../../src/core/ports/tasks.ts";
+import type { Clock, Log, OneOffs, Queues, Watchdog } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
@@ -16,6 +16,7 @@ import { knownTypes, typesFor } from "./handlers.ts";
 import { interruptPortsFor } from "./interrupt-ports.ts";
 import type { Invocation } from "./invocation.ts";
 import { noticesFor } from "./notices.ts";
+import { onceFor } from "./once.ts";
 import { WiredRecords } from "./records.ts";
 import { uniqueKeysFor } from "./unique-keys.ts";
 import { request } from "./wire.ts";
@@ -341,38 +342,6 @@ function familiesFor(world: World, from: Invocation): Families {
         () => `keeps the page ${of(family, `${number}`)}`,
         () => families.keep(family, number, leaf, purgeAt),
       ),
-  };
-}
-
-function onceFor(world: World, from: Invocation): OnceStore {
-  const { table, witness } = world;
-  const ask = <T>(what: string, apply: () => T, answer?: (value: T) => string) =>
-    request(world, from, { service: "table", what: () => what, apply, ...(answer === undefined ? {} : { answer }) });
-  return {
-    begin: async (once) => {
-      witness.onceTouched(from, once);
-      const begun = await ask(
-        `begins once ${once.key}`,
-        () => table.beginOnce(once),
-        (mine) => (mine ? "mine" : "no"),
-      );
-      return begun
-        ? { state: "mine" }
-        : ask(
-            `looks at once ${once.key}`,
-            () => table.readOnce(once),
-            ({ state }) => state,
-          );
-    },
-    finish: (once) => {
-      const finish = () => {
-        const stored = table.finishOnce(once);
-        if (stored) witness.runs.onceStored(once);
-        return stored;
-      };
-      return ask(`finishes once ${once.key}`, finish, (stored) => (stored ? "stored" : "not mine any more"));
-    },
-    release: (once) => ask(`gives up once ${once.key}`, () => table.releaseOnce(once)),
   };
 }
 

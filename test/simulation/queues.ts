@@ -44,8 +44,12 @@ const settings = {
 
 const settingsOf = (queue: QueueName) => (queue === "redrive" ? settings.redrive : settings.tier);
 
-/** A message of a DLQ: a letter, or what the redrive queue itself gave up on. */
-export type DeadMessage = { tier: Tier; letter: DeadLetterMessage } | { tier: Tier; body: string };
+/** A message of a DLQ: a letter, or what the redrive queue itself gave up on. A sweep sees it when it is not hidden. */
+export type DeadMessage = ({ tier: Tier; letter: DeadLetterMessage } | { tier: Tier; body: string }) & {
+  id?: string;
+  handle?: string;
+  visibleAt?: number;
+};
 
 /** SQS: standard queues, so delivery is at least once and in no order. */
 export class SimQueues {

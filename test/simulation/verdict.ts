@@ -2,6 +2,7 @@ import { isChildOf } from "../../src/core/end/child-results.ts";
 import type { Attempt, TaskRecord } from "../../src/core/model/record.ts";
 import { isTerminal, type Status } from "../../src/core/model/status.ts";
 import { systemTenant } from "../../src/core/task/internal-types.ts";
+import { judgeLetters } from "./letters.ts";
 import type { Claim, Life } from "./lives.ts";
 import { lostType } from "./plans.ts";
 import type { World } from "./world.ts";
@@ -14,6 +15,7 @@ export async function judge(world: World): Promise<void> {
   await judgeLines(world);
   for (const life of witness.lives.values()) if (!life.purged) judgeTask(world, life);
   judgeDead(world);
+  judgeLetters(world);
   judgeTold(world);
   await judgeWebhooks(world);
   judgeCosts(world);

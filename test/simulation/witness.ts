@@ -1,5 +1,6 @@
 import type { Change, Changed } from "../../src/core/model/change.ts";
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
+import { isInternal } from "../../src/core/model/internal-names.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { beginSeconds } from "../../src/core/work/batch-plan.ts";
@@ -84,7 +85,8 @@ export class Witness extends Lives {
       bornAt: this.watched.time.now,
       createdAt: record.created_at,
       steps: newStepFacts(),
-      input: from.input ?? from.inputs?.get(record.request_hash ?? ""),
+      // Offload's own tasks have inputs of their own.
+      input: isInternal(record) ? undefined : (from.input ?? from.inputs?.get(record.request_hash ?? "")),
       accepted: false,
       claims: [],
       children: new Map(),

@@ -1,6 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { rejoinChild, spawnChild } from "../../src/core/children/spawn-child.ts";
+import { operationTypes } from "../../src/core/control/operation-types.ts";
+// Loaded before it is used: time that a test moves does not wait for code.
+import "../../src/core/control/cancel-children.ts";
+import "../../src/core/control/run-operation.ts";
 import { FlowBook } from "../../src/core/flow/flow-book.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { Identity } from "../../src/core/model/identity.ts";
@@ -23,6 +27,7 @@ import { disk } from "../../src/disk.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
+import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
@@ -145,7 +150,6 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     tracing: noTracing,
     stackOf: plainStackOf,
     watchdog: new KeptWatchdog(),
-    registry: registry(types),
     types: knownTypesOf(types),
     newId: () => randomUUID(),
     random: options.random ?? (() => 0),
@@ -155,7 +159,13 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
       return `child-${children.length}`;
     },
   };
-  const ports = { ...own, createChild: spawnChild(own), rejoinChild: rejoinChild(own) };
+  const letters = { deadLetterQueues: own.queues, depths: own.queues, deliveries: new MemoryDeliveries() };
+  const ports = {
+    ...own,
+    registry: registry([...types, ...operationTypes({ ...own, ...letters })]),
+    createChild: spawnChild(own),
+    rejoinChild: rejoinChild(own),
+  };
   const [first] = types;
 
   /** Submits a task of the first type, unless the body says otherwise. */

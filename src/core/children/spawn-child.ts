@@ -1,3 +1,4 @@
+import { sweepsOfMany } from "../end/request-sweep.ts";
 import { tellBeforeNextRound } from "../end/tell.ts";
 import type { Changed } from "../model/change.ts";
 import type { Envelope } from "../model/envelope.ts";
@@ -18,14 +19,17 @@ import type { NamedSpawn } from "../task/context.ts";
 import { storedFiles } from "../task/task-file.ts";
 import { asTaskError, childCall } from "./child.ts";
 
+/** Requests the sweep of a dead letter that a child is, before it starts again. */
+type Sweeps = (child: TaskRecord) => Promise<void>;
+
 /**
  * Creates a child of a family, or finds the one that an earlier attempt created. A child of an earlier round of the parent that has not
  * completed joins the present round: it starts again, with the input of this spawn, or goes on if it has not ended. Returns its record.
  * @throws RetryAfter when the child cannot be accepted now; PermanentError when it never can
  */
-export const spawnChild =
-  (ports: SubmitPorts) =>
-  async (
+export function spawnChild(ports: SubmitPorts) {
+  const sweeps = sweepsOfMany(ports);
+  return async (
     parent: TaskRecord,
     child: NamedSpawn,
     key: string,
@@ -39,35 +43,38 @@ export const spawnChild =
         ...(child.files && { files: storedFiles(child.files) }),
       };
       const { record, replayed } = await submit(ports, call);
-      return replayed ? await joinRound(ports, record, child.input, family) : record;
+      return replayed ? await joinRound(ports, sweeps, record, child.input, family) : record;
     } catch (error) {
       throw error instanceof Problem ? asTaskError(error) : error;
     }
   };
+}
 
 /**
  * Lets a child join the present round of its parent, which does not spawn it: a step did, whose result is stored. It starts again with the input that it
  * has. Returns its record: one that has ended when its input is no longer kept.
  * @throws PortUnavailable
  */
-export const rejoinChild =
-  (ports: SubmitPorts) =>
-  async (found: TaskRecord, family: FamilyPlace): Promise<TaskRecord> => {
+export function rejoinChild(ports: SubmitPorts) {
+  const sweeps = sweepsOfMany(ports);
+  return async (found: TaskRecord, family: FamilyPlace): Promise<TaskRecord> => {
     if (family.round === 1) return found;
     const envelope = (await ports.records.loadPart(found, "envelope")) as Envelope | undefined;
     const kept = envelope ?? keptEnvelope(ports, found);
-    const { child, lacksMessage } = await intoRound(ports, found, family, kept !== undefined);
+    const { child, lacksMessage } = await intoRound(ports, sweeps, found, family, kept !== undefined);
     if (lacksMessage && kept !== undefined) await dispatch(ports, child, await newestKept(ports, child, kept));
     return child;
   };
+}
 
 async function joinRound(
   ports: SubmitPorts,
+  sweeps: Sweeps,
   found: TaskRecord,
   input: unknown,
   family: FamilyPlace,
 ): Promise<TaskRecord> {
-  const { child, lacksMessage } = await intoRound(ports, found, family, true);
+  const { child, lacksMessage } = await intoRound(ports, sweeps, found, family, true);
   if (lacksMessage) await dispatch(ports, child, await storedEnvelope(ports, child, input));
   return child;
 }
@@ -76,11 +83,18 @@ async function joinRound(
  * Brings a child into the parent's round, unless it has completed.
  * @param canStart False: a child that has ended stays so.
  */
-async function intoRound(ports: SubmitPorts, found: TaskRecord, family: FamilyPlace, canStart: boolean) {
+async function intoRound(
+  ports: SubmitPorts,
+  sweeps: Sweeps,
+  found: TaskRecord,
+  family: FamilyPlace,
+  canStart: boolean,
+) {
   let child = found;
   while (child.status !== "completed" && (child.family_round ?? family.round) < family.round) {
     const hasEnded = isTerminal(child.status);
     if (hasEnded && !canStart) break;
+    if (hasEnded) await sweeps(child);
     const changed = await (hasEnded ? startAgain(ports, child, family) : goOn(ports, child, family));
     if (changed.record === undefined) break;
     child = changed.record;

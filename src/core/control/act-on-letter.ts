@@ -4,7 +4,7 @@ import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { reportChanged } from "../send/report.ts";
 import type { EntryPorts } from "../steps/keep-entries.ts";
-import { retry } from "./control.ts";
+import { startRound } from "./control.ts";
 
 /** Key of one dead letter: a task and the time at which it failed. A task that is replayed and fails again is another one. */
 export interface LetterKey extends TaskKey {
@@ -27,7 +27,7 @@ export async function replayOne(ports: DispatchPorts & EntryPorts, letter: Lette
   const record = await stillThere(ports, letter);
   if (record === undefined) return "skipped";
   try {
-    await retry(ports, record);
+    await startRound(ports, record);
     return "done";
   } catch (error) {
     if (!(error instanceof Problem)) throw error;

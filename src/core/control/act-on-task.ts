@@ -4,7 +4,7 @@ import { mostTriesBefore, redeliver } from "../notify/redeliver.ts";
 import type { Deliveries } from "../ports/webhooks.ts";
 import type { EntryPorts } from "../steps/keep-entries.ts";
 import { discardOne, type LetterOutcome, replayOne } from "./act-on-letter.ts";
-import { type CancelHow, type ControlPorts, cancel, retry } from "./control.ts";
+import { type CancelHow, type ControlPorts, cancel, startRound } from "./control.ts";
 import type { Matched, OperationAction } from "./operation-state.ts";
 import { runNow } from "./run-now.ts";
 
@@ -30,7 +30,7 @@ export const actions: Readonly<Record<OperationAction, Action>> = {
   replay: (ports, { key, entry }) => replayOne(ports, { ...key, dead_letter_at: entry[1] }),
   discard: (ports, { key, entry }) => discardOne(ports, { ...key, dead_letter_at: entry[1] }),
   cancel: (ports, matched, how) => onSameRound(ports, matched, (record) => cancel(ports, record, how)),
-  retry: (ports, matched) => onSameRound(ports, matched, (record) => retry(ports, record)),
+  retry: (ports, matched) => onSameRound(ports, matched, (record) => startRound(ports, record)),
   run_now: (ports, matched) => onSame(ports, matched, "due_at", (record) => runNow(ports, record)),
   redeliver: (ports, { key, entry }) => redeliverOne(ports, key, entry[1]),
 };

@@ -1,10 +1,10 @@
+import { requestSweep } from "../end/request-sweep.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { cancelAny } from "./control.ts";
 import { loadState } from "./operation-state.ts";
-import { requestSweep } from "./request-sweep.ts";
 
 /**
  * Cancels an operation: immediately between two attempts. While one runs, it counts the tasks that have begun and begins no other. What is done stays

@@ -1,5 +1,6 @@
 import { followUp } from "../end/follow-up.ts";
 import { requestCancelChildren } from "../end/request-cancel-children.ts";
+import { sweepBeforeNextRound } from "../end/request-sweep.ts";
 import { tellBeforeNextRound } from "../end/tell.ts";
 import type { Changed } from "../model/change.ts";
 import type { Envelope } from "../model/envelope.ts";
@@ -137,12 +138,26 @@ function unlessUnavailable(error: unknown): void {
 }
 
 /**
- * Starts a new round of a failed task: it leaves the dead letters, and its attempts start again at 0.
+ * Starts a new round of a failed task as `startRound` does, and requests the sweep that deletes its message from the DLQ.
+ * @throws Problem as `startRound`
+ */
+export async function retry(
+  ports: DispatchPorts & EntryPorts,
+  record: TaskRecord,
+  given?: GivenInput,
+): Promise<TaskRecord> {
+  if (record.status === "failed") await sweepBeforeNextRound(ports, record);
+  return startRound(ports, record, given);
+}
+
+/**
+ * Starts a new round of a failed task: it leaves the dead letters, and its attempts start again at 0. Its message stays in the DLQ: an operation on many
+ * tasks sweeps when it is done with them.
  * @param given Input of the next round and later ones. Absent: the one that the task failed with.
  * @throws Problem `conflict` when it is not failed, or was made with what cannot be used with the given input; `gone` when its input is no longer kept;
  * `too_large`
  */
-export async function retry(
+export async function startRound(
   ports: DispatchPorts & EntryPorts,
   record: TaskRecord,
   given?: GivenInput,

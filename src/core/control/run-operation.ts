@@ -1,12 +1,12 @@
 import type { FamilyReadPorts } from "../end/child-results.ts";
+import { requestSweep } from "../end/request-sweep.ts";
 import { AttemptCancelled, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import type { TaskKey } from "../model/record.ts";
+import type { Tier } from "../model/tier.ts";
 import type { EntryPorts } from "../steps/keep-entries.ts";
 import type { TaskContext } from "../task/context.ts";
-import { internalOptions, internalTimeoutSeconds } from "../task/internal-types.ts";
-import { defineTask, type TaskType } from "../task/task.ts";
+import { internalTimeoutSeconds } from "../task/internal-types.ts";
 import { type ActOutcome, type ActPorts, actions } from "./act-on-task.ts";
-import { cancelChildren } from "./cancel-children.ts";
 import type { CancelHow } from "./control.ts";
 import {
   type ChunkEntry,
@@ -19,7 +19,6 @@ import {
 } from "./operation-state.ts";
 import { pacer, pause } from "./pause.ts";
 import { type PurgePorts, purgeBlobs } from "./purge-blobs.ts";
-import { requestSweep } from "./request-sweep.ts";
 import { partsPurgeAt } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
@@ -52,46 +51,17 @@ const pauseMs = 250;
 /** An operation that did not find all its messages requests a sweep for this time later. */
 const sweepLaterMs = 60_000;
 
-/**
- * Returns Offload's own task types, which every worker has in addition to the users'. An operation on 10,000 tasks at one per second
- * takes 14 of its 20 attempts: every accepted operation can finish, even after some crashes.
- */
-export function operationTypes(ports: OperationPorts): TaskType[] {
-  return [
-    defineTask({
-      ...internalOptions.replay,
-      handler: ({ per_second }, task) => operate(ports, task, "replay", { perSecond: per_second }),
-    }),
-    defineTask({ ...internalOptions.discard, handler: (_, task) => operate(ports, task, "discard") }),
-    defineTask({ ...internalOptions.cancel, handler: ({ now }, task) => operate(ports, task, "cancel", { now }) }),
-    defineTask({
-      ...internalOptions.retry,
-      handler: ({ per_second }, task) => operate(ports, task, "retry", { perSecond: per_second }),
-    }),
-    defineTask({
-      ...internalOptions.run_now,
-      handler: ({ per_second }, task) => operate(ports, task, "run_now", { perSecond: per_second }),
-    }),
-    defineTask({
-      ...internalOptions.redeliver,
-      handler: ({ per_second }, task) => operate(ports, task, "redeliver", { perSecond: per_second }),
-    }),
-    defineTask({
-      ...internalOptions.cancelChildren,
-      handler: async (parent) => ({ cancelled: await cancelChildren(ports, parent) }),
-    }),
-    defineTask({ ...internalOptions.purgeBlobs, handler: (_, task) => purge(ports, sweeperOf(ports, task)) }),
-    defineTask({
-      ...internalOptions.sweep,
-      handler: async ({ tier }, task) => ({ deleted: (await sweep(ports, tier, sweeperOf(ports, task))).deleted.size }),
-    }),
-  ];
-}
-
-async function purge(ports: OperationPorts, { endMs, signal }: Sweeper) {
+/** Purges objects until an attempt's time is over. */
+export async function purge(ports: OperationPorts, task: TaskContext) {
+  const { endMs, signal } = sweeperOf(ports, task);
   const { deleted, finished } = await purgeBlobs(ports, () => signal.aborted || ports.clock.now() >= endMs);
   if (!finished) throw new OperationGoesOn(`deleted ${deleted} stored objects; the next attempt continues`);
   return { deleted };
+}
+
+/** Sweeps a tier's DLQ. */
+export async function sweepTier(ports: OperationPorts, task: TaskContext, tier: Tier) {
+  return { deleted: (await sweep(ports, tier, sweeperOf(ports, task))).deleted.size };
 }
 
 const sweeperOf = (ports: OperationPorts, task: TaskContext): Sweeper => ({
@@ -120,7 +90,7 @@ interface Run {
 }
 
 /** Loads the state, processes the tasks, and sweeps the DLQs. The next attempt repeats no completed work. */
-async function operate(ports: OperationPorts, task: TaskContext, action: OperationAction, how: OperateHow = {}) {
+export async function operate(ports: OperationPorts, task: TaskContext, action: OperationAction, how: OperateHow = {}) {
   const key = { tenant_id: task.tenantId, task_id: task.taskId };
   const state = await loadState(ports.records, key);
   if (state === undefined) throw partsMissing();

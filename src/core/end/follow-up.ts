@@ -5,6 +5,7 @@ import { newestKept } from "../send/newest-envelope.ts";
 import { deadLetterOf } from "./bury.ts";
 import { countEnd } from "./close-family.ts";
 import { requestCancelChildren } from "./request-cancel-children.ts";
+import { requestSweep } from "./request-sweep.ts";
 import { tellEnd } from "./tell.ts";
 
 /**
@@ -32,8 +33,10 @@ async function buryOnce(ports: DispatchPorts, record: TaskRecord, given: Envelop
   const letter = deadLetterOf(record, await newestKept(ports, record, envelope));
   await ports.queues.bury(record.priority, letter, record.tenant_id);
   ports.metrics.add("dead_lettered", 1, { tier: record.priority, type: record.type });
-  await ports.records.change(record, {
+  const noted = await ports.records.change(record, {
     when: { status: { is: "failed" }, dead_letter_at: { is: record.dead_letter_at } },
     set: { buried_at: iso(ports.clock.now()) },
   });
+  // It was revived in between, and the sweep that was requested then may be over.
+  if (!noted.done) await requestSweep(ports, record.priority, record.correlation_id);
 }

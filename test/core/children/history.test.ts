@@ -376,3 +376,58 @@ function count<T extends object>(target: T, methods: readonly (keyof T)[], calle
     });
   }
 }
+
+describe("whatever starts a dead letter's task again takes its message out of the DLQ", () => {
+  const lettersOf = ({ queues }: Family) => queues.lettersOf("normal").length;
+
+  test.each([
+    ["spawns its children again", false],
+    ["goes on behind the step that spawned them", true],
+  ])("a parent that %s", async (_, stepped) => {
+    const family: Family = familyOf((task) => {
+      const fanOut = () => family.spawnMany(task, 3);
+      return stepped ? task.step("fan out", fanOut) : fanOut();
+    });
+    for (const n of [1, 2]) family.failing.add(String(n));
+    const parent = await endOf(family);
+    expect(parent).toMatchObject({ status: "failed", error_kind: "children_failed" });
+    expect(lettersOf(family)).toBe(3);
+    family.failing.clear();
+    await retry(family.ports, parent);
+    await family.drain();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "completed" });
+    expect(lettersOf(family)).toBe(0);
+  });
+
+  test("a hundred children of a tier share one sweep", async () => {
+    const family: Family = familyOf((task) => family.spawnMany(task, 100));
+    for (let n = 0; n < 100; n++) family.failing.add(String(n));
+    const parent = await endOf(family);
+    expect(lettersOf(family)).toBe(101);
+    family.failing.clear();
+    await retry(family.ports, parent);
+    await family.drain();
+    expect(lettersOf(family)).toBe(0);
+    const sweeps = [...family.records.all()].filter(({ type }) => type === "offload.sweep");
+    expect(sweeps.length).toBeLessThanOrEqual(2);
+  });
+
+  test("a letter that is sent after its task started again", async () => {
+    const family: Family = familyOf(() => {
+      throw new PermanentError("no");
+    });
+    const { queues } = family;
+    const bury = queues.bury.bind(queues);
+    const parent = await family.accept();
+    queues.bury = async (...letter) => {
+      queues.bury = bury;
+      await retry(family.ports, await family.recordOf(keyOf(parent)));
+      await bury(...letter);
+      await family.clock.advance(60_000);
+    };
+    await family.work();
+    await family.drain();
+    expect(lettersOf(family)).toBe(1);
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "failed", round: 2 });
+  });
+});

@@ -1,0 +1,18 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Each breaks a promise of what a task's history holds, or of what finds a task that nothing wakes. */
+export const historyMutations: readonly Mutation[] = [
+  {
+    name: "history: a retry leaves the task's message in the DLQ",
+    file: "control/control.ts",
+    find: '  if (record.status === "failed") await sweepBeforeNextRound(ports, record);\n',
+    replace: "",
+  },
+  {
+    name: "history: a child that starts again leaves its message in the DLQ",
+    file: "children/spawn-child.ts",
+    find: "    if (hasEnded) await sweeps(child);\n",
+    replace: "",
+    theme: "calm",
+  },
+];
