@@ -8,7 +8,7 @@ import { KeptLog } from "../support/memory-pipeline.ts";
 
 const secret = "s3cret-s3cret-s3cret-s3cret";
 const token = `ofl_abcd1234_${secret}`;
-const mine = { tenant_id: "acme", principal: "abcd1234", role: "operator" };
+const mine = { tenant_id: "acme", principal: "abcd1234", logged_principal: "abcd1234", role: "operator" };
 
 function setUp(more: Partial<ApiKey> = {}, localKeys = "") {
   const clock = new FakeClock();
@@ -162,8 +162,10 @@ describe("local keys", () => {
 });
 
 describe("a token of an issuer", () => {
-  const identity = { tenantId: "acme", principal: "user|1", role: "submitter" } as const;
-  const theirs = { tenant_id: "acme", principal: "user|1", role: "submitter" };
+  // A quote and a backslash would end the text in the gateway's access log.
+  const identity = { tenantId: "acme", principal: 'user|"1\\', role: "submitter" } as const;
+  const logged_principal = 'user|\\"1\\\\';
+  const theirs = { tenant_id: "acme", principal: 'user|"1\\', logged_principal, role: "submitter" };
 
   function withIssuer(goodForMs: number) {
     const clock = new FakeClock();
