@@ -8,8 +8,8 @@ import { table } from "./table.ts";
 import { plain, type Terminal, UsageError } from "./terminal.ts";
 
 const examples = `
-Tasks that may not start now are accepted and wait in a line, in order of submission. A pause returns when no worker starts another
-task, after about three seconds; running attempts finish. A changed limit is known everywhere after about three seconds, too.
+Tasks that may not start now are accepted and wait in a line, in order of submission. \`pause\` returns when no worker starts another
+of these tasks, after about three seconds; running attempts finish. A changed limit is known everywhere after about three seconds, too.
 
 Examples:
   npx offload flow show                               what is paused, and the limits in force

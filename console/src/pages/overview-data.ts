@@ -29,17 +29,17 @@ export const troublesOfAlarms = (alarms: readonly AlarmView[]): Trouble[] =>
     .filter(({ state }) => state === "alarm")
     .map(({ name, description, since }) => ({ kind: "alarm", name, text: description ?? "", since, place: undefined }));
 
-/** A failure for good counts as trouble for so long, in milliseconds. */
+/** A permanent failure counts as trouble for so long, in milliseconds. */
 const freshMs = 3_600_000;
 
-/** Errors with which tasks have failed for good within the last hour, the newest first. */
+/** Errors with which tasks have failed permanently within the last hour, the newest first. */
 export const troublesOfGroups = ({ groups }: LetterGroups, nowMs: number): Trouble[] =>
   groups
     .filter(({ last_failed_at: last }) => nowMs - Date.parse(last) < freshMs)
     .sort((a, b) => (a.last_failed_at < b.last_failed_at ? 1 : -1))
     .map(({ type, error, count, first_failed_at: since }) => ({
       ...{ kind: "failing", name: type, since, place: ["dead-letters"] },
-      text: `${count} ${count === 1 ? "task" : "tasks"} failed for good: ${error ?? "no error text"}`,
+      text: `${count} ${count === 1 ? "task" : "tasks"} failed permanently: ${error ?? "no error text"}`,
     }));
 
 /** Tasks that failed and wait for another attempt, by type. */
