@@ -54,7 +54,10 @@ export interface ApiProps {
   readonly domain?: DomainOptions;
 }
 
-/** Fields of the access log, which has one JSON object for each request. */
+/**
+ * Fields of the access log, which has one JSON object for each request. The gateway writes values as they are, so that none is a text that
+ * a client chooses and that may have a quote.
+ */
 const accessLog = {
   time: "$context.requestTime",
   request_id: "$context.requestId",
@@ -66,9 +69,8 @@ const accessLog = {
   integration_ms: "$context.integrationLatency",
   response_bytes: "$context.responseLength",
   tenant_id: "$context.authorizer.tenant_id",
-  principal: "$context.authorizer.principal",
+  principal: "$context.authorizer.logged_principal",
   source_ip: "$context.identity.sourceIp",
-  user_agent: "$context.identity.userAgent",
   error: "$context.error.message",
   authorizer_error: "$context.authorizer.error",
   integration_error: "$context.integrationErrorMessage",

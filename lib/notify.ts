@@ -80,7 +80,7 @@ export class Notify extends PipelineFunction {
     });
     this.keyName = webhookKeyName;
     this.takeFrom(data.notifyQueue, { maxConcurrency });
-    allowTable(this, data.table, ["GetItem", "PutItem", "UpdateItem"]);
+    allowTable(this, data.table, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"]);
     allowTableKeys(this, data.table, ["Query"], ["receivers#*"]);
     dispatch.allowTell(this);
     data.scheduling.allowCreate(this);

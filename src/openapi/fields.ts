@@ -181,7 +181,6 @@ const answerTexts: Readonly<Record<string, Texts>> = {
   ScheduleList: { schedules: "The schedules of this page." },
   NextTimes: { next: "The next scheduled times." },
   Problem: problemFields,
-  NoResult: { ...problemFields, task_status: "Status of the task.", error: taskFields.error },
   OpenApi: { openapi: "Version of OpenAPI." },
 };
 

@@ -141,7 +141,7 @@ const expected: Record<string, Record<string, string>> = {
     ...manageSchedules,
   },
   Notify: {
-    ...table("GetItem", "PutItem", "Query", "UpdateItem"),
+    ...table("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"),
     ...each(["NotifyQueue"], `${poll}, sqs:SendMessage`),
     ...webhookKey,
     ...createSchedules,
