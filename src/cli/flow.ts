@@ -77,7 +77,9 @@ async function holdsOf(flow: Flow, { type }: { type?: string }): Promise<string[
       [
         ...(paused === null ? [] : [`is paused ${pauseText(paused)}`]),
         ...(breaker?.state === "open"
-          ? [`has an open breaker${sinceText(breaker)} until ${breaker.open_until}: npx offload flow close ${plain(name)}`]
+          ? [
+              `has an open breaker${sinceText(breaker)} until ${breaker.open_until}: npx offload flow close ${plain(name)}`,
+            ]
           : []),
         ...(type === undefined || concurrency === null
           ? []

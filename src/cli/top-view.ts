@@ -181,7 +181,12 @@ const typeTable = (types: readonly TypeView[], terminal: Terminal): string =>
       ...(paused === null && breaker?.state !== "open"
         ? []
         : [[name, paused?.all == null ? "" : "all", paused?.all ?? paused?.tenant, openSince(breaker), waiting_since]]),
-      ...stopped_tenants.map((one) => [name, one.tenant_id, one.paused_since, one.breaker_open_since ?? one.breaker_open_until]),
+      ...stopped_tenants.map((one) => [
+        name,
+        one.tenant_id,
+        one.paused_since,
+        one.breaker_open_since ?? one.breaker_open_until,
+      ]),
     ]),
     terminal,
   );

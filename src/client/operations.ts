@@ -108,7 +108,11 @@ export class Operations {
    * @throws ProblemError `conflict` when it has ended
    */
   changeRate(operationId: string, perSecond: number, options?: CallOptions): Promise<OperationView> {
-    const request = { method: "PATCH", path: path`/operations/${operationId}`, body: { per_second: perSecond } } as const;
+    const request = {
+      method: "PATCH",
+      path: path`/operations/${operationId}`,
+      body: { per_second: perSecond },
+    } as const;
     return this.#transport.call(request, options);
   }
 

@@ -1,4 +1,4 @@
-import { byName, stoppedTenants, waitingSince, typeFlowView } from "../core/flow/view-flow.ts";
+import { byName, stoppedTenants, typeFlowView, waitingSince } from "../core/flow/view-flow.ts";
 import { pauseName } from "../core/model/line.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
 import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";
@@ -38,7 +38,11 @@ interface TypePorts extends ApiPorts {
 
 const runsOnOf = ({ runs_on = "function" }: { runs_on?: RunsOn }): RunsOn => runs_on;
 
-function typeView(type: CatalogEntry, tenantId: string, settings: ReadonlyMap<string, FlowSetting>): Omit<TypeView, "waiting_since"> {
+function typeView(
+  type: CatalogEntry,
+  tenantId: string,
+  settings: ReadonlyMap<string, FlowSetting>,
+): Omit<TypeView, "waiting_since"> {
   return {
     name: type.name,
     description: type.description,

@@ -1,5 +1,10 @@
 import type { AnyRouteName } from "../http/routes.ts";
-import { cancelTasksSchema, changeOperationSchema, retryTasksSchema, runTasksNowSchema } from "../http/task-operations.ts";
+import {
+  cancelTasksSchema,
+  changeOperationSchema,
+  retryTasksSchema,
+  runTasksNowSchema,
+} from "../http/task-operations.ts";
 import * as answers from "./answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";

@@ -145,7 +145,9 @@ function describeBreakers(settings: () => FlowSettings, allOf: (names: readonly 
 
     test("of twenty failures at the same time each is counted, and the breaker opens", async () => {
       const name = newBreaker();
-      const counted = await Promise.all(Array.from({ length: 20 }, () => settings().countFailure(name, 20, untilMs, openedMs)));
+      const counted = await Promise.all(
+        Array.from({ length: 20 }, () => settings().countFailure(name, 20, untilMs, openedMs)),
+      );
       expect(counted.map(({ failures }) => failures).sort((a, b) => a - b)).toEqual(
         Array.from({ length: 20 }, (_, index) => index + 1),
       );

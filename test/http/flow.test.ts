@@ -251,7 +251,14 @@ describe("PATCH /types/{type}/limits", () => {
 test("GET /types shows the breaker of the caller's tenant", async () => {
   const failing = typeOf(() => Promise.reject(new Unavailable("down")), { name: "mail.send", breaker: keyed.breaker });
   const app = setUp([failing, free]);
-  const breaker = { failures: 2, cool_down_seconds: 60, state: "closed", failures_in_a_row: 0, open_until: null, open_since: null };
+  const breaker = {
+    failures: 2,
+    cool_down_seconds: 60,
+    state: "closed",
+    failures_in_a_row: 0,
+    open_until: null,
+    open_since: null,
+  };
   expect((await app.type("mail.send")).breaker).toEqual(breaker);
   expect((await app.type("report.daily")).breaker).toBeNull();
   for (let n = 0; n < 2; n++) await app.accepted({ type: "mail.send", input: n });

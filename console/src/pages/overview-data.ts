@@ -57,7 +57,11 @@ export function troublesOfRetrying(tasks: readonly TaskView[]): Trouble[] {
 export const mostRetrying = 50;
 
 /** The pause of the tenant, and breakers and pauses of types. */
-export function troublesOfTypes({ types, tenant_paused_since }: TypeList, tenant: string, nowMs = Date.now()): Trouble[] {
+export function troublesOfTypes(
+  { types, tenant_paused_since }: TypeList,
+  tenant: string,
+  nowMs = Date.now(),
+): Trouble[] {
   const found: Trouble[] = [];
   const add = (kind: Trouble["kind"], name: string, text: string, since: string | null) =>
     found.push({ kind, name, text, since, place: ["types"] });
