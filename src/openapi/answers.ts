@@ -230,6 +230,10 @@ export const operation = withName(
     done: count,
     skipped: count,
     failed: count,
+    stopped: z
+      .string()
+      .optional()
+      .describe("Reason why it cancelled itself: the last 20 tasks that it had started all failed again."),
   }) satisfies z.ZodType<OperationView>,
 );
 
