@@ -34,7 +34,7 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
     load: () => import("./download.ts"),
   },
   acknowledge: {
-    description: "delete the result of a completed task, which you have",
+    description: "delete the result of a completed task when you have saved it",
     load: () => import("./acknowledge.ts"),
   },
   init: { description: "make a project, or add Offload to one", load: () => import("./init.ts") },

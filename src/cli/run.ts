@@ -35,12 +35,12 @@ const examples = `
 The input is JSON, @file with JSON, or - for the standard input; default: {}. Without --wait the command prints the task's id
 and ends.
 
-Exit codes with --wait: 0 completed; 1 failed, cancelled or expired; 124 the --timeout is over; 130 Ctrl-C. The task goes on after
-the last two.
+Exit codes with --wait: 0 completed; 1 failed, cancelled or expired; 124 the --timeout is over; 130 Ctrl-C. After the last
+two the task continues.
 
-With --from each line of a file is the input of a task: up to 500 are submitted in one request. An interrupted command goes on
-when it is called again: the file's name with .offload at its end has the progress until all lines are done. Exit codes: 0 every
-line was accepted; 1 a line was refused or is not JSON, or the command failed; 130 Ctrl-C.
+With --from each line of a file is the input of a task: up to 500 are submitted in one request. If the command is
+interrupted, call it again, and it continues: a file with .offload at the end of its name keeps the progress until all lines are done.
+Exit codes: 0 every line was accepted; 1 a line was refused or is not JSON, or the command failed; 130 Ctrl-C.
 
 Examples:
   npx offload submit link.check '{"url":"https://example.com"}' --wait
