@@ -12,7 +12,7 @@ import type { DataStack } from "./data-stack.ts";
 import { allowKeyOf } from "./encryption.ts";
 
 /** DynamoDB actions that a function can be granted on the table. */
-export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "PutItem" | "UpdateItem" | "DeleteItem";
+export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "Scan" | "PutItem" | "UpdateItem" | "DeleteItem";
 
 /** Grants actions on the table. */
 export function allowTable(grantee: IGrantable, table: TableV2, actions: readonly TableAction[]): void {
