@@ -13,7 +13,7 @@ import { cleanUp } from "./align.ts";
 import { busEventSchema } from "./bus-event.ts";
 import type { DailyPorts } from "./daily.ts";
 import type { FireAppPorts } from "./fire-app-schedule.ts";
-import { type FireEventPorts, fireEvent } from "./fire-event.ts";
+import type { FireEventPorts } from "./fire-event.ts";
 import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
 import { triggerOfRule } from "./trigger.ts";
 
@@ -167,7 +167,7 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     await ports.notices.send([firing.notice]);
     return "sent";
   }
-  if (firing.kind === "event") return fireEvent(ports, firing);
+  if (firing.kind === "event") return (await import("./fire-event.ts")).fireEvent(ports, firing);
   if (firing.kind === "schedule") return fireSchedule(ports, firing);
   // Most calls of fire dispatch a delayed task.
   return (await import("./fire-app-schedule.ts")).fireAppSchedule(ports, firing, deadlineMs);
