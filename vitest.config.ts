@@ -38,17 +38,23 @@ const expectSomething = { requireAssertions: true };
 /** Ends a test that hangs. Long, because a busy machine is no fault: what has to be quick is a benchmark. */
 const patience = { testTimeout: 300_000, hookTimeout: 300_000 };
 
+/** The emulators of a busy machine answer late, and a call that is tried again is counted twice. */
+const slowEmulators = { OFFLOAD_CALL_TIME_FACTOR: "20" };
+
 /** They replace modules, which holds only where a file's modules are not those of the files before it. */
 const ownModules = ["budget", "flow-budget", "notify-budget"].map((name) => `test/aws/${name}.test.ts`);
 
 /** It waits for real time-outs. */
 const outage = "test/aws/outage.test.ts";
 
-/** They build bundles, compile pages, start processes of their own, or compare pictures: seconds each, and rarely of use before a commit. */
+/**
+ * They build bundles, compile pages, start processes of their own, compare pictures, or synthesize apps with one set of options for each test:
+ * seconds each, and rarely of use before a commit.
+ */
 const builds = [
   "test/cli/{completion,doctor}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
-  "test/lib/{container-code,runbook,setting-error,source-maps}.test.ts",
+  "test/lib/{container-code,events,read-only,runbook,same-bytes,scopes,setting-error,sizes,source-maps,upgrade}.test.ts",
   "test/structure/snippets.test.ts",
   "test/tasks/invoice-logo.test.ts",
   "test/webhooks/receiver-guide.test.ts",
@@ -123,7 +129,19 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "contract",
-          include: ["test/contract/**/*.test.ts", "test/bench/**/*.test.ts", ...ownModules],
+          include: ["test/contract/**/*.test.ts"],
+          isolate: false,
+          pool: "threads",
+          env: slowEmulators,
+          ...patience,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "contract-own",
+          include: ["test/bench/**/*.test.ts", ...ownModules],
+          env: slowEmulators,
           ...patience,
         },
       },
@@ -134,6 +152,9 @@ export default defineConfig({
         test: {
           name: "contract-lean",
           include: [...wireSuites, "test/aws/s3/**/*.test.ts"],
+          isolate: false,
+          pool: "threads",
+          env: slowEmulators,
           ...patience,
         },
       },

@@ -2,7 +2,7 @@ import { Stack, Validations } from "aws-cdk-lib";
 import type { IWebSocketStage } from "aws-cdk-lib/aws-apigatewayv2";
 import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import type { ICluster } from "aws-cdk-lib/aws-ecs";
-import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Effect, type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Bucket } from "aws-cdk-lib/aws-s3";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
@@ -14,15 +14,44 @@ import { allowKeyOf } from "./encryption.ts";
 /** DynamoDB actions that a function can be granted on the table. */
 export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "Scan" | "PutItem" | "UpdateItem" | "DeleteItem";
 
-/** Grants actions on the table. */
-export function allowTable(grantee: IGrantable, table: TableV2, actions: readonly TableAction[]): void {
+const tableWrites: readonly TableAction[] = ["PutItem", "UpdateItem", "DeleteItem"];
+
+/** Partition keys of the items of API keys. */
+const apiKeyItems = ["key#*"];
+
+/**
+ * Grants actions on the table. No writes of API keys, which would make their writer an admin.
+ * @param options `writesApiKeys`: the writes may be of API keys, too. Default: false
+ */
+export function allowTable(
+  grantee: IGrantable,
+  table: TableV2,
+  actions: readonly TableAction[],
+  { writesApiKeys = false }: { writesApiKeys?: boolean } = {},
+): void {
   allow(
     grantee,
     actions.map((action) => `dynamodb:${action}`),
     [table.tableArn],
   );
+  if (!writesApiKeys && actions.some((action) => tableWrites.includes(action))) denyApiKeys(grantee, table);
   allowKeyOf(grantee, table);
 }
+
+function denyApiKeys(grantee: IGrantable, table: TableV2): void {
+  grantee.grantPrincipal.addToPrincipalPolicy(
+    new PolicyStatement({
+      effect: Effect.DENY,
+      actions: tableWrites.map((action) => `dynamodb:${action}`),
+      resources: [table.tableArn],
+      conditions: { "ForAnyValue:StringLike": { "dynamodb:LeadingKeys": apiKeyItems } },
+    }),
+  );
+}
+
+/** Grants the authorizer to read API keys, and to note their use. */
+export const allowApiKeys = (grantee: IGrantable, table: TableV2): void =>
+  allowTableKeys(grantee, table, ["GetItem", "UpdateItem"], apiKeyItems);
 
 /**
  * Grants actions on the items of the table whose partition keys match one of the patterns.

@@ -1,4 +1,4 @@
-import { Duration, Validations } from "aws-cdk-lib";
+import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
 import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import {
   type CorsPreflightOptions,
@@ -44,6 +44,8 @@ export interface ApiProps {
   readonly handlers: Handlers;
   /** Retention of the access log. */
   readonly logs: LogOptions;
+  /** @default - the name that CloudFormation makes */
+  readonly accessLogName?: string;
   /** @default - 500 requests per second, burst of 1000 */
   readonly throttle?: ThrottleOptions;
   /** @default - no CORS: web pages of other origins may not call the API */
@@ -52,7 +54,10 @@ export interface ApiProps {
   readonly domain?: DomainOptions;
 }
 
-/** Fields of the access log, which has one JSON object for each request. */
+/**
+ * Fields of the access log, which has one JSON object for each request. The gateway writes values as they are, so that none is a text that
+ * a client chooses and that may have a quote.
+ */
 const accessLog = {
   time: "$context.requestTime",
   request_id: "$context.requestId",
@@ -64,9 +69,8 @@ const accessLog = {
   integration_ms: "$context.integrationLatency",
   response_bytes: "$context.responseLength",
   tenant_id: "$context.authorizer.tenant_id",
-  principal: "$context.authorizer.principal",
+  principal: "$context.authorizer.logged_principal",
   source_ip: "$context.identity.sourceIp",
-  user_agent: "$context.identity.userAgent",
   error: "$context.error.message",
   authorizer_error: "$context.authorizer.error",
   integration_error: "$context.integrationErrorMessage",
@@ -91,7 +95,7 @@ export class Api extends Construct {
       ...(props.domain !== undefined && { disableExecuteApiEndpoint: true }),
       ...(props.cors !== undefined && { corsPreflight: props.cors }),
     });
-    this.accessLog = new LogGroup(this, "AccessLog", { ...props.logs, ...encryptedLogs(this) });
+    this.accessLog = this.addAccessLog();
     this.authorizer = this.addAuthorizer();
     for (const { method, path, functionName, open } of routes) {
       this.addRoute(HttpRouteKey.with(path, method as HttpMethod), functionName, open);
@@ -99,6 +103,13 @@ export class Api extends Construct {
     this.addRoute(HttpRouteKey.DEFAULT, otherRequests, false);
     this.addStage(props.domain);
     this.url = props.domain === undefined ? this.api.apiEndpoint : `https://${props.domain.name}`;
+  }
+
+  /** One of a fixed name is deleted with its stack, as it would be in the way of the next one. */
+  private addAccessLog(): LogGroup {
+    const { logs, accessLogName: logGroupName } = this.props;
+    const named = logGroupName === undefined ? {} : { logGroupName, removalPolicy: RemovalPolicy.DESTROY };
+    return new LogGroup(this, "AccessLog", { ...logs, ...named, ...encryptedLogs(this) });
   }
 
   /**

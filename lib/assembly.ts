@@ -29,12 +29,18 @@ export function readAssembly(folder: string): Stack[] {
 /**
  * Synthesizes the app of the working directory into a folder as `cdk synth` does, but without bundling code, which takes most of the time.
  * @param context Context from `-c`. It overrides that of `cdk.json`.
+ * @param env Further variables of the app's process.
  * @returns True when the app passes its own checks. An app that fails them has an assembly, too.
  * @throws Error with the app's error message, when there is no assembly
  */
-export async function synthesizeApp(folder: string, context: Readonly<Record<string, string>>): Promise<boolean> {
+export async function synthesizeApp(
+  folder: string,
+  context: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<boolean> {
   const cdk = JSON.parse(readFileSync("cdk.json", "utf8")) as { app: string; context?: object };
   const { code, stderr } = await runApp(cdk.app, {
+    ...env,
     CDK_OUTDIR: folder,
     CDK_CONTEXT_JSON: JSON.stringify({ ...cdk.context, ...context, ...synthesisContext }),
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),

@@ -16,6 +16,9 @@ export function encryptedLogs(scope: IConstruct): { readonly encryptionKey?: IKe
   return key === undefined ? {} : { encryptionKey: key };
 }
 
+/** Name of the access log's group for which CloudWatch Logs needs no entry in its policy. */
+export const vendedLogName = (deployment: string): string => `/aws/vendedlogs/${deployment}-access`;
+
 /** What a program does with the key of the table, a queue and the bucket that it reads or writes: DynamoDB needs all of these, S3 and SQS some. */
 const dataActions = ["Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo"];
 
@@ -57,7 +60,8 @@ export function allowServices(stack: Stack, deployment: string): void {
         conditions,
       }),
     );
-  const groups = { "kms:EncryptionContext:aws:logs:arn": arn("logs", `log-group:${deployment}-*`) };
+  const names = [`${deployment}-*`, vendedLogName(deployment)];
+  const groups = { "kms:EncryptionContext:aws:logs:arn": names.map((name) => arn("logs", `log-group:${name}`)) };
   allow(`logs.${region}.amazonaws.com`, [...use, "kms:Encrypt", "kms:ReEncrypt*", "kms:DescribeKey"], {
     ArnLike: groups,
   });

@@ -3,14 +3,16 @@ import { join } from "node:path";
 import { Token } from "aws-cdk-lib";
 import { describeNow } from "../src/describe/describe.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
+import { lambdaEnvironment } from "../src/describe/lambda-environment.ts";
 import type { LoadProblem } from "../src/describe/load-problem.ts";
 import { TaskFileError } from "../src/task-modules.ts";
 import { checkAsset } from "./asset-checks.ts";
 import { codeOptionsOf } from "./code-options.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";
+import { folderOfWorker, keepWorker } from "./kept-workers.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
 import { inOneLine } from "./setting-error.ts";
-import { taskCode, temporaryFolder } from "./task-code.ts";
+import { taskCode } from "./task-code.ts";
 
 /** A deployment's options for the code of its task types. */
 export interface TaskOptions {
@@ -56,31 +58,20 @@ export function loadTasks(options: TaskOptions): DescribedApp {
 /** Starts the worker in a folder that has nothing else of the project. */
 function started({ files, probes, variables }: TaskOptions): DescribedApp {
   const { root, here } = taskCode(files);
-  const bare = temporaryFolder("offload-start-");
+  const bare = folderOfWorker();
   bundle("worker", bare, files);
   checkAsset(bare);
   if (existsSync(here)) cpSync(here, bare, { recursive: true });
   const code = { file: join(bare, "index.mjs"), root, probes, deployed: variables };
-  const { app, problems } = describeNow(code, bare, lambdaEnvironment(bare));
-  if (problems.length === 0) return app;
+  const { app, problems } = describeNow(code, bare, { ...lambdaEnvironment(bare), OFFLOAD_LOAD_ONLY: "1" });
+  if (problems.length === 0) {
+    keepWorker({ folder: bare, root, app, variables });
+    return app;
+  }
   throw new TaskFileError(
     problems.map((problem) => refusalOf(problem, Object.keys(app.environment.secrets))).join("\n"),
   );
 }
-
-/** The environment that Lambda gives a function, without the values of secrets. */
-const lambdaEnvironment = (folder: string): NodeJS.ProcessEnv => ({
-  PATH: "/var/lang/bin:/usr/local/bin:/usr/bin/:/bin:/opt/bin",
-  HOME: folder,
-  LANG: "en_US.UTF-8",
-  TZ: ":UTC",
-  AWS_REGION: "us-east-1",
-  AWS_DEFAULT_REGION: "us-east-1",
-  AWS_LAMBDA_FUNCTION_NAME: "offload-start",
-  AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
-  LAMBDA_TASK_ROOT: folder,
-  OFFLOAD_LOAD_ONLY: "1",
-});
 
 /** Says which file and package are wrong, why, and what to do. */
 function refusalOf({ message, code, stack, placeholders }: LoadProblem, secrets: readonly string[]): string {

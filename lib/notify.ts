@@ -1,5 +1,5 @@
 import { Stack, Token } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { SettingTexts } from "../src/config.ts";
 import { parseAllowedHost } from "../src/core/notify/allowed-hosts.ts";
@@ -80,7 +80,7 @@ export class Notify extends PipelineFunction {
     });
     this.keyName = webhookKeyName;
     this.takeFrom(data.notifyQueue, { maxConcurrency });
-    allowTable(this, data.table, ["GetItem", "PutItem", "UpdateItem"]);
+    allowTable(this, data.table, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"]);
     allowTableKeys(this, data.table, ["Query"], ["receivers#*"]);
     dispatch.allowTell(this);
     data.scheduling.allowCreate(this);
@@ -101,7 +101,17 @@ export class Notify extends PipelineFunction {
       resource: "parameter",
       resourceName: this.keyName.slice(1),
     });
+    const { grantPrincipal } = grantee;
     const actions = ["ssm:GetParameter", "ssm:PutParameter"];
-    grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources: [key] }));
+    grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources: [key] }));
+    // Whoever could replace it would make all receivers refuse every webhook.
+    grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({
+        effect: Effect.DENY,
+        actions: ["ssm:PutParameter"],
+        resources: [key],
+        conditions: { StringEquals: { "ssm:Overwrite": "true" } },
+      }),
+    );
   }
 }

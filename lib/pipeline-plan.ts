@@ -9,6 +9,7 @@ import { openApiDocument } from "../src/openapi/document.ts";
 import { type Capacity, capacityOf, checkTimeouts } from "./capacity.ts";
 import { type Containers, checkContainerTypes, containersOf } from "./containers.ts";
 import type { DataStack, DataStackProps } from "./data-stack.ts";
+import { vendedLogName } from "./encryption.ts";
 import type { TaskOptions } from "./load-tasks.ts";
 import { checkedNumbers } from "./own-numbers.ts";
 import { present, timesOf } from "./pipeline-options.ts";
@@ -96,6 +97,7 @@ export const serviceProps = (
   triggers: appTriggers(app.triggers, catalog, name),
   version: packageVersion(),
   logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(keepsData) },
+  ...((props.vendedAccessLog ?? props.dataProtection === false) && { accessLogName: vendedLogName(name) }),
   workers: {
     memorySize: props.workerMemorySize ?? 512,
     files: code.files,

@@ -1,5 +1,6 @@
 import { type CfnElement, type Environment, Names, Stack, type StackProps, Token } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
+import { IAM_MINIMIZE_POLICIES } from "aws-cdk-lib/cx-api";
 import { Construct, type IConstruct, RootConstruct } from "constructs";
 
 /** The place of a pipeline's stacks. */
@@ -35,6 +36,8 @@ export class PipelineStack extends Stack {
 
   constructor(scope: Construct, id: string, { pipeline, idsPath, encryptionKey, ...props }: StackProps & Place) {
     super(scope, id, { suppressTemplateIndentation: true, ...props });
+    // As in apps that `cdk init` makes: statements about the same are one. IAM counts the characters of a policy.
+    this.node.setContext(IAM_MINIMIZE_POLICIES, true);
     this.pipeline = pipeline;
     this.encryptionKey = encryptionKey;
     this.idsPath = idsPath.split("/");

@@ -11,7 +11,15 @@ import {
 import { tiers } from "../src/core/model/tier.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
-import { allowLists, allowObjects, allowOperate, allowSubmit, allowTable, allowTableKeys } from "./access.ts";
+import {
+  allowApiKeys,
+  allowLists,
+  allowObjects,
+  allowOperate,
+  allowSubmit,
+  allowTable,
+  allowTableKeys,
+} from "./access.ts";
 import { Api, type ThrottleOptions } from "./api.ts";
 import { addFire, addRedrive, addWake, type FunctionOptions } from "./background.ts";
 import { type Capacity, checkCapacity } from "./capacity.ts";
@@ -57,6 +65,8 @@ export interface ServiceStackProps extends Place {
   readonly version: string;
   /** Retention of the log groups. */
   readonly logs: LogOptions;
+  /** @default - the name that CloudFormation makes */
+  readonly accessLogName?: string;
   /** Name of the fire function, which schedules invoke. */
   readonly fireName: string;
   /** Multiplies the workers' retry waits. */
@@ -205,10 +215,11 @@ export class ServiceStack extends PipelineStack {
 
   /** Adds the API and only those functions that have a route in `src/http/routes.ts`. */
   private addApi(): Api {
-    const { logs, throttle, cors, domain, stackName } = this.props;
+    const { logs, accessLogName, throttle, cors, domain, stackName } = this.props;
     return new Api(this, "Api", {
       name: stackName,
       logs,
+      ...(accessLogName !== undefined && { accessLogName }),
       authorizer: this.addAuthorizer(),
       handlers: {
         submit: () => this.addSubmit(),
@@ -267,7 +278,8 @@ export class ServiceStack extends PipelineStack {
       },
       files: { texts: { ...this.catalogFile.texts, ...scheduleTexts(this.props) } },
     });
-    allowTable(control, this.data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
+    const actions = ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"] as const;
+    allowTable(control, this.data.table, actions, { writesApiKeys: true });
     allowLists(control, this.data.table);
     // Put: a large input of a retry.
     allowObjects(control, this.data.bucket, ["GetObject", "PutObject", "DeleteObject"]);
@@ -284,7 +296,7 @@ export class ServiceStack extends PipelineStack {
       description: "authenticates requests",
       settings: { table: table.tableName, ...this.props.tokenSettings },
     });
-    allowTable(authorizer, table, ["GetItem", "UpdateItem"]);
+    allowApiKeys(authorizer, table);
     return authorizer;
   }
 

@@ -41,11 +41,13 @@ export interface MeasuredStack {
 class Texts {
   private readonly stack: Stack;
   private readonly resources: Readonly<Record<string, ResourceJson>>;
-  /** Texts of the list of names that other stacks read. */
-  private readonly shared: readonly string[];
+  /** What other stacks read of the data stack. */
+  private readonly shared: SharedTexts;
+  private readonly parameters: Readonly<Record<string, { readonly Type?: unknown }>>;
 
-  constructor({ stack, template }: MeasuredStack, shared: readonly string[]) {
+  constructor({ stack, template }: MeasuredStack, shared: SharedTexts) {
     this.stack = stack;
+    this.parameters = template.Parameters ?? {};
     this.resources = (template.Resources ?? {}) as Record<string, ResourceJson>;
     this.shared = shared;
   }
@@ -61,10 +63,19 @@ class Texts {
       const [separator, parts] = given as [string, unknown[]];
       return Array.isArray(parts) ? parts.map((one) => this.of(one)).join(separator) : "";
     }
-    if (name === "Fn::Select") return this.shared[Number((given as unknown[])[0])] ?? "";
-    if (name === "Fn::Sub" && typeof given === "string")
-      return given.replaceAll(/\$\{([^}]+)\}/g, (_, id) => this.ref(id));
+    if (name === "Fn::Select") return this.entry(given as readonly [number, unknown]);
+    if (name === "Fn::Sub") {
+      const [text, values] = (typeof given === "string" ? [given, {}] : given) as [string, Record<string, unknown>];
+      return text.replaceAll(/\$\{([^}]+)\}/g, (_, id) => (id in values ? this.of(values[id]) : this.ref(id)));
+    }
     return "";
+  }
+
+  /** An entry of the list of names, or of a text. */
+  private entry([index, from]: readonly [number, unknown]): string {
+    const split = (from as { "Fn::Split"?: readonly [string, unknown] })["Fn::Split"];
+    const all = split === undefined ? this.shared.list : this.of(split[1]).split(split[0]);
+    return all[index] ?? "";
   }
 
   private ref(id: string): string {
@@ -75,6 +86,7 @@ class Texts {
       "AWS::AccountId": "123456789012",
       "AWS::StackId": `arn:aws:cloudformation:${this.region}:123456789012:stack/${this.stack.stackName}/01234567-0123-0123-0123-012345678901`,
     };
+    if (this.parameters[id]?.Type === "AWS::SSM::Parameter::Value<String>") return this.shared.text;
     const name = this.nameOf(id);
     if (this.resources[id]?.Type === "AWS::SQS::Queue") {
       return `https://sqs.${this.region}.amazonaws.com/123456789012/${name}`;
@@ -104,16 +116,24 @@ class Texts {
   }
 }
 
-/** The texts of the list of names that a data stack stores for other stacks. */
-function sharedTexts(all: readonly MeasuredStack[]): string[] {
+/** The names that a data stack stores for other stacks, as a list and as one text. */
+interface SharedTexts {
+  readonly list: readonly string[];
+  readonly text: string;
+}
+
+const nothingShared: SharedTexts = { list: [], text: "" };
+
+function sharedTexts(all: readonly MeasuredStack[]): SharedTexts {
   for (const one of all) {
-    const list = Object.values((one.template.Resources ?? {}) as Record<string, ResourceJson>)
-      .filter(({ Type: type }) => type === "AWS::SSM::Parameter")
-      .map(({ Properties: properties }) => properties?.Value as { "Fn::Join"?: [string, unknown[]] } | undefined)
-      .find((value) => value?.["Fn::Join"] !== undefined);
-    if (list?.["Fn::Join"] !== undefined) return new Texts(one, []).of(list).split(",");
+    const texts = new Texts(one, nothingShared);
+    const [list, text] = resourcesOf(one, "AWS::SSM::Parameter")
+      .map(([, { Properties: properties }]) => properties?.Value)
+      .filter((value) => typeof value === "object" && value !== null && "Fn::Join" in value)
+      .map((value) => texts.of(value));
+    if (list !== undefined) return { list: list.split(","), text: text ?? "" };
   }
-  return [];
+  return nothingShared;
 }
 
 /** Sentences about what is too large in the stacks of a pipeline, each with what to do. */

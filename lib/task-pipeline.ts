@@ -164,7 +164,7 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.metric("completed", options);
   }
 
-  /** Tasks that failed for good. */
+  /** Tasks that failed permanently. */
   metricFailed(options?: TaskMetricOptions): IMetric {
     return this.metric("failed", options);
   }

@@ -97,6 +97,11 @@ export interface TenantLimits {
    * @default - 100
    */
   readonly schedules?: number;
+  /**
+   * Bytes of a tenant's announced uploads that no task has taken, each as at least 1 MiB.
+   * @default - 100 GiB
+   */
+  readonly openUploadBytes?: number;
 }
 
 /** Limits of submits. */
@@ -165,6 +170,7 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}, s
       tasks_in_progress: tenants.tasksInProgress,
       request_bytes: tenants.requestBytes,
       schedules: tenants.schedules,
+      open_upload_bytes: tenants.openUploadBytes,
     },
     depth: { ...defaultDepthBounds, ...depth },
   };

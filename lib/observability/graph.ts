@@ -1,4 +1,4 @@
-import { GraphWidget, type IMetric, LegendPosition, type YAxisProps } from "aws-cdk-lib/aws-cloudwatch";
+import { GraphWidget, type IMetric, type YAxisProps } from "aws-cdk-lib/aws-cloudwatch";
 
 /** Width of a dashboard in columns. */
 export const columns = 24;
@@ -15,6 +15,5 @@ export function graph(
     leftYAxis: { min: 0, ...leftYAxis },
     width: columns / 6,
     height: 6,
-    legendPosition: LegendPosition.BOTTOM,
   });
 }

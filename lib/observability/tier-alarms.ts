@@ -24,7 +24,7 @@ function addQueueAlarms(alarms: Alarms, tier: Tier, { data }: Watched, { depth, 
   alarms.whenNotEmpty(data.dlqs[tier], {
     section: "dead-letters",
     of: tier,
-    means: `tasks of tier ${tier} failed for good. They wait in its DLQ to be replayed or discarded.`,
+    means: `tasks of tier ${tier} failed permanently. They wait in its DLQ to be replayed or discarded.`,
     first:
       `find type, tenant and task on the dashboard, then run: npx offload dlq list --tenant <tenant> --priority ${tier}; ` +
       "for its input and every error: npx offload dlq show <task> --tenant <tenant>",
@@ -87,7 +87,7 @@ function addTaskAlarms(alarms: Alarms, tier: Tier, metrics: PipelineMetrics, thr
     metric: percentOf("failed", counts("failed", "completed"), leastFailures, ["failed", "completed"]),
     threshold: errorPercent,
     affectsUsers: true,
-    means: `more than ${errorPercent} % of the tasks that ended in tier ${tier} (and at least ${leastFailures}) failed for good.`,
+    means: `more than ${errorPercent} % of the tasks that ended in tier ${tier} (and at least ${leastFailures}) failed permanently.`,
     first: 'run the saved query "failures by type". One type: its code or its dependency. All types: the platform.',
   });
   alarms.whenAbove({

@@ -91,9 +91,11 @@ export class DynamoSlowHosts implements SlowHosts {
     this.#table = table;
   }
 
-  async isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean> {
-    const item = await this.#table.get(keys.slowHost(tenantId, host), "eventually");
-    return Number(item?.slow_until ?? 0) > nowMs;
+  async areSlow(tenantId: string, hosts: readonly string[], nowMs: number): Promise<boolean[]> {
+    const wanted = hosts.map((host) => keys.slowHost(tenantId, host));
+    const items = await getMany(this.#table, wanted, "eventually");
+    const until = new Map(items.map((item) => [item.sk, Number(item.slow_until ?? 0)]));
+    return hosts.map((host) => (until.get(host) ?? 0) > nowMs);
   }
 
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void> {

@@ -10,6 +10,7 @@ export function lazyScheduleGate(...given: Parameters<typeof gateOf>): SubmitGat
   };
   return {
     admit: async (request) => (await loaded()).admit(request),
-    admitUpload: async (tenantId) => (await loaded()).admitUpload(tenantId),
+    admitUpload: async (...upload) => (await loaded()).admitUpload(...upload),
+    takeUpload: async (...upload) => (await loaded()).takeUpload(...upload),
   };
 }

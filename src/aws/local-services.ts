@@ -7,7 +7,7 @@ export const localServicesVariable = "OFFLOAD_LOCAL_SERVICES";
 /** Credentials that the local server accepts from any client on this machine. */
 export const localCredentials = { accessKeyId: "local", secretAccessKey: "local" } as const;
 
-interface LocalServices extends Readonly<Record<Service, string>> {
+export interface LocalServices extends Readonly<Record<Service, string>> {
   /** Secret of the access key `offload`, with which URLs for web pages are signed. Only this server and its functions know it. */
   readonly s3Secret: string;
 }

@@ -6,12 +6,13 @@ import { systemClock } from "./process.ts";
 
 /**
  * Creates a function's log. In AWS each entry is one line of JSON, by Powertools. On the local server (`OFFLOAD_LOG` is
- * `text`) it is one line of readable text.
+ * `text`) it is one line of readable text; with `stderr` in `OFFLOAD_LOG_TO` the output is left to a command's result.
  */
 export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
   if (env.OFFLOAD_LOG !== "text") return withFields(jsonWriter(service), {});
   const { OFFLOAD_LOG_FILE: file } = env;
-  const write = textWriter(service, env.OFFLOAD_VERBOSE === "1");
+  const output = env.OFFLOAD_LOG_TO === "stderr" ? process.stderr : process.stdout;
+  const write = textWriter(service, env.OFFLOAD_VERBOSE === "1", output);
   return withFields(file === undefined ? write : both(write, fileWriter(service, file)), {});
 }
 
@@ -91,7 +92,7 @@ function shortFields(fields: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** Writes lines such as `10:02:14.120 submit: task submitted  type=invoice.generate`. Leaves out debug entries. */
-function textWriter(service: string, verbose: boolean): Writer {
+function textWriter(service: string, verbose: boolean, output: NodeJS.WriteStream): Writer {
   return (level, message, fields) => {
     if (level === "debug") return;
     const { text, more, stack } = message === "attempt settled" ? attemptText(fields) : { text: message, more: fields };
@@ -101,7 +102,7 @@ function textWriter(service: string, verbose: boolean): Writer {
     const mark = level === "info" ? "" : ` ${level.toUpperCase()}`;
     // What a handler wrote to the console may have lines, such as those of a table or a stack.
     const shown = fields.source === "console" ? text.split("\n").map(printable).join("\n    ") : printable(text);
-    process.stdout.write(
+    output.write(
       `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${shown}  ${pairs.join(" ")}\n${stackLines(stack)}`,
     );
   };

@@ -1,6 +1,7 @@
-import { cpSync, existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
+import { transformSync } from "rolldown/utils";
 import { taskFiles } from "../task-folder.ts";
 import { TaskFileError } from "../task-modules.ts";
 import { useTargetBinaries } from "./binaries.ts";
@@ -39,15 +40,15 @@ export async function buildAssetCode(options: AssetOptions, out: string, here: s
   const tasks = realpathSync(options.tasks);
   const common = { root, tasks, mode: "asset" } as const;
   const { graph, threads } = await bundleTasks({ ...common, isInPlace: () => false, placeOf: (file) => file });
-  const { files, packages, layout } = await packagesOf({ root, tasks, options, graph, threads });
+  const { files, packages, own, layout } = await packagesOf({ root, tasks, options, graph, threads });
   const bundling: BundleOptions = {
     ...common,
     isInPlace: (file) => packages.has(packageOf(file) ?? ""),
     placeOf: (file) => `./${placesIn(layout, file)[0] ?? placeOf(root, file)}`,
   };
   await bundleTasks(bundling, out);
-  copyFiles(out, { root, files, packages, layout, assets: options.assets ?? [] });
-  await useTargetBinaries({ root, out, here, packages, layout });
+  copyFiles(out, { root, files, packages, own, layout, assets: options.assets ?? [] });
+  await useTargetBinaries({ root, out, here, files, packages, layout });
   return { root };
 }
 
@@ -67,7 +68,19 @@ async function packagesOf({ root, tasks, options, graph, threads }: Asked) {
   const files = await traceFiles(root, entries, graph);
   const bundled = new Set([...graph].flatMap(([importer, imported]) => [importer, ...imported.values()]));
   const packages = chooseCopied(files, bundled, [...external, ...nodeModules]);
-  return { files, packages, layout: layoutOf(files, packages) };
+  const own = ownCopied(files, new Set([...bundled, ...threads]));
+  return { files, packages, own, layout: layoutOf(files, packages) };
+}
+
+/**
+ * The project's own files that are loaded by a name or a path that only the running program knows: they are copied, with what they load.
+ * @param built Files that are built.
+ */
+function ownCopied(files: TracedFiles, built: ReadonlySet<string>): ReadonlySet<string> {
+  const own = [...files].filter(([file]) => packageOf(file) === undefined && isFile(file));
+  const found = new Set(own.map(([file]) => file).filter((file) => isCode(file) && !built.has(file)));
+  for (const loader of found) for (const [file, { parents }] of own) if (parents.includes(loader)) found.add(file);
+  return found;
 }
 
 /** @throws TaskFileError for a package that is not installed */
@@ -83,6 +96,8 @@ interface Copies {
   root: string;
   files: TracedFiles;
   packages: CopiedPackages;
+  /** The project's own files that are copied because other copied ones load them. */
+  own: ReadonlySet<string>;
   layout: Layout;
   assets: readonly string[];
 }
@@ -103,15 +118,20 @@ function copyFiles(out: string, given: Copies): void {
   for (const [place, file] of [...copies].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const target = join(out, place);
     mkdirSync(dirname(target), { recursive: true });
-    cpSync(file, target, { dereference: true, recursive: statSync(file).isDirectory() });
+    if (given.own.has(file) && isTyped(file))
+      writeFileSync(target, transformSync(file, readFileSync(file, "utf8"), { tsconfig: true }).code);
+    else cpSync(file, target, { dereference: true, recursive: statSync(file).isDirectory() });
   }
 }
 
+/** Code that is copied as JavaScript. Node takes it at the same path. */
+const isTyped = (file: string): boolean => /\.([cm]?ts|[jt]sx)$/.test(file);
+
 /** Files of the copied packages, and those of the project that its code reads. */
-function filesToCopy({ files, packages }: Copies): string[] {
+function filesToCopy({ files, packages, own }: Copies): string[] {
   const isWanted = (file: string, isRead: boolean): boolean => {
     const folder = packageOf(file);
-    return folder === undefined ? isRead && !isCode(file) : packages.has(folder);
+    return folder === undefined ? own.has(file) || (isRead && !isCode(file)) : packages.has(folder);
   };
   const traced = [...files].filter(([file, { isRead }]) => isWanted(file, isRead) && isFile(file));
   const whole = [...packages].flatMap(([folder, { whole }]) => [

@@ -5,7 +5,9 @@ import { type CopiedPackages, filesOfPackage } from "./choose.ts";
 import { installedFor } from "./install-for.ts";
 import type { Layout } from "./layout.ts";
 import { machineOf, targetMachine } from "./machine.ts";
+import { areTried, isOptional } from "./optional-binaries.ts";
 import { type Manifest, manifestOf, packageName } from "./places.ts";
+import type { TracedFiles } from "./trace.ts";
 
 export interface CopiedBinaries {
   /** Folder of the project. */
@@ -14,6 +16,7 @@ export interface CopiedBinaries {
   out: string;
   /** Folder for this machine's binaries, at the same paths, with which the built code starts here. */
   here: string;
+  files: TracedFiles;
   packages: CopiedPackages;
   layout: Layout;
 }
@@ -28,7 +31,8 @@ const isForOneMachine = ({ os, cpu }: Manifest): boolean => os !== undefined || 
 
 /**
  * Replaces this machine's binaries by those of Lambda's machine. Those of a package that installs them as packages of their own are installed
- * for that machine, too. Binaries that a package makes where it is installed stay, for the check of the finished code to refuse.
+ * for that machine, too. Binaries that a package makes where it is installed are left out where the code does without them; the others stay, for the
+ * check of the finished code to refuse.
  * @throws TaskFileError when binaries cannot be installed
  */
 export async function useTargetBinaries(given: CopiedBinaries): Promise<void> {
@@ -37,11 +41,24 @@ export async function useTargetBinaries(given: CopiedBinaries): Promise<void> {
     const all = [...own, ...family.brought.flatMap(binariesOf)];
     if (all.every(fits)) continue;
     if (!all.some(fits)) {
-      // Made where the package is installed: nobody else has it.
-      if (family.brought.length === 0) continue;
+      if (family.brought.length === 0) {
+        leaveOut(family.owner, given);
+        continue;
+      }
       await install(family.owner, given);
     }
     useOnlyTarget(family, given);
+  }
+}
+
+/** Leaves out what was made where the package is installed, if the code does without it. Nobody else has it for Lambda. */
+function leaveOut(owner: string, { out, files, layout }: CopiedBinaries): void {
+  const binaries = binariesOf(owner).map(({ file }) => file);
+  const isWhole = isOptional(owner, files);
+  if (!isWhole && !areTried(binaries, files)) return;
+  const paths = isWhole ? [""] : binaries.map((file) => file.slice(owner.length));
+  for (const place of layout.get(owner) ?? []) {
+    for (const path of paths) rmSync(join(out, place, path), { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,7 @@
 import { dirname, join, relative } from "node:path";
 import { type InputOptions, type OutputOptions, type Plugin, type RolldownOutput, rolldown } from "rolldown";
+import { computedImports } from "./computed.ts";
+import { standardDecorators } from "./decorators.ts";
 import { entryText } from "./entry.ts";
 import { type ImportGraph, imports, isSharedStandIn } from "./imports.ts";
 import { missingImports, unreadableFiles } from "./modules.ts";
@@ -101,6 +103,8 @@ const inputOptions = (
     missingImports(options.root),
     packagesInPlace(options.placeOf),
     unreadableFiles(options.root),
+    standardDecorators,
+    computedImports({ root: options.root, mode: options.mode }),
     ownPlaces({ root: options.root, mode: options.mode, onThread: (file) => threads.add(file) }),
   ],
 });

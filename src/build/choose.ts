@@ -98,8 +98,9 @@ function chooseLoaded(
 
 export const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
-/** Files that no program reads. */
-const useless = /\.(map|md|markdown|d\.[cm]?ts|flow|tsbuildinfo)$|(^|\/)(LICENSE|CHANGELOG|README)[^/]*$/i;
+/** Files that no program reads: texts, types, maps, and what a compiler leaves beside the binary. */
+const useless =
+  /\.(map|md|markdown|d\.[cm]?ts|flow|tsbuildinfo)$|(^|\/)build\/(Release|Debug)\/(obj|obj\.target|\.deps)\/|(^|\/)(LICENSE|CHANGELOG|README)[^/]*$/i;
 
 /** The files of a whole package, without nested packages, types, maps and texts. */
 export const filesOfPackage = (folder: string): string[] =>

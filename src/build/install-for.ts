@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { TaskFileError } from "../task-modules.ts";
 import { targetMachine } from "./machine.ts";
+import { packageCache } from "./package-cache.ts";
 
 const run = promisify(execFile);
 
@@ -17,35 +18,50 @@ interface LockEntry {
 type Lock = { readonly packages?: Readonly<Record<string, LockEntry>> };
 
 /**
- * Installs one version of a package for Lambda's machine, once, into the project's cache. Install scripts do not run: they would make what
- * this machine needs.
+ * Installs one version of a package for Lambda's machine, once, into the project's part of the user's cache. Install scripts do not run: they
+ * would make what this machine needs.
  * @returns The `node_modules` folder.
  * @throws TaskFileError
  */
 export async function installedFor(root: string, name: string, version: string): Promise<string> {
-  const folder = join(root, "node_modules/.cache/offload", `${name.replace("/", "+")}@${version}-${targetMachine}`);
-  const done = join(folder, "done");
+  const cache = packageCache(root);
+  const folder = join(cache, `${name.replace("/", "+")}@${version}-${targetMachine}`);
+  if (!existsSync(folder)) await install(root, `${name}@${version}`, folder);
   const modules = join(folder, "node_modules");
-  if (existsSync(done)) return modules;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), '{ "private": true }');
-  const settings = above(root, ".npmrc");
-  if (settings !== undefined) symlinkSync(settings, join(folder, ".npmrc"));
-  const [os = "", cpu = ""] = targetMachine.split("-");
-  const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--no-save", "--no-package-lock"];
-  const machine = [`--os=${os}`, `--cpu=${cpu}`, "--libc=glibc"];
-  await run("npm", ["install", ...flags, ...machine, `${name}@${version}`], { cwd: folder, timeout: limitMs }).catch(
-    ({ message }: Error) => {
-      throw new TaskFileError(
-        `${name}@${version} needs its binaries for ${targetMachine}, and npm could not install them: ` +
-          message.split("\n").slice(0, 4).join(" "),
-      );
-    },
-  );
   compareWithLock(root, modules);
-  writeFileSync(done, "");
   return modules;
+}
+
+/** Installs into a folder beside the final one, which therefore is whole, also when two builds run at the same time. */
+async function install(root: string, wanted: string, folder: string): Promise<void> {
+  const making = mkdtempSync(`${folder}-`);
+  try {
+    writeFileSync(join(making, "package.json"), '{ "private": true }');
+    const settings = above(root, ".npmrc");
+    if (settings !== undefined) symlinkSync(settings, join(making, ".npmrc"));
+    const [os = "", cpu = ""] = targetMachine.split("-");
+    const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--no-save", "--no-package-lock"];
+    const machine = [`--os=${os}`, `--cpu=${cpu}`, "--libc=glibc"];
+    await run("npm", ["install", ...flags, ...machine, wanted], { cwd: making, timeout: limitMs });
+    keep(making, folder);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new TaskFileError(
+      `${wanted} needs its binaries for ${targetMachine}, and npm could not install them: ` +
+        message.split("\n").slice(0, 4).join(" "),
+    );
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+}
+
+/** Another build may have been faster. */
+function keep(making: string, folder: string): void {
+  try {
+    renameSync(making, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  }
 }
 
 /** @throws TaskFileError for a package that is another one than the project's lock file names */

@@ -8,7 +8,7 @@ import { isCode, isOfPackage, placeOf } from "./places.ts";
 const quoted = (text: string): string => JSON.stringify(text);
 
 /** Code that may ask for its own place. */
-const sign = /import\.meta|__dirname|__filename/;
+const sign = /import\.meta|__dirname|__filename|\brequire\.resolve\b/;
 
 type Visits = ConstructorParameters<typeof Visitor>[0];
 type Program = ReturnType<typeof parseSync>["program"];
@@ -55,6 +55,7 @@ function replacePlaces(
     ["url", `__offload_url(${place(id)})`],
     ["filename", filename],
     ["dirname", dirnameOf],
+    ["resolve", `__offload_resolver(${place(id)})`],
   ]);
   const ofCommonJs = new Map([
     ["__filename", filename],
@@ -80,6 +81,10 @@ function replacePlaces(
     MemberExpression(node) {
       const value = node.property.type === "Identifier" ? ofModule.get(node.property.name) : undefined;
       if (value !== undefined && isMeta(node.object)) put(node, value);
+      const isResolve = isNamed(node.object, "require") && isNamed(node.property, "resolve");
+      if (isResolve && !names.has("require") && !isOfPackage(id)) {
+        put(node, `__offload_create(__offload_path(${place(id)})).resolve`);
+      }
     },
     Identifier({ name, start, end }) {
       const value = ofCommonJs.get(name);
@@ -96,7 +101,7 @@ const isMeta = (node: { type: string; meta?: { name: string } }): boolean =>
   node.type === "MetaProperty" && node.meta?.name === "import";
 
 /** Names of `__dirname` and `__filename` that the file declares itself, as ES modules do. */
-function declaredNames(program: Program): ReadonlySet<string> {
+export function declaredNames(program: Program): ReadonlySet<string> {
   const names = new Set<string>();
   new Visitor({
     VariableDeclarator({ id }) {
@@ -130,6 +135,9 @@ export const placesBanner = (up: string): string =>
     `const __offload_root = __offload_join(import.meta.dirname, ${quoted(up)});`,
     "const __offload_path = (path) => __offload_resolve(__offload_root, path);",
     "const __offload_url = (path) => __offload_to(__offload_path(path)).href;",
+    "const __offload_from = (path, name) => (/^\\.{1,2}\\//.test(name) ? new URL(name, __offload_url(path)).href : name);",
+    "const __offload_resolver = (path) => (name) => __offload_to(__offload_create(__offload_path(path)).resolve(name)).href;",
+    "const __offload_load = (name, known, other) => (Object.hasOwn(known, name) ? known[name]() : other(name));",
     "const __offload_thread = (path) => __offload_to(__offload_join(__offload_root, path));",
     'const __offload_require = __offload_create(__offload_join(__offload_root, "index.js"));',
   ].join("\n");

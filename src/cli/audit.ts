@@ -7,7 +7,7 @@ import { type Looks, table } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 const examples = `
-Entries are kept for 400 days. An entry without an answer tells of a change that may have been made: its process died. The actor
+Entries are kept for 400 days. An entry without an answer: the process died, and the change may have been made or not. The actor
 of a command that works on the table itself, such as \`keys create\`, is the user of that machine.
 
 Examples:

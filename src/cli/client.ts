@@ -15,7 +15,7 @@ export interface Connection {
 const localUrl = "http://127.0.0.1:3000";
 
 /** Key of a local server with its default keys. It is no secret: the documentation shows it. */
-const localKey = "dev-acme";
+export const localKey = "dev-acme";
 const localTenant = "acme";
 const localAdminKey = "dev-admin";
 
@@ -51,6 +51,13 @@ export const countTo =
     if (/^\d{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text);
     throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
   };
+
+/** Parses `--context name=value`, which is repeatable. */
+export function context(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, name = "", value = ""] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === "") throw new InvalidArgumentError("Expected name=value.");
+  return { ...before, [name]: value };
+}
 
 /** Parses `--tag name=value`, which is repeatable. */
 export function addTag(text: string, earlier: Record<string, string> = {}): Record<string, string> {

@@ -23,7 +23,7 @@ export interface TableOptions {
 export const tableHelp = `
 Uses the table of a deployment, with your AWS credentials. Name the table with --table or OFFLOAD_TABLE: it is the stack output
 TableName. Region, profile and endpoint come from the AWS environment variables. Without a table name the commands use the table
-of the local server, which \`npm start\` runs.
+of the local server, which \`npx offload dev\` runs.
 `;
 
 /** Adds the options that select the table. */

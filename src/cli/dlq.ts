@@ -49,7 +49,7 @@ export const register: Register = (command, terminal) => {
   const show = command.command("show <task_id>").description("show a dead letter with its input and attempts");
   withConnection(show).action((taskId: string, options: Connection) => showOne(terminal, taskId, options));
   addAction(command, terminal, "replay", "retry dead letters with a new round of attempts");
-  addAction(command, terminal, "discard", "remove dead letters from the list for good; their tasks stay failed");
+  addAction(command, terminal, "discard", "remove dead letters from the list permanently; their tasks stay failed");
   addOperation(command, terminal, "a replay or discard");
 };
 

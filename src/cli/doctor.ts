@@ -11,7 +11,7 @@ import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
 import { tasksFolder } from "../task-folder.ts";
-import { type Connection, clientOf, take, withConnection } from "./client.ts";
+import { type Connection, clientOf, context, take, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
@@ -97,12 +97,6 @@ const withOptions = (command: Command): Command =>
     )
     .option("--skip <check>", "skip this check; repeatable", checkId)
     .addHelpText("after", help);
-
-function context(text: string, before: Record<string, string> = {}): Record<string, string> {
-  const [, name = "", value = ""] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name === "") throw new InvalidArgumentError("Expected name=value.");
-  return { ...before, [name]: value };
-}
 
 function checkId(id: string, before: string[] = []): string[] {
   if (checks.some((known) => known.id === id)) return [...before, id];

@@ -24,7 +24,9 @@ export function addFlowSet(command: Command, terminal: Terminal): void {
       return setLimits(name, options, terminal);
     });
   withConnection(command.command("clear <type>"))
-    .description("take away the limits that `flow set` gave a task type: those of its definition apply (admins only)")
+    .description(
+      "remove the limits that `flow set` gave a task type: those of its definition apply again (admins only)",
+    )
     .action((name: string, options: Connection) => setLimits(name, { ...options, asDefined: true }, terminal));
 }
 

@@ -8,8 +8,8 @@ import { table } from "./table.ts";
 import { plain, type Terminal, UsageError } from "./terminal.ts";
 
 const examples = `
-Tasks that may not start now are accepted and wait in a line, in order of submission. A pause returns when no worker starts another
-task, after about three seconds; running attempts finish. A changed limit is known everywhere after about three seconds, too.
+Tasks that may not start now are accepted and wait in a line, in order of submission. \`pause\` returns when no worker starts another
+of these tasks, after about three seconds; running attempts finish. A changed limit is known everywhere after about three seconds, too.
 
 Examples:
   npx offload flow show                               what is paused, and the limits in force
@@ -77,7 +77,9 @@ async function holdsOf(flow: Flow, { type }: { type?: string }): Promise<string[
       [
         ...(paused === null ? [] : [`is paused ${pauseText(paused)}`]),
         ...(breaker?.state === "open"
-          ? [`has an open breaker until ${breaker.open_until}: npx offload flow close ${plain(name)}`]
+          ? [
+              `has an open breaker${sinceText(breaker)} until ${breaker.open_until}: npx offload flow close ${plain(name)}`,
+            ]
           : []),
         ...(type === undefined || concurrency === null
           ? []
@@ -172,6 +174,8 @@ const pauseText = (paused: TypePause["paused"]): string => {
 };
 
 type Breaker = NonNullable<TypeList["types"][number]["breaker"]>;
+
+const sinceText = ({ open_since }: Breaker): string => (open_since === null ? "" : ` since ${open_since}`);
 
 const breakerText = ({ state, failures, failures_in_a_row, open_until }: Breaker): string =>
   state === "open" ? `open until ${open_until}` : `closed, ${failures_in_a_row} of ${failures} failures`;

@@ -18,8 +18,8 @@ interface InitOptions {
 }
 
 const examples = `
-In an empty folder it makes a complete small project. In a project it adds what is missing. It overwrites no file. At its end it starts the
-project once.
+In an empty folder it makes a complete small project. In a project it adds what is missing. It overwrites no file. At the end it starts the
+project once, as a check.
 
 Examples:
   npx offload init                 this folder

@@ -1,5 +1,14 @@
-import { type AllLimits, defaultSchedules, type Limits, limitNames } from "../core/limits/limits.ts";
+import {
+  type AllLimits,
+  defaultOpenUploadBytes,
+  defaultSchedules,
+  type Limits,
+  limitNames,
+} from "../core/limits/limits.ts";
 import { tiers } from "../core/model/tier.ts";
+
+/** Limits that Offload has where nothing sets others. */
+const ownLimits = { schedules: defaultSchedules, open_upload_bytes: defaultOpenUploadBytes };
 
 /** Limits that operators stored in the table. */
 export interface Stored {
@@ -31,10 +40,9 @@ export function limitRows(stored: Stored, configured: AllLimits | undefined, ten
     ...everyone.map(([limits, name]) => [limits, `default, ${name}`] as const),
   ];
   const row = (label: string, field: string, sources: readonly Source[]) => {
-    const unset =
-      field === "schedules"
-        ? [String(defaultSchedules), "Offload's own limit"]
-        : [configured === undefined ? "-" : "none", none];
+    const unset = Object.hasOwn(ownLimits, field)
+      ? [String(ownLimits[field as keyof typeof ownLimits]), "Offload's own limit"]
+      : [configured === undefined ? "-" : "none", none];
     const [value, from] = inForce(field, sources) ?? unset;
     return [label, String(value ?? "none"), from];
   };

@@ -40,6 +40,7 @@ interface SetOptions extends TableOptions {
   tasksInProgress?: { to: LimitValue };
   requestBytes?: { to: LimitValue };
   schedules?: { to: LimitValue };
+  openUploadBytes?: { to: LimitValue };
 }
 
 function addSet(command: Command, terminal: Terminal): void {
@@ -53,6 +54,7 @@ function addSet(command: Command, terminal: Terminal): void {
     .option("--tasks-in-progress <n>", "accepted tasks that have not ended", one)
     .option("--request-bytes <n>", "largest request body, in bytes", one)
     .option("--schedules <n>", "schedules, without those of the app's code; default: 100", one)
+    .option("--open-upload-bytes <n>", "bytes of announced uploads that no task has taken; default: 100 GiB", one)
     .option("--depth <tier=n>", "refuse submits to a tier that holds this many messages; repeatable", parseDepth)
     .action(async (options: SetOptions) => {
       const changes = changesOf(options);
@@ -83,6 +85,7 @@ function changesOf(options: SetOptions): Record<string, LimitValue> {
     tasks_in_progress: options.tasksInProgress,
     request_bytes: options.requestBytes,
     schedules: options.schedules,
+    open_upload_bytes: options.openUploadBytes,
   };
   return Object.fromEntries(Object.entries(given).flatMap(([name, value]) => (value ? [[name, value.to]] : [])));
 }

@@ -24,14 +24,17 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
     description: "submit a task, or a task for each line of a file; with --wait print its result",
     load: () => import("./run.ts"),
   },
-  run: { description: "the same as `submit`", hidden: true, load: () => import("./run.ts") },
+  run: {
+    description: "the same as `submit`; with --bundle run a task on the worker that would be deployed",
+    load: async () => ({ register: (await import("./run.ts")).registerRun }),
+  },
   upload: { description: "send a file for a task; prints the upload's id", load: () => import("./upload.ts") },
   result: {
     description: "print or save the result of a completed task, of any size",
     load: () => import("./download.ts"),
   },
   acknowledge: {
-    description: "delete the result of a completed task, which you have",
+    description: "delete the result of a completed task when you have saved it",
     load: () => import("./acknowledge.ts"),
   },
   init: { description: "make a project, or add Offload to one", load: () => import("./init.ts") },

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Tier } from "../core/model/tier.ts";
 import { tiers } from "../core/model/tier.ts";
-import { addTag, clientOf, countTo, followerOf, withConnection } from "./client.ts";
+import { addTag, clientOf, context, countTo, followerOf, withConnection } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { readInput } from "./json-input.ts";
 import type { Register } from "./register.ts";
@@ -10,6 +10,8 @@ import { type Terminal, UsageError } from "./terminal.ts";
 import { addFile, uploadFiles } from "./upload.ts";
 
 interface SubmitOptions extends FollowOptions {
+  bundle?: boolean;
+  context?: Record<string, string>;
   wait?: boolean;
   from?: string;
   priority?: Tier;
@@ -33,12 +35,12 @@ const examples = `
 The input is JSON, @file with JSON, or - for the standard input; default: {}. Without --wait the command prints the task's id
 and ends.
 
-Exit codes with --wait: 0 completed; 1 failed, cancelled or expired; 124 the --timeout is over; 130 Ctrl-C. The task goes on after
-the last two.
+Exit codes with --wait: 0 completed; 1 failed, cancelled or expired; 124 the --timeout is over; 130 Ctrl-C. After the last
+two the task continues.
 
-With --from each line of a file is the input of a task: up to 500 are submitted in one request. An interrupted command goes on
-when it is called again: the file's name with .offload at its end has the progress until all lines are done. Exit codes: 0 every
-line was accepted; 1 a line was refused or is not JSON, or the command failed; 130 Ctrl-C.
+With --from each line of a file is the input of a task: up to 500 are submitted in one request. If the command is
+interrupted, call it again, and it continues: a file with .offload at the end of its name keeps the progress until all lines are done.
+Exit codes: 0 every line was accepted; 1 a line was refused or is not JSON, or the command failed; 130 Ctrl-C.
 
 Examples:
   npx offload submit link.check '{"url":"https://example.com"}' --wait
@@ -49,9 +51,29 @@ Examples:
   npx offload submit index.rebuild --unique shop-7 --unique-mode debounce --wait-seconds 30
 `;
 
-/** `offload submit`, and its old names `offload run` and `offload tasks submit` */
+/** `offload submit`, and its other name `offload tasks submit` */
 export const register: Register = (command, terminal, exit) => {
   addSubmit(command, terminal, exit).addHelpText("after", examples);
+};
+
+const examplesOfRun = `${examples}
+With --bundle no server is needed: the worker is built as \`cdk synth\` does, and starts in a folder that has nothing else of your
+project, with the environment of Lambda and the values of declared variables and secrets from .env or the shell. It runs the task, and
+its log is the error output.
+
+  npx offload run report.make '{"month":11}' --bundle
+`;
+
+/** `offload run`: as `submit`, or on the worker that would be deployed */
+export const registerRun: Register = (command, terminal, exit) => {
+  addSubmit(command, terminal, exit)
+    .option("--bundle", "build the worker as for a deployment, run the task on it, and print its result")
+    .option(
+      "-c, --context <name=value>",
+      "with --bundle: CDK context of the app, such as stage=prod; repeatable",
+      context,
+    )
+    .addHelpText("after", examplesOfRun);
 };
 
 /** Makes a command one that submits a task, and can wait for its result. */
@@ -85,7 +107,7 @@ export function addSubmit(command: Command, terminal: Terminal, exit: (code: num
     );
   return withConnection(withFollow(command)).action(
     async (type: string, input: string | undefined, options: SubmitOptions) => {
-      exit(await submit(terminal, type, input, options));
+      exit(await (options.bundle ? runOnBundle : submit)(terminal, type, input, options));
     },
   );
 }
@@ -103,6 +125,21 @@ function uniqueOf({ unique: key, uniqueMode: mode, waitSeconds, maxWaitSeconds }
   throw new UsageError("--unique-mode, --wait-seconds and --max-wait-seconds need --unique");
 }
 
+async function runOnBundle(
+  terminal: Terminal,
+  type: string,
+  given: string | undefined,
+  { context: values = {}, ...options }: SubmitOptions,
+): Promise<number> {
+  const { startOnBundle } = await import("./run-bundle.ts");
+  const { url, key, close } = await startOnBundle(terminal, type, values);
+  try {
+    return await submit(terminal, type, given, { ...options, url, key, wait: true });
+  } finally {
+    await close();
+  }
+}
+
 async function submit(
   terminal: Terminal,
   type: string,
@@ -111,6 +148,7 @@ async function submit(
 ): Promise<number> {
   const { wait, from, priority, delay: delaySeconds, runAt, expires: expiresInSeconds, maxAttempts } = options;
   const { tag: tags, idempotencyKey } = options;
+  if (options.context !== undefined) throw new UsageError("--context needs --bundle");
   if (!wait && (options.timeout !== undefined || options.output !== undefined)) {
     throw new UsageError("--timeout and --output need --wait");
   }

@@ -50,7 +50,7 @@ Examples:
   npx offload schedules next daily-report --count 20
   npx offload schedules run daily-report
 
-Those of the code (tasks/schedules.ts) are listed, too, and can be paused, resumed and run.
+Schedules in code (tasks/schedules.ts) are listed, too. You can pause, resume and run them; to change one, change the code.
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
@@ -155,7 +155,7 @@ function addCreate(command: Command, terminal: Terminal): void {
 
 /** Adds `change` and `next`. */
 function addChange(command: Command, terminal: Terminal): void {
-  const about = "change a schedule, by its name or id; --starts-at none and --ends-at none take a bound away";
+  const about = "change a schedule, by its name or id; --starts-at none and --ends-at none remove a bound";
   const change = withRule(command.command("change <schedule>").description(about))
     .option("--type <type>", "task type that the schedule submits")
     .option("--input <json>", "input of each task")

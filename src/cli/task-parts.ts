@@ -15,7 +15,7 @@ export function addParts(group: Command, terminal: Terminal): void {
   });
   const input = group
     .command("input <task_id>")
-    .description("print the input of a task as JSON, if it is kept; or give a waiting task another one")
+    .description("print the input of a task as JSON, if it is kept; or replace that of a waiting task")
     .option("--set <json>", "the task's input from now on, as JSON, @file, or - for the standard input");
   withConnection(input).action(async (id: string, { set, ...options }: Connection & { set?: string }) => {
     const operations = new Operations(connectionOf(options));
@@ -35,8 +35,8 @@ const mostEmptyPages = 3;
 export function addLogs(group: Command, terminal: Terminal): void {
   const logs = group
     .command("logs <task_id>")
-    .description("print the log of a task: what its handler wrote, and Offload's own lines of it")
-    .option("--follow", "go on until the task has ended");
+    .description("print the log of a task: what its handler wrote, and Offload's own lines about it")
+    .option("--follow", "print new lines until the task has ended");
   withConnection(logs).action(async (id: string, { follow = false, ...options }: Connection & { follow?: boolean }) => {
     const show = (line: LogLine) => terminal.out(options.json ? JSON.stringify(line) : lineText(line, terminal));
     const isComplete = await printLog(new Operations(connectionOf(options)), id, show, follow ? terminal : undefined);

@@ -6,7 +6,7 @@ import type { Terminal } from "./terminal.ts";
 import { readTop, topLines } from "./top-view.ts";
 
 const examples = `
-q or Ctrl-C ends it. Without a terminal, or with --once, it prints the present state and ends. The queues are for admins, the dead letters for operators.
+q or Ctrl-C ends it. Without a terminal, or with --once, it prints the present state and ends. Only admins see the queues, only operators the dead letters.
 
 Examples:
   npx offload top

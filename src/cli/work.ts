@@ -13,8 +13,8 @@ import type { Register } from "./register.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
 const help = `
-Runs tasks whose type has runsOn: "container", in strict priority, until it is told to stop. The first Ctrl-C or SIGTERM: it starts
-no task any more, and gives back what still runs after the drain time; such an attempt is not counted. The second one ends it now.
+Runs tasks whose type has runsOn: "container", in strict priority, until you stop it. After the first Ctrl-C or SIGTERM it starts no task
+any more, and gives back the attempts that still run after the drain time: they are not counted. The second one ends it at once.
 
 Without --table it works for the local server. With --table (the stack output TableName) it works for a deployment, with your AWS
 credentials. In a container that has the settings of the worker functions in its environment it needs neither. The task types are those

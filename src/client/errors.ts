@@ -85,7 +85,7 @@ export abstract class TaskEnded extends OffloadError {
   }
 }
 
-/** The task failed for good. */
+/** The task failed permanently. */
 export class TaskFailed extends TaskEnded {
   override readonly name = "TaskFailed";
   /** Failure class of the last attempt, such as `permanent` or `timed_out`. */

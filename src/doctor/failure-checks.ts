@@ -33,7 +33,7 @@ const adviceByKind: Readonly<Record<ErrorKind, string>> = {
 
 export const failures: Check = {
   id: "failures",
-  title: "No task has failed for good",
+  title: "No task has failed permanently",
   severities: ["high", "medium"],
   needs: "failures",
   find: ({ failures: found = [] }) => [...groupsOf(found).values()].map(findingOf),

@@ -54,6 +54,8 @@ export interface ApiPorts {
 export interface AuthorizerContext {
   tenant_id?: string;
   principal?: string;
+  /** The principal as a part of a JSON text, for the gateway's access log. */
+  logged_principal?: string;
   role?: string;
   anonymous?: string;
   unavailable?: string;

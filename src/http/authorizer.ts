@@ -114,6 +114,8 @@ async function lookUpKey(
 const contextOf = ({ tenantId, principal, role }: Identity): AuthorizerContext => ({
   tenant_id: tenantId,
   principal,
+  // The gateway's access log has it between quotes, and writes it as it is.
+  logged_principal: JSON.stringify(principal).slice(1, -1),
   role,
 });
 

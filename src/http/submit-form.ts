@@ -4,7 +4,7 @@ import {
   type MultipartPart,
   parseMultipart,
 } from "@remix-run/multipart-parser";
-import { type SentFile, storeFiles } from "../core/files/store-files.ts";
+import { nameFiles, type SentFile, type SentUploads } from "../core/files/store-files.ts";
 import { uploadSchema } from "../core/files/upload-body.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { parseInput, pointer } from "../core/model/invalid.ts";
@@ -34,18 +34,20 @@ interface Part {
 }
 
 /**
- * Reads a submit of `multipart/form-data` (RFC 7578): the JSON of its part `task`, with the other parts stored as uploads under `files`.
- * @throws Problem `malformed_request`, `too_large`, `invalid_input`; PortUnavailable
+ * Reads a submit of `multipart/form-data` (RFC 7578): the JSON of its part `task`, with the other parts as uploads under `files`. Stores nothing.
+ * @throws Problem `malformed_request`, `too_large`, `invalid_input`, `unavailable`
  */
 export async function formBody(
   ports: SubmitApiPorts,
   call: Call,
   by: { identity: Identity; idempotencyKey: string | undefined },
-): Promise<Record<string, unknown>> {
+): Promise<{ body: Record<string, unknown>; sent: SentUploads }> {
+  withFiles(ports);
   const parts = partsOf(call.req.header("content-type") ?? "", await bodyBytes(call, largestFormBytes));
   const body = taskOf(parts);
   const files = filesOf(parts, body.files);
-  return { ...body, files: { ...(body.files as object), ...(await storeFiles(withFiles(ports), by, files)) } };
+  const { ids, sent } = nameFiles(ports.newId, by, files);
+  return { body: { ...body, files: { ...(body.files as object), ...ids } }, sent };
 }
 
 /** @throws Problem `malformed_request`, also for headers of a part that are not UTF-8 */

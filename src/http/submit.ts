@@ -21,11 +21,11 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response
   const bodyOf =
     mediaTypeOf(call) === "multipart/form-data"
       ? async () => (await import("./submit-form.ts")).formBody(ports, call, { identity, idempotencyKey })
-      : () => jsonBody(call);
+      : async () => ({ body: await jsonBody(call) });
   const accepted = await expecting(submitSchema, async () =>
     submit(ports, {
       identity,
-      body: await bodyOf(),
+      ...(await bodyOf()),
       bytes: (await call.req.arrayBuffer()).byteLength,
       idempotencyKey,
       correlationId: call.get("correlationId"),

@@ -30,6 +30,7 @@ export const tenantLimitsSchema = z
     tasks_in_progress: orUnset(limitsSchema.shape.tasks_in_progress),
     request_bytes: orUnset(limitsSchema.shape.request_bytes),
     schedules: orUnset(limitsSchema.shape.schedules),
+    open_upload_bytes: orUnset(limitsSchema.shape.open_upload_bytes),
   })
   .refine((body) => Object.keys(body).length > 0, { message: "expected at least one limit" })
   .meta({ minProperties: 1 });

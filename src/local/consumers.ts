@@ -57,7 +57,8 @@ export function startConsumers(
     const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
     const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
     const env = () => ({ ...handlerEnv(), ...toEnv({ tier }) });
-    const pool = new WorkerPool({ env, maxProcesses, onExit: log, onUndeclared, ...inspected });
+    const { workerFolder } = project;
+    const pool = new WorkerPool({ env, maxProcesses, workerFolder, onExit: log, onUndeclared, ...inspected });
     pool.warm();
     const stop = startEventSource({ store, queue: queueName(tier), target: targetOf(pool, tier), onFailure: () => {} });
     return { pool, stop };

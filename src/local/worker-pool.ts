@@ -1,9 +1,13 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { ownEndpointPrefix, ownKeyVariable } from "../aws/lean/environment.ts";
+import { type LocalServices, localCredentials, localServicesVariable } from "../aws/local-services.ts";
 import { workerTimeoutSeconds } from "../config.ts";
 import { parseEnvelope } from "../core/model/envelope.ts";
+import { lambdaEnvironment } from "../describe/lambda-environment.ts";
 import { codeFile } from "../installation.ts";
+import { workerFolderVariable } from "./local-code.ts";
 import { movedMs, movedVariable, onMoved } from "./moved-time.ts";
 import { processorUse } from "./processor-use.ts";
 import { keptVariables } from "./worker-environment.ts";
@@ -33,6 +37,8 @@ export interface PoolOptions {
   maxProcesses: number;
   /** Port of the debugger in the tier's only process. Undefined: no debugger. */
   inspectPort?: number | undefined;
+  /** Folder of a worker as it would be deployed: its processes start there, as on Lambda. Undefined: this installation's worker. */
+  workerFolder?: string | undefined;
   /** Called with a log line when a process ended that was working or starting. */
   onExit(message: string): void;
   /** Called with the name of a variable that a handler read and does not have. */
@@ -175,15 +181,17 @@ export class WorkerPool {
       started?.(false);
       return;
     }
-    const { inspectPort } = this.#options;
+    const { inspectPort, workerFolder } = this.#options;
     const child = fork(codeFile("src/local/worker-process"), {
-      env: { ...keptVariables(process.env), ...this.#options.env(), ...movedTime() },
+      env: { ...variablesIn(workerFolder), ...this.#options.env(), ...movedTime() },
+      ...(workerFolder !== undefined && { cwd: workerFolder }),
       execArgv: [
         `--max-old-space-size=${heapMb}`,
         "--enable-source-maps",
         ...(inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectPort}`]),
       ],
-      stdio: ["ignore", "inherit", "pipe", "ipc"],
+      // A command that runs one task prints its result to the output.
+      stdio: ["ignore", workerFolder === undefined ? "inherit" : process.stderr.fd, "pipe", "ipc"],
       serialization: "json",
     });
     const slot: Slot = {
@@ -254,6 +262,26 @@ export class WorkerPool {
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
+}
+
+/** Variables of a process besides those of its tier. A deployed worker has nothing of this machine. */
+function variablesIn(workerFolder: string | undefined): NodeJS.ProcessEnv {
+  const kept = keptVariables(process.env);
+  if (workerFolder === undefined) return kept;
+  const own = Object.entries(kept).filter(([name]) => /^(OFFLOAD_|AWS_|POWERTOOLS_)/.test(name));
+  return {
+    ...lambdaEnvironment(workerFolder),
+    ...Object.fromEntries(own),
+    ...deployedServices(process.env),
+    [workerFolderVariable]: workerFolder,
+  };
+}
+
+/** Variables for a deployed worker's own clients, which read no others. */
+function deployedServices(env: NodeJS.ProcessEnv): Record<string, string> {
+  const { s3Secret: _, ...services } = JSON.parse(env[localServicesVariable] ?? "{}") as LocalServices;
+  const named = Object.entries(services).map(([name, url]) => [ownEndpointPrefix + name.toUpperCase(), url]);
+  return { ...Object.fromEntries(named), [ownKeyVariable]: localCredentials.accessKeyId };
 }
 
 /** The time that a new process starts with, where tests move it. */

@@ -1,9 +1,11 @@
 import { url } from "node:inspector";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { threadWatchdog } from "../aws/process.ts";
 import type { Watchdog } from "../core/ports/tasks.ts";
 import { debugClock } from "./debug-clock.ts";
-import { localCode } from "./local-code.ts";
+import { localCode, workerFolderVariable } from "./local-code.ts";
 import { followTime, movedMs, movedVariable, useMovableClock } from "./moved-time.ts";
 import { sourceStackOf } from "./source-places.ts";
 import { watched } from "./worker-environment.ts";
@@ -44,8 +46,18 @@ if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).kee
 const { [movedVariable]: addedMs } = process.env;
 if (addedMs !== undefined) useMovableClock(Number(addedMs));
 
-process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
-const { createWorker } = await import("../../lambdas/worker.ts");
+type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+
+/** The handler of this installation's worker, with the project's code. */
+async function localHandler(): Promise<Handler> {
+  process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
+  const { createWorker } = await import("../../lambdas/worker.ts");
+  return createWorker(await localCode(), own, () => reply({ kind: "worn" }));
+}
+
+/** The handler of a worker as it would be deployed. */
+const deployedHandler = async (folder: string): Promise<Handler> =>
+  (await import(pathToFileURL(join(folder, "index.mjs")).href)).handler;
 
 /** Kills this process by the machine's time, in which a blocked event loop stands still. */
 function watchdogOfMovedTime(): Watchdog {
@@ -59,7 +71,8 @@ const own = {
   ...(addedMs !== undefined && { watchdog: watchdogOfMovedTime() }),
   ...(url() !== undefined && { clock: debugClock(), watchdog: { guard: () => () => {} } }),
 };
-const handler = await createWorker(await localCode(), own, () => reply({ kind: "worn" }));
+const { [workerFolderVariable]: workerFolder } = process.env;
+const handler = await (workerFolder === undefined ? localHandler() : deployedHandler(workerFolder));
 
 process.on("message", async (message: Invocation | Moved) => {
   if ("movedMs" in message) return followTime(message.movedMs);

@@ -47,8 +47,8 @@ export class MemorySlowHosts implements SlowHosts {
   readonly #until = new Map<string, number>();
   readonly #taken = new Map<string, number>();
 
-  async isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean> {
-    return (this.#until.get(`${tenantId}/${host}`) ?? 0) > nowMs;
+  async areSlow(tenantId: string, hosts: readonly string[], nowMs: number): Promise<boolean[]> {
+    return hosts.map((host) => (this.#until.get(`${tenantId}/${host}`) ?? 0) > nowMs);
   }
 
   async markSlow(tenantId: string, host: string, untilMs: number): Promise<void> {

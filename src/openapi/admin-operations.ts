@@ -82,6 +82,7 @@ const tenantLimits = withName(
         tasks_in_progress: limit.describe("Accepted tasks that have not ended."),
         request_bytes: limit.describe("Largest request body, in bytes."),
         schedules: limit.describe("Schedules, without those of the app's code."),
+        open_upload_bytes: limit.describe("Bytes of the announced uploads that no task has taken."),
       })
       .describe("Limits that apply, with those of the deployment. Null: no limit."),
   }) satisfies z.ZodType<TenantLimits>,

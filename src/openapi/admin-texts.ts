@@ -13,6 +13,8 @@ const tenantLimitFields: Texts = {
   tasks_in_progress: "Accepted tasks that have not ended.",
   request_bytes: "Largest request body, in bytes.",
   schedules: "Schedules, without those of the app's code. Default: 100.",
+  open_upload_bytes:
+    "Bytes of the announced uploads that no task has taken, each as at least 1 MiB and for at most 25 hours. Default: 107374182400 (100 GiB).",
 };
 
 /** Meanings of the fields of callers, keys, tenants and measurements, by schema. */

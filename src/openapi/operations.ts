@@ -56,7 +56,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   },
   listDeadLetters: {
     tag: "dead letters",
-    summary: "List tasks that failed for good, newest first",
+    summary: "List tasks that failed permanently, newest first",
     description: page,
     role: "operator",
     query: letterListSchema,

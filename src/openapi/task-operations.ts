@@ -73,11 +73,11 @@ export const taskOperations = {
     description:
       "The client then sends the bytes to `url` itself, and names `upload_id` in `files` of a submit. Only the caller that announced " +
       "the upload, or an operator, can submit it. An upload that no task has taken after 24 hours is deleted. Counts toward the " +
-      "tenant's rate of submits.",
+      "tenant's rate of submits, and its bytes toward those of the tenant's open uploads.",
     body: withName("NewUpload", uploadSchema),
     example: { content_type: "video/mp4", size_bytes: 734003200, file_name: "talk.mp4" },
     answers: { 201: uncached("The upload is announced.", answers.upload) },
-    problems: [...jsonProblems, "rate_limited"],
+    problems: [...jsonProblems, "rate_limited", "quota_exceeded"],
   },
   listTasks: {
     tag: "tasks",

@@ -35,7 +35,7 @@ export interface TierOutcome {
   /** Tasks that arrived. */
   tasks: number;
   completed: number;
-  /** Tasks that failed for good. */
+  /** Tasks that failed permanently. */
   dead: number;
   attempts: number;
   /** Messages sent, retries included. */

@@ -3,7 +3,7 @@ import * as z from "zod";
 
 /**
  * Fetches a page. The client of the API gets the answer by polling, or waits for it with the typed client.
- * A 5xx answer, a 429 or a broken connection is tried again later; a page that does not exist is a failure for good.
+ * A 5xx answer, a 429 or a broken connection is tried again later; a page that does not exist is a permanent failure.
  */
 export default defineTask({
   name: "link.check",

@@ -103,6 +103,40 @@ test("a binary that was made on this machine is refused, with its package, the r
   );
 });
 
+test("what was made on this machine is left out where the code does without it", async () => {
+  rmSync(join(root, "tasks/use.made.ts"), { force: true });
+  put("node_modules/fast/package.json", '{ "name": "fast", "version": "1.0.0" }');
+  put(
+    "node_modules/fast/index.js",
+    'let binding; try { binding = require("./build/Release/fast.node"); } catch {}\nexports.name = () => "slow";',
+  );
+  put("node_modules/fast/build/Release/fast.node", library("x64"));
+  put("node_modules/fast/build/Release/obj.target/fast.o", library("x64"));
+  put(
+    "node_modules/user/package.json",
+    '{ "name": "user", "version": "1.0.0", "optionalDependencies": { "cpu": "1.0.0" } }',
+  );
+  put(
+    "node_modules/user/index.js",
+    'let cpu; try { cpu = require("cpu"); } catch {}\nexports.name = () => require("fast").name();',
+  );
+  put("node_modules/cpu/package.json", '{ "name": "cpu", "version": "1.0.0" }');
+  put("node_modules/cpu/index.js", 'module.exports = require("./build/Release/cpu.node");');
+  put("node_modules/cpu/build/Release/cpu.node", library("x64"));
+  put("tasks/use.optional.ts", taskText("use.optional", "user.name()", 'import user from "user";'));
+  const { out } = await builtIn();
+  expect(() => checkAsset(out)).not.toThrow();
+  expect(existsSync(join(out, "node_modules/cpu"))).toBe(false);
+  expect(binariesIn(out).filter((path) => path.includes("fast"))).toEqual([]);
+  put(
+    "node_modules/fast/index.js",
+    'let binding; try { binding = require("./build/Release/fast.node"); } catch (error) { throw new Error("no fast", { cause: error }); }\nexports.name = () => "slow";',
+  );
+  const again = await builtIn();
+  expect(() => checkAsset(again.out)).toThrow("node_modules/fast/build/Release/fast.node is for linux-x64");
+  rmSync(join(root, "tasks/use.optional.ts"));
+});
+
 test("a worker that is too large is refused, with its largest packages", () => {
   const folder = mkdtempSync(join(tmpdir(), "offload-size-"));
   made.push(folder);

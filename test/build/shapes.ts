@@ -119,6 +119,51 @@ export default () => readFileSync(new URL("./data/serif.txt", import.meta.url), 
   ),
   "src/heavy.ts": 'import { size } from "./size.ts"; export const heavy = size + 1;',
   "tasks/late.import.ts": taskText("late.import", '(await import("../src/heavy.ts")).heavy'),
+  "src/locales/en.ts":
+    'import { size } from "../size"; export enum Word { Hi = "Hi" } export const hi = Word.Hi + size;',
+  "src/locales/de.ts": 'export const hi = "Hallo";',
+  "src/locales/rules.json": '{ "plural": "s" }',
+  "src/greet.ts": `export const greet = async (language: string) => (await import(\`./locales/\${language}.ts\`)).hi;
+export const greetBare = async (language: string) => (await import("./locales/" + language)).hi;`,
+  "tasks/computed.import.ts": taskText(
+    "computed.import",
+    '[await greet("en"), await greetBare("de")]',
+    'import { greet, greetBare } from "../src/greet.ts";',
+  ),
+  "src/old/load.js": `exports.rules = (name) => require("../locales/" + name).plural;
+exports.place = (name) => require("node:fs").readFileSync(require.resolve(name), "utf8").length;`,
+  "tasks/computed.require.ts": taskText(
+    "computed.require",
+    '[rules("rules.json"), rules("rules"), place("../mail.txt")]',
+    'import { place, rules } from "../src/old/load.js";',
+  ),
+  "src/old/models/index.js": `const { readdirSync } = require("node:fs"); const path = require("node:path");
+for (const file of readdirSync(__dirname).filter((name) => name !== "index.js")) exports[file.slice(0, -3)] = require(path.join(__dirname, file));`,
+  "src/old/models/order.js": 'exports.table = "orders" + require("../suffix").suffix;',
+  "src/old/models/user.js": 'exports.table = require("db")("a").name;',
+  "src/old/suffix.js": 'exports.suffix = "_1";',
+  "tasks/read.models.ts": taskText(
+    "read.models",
+    "[models.order.table, models.user.table]",
+    'import models from "../src/old/models/index.js";',
+  ),
+  "src/by-path.ts":
+    'import { parentPort } from "node:worker_threads"; import { add } from "./add.ts"; parentPort?.postMessage(add(1, 2));',
+  "src/add.ts": "export const add = (a: number, b: number): number => a + b;",
+  "tasks/thread.by.path.ts": taskText(
+    "thread.by.path",
+    'new Promise((done, fail) => new Worker(join(import.meta.dirname, "../src/by-path.ts")).on("message", done).on("error", fail))',
+    'import { join } from "node:path";\nimport { Worker } from "node:worker_threads";',
+  ),
+  "packages/sizes/tsconfig.json": "{}",
+  "packages/sizes/decorated.ts": `const named = (value: Function, { name }: ClassDecoratorContext) => { (value as any).title = "the " + String(name); };
+@named export class Decorated { @twice accessor size = 2; }
+function twice(target: ClassAccessorDecoratorTarget<Decorated, number>, _: ClassAccessorDecoratorContext) { return { ...target, get(this: Decorated) { return 2 * target.get.call(this); } }; }`,
+  "tasks/standard.decorators.ts": taskText(
+    "standard.decorators",
+    "[(Decorated as any).title, new Decorated().size]",
+    'import { Decorated } from "@acme/sizes/decorated.ts";',
+  ),
   "tasks/old.extension.cjs": `const { defineTask } = require("offload");
 const z = require("zod");
 module.exports = defineTask({ name: "old.extension", input: z.strictObject({}), handler: async () => 3 });`,
@@ -147,6 +192,11 @@ export const results = {
   "package.data": "serif",
   "own.require": "a",
   "late.import": 4,
+  "computed.import": ["Hi3", "Hallo"],
+  "computed.require": ["s", "s", 12],
+  "read.models": ["orders_1", "a"],
+  "thread.by.path": 3,
+  "standard.decorators": ["the Decorated", 4],
   "old.extension": 3,
   "typed.extension": 4,
 };

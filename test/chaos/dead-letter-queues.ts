@@ -14,7 +14,7 @@ export async function shownCounts(client: ChaosClient): Promise<Record<Tier, num
 
 /**
  * Compares the DLQs with the dead letters: exactly one message for each. Reads the queues' file, so the server must have stopped.
- * @param letters The tasks that failed for good and were not discarded.
+ * @param letters The tasks that failed permanently and were not discarded.
  */
 export function checkDeadLetterQueues(
   stateDir: string,

@@ -5,7 +5,7 @@ import { type Harms, Killer } from "./killer.ts";
 import type { VictimServer } from "./server.ts";
 import { among, callers } from "./workload.ts";
 
-/** Every such child fails for good. */
+/** Every such child fails permanently. */
 const failEvery = 27;
 
 /** Longest pause between two harms, in milliseconds. */

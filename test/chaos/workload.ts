@@ -18,7 +18,7 @@ export interface Planned {
   ends: "completed" | "failed";
 }
 
-/** Plans mixed work: quick, slow, failing for a while, failing for good, crashing, delayed, and once-only effects. */
+/** Plans mixed work: quick, slow, failing for a while, failing permanently, crashing, delayed, and once-only effects. */
 export function plan(round: number, count: number, random: () => number): Planned[] {
   return Array.from({ length: count }, (_, index) => {
     const key = `chaos-${round}-${index}`;

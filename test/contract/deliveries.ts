@@ -105,12 +105,11 @@ export function describeDeliveries(name: string, make: () => Promise<DeliveriesU
     test("a host is slow for its tenant until the time that is set", async () => {
       const { slowHosts } = under;
       const now = 1_800_000_000_000;
-      expect(await slowHosts.isSlow("acme", "a.example", now)).toBe(false);
+      expect(await slowHosts.areSlow("acme", ["a.example"], now)).toEqual([false]);
       await slowHosts.markSlow("acme", "a.example", now + 60_000);
-      expect(await slowHosts.isSlow("acme", "a.example", now + 59_999)).toBe(true);
-      expect(await slowHosts.isSlow("acme", "a.example", now + 60_000)).toBe(false);
-      expect(await slowHosts.isSlow("globex", "a.example", now)).toBe(false);
-      expect(await slowHosts.isSlow("acme", "b.example", now)).toBe(false);
+      expect(await slowHosts.areSlow("acme", ["b.example", "a.example"], now + 59_999)).toEqual([false, true]);
+      expect(await slowHosts.areSlow("acme", ["a.example"], now + 60_000)).toEqual([false]);
+      expect(await slowHosts.areSlow("globex", ["a.example"], now)).toEqual([false]);
     });
 
     test("a slow host has ten places in ten seconds, also for takers at the same time", async () => {

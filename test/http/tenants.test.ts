@@ -74,7 +74,14 @@ describe("the limits of a tenant", () => {
     const { change, read } = setUp({ default: { tasks_in_progress: 100 } });
     expect((await read("acme")).json).toEqual({
       ...{ tenant_id: "acme", limits: {} },
-      in_force: { submits_per_second: null, burst: null, tasks_in_progress: 100, request_bytes: null, schedules: 100 },
+      in_force: {
+        submits_per_second: null,
+        burst: null,
+        tasks_in_progress: 100,
+        request_bytes: null,
+        schedules: 100,
+        open_upload_bytes: 107374182400,
+      },
     });
     await change("acme", { tasks_in_progress: 5, submits_per_second: 2.5 });
     expect((await change("acme", { request_bytes: 1_000 })).json).toMatchObject({
@@ -86,7 +93,14 @@ describe("the limits of a tenant", () => {
     const last = await change("acme", { tasks_in_progress: "unset", submits_per_second: "unset" });
     expect(last.json).toEqual({
       ...{ tenant_id: "acme", limits: { request_bytes: 1_000 } },
-      in_force: { submits_per_second: null, burst: null, tasks_in_progress: 100, request_bytes: 1_000, schedules: 100 },
+      in_force: {
+        submits_per_second: null,
+        burst: null,
+        tasks_in_progress: 100,
+        request_bytes: 1_000,
+        schedules: 100,
+        open_upload_bytes: 107374182400,
+      },
     });
     expect((await read("acme")).json).toEqual(last.json);
     expect((await read("globex")).json).toMatchObject({ tenant_id: "globex", limits: {} });

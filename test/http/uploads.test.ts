@@ -1,7 +1,12 @@
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { storeFiles } from "../../src/core/files/store-files.ts";
+import { createGate } from "../../src/core/limits/gate.ts";
+import { type AllLimits, noLimits } from "../../src/core/limits/limits.ts";
 import type { Bytes } from "../../src/core/ports/blob.ts";
+import { MemoryLimits } from "../../src/memory/limits.ts";
+import { MemoryUsage } from "../../src/memory/usage.ts";
 import { filePorts } from "../support/file-ports.ts";
 import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, appsOf, ask, problem, sam } from "../support/served.ts";
@@ -9,14 +14,34 @@ import { type Ask, appsOf, ask, problem, sam } from "../support/served.ts";
 const form = typeOf((_, task) => task.taskId, {
   name: "form",
   input: z.strictObject({ n: z.int() }),
-  files: { video: { required: false, contentTypes: ["text/*"] }, data: { required: false } },
+  files: { video: { required: false, contentTypes: ["text/*"], maxBytes: 100 }, data: { required: false } },
 });
 
-function served() {
+/** Id of an upload that another task has taken. */
+const takenId = "0f4e7a52-3c1d-4b5e-8a6f-112233445566";
+
+function served(limits: Partial<AllLimits> = {}) {
   const pipeline = memoryPipeline([form]);
-  const files = filePorts(pipeline.clock);
-  const { submit } = appsOf({ ...pipeline.ports, ...files });
-  return { ...pipeline, ...files, submit };
+  const { clock, log, records, queues } = pipeline;
+  const files = filePorts(clock);
+  const gate = createGate(
+    { clock, log, records, usage: new MemoryUsage(), limits: new MemoryLimits(), depths: queues },
+    { ...noLimits, ...limits },
+  );
+  const { submit } = appsOf({ ...pipeline.ports, ...files, gate });
+  /** What of files is stored: objects, and the number of uploads. */
+  const stored = () => [files.blobs.keys(), files.uploads.all.size];
+  /** An upload that a task of the same tenant has taken. */
+  const takenUpload = async (id: string) => {
+    const identity = { tenantId: "acme", principal: "olga", role: "operator" } as const;
+    const bytes = new TextEncoder().encode("taken");
+    const ports = { ...pipeline.ports, ...files, newId: () => id };
+    const sent = new Map([["data", { facts: { content_type: "text/plain" }, bytes }]]);
+    await storeFiles(ports, { identity, idempotencyKey: undefined }, sent);
+    const answer = await ask(submit, "/tasks", { json: { type: "form", input: { n: 1 }, files: { data: id } } });
+    expect(answer.status).toBe(202);
+  };
+  return { ...pipeline, ...files, submit, stored, takenUpload };
 }
 
 describe("POST /uploads", () => {
@@ -39,6 +64,21 @@ describe("POST /uploads", () => {
     expect(await post(app, { json: {} })).toMatchObject({
       json: { detail: expect.stringContaining("expected { content_type: string, size_bytes: 0..5368709120") },
     });
+  });
+
+  test("an announced upload counts among the tenant's open ones until a task takes it, also when the submit is repeated", async () => {
+    const app = served({ default: { open_upload_bytes: 3 * 1024 ** 2 } });
+    const announced = [await post(app), await post(app), await post(app)];
+    expect(await post(app)).toMatchObject(problem(429, "quota_exceeded"));
+    const [first] = announced;
+    await app.blobs.put(`acme/uploads/${first?.json.upload_id}`, Buffer.from("hello"), { contentType: "text/plain" });
+    const body = { type: "form", input: { n: 1 }, files: { data: first?.json.upload_id } };
+    for (const _ of [1, 2, 3]) {
+      const taking = { json: body, headers: { "idempotency-key": "key-3" } };
+      expect((await ask(app.submit, "/tasks", taking)).status).toBe(202);
+    }
+    expect((await post(app)).status).toBe(201);
+    expect(await post(app)).toMatchObject(problem(429, "quota_exceeded"));
   });
 
   test("a deployment without a bucket answers 503", async () => {
@@ -170,6 +210,34 @@ describe("POST /tasks as multipart/form-data", () => {
     const answer = await post(app, formOf({ task, video: new File(["{}"], "a", { type: "application/json" }) }));
     expect(answer).toMatchObject(problem(422, "invalid_input"));
     expect(answer.json.errors).toMatchObject([{ path: "/files/video" }]);
+    expect(app.stored()).toEqual([[], 0]);
+  });
+
+  test.each([
+    ["an unknown type", { type: "nope", input: { n: 1 } }],
+    ["a wrong input", { type: "form", input: { n: "one" } }],
+    ["an unknown field", { type: "form", input: { n: 1 }, colour: "red" }],
+    ["a file too large", { type: "form", input: { n: 1 }, files: {} }, "x".repeat(101)],
+    ["an upload that another task has taken", { type: "form", input: { n: 1 }, files: { data: takenId } }],
+  ])("of a submit that is refused for %s, no file is stored", async (_, body, text = "hello") => {
+    const app = served();
+    await app.takenUpload(takenId);
+    const before = app.stored();
+    const answer = await post(app, formOf({ task: JSON.stringify(body), video: file(text) }));
+    expect(answer.status).toBe(422);
+    expect(app.stored()).toEqual(before);
+  });
+
+  test("of a submit that a limit refuses, no file is stored, and its repeat with the same key is accepted", async () => {
+    const app = served({ tenants: { acme: { submits_per_second: 0.1, burst: 1 } } });
+    const key = { "idempotency-key": "key-2" };
+    expect((await post(app, formOf({ task, video: file("first") }))).status).toBe(202);
+    const before = app.stored();
+    expect(await post(app, formOf({ task, video: file() }), key)).toMatchObject(problem(429, "rate_limited"));
+    expect(app.stored()).toEqual(before);
+    await app.clock.advance(20_000);
+    expect((await post(app, formOf({ task, video: file() }), key)).status).toBe(202);
+    expect(app.blobs.keys()).toHaveLength(2);
   });
 
   test.each([

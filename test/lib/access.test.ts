@@ -12,6 +12,7 @@ const resourcesOf = ({ Resource }: Statement): string[] => [Resource].flat().map
 function reachOf(functionName: string): Record<string, string> {
   const reach: Record<string, Set<string>> = {};
   for (const statement of policyOf(`${functionName}/Role/DefaultPolicy`).statements) {
+    if (statement.Effect === "Deny") continue;
     for (const resource of resourcesOf(statement)) {
       if (resource === `${functionName}/Logs.Arn`) continue;
       reach[resource] ??= new Set();
@@ -140,7 +141,7 @@ const expected: Record<string, Record<string, string>> = {
     ...manageSchedules,
   },
   Notify: {
-    ...table("GetItem", "PutItem", "Query", "UpdateItem"),
+    ...table("BatchGetItem", "GetItem", "PutItem", "Query", "UpdateItem"),
     ...each(["NotifyQueue"], `${poll}, sqs:SendMessage`),
     ...webhookKey,
     ...createSchedules,
@@ -157,6 +158,47 @@ test("each function has a role of its own, and there are no other policies", () 
 
 test.each(Object.entries(expected))("%s has the permissions that it needs, and no others", (name, reach) => {
   expect(reachOf(name)).toEqual(reach);
+});
+
+describe("API keys", () => {
+  const writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"];
+  const ofTable = (name: string) =>
+    policyOf(`${name}/Role/DefaultPolicy`).statements.filter((statement) =>
+      resourcesOf(statement).includes("Table.Arn"),
+    );
+  const writesTable = ({ Effect, Action, Condition }: Statement) =>
+    Effect === "Allow" && Condition === undefined && [Action].flat().some((action) => writes.includes(action));
+  const writers = Object.keys(expected).filter((name) => ofTable(name).some(writesTable));
+
+  test.each(writers.filter((name) => name !== "Control"))("%s may not write an API key", (name) => {
+    expect(ofTable(name)).toContainEqual({
+      Effect: "Deny",
+      Action: expect.toSatisfy((actions: string[]) => actions.toSorted().join() === writes.toSorted().join()),
+      Resource: expect.anything(),
+      Condition: { "ForAnyValue:StringLike": { "dynamodb:LeadingKeys": ["key#*"] } },
+    });
+  });
+
+  test("the authorizer may read and note the use of API keys, and nothing else of the table", () => {
+    expect(ofTable("Authorizer")).toMatchObject([
+      { Effect: "Allow", Condition: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["key#*"] } } },
+    ]);
+  });
+
+  test("only control writes API keys", () => {
+    expect(writers).toContain("Submit");
+    const denied = writers.filter((name) => ofTable(name).some(({ Effect }) => Effect === "Deny"));
+    expect(writers.filter((name) => !denied.includes(name))).toEqual(["Control"]);
+  });
+});
+
+test.each(["Control", "Notify"])("%s may create the webhooks' master key, and never replace it", (name) => {
+  expect(policyOf(`${name}/Role/DefaultPolicy`).statements).toContainEqual({
+    Effect: "Deny",
+    Action: "ssm:PutParameter",
+    Resource: expect.anything(),
+    Condition: { StringEquals: { "ssm:Overwrite": "true" } },
+  });
 });
 
 describe("status", () => {

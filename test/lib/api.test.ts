@@ -4,7 +4,17 @@ import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import { HostedZone } from "aws-cdk-lib/aws-route53";
 import { describe, expect, test } from "vitest";
 import { routes } from "../../src/http/routes.ts";
-import { allOf, inService, type Resource, resources, type Synthesis, stage, synthesize } from "./synthesis.ts";
+import {
+  allOf,
+  inService,
+  needed,
+  type Props,
+  type Resource,
+  resources,
+  type Synthesis,
+  stage,
+  synthesize,
+} from "./synthesis.ts";
 
 const dev = stage("dev");
 
@@ -76,6 +86,8 @@ describe("the stage", () => {
     const format = String(root.get("AccessLogSettings.Format"));
     expect(JSON.parse(format)).toMatchObject({ request_id: "$context.requestId", status: "$context.status" });
     expect(format).not.toMatch(/authorization/i);
+    // The gateway does not escape them.
+    expect(format).not.toMatch(/userAgent|authorizer\.principal\b/);
   });
 });
 
@@ -178,4 +190,29 @@ describe("an API with a domain", () => {
       );
     },
   );
+});
+
+describe("the access log's name", () => {
+  const groupOf = (props: Props) => resources(synthesize(props).service, "AWS::Logs::LogGroup")("Api/AccessLog");
+  const vended = "/aws/vendedlogs/Offload-prod-access";
+
+  test("is CloudFormation's, as deployments have it", () => {
+    expect(groupOf({ stage: "prod", ...needed.prod }).get("LogGroupName")).toBeUndefined();
+  });
+
+  test("is one that takes nothing of CloudWatch's policy, by option", () => {
+    expect(groupOf({ stage: "prod", ...needed.prod, vendedAccessLog: true }).get("LogGroupName")).toBe(vended);
+  });
+
+  test("is such a one in a preview, of which an account has many", () => {
+    expect(groupOf({ stage: "prod", dataProtection: false }).get("LogGroupName")).toBe(vended);
+    expect(
+      groupOf({ stage: "prod", dataProtection: false, vendedAccessLog: false }).get("LogGroupName"),
+    ).toBeUndefined();
+  });
+
+  test("is free again after it was switched off, so that it can be switched on again", () => {
+    const { json } = groupOf({ stage: "prod", ...needed.prod, vendedAccessLog: true });
+    expect(json).toMatchObject({ DeletionPolicy: "Delete", UpdateReplacePolicy: "Delete" });
+  });
 });

@@ -168,11 +168,16 @@ export function resources(template: Template, type: string): (name: string) => R
   };
 }
 
+interface Split {
+  "Fn::Split": [separator: string, text: unknown];
+}
+
 interface Intrinsics {
   "Fn::GetStackOutput"?: { OutputName: string };
   "Fn::GetAtt"?: [logicalId: string, attribute: string];
   "Fn::Join"?: [separator: string, parts: unknown[]];
-  "Fn::Select"?: [index: number, list: { Ref: string }];
+  "Fn::Select"?: [index: number, list: { Ref: string } | Split];
+  "Fn::Sub"?: [text: string, values: Record<string, unknown>];
   Ref?: string;
 }
 
@@ -201,9 +206,14 @@ export const inData = ({ data }: Synthesis, value: unknown): string => textOf(va
 function textOf(value: unknown, own: Template, data: Template): string {
   if (typeof value === "string") return value;
   const { "Fn::GetStackOutput": output, "Fn::GetAtt": attribute, "Fn::Join": join, Ref: ref } = value as Intrinsics;
-  const { "Fn::Select": select } = value as Intrinsics;
+  const { "Fn::Select": select, "Fn::Sub": substitution } = value as Intrinsics;
+  if (substitution !== undefined) {
+    const [text, values] = substitution;
+    const named = (_: string, name: string) => (name in values ? textOf(values[name], own, data) : `<${name}>`);
+    return withoutFormat(text.replaceAll(/\$\{([^}]+)\}/g, named));
+  }
   if (output !== undefined) return textOf(data.toJSON().Outputs[output.OutputName].Value, data, data);
-  if (select !== undefined) return textOf(namesIn(data)[select[0]], data, data);
+  if (select !== undefined) return selected(select, own, data);
   if (join !== undefined) return withoutFormat(join[1].map((part) => textOf(part, own, data)).join(""));
   const logicalId = attribute?.[0] ?? ref ?? "";
   const resource: ResourceJson | undefined = own.toJSON().Resources[logicalId];
@@ -211,11 +221,16 @@ function textOf(value: unknown, own: Template, data: Template): string {
   return attribute === undefined ? name : `${name}.${attribute[1]}`;
 }
 
-/** The names that the data stack stores for the service stack. */
-function namesIn(data: Template): unknown[] {
-  const [parameter] = allOf(data, "AWS::SSM::Parameter");
-  return parameter?.list<unknown[]>("Value.Fn::Join")[1] ?? [];
+/** An entry of the list or of the text of names, or the name at the end of a queue's URL. */
+function selected([index, from]: NonNullable<Intrinsics["Fn::Select"]>, own: Template, data: Template): string {
+  const [list, text] = allOf(data, "AWS::SSM::Parameter");
+  if (!("Fn::Split" in from)) return textOf(entriesOf(list)[index], data, data);
+  const [separator, split] = from["Fn::Split"];
+  return separator === "," ? textOf(entriesOf(text)[index], data, data) : `${textOf(split, own, data)}.QueueName`;
 }
+
+/** The names that the data stack stores for other stacks. */
+const entriesOf = (parameter: Resource | undefined): unknown[] => parameter?.list<unknown[]>("Value.Fn::Join")[1] ?? [];
 
 const account = "<AWS::Region>:<AWS::AccountId>";
 

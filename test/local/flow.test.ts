@@ -109,7 +109,7 @@ test(
 );
 
 test(
-  "25 starts at five per second, then faster by a change at run time",
+  "starts at five per second, then slower by a change at run time",
   async () => {
     const server = await start();
     const submit = (count: number, key: string) =>
@@ -117,24 +117,18 @@ test(
         server,
         Array.from({ length: count }, () => ({ type: "probe.rated", input: { key } })),
       );
-    const starts = async (ids: readonly string[]) =>
-      (await readAll(server, ids)).map(({ result }) => Date.parse(result?.began ?? "")).sort((a, b) => a - b);
-    const mostIn = (times: readonly number[], ms: number) =>
-      Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + ms).length));
+    /** The time between the first start and the last, in milliseconds. A worker that is late brings starts closer together, never farther than a rate. */
+    const between = async (ids: readonly string[]) => {
+      await expect.poll(() => ended(server, ids), patient).toBe(ids.length);
+      const times = (await readAll(server, ids)).map(({ result }) => Date.parse(result?.began ?? ""));
+      return Math.max(...times) - Math.min(...times);
+    };
     await submitAll(server, [{ type: "probe.rated", input: { key: "warm" } }]);
-    const ids = await submit(25, "a");
-    await expect.poll(() => ended(server, ids), patient).toBe(25);
-    const first = await starts(ids);
-    // A worker that is late brings starts closer together: `test/core/flow/rate.test.ts` has the exact times.
-    expect((first.at(-1) ?? 0) - (first[0] ?? 0)).toBeGreaterThanOrEqual(3_000);
-    await send(server, "PATCH", "/types/probe.rated/limits", { rate: { limit: 20, per_seconds: 1 } }, "dev-admin");
-    const more = await submit(100, "a");
-    await expect.poll(() => ended(server, more), patient).toBe(100);
-    const [before, after] = [mostIn(first, 1_000), mostIn(await starts(more), 1_000)];
-    console.log("at 5/s:", before, "most in a second; at 20/s:", after);
-    // However late a busy machine is, a second with more starts than the old rate allows has the new one.
-    expect(after).toBeGreaterThan(before);
-    expect(after).toBeGreaterThan(10);
+    // `test/core/flow/rate.test.ts` has the exact times.
+    expect(await between(await submit(25, "a"))).toBeGreaterThanOrEqual(3_000);
+    await send(server, "PATCH", "/types/probe.rated/limits", { rate: { limit: 1, per_seconds: 2 } }, "dev-admin");
+    // At five per second, they would start within two.
+    expect(await between(await submit(10, "b"))).toBeGreaterThanOrEqual(9_000);
   },
   tooLong,
 );

@@ -165,7 +165,7 @@ function slowHostsFor(world: World, from: Invocation): SlowHosts {
       ({ answer }) => answer,
     );
   return {
-    isSlow: (...asked) => ask("looks whether a host is slow", () => slowHosts.isSlow(...asked)),
+    areSlow: (...asked) => ask("looks which hosts are slow", () => slowHosts.areSlow(...asked)),
     markSlow: (...asked) => ask("marks a host as slow", () => slowHosts.markSlow(...asked)),
     takePlace: (...asked) => ask("takes a place at a slow host", () => slowHosts.takePlace(...asked)),
     givePlace: (...given) => ask("gives a place at a slow host back", () => slowHosts.givePlace(...given)),

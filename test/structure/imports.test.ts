@@ -102,7 +102,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/build",
     ours: ["src/installation.ts", "src/task-folder.ts", "src/task-modules.ts"],
-    packages: [/^rolldown\b/, /^@vercel\/nft$/, /^magic-string$/, /^node:/],
+    packages: [/^rolldown\b/, /^@vercel\/nft$/, /^magic-string$/, /^esbuild$/, /^node:/],
   },
   // Loads built code in a process of its own, and hands it back as data.
   {

@@ -30,10 +30,11 @@ export async function deploy(
   account: EmulatedAccount,
   deployable: Deployable,
   context: Record<string, string>,
+  ...more: readonly string[]
 ): Promise<Outputs> {
   const outputsFile = join(deployable.folder, "outputs.json");
   const settings = Object.entries(context).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const args = ["--all", ...settings, "--require-approval", "never", "--outputs-file", outputsFile];
+  const args = ["--all", ...settings, "--require-approval", "never", "--outputs-file", outputsFile, ...more];
   await cdk(account, deployable, "deploy", ...args);
   return JSON.parse(readFileSync(outputsFile, "utf8")) as Outputs;
 }
@@ -58,7 +59,8 @@ export const gatewayOf = ({ endpoint }: EmulatedAccount, outputs: Record<string,
   apiId: new URL(outputs.ApiUrl ?? "").hostname.split(".")[0] ?? "",
 });
 
-const clientOptions = ({ endpoint }: EmulatedAccount) => ({
+/** Options of a client of the AWS SDK. */
+export const clientOptions = ({ endpoint }: EmulatedAccount) => ({
   endpoint: endpoint.href,
   region: "us-east-1",
   credentials: { accessKeyId: "test", secretAccessKey: "test" },

@@ -9,9 +9,12 @@ import { emulate } from "./emulate.ts";
  * stage     default: prod
  * on        1 switches every option on; default: 0
  * preview   1 keeps no data, and registers the probe types; default: 0
+ * greeting  variable of handlers in a preview; default: hello
+ * Only previews run tasks: the code of others is not bundled.
  */
-const app = new App();
 const isOn = (name: string): boolean => app.node.tryGetContext(name) === "1";
+const app = new App();
+if (!isOn("preview")) app.node.setContext("aws:cdk:bundling-stacks", []);
 
 const options = (): TaskPipelineProps => ({
   events: true,
@@ -22,10 +25,13 @@ const options = (): TaskPipelineProps => ({
   limits: { tenants: { tasksInProgress: 10 } },
   callbackHosts: ["receiver.internal:8443"],
   listShards: 8,
+  vendedAccessLog: true,
   encryptionKey: new Key(new Stack(app, "Keys"), "Key"),
 });
 
 const preview: TaskPipelineProps = {
+  tasks: "test/support/switched-tasks",
+  environment: { GREETING: app.node.tryGetContext("greeting") ?? "hello" },
   dataProtection: false,
   alarms: false,
   dashboard: false,

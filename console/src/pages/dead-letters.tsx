@@ -24,7 +24,7 @@ type Group = LetterGroups["groups"][number];
 const filterOf = (query: Filter): Filter =>
   Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
 
-/** Tasks that failed for good: by type and error, and each of them. */
+/** Tasks that failed permanently: by type and error, and each of them. */
 export function DeadLettersPage() {
   const filter = filterOf(route.value.query);
   const times = useSignal(0);
@@ -140,7 +140,7 @@ interface GroupsProps {
 
 function Groups({ answer, filter, start }: GroupsProps) {
   if (answer.groups.length === 0 && answer.complete)
-    return <Nothing>No task failed for good, or none that the filter finds.</Nothing>;
+    return <Nothing>No task failed permanently, or none that the filter finds.</Nothing>;
   return (
     <>
       {!answer.complete && (

@@ -72,7 +72,7 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
       {troubles.length === 0 && isRead && (
         <p class="all-well">
           ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails or stands still, no
-          failure for good in the last hour, no task that waits for another attempt.
+          permanent failure in the last hour, no task that waits for another attempt.
         </p>
       )}
       {!isRead && errors.length === 0 && (

@@ -74,7 +74,7 @@ function FailingMost({ of: groups }: { of: Loaded<LetterGroups> }) {
         {(of) => (
           <>
             {of.groups.length === 0 ? (
-              <Nothing>No task of {tenant.value} has failed for good.</Nothing>
+              <Nothing>No task of {tenant.value} has failed permanently.</Nothing>
             ) : (
               <Groups of={of.groups.slice(0, groupsShown)} />
             )}
@@ -218,8 +218,8 @@ function NewestFailed() {
           of.length === 0 ? (
             <Nothing>
               {complete
-                ? "No task has failed for good."
-                : "No task has failed for good among the newest; older ones were not read."}
+                ? "No task has failed permanently."
+                : "No task has failed permanently among the newest; older ones were not read."}
             </Nothing>
           ) : (
             <Table

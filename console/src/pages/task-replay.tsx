@@ -50,8 +50,8 @@ function ReplayForm({ props, start, problem }: { props: TaskDialog; start: unkno
       done="The task starts a new round with the new input."
     >
       <p>
-        The task starts a new round with this input. The old input is replaced for good; the attempts so far stay in the
-        history.
+        The task starts a new round with this input. The old input is replaced permanently; the attempts so far stay in
+        the history.
       </p>
       {problem !== undefined && (
         <p class="muted">

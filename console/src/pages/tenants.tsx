@@ -11,7 +11,14 @@ import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api } from "../session.ts";
 
-const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes", "schedules"] as const;
+const limitNames = [
+  "submits_per_second",
+  "burst",
+  "tasks_in_progress",
+  "request_bytes",
+  "schedules",
+  "open_upload_bytes",
+] as const;
 type LimitName = (typeof limitNames)[number];
 type Limits = { readonly [Name in LimitName]?: number | null };
 
@@ -21,6 +28,7 @@ const limitTexts: Record<LimitName, string> = {
   tasks_in_progress: "Tasks in progress",
   request_bytes: "Bytes of a request",
   schedules: "Schedules",
+  open_upload_bytes: "Bytes of open uploads",
 };
 
 type Open = { act: "pause" | "limits"; of: TenantInfo };

@@ -38,7 +38,7 @@ export default defineTask({
   handler: async ({ region, firstMonth, months, format, seconds }, task) => {
     const totals: MonthTotal[] = [];
     for (const month of monthsFrom(firstMonth, months)) {
-      // A later attempt goes on behind the last month that is stored.
+      // A later attempt resumes after the last month that is stored.
       const total = await task.step(month, () => {
         task.log.info("month added up", { month });
         return totalOf(region, month, (1000 * seconds) / months, task.signal);

@@ -51,7 +51,7 @@ describe.skipIf(noFfmpeg)("a video", () => {
     ["a playlist of a file", () => playlist("file:///etc/passwd"), /^Format not on whitelist/],
     ["a playlist of a URL", () => playlist("http://127.0.0.1:9/"), /^Format not on whitelist/],
     ["a list of files", () => "ffconcat version 1.0\nfile /etc/passwd\n", /^Format not on whitelist/],
-  ])("that is %s fails for good with ffmpeg's reason", { timeout: 60_000 }, async (_, bytes, reason) => {
+  ])("that is %s fails permanently with ffmpeg's reason", { timeout: 60_000 }, async (_, bytes, reason) => {
     const outcome = await kit().run(videoEncode, { heights: [24] }, { files: filesOf(bytes()) });
     expect(outcome).toMatchObject({ status: "failed", errorKind: "permanent", error: expect.stringMatching(reason) });
     expect(outcome.attempts).toHaveLength(1);

@@ -17,6 +17,13 @@ export function required(env: NodeJS.ProcessEnv, variable: string): string {
   return value;
 }
 
+/**
+ * Start of variables with addresses, and a variable with the key, that count for Offload's own clients only: where a deployed worker runs on the
+ * local server, the clients of handlers keep the variables of AWS.
+ */
+export const ownEndpointPrefix = "OFFLOAD_ENDPOINT_";
+export const ownKeyVariable = "OFFLOAD_ACCESS_KEY";
+
 /** Credentials of AWS, as signers take them. */
 export interface Credentials {
   readonly accessKeyId: string;
@@ -40,6 +47,8 @@ export const credentialsOf = async (env: NodeJS.ProcessEnv): Promise<Credentials
  * runtimes that start from a snapshot.
  */
 function variablesOf(env: NodeJS.ProcessEnv): Credentials {
+  const own = env[ownKeyVariable];
+  if (own) return { accessKeyId: own, secretAccessKey: own };
   if (!env.AWS_ACCESS_KEY_ID && env.AWS_CONTAINER_CREDENTIALS_FULL_URI) {
     throw new Error(
       "AWS_ACCESS_KEY_ID is not set. The clients in src/aws/lean do not support credentials from " +
@@ -60,7 +69,8 @@ function variablesOf(env: NodeJS.ProcessEnv): Credentials {
  * @param id The service's name in variables
  */
 export function endpointOf(name: string, id: string, env: NodeJS.ProcessEnv, region: string): Endpoint {
-  const configured = env[`AWS_ENDPOINT_URL_${id.toUpperCase()}`] || env.AWS_ENDPOINT_URL;
+  const service = id.toUpperCase();
+  const configured = env[ownEndpointPrefix + service] || env[`AWS_ENDPOINT_URL_${service}`] || env.AWS_ENDPOINT_URL;
   const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
   const fips = env.AWS_USE_FIPS_ENDPOINT === "true" ? "-fips" : "";
   return parseEndpoint(configured || `https://${name}${fips}.${region}.${domain}`);

@@ -21,12 +21,14 @@ export interface AnnouncePorts {
 /**
  * Saves an upload before its object is stored: first the entry in the list of stored objects, so that no object is without one.
  * Repeatable: an upload that exists stays unchanged.
+ * @param countedBytes Bytes that count among those of the tenant's open uploads. Default: none
  */
 export async function announce(
   { clock, uploads, blobList }: AnnouncePorts,
   { tenantId, principal }: Identity,
   uploadId: string,
   facts: FileFacts,
+  countedBytes = 0,
 ): Promise<Upload> {
   const now = clock.now();
   const endsAt = now + uploadLifeMs;
@@ -40,6 +42,7 @@ export async function announce(
     size_bytes,
     ...(file_name === undefined ? {} : { file_name }),
     ...(sha256 === undefined ? {} : { sha256 }),
+    ...(countedBytes === 0 ? {} : { counted_bytes: countedBytes }),
     created_at: iso(now),
     expires_at: iso(endsAt),
     purge_at: Math.ceil((endsAt + daysAfterEnd * dayMs) / 1000),

@@ -29,15 +29,15 @@ export interface UploadView {
 
 /**
  * Announces an upload. The client sends the bytes to the returned URL, and names the upload's id in a submit.
- * @throws Problem `invalid_input`, `rate_limited`
+ * @throws Problem `invalid_input`, `rate_limited`, `quota_exceeded`
  */
 export async function createUpload(
   ports: CreateUploadPorts,
   { identity, body }: { identity: Identity; body: unknown },
 ): Promise<UploadView> {
   const facts = parseInput(uploadSchema, body);
-  await ports.gate?.admitUpload(identity.tenantId);
-  const { upload_id, key } = await announce(ports, identity, ports.newId(), facts);
+  const counted_bytes = await ports.gate?.admitUpload(identity.tenantId, facts.size_bytes);
+  const { upload_id, key } = await announce(ports, identity, ports.newId(), facts, counted_bytes);
   const expires_at = iso(ports.clock.now() + urlSeconds * 1000);
   const { size_bytes: sizeBytes, content_type: contentType, sha256 } = facts;
   const request = await ports.blobs.presignPut(key, { expiresSeconds: urlSeconds, sizeBytes, contentType, sha256 });

@@ -3,6 +3,7 @@ import { uploadIdOf } from "../model/idempotency.ts";
 import type { Identity } from "../model/identity.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { NewId } from "../ports/tasks.ts";
+import type { Upload } from "../ports/uploads.ts";
 import { type AnnouncePorts, announce } from "./announce.ts";
 import type { FileFacts } from "./upload-body.ts";
 
@@ -23,10 +24,57 @@ export interface SentFile {
   bytes: Uint8Array;
 }
 
+/** A file that came with a submit, and its facts as those of an upload. Nothing of it is stored. */
+export interface SentUpload {
+  facts: FileFacts;
+  bytes: Uint8Array;
+  /** An earlier request with the same idempotency key may have stored it. */
+  mayBeStored: boolean;
+}
+
+/** The files that came with a submit, by the ids of the uploads that they become. */
+export type SentUploads = ReadonlyMap<string, SentUpload>;
+
 /**
- * Stores the files that came with a submit as uploads. Returns the uploads' ids by the files' names, as a submit has them in `files`.
+ * Gives the files that came with a submit the ids of uploads, without storing them.
  * With an idempotency key the id of an upload follows from the key, the file's name and all of the file: a repeat stores nothing
  * twice, and a request with another file differs from the first one.
+ * @returns the ids by the files' names, as a submit has them in `files`, and the files by these ids
+ */
+export function nameFiles(
+  newId: NewId,
+  { identity, idempotencyKey }: FileCall,
+  files: ReadonlyMap<string, SentFile>,
+): { ids: Record<string, string>; sent: SentUploads } {
+  const named = Array.from(files, ([name, { facts, bytes }]) => {
+    const whole = { ...facts, size_bytes: bytes.byteLength, sha256: createHash("sha256").update(bytes).digest("hex") };
+    const mayBeStored = idempotencyKey !== undefined;
+    const uploadId = mayBeStored ? uploadIdOf(identity, idempotencyKey, { name, ...whole }) : newId();
+    return { name, uploadId, sent: { facts: whole, bytes, mayBeStored } };
+  });
+  return {
+    ids: Object.fromEntries(named.map(({ name, uploadId }) => [name, uploadId])),
+    sent: new Map(named.map(({ uploadId, sent }) => [uploadId, sent])),
+  };
+}
+
+/** Stores a file that came with a submit, as an upload. Repeatable. @throws PortUnavailable */
+export async function storeFile(
+  ports: Omit<StoreFilesPorts, "newId">,
+  identity: Identity,
+  uploadId: string,
+  { facts, bytes, mayBeStored }: SentUpload,
+): Promise<Upload> {
+  const earlier = mayBeStored ? await ports.uploads.get(identity.tenantId, uploadId) : undefined;
+  // The object belongs to that task. Stored again after the task's end, nothing would delete it.
+  if (earlier?.taken_by !== undefined) return earlier;
+  const upload = await announce(ports, identity, uploadId, facts);
+  await ports.blobs.put(upload.key, bytes, { contentType: facts.content_type, onlyIfAbsent: true });
+  return upload;
+}
+
+/**
+ * Stores files as uploads. Returns the uploads' ids by the files' names, as a submit has them in `files`.
  * @throws PortUnavailable
  */
 export async function storeFiles(
@@ -34,23 +82,7 @@ export async function storeFiles(
   call: FileCall,
   files: ReadonlyMap<string, SentFile>,
 ): Promise<Record<string, string>> {
-  const stored = Array.from(files, async ([name, file]) => [name, await storeFile(ports, call, name, file)] as const);
-  return Object.fromEntries(await Promise.all(stored));
-}
-
-async function storeFile(
-  ports: StoreFilesPorts,
-  { identity, idempotencyKey }: FileCall,
-  name: string,
-  { facts, bytes }: SentFile,
-): Promise<string> {
-  const whole = { ...facts, size_bytes: bytes.byteLength, sha256: createHash("sha256").update(bytes).digest("hex") };
-  const uploadId =
-    idempotencyKey === undefined ? ports.newId() : uploadIdOf(identity, idempotencyKey, { name, ...whole });
-  const earlier = idempotencyKey === undefined ? undefined : await ports.uploads.get(identity.tenantId, uploadId);
-  // The object belongs to that task. Stored again after the task's end, nothing would delete it.
-  if (earlier?.taken_by !== undefined) return uploadId;
-  const { key } = await announce(ports, identity, uploadId, whole);
-  await ports.blobs.put(key, bytes, { contentType: facts.content_type, onlyIfAbsent: true });
-  return uploadId;
+  const { ids, sent } = nameFiles(ports.newId, call, files);
+  await Promise.all(Array.from(sent, ([uploadId, file]) => storeFile(ports, call.identity, uploadId, file)));
+  return ids;
 }

@@ -1,3 +1,4 @@
+import type { Gate } from "../limits/gate.ts";
 import type { Identity } from "../model/identity.ts";
 import { type InputError, Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskKey } from "../model/record.ts";
@@ -8,52 +9,68 @@ import type { Upload, Uploads } from "../ports/uploads.ts";
 import type { BlobPorts } from "../send/put-listed.ts";
 import type { KnownType } from "../task/catalog.ts";
 import { allowsContentType } from "../task/file-options.ts";
+import type { SentUpload, SentUploads } from "./store-files.ts";
 
 export interface FilePorts extends BlobPorts {
   records: Records;
   /** Absent: the caller submits without files, as handlers and schedules do. */
   uploads?: Uploads;
+  /** Absent: no upload counts. */
+  gate?: Pick<Gate, "takeUpload"> | undefined;
 }
 
 /** Takes the checked files of a submit for its task. */
 export type FilesToTake = (task: TaskKey) => Promise<Readonly<Record<string, StoredFile>> | undefined>;
 
+/** The files that a submit names, and those that came with it. */
+export interface GivenFiles {
+  /** Ids of uploads by the files' names. */
+  ids: Readonly<Record<string, string>> | undefined;
+  /** The files among them that are not stored. */
+  sent: SentUploads | undefined;
+}
+
+/** A checked file of a submit: an upload that exists, or one that is stored when its submit has been admitted. */
+type CheckedFile = { upload: Upload } | { uploadId: string; sent: SentUpload };
+
 /** The files of a submit, checked, and not taken yet. */
-type CheckedFiles = ReadonlyMap<string, Upload>;
+type CheckedFiles = ReadonlyMap<string, CheckedFile>;
 
 /**
- * Checks the files of a submit, and returns what takes them.
+ * Checks the files of a submit, and returns what stores and takes them.
  * @throws Problem and PortUnavailable as `checkFiles`
  */
 export async function filesToTake(
   ports: FilePorts,
   identity: Identity,
   type: KnownType,
-  given: Readonly<Record<string, string>> | undefined,
+  given: GivenFiles,
 ): Promise<FilesToTake> {
   const files = await checkFiles(ports, identity, type, given);
-  return (task) => takeFiles(ports, task, files);
+  return (task) => takeFiles(ports, identity, task, files);
 }
 
 /**
  * Checks the files of a submit against its type, its caller, and the bucket. Writes nothing.
- * @param given Ids of uploads by the files' names.
  * @throws Problem `invalid_input` with a fault for each wrong file; PortUnavailable
  */
 async function checkFiles(
   ports: FilePorts,
   identity: Identity,
   { name: type, files: options = {} }: KnownType,
-  given: Readonly<Record<string, string>> = {},
+  { ids: given = {}, sent }: GivenFiles,
 ): Promise<CheckedFiles> {
-  const found = new Map<string, Upload>();
+  const found = new Map<string, CheckedFile>();
   const errors = unknownFiles(type, options, given);
   for (const [name, option] of Object.entries(options)) {
     const uploadId = Object.hasOwn(given, name) ? given[name] : undefined;
     if (uploadId === undefined && option.required === false) continue;
-    const upload = uploadId === undefined ? absent : await checkOne(ports, identity, uploadId, option);
-    if (typeof upload === "string") errors.push({ path: `/files/${name}`, message: upload });
-    else found.set(name, upload);
+    const file =
+      uploadId === undefined
+        ? absent
+        : (checkSent(sent, uploadId, option) ?? (await checkOne(ports, identity, uploadId, option)));
+    if (typeof file === "string") errors.push({ path: `/files/${name}`, message: file });
+    else found.set(name, file);
   }
   if (errors.length > 0) throw fileProblem(errors);
   return found;
@@ -86,16 +103,26 @@ const missingFault = ({ required }: FileOptions) => (required === false ? undefi
 
 const absent = "this file is required; expected the id of an upload";
 
+/** The file that came with the submit, or its fault. Undefined: no file of this id came with it. */
+function checkSent(
+  sent: SentUploads | undefined,
+  uploadId: string,
+  option: FileOptions,
+): CheckedFile | string | undefined {
+  const file = sent?.get(uploadId);
+  return file && (unfitFault(file.facts, option) ?? { uploadId, sent: file });
+}
+
 /** The upload, or its fault. */
 async function checkOne(
   ports: FilePorts,
   identity: Identity,
   uploadId: string,
   option: FileOptions,
-): Promise<Upload | string> {
+): Promise<CheckedFile | string> {
   const upload = await ports.uploads?.get(identity.tenantId, uploadId);
   if (upload === undefined || !mayUse(identity, upload)) return missing;
-  return (await faultOf(ports, upload, option)) ?? upload;
+  return (await faultOf(ports, upload, option)) ?? { upload };
 }
 
 const missing = "no such upload, or it has expired";
@@ -138,21 +165,53 @@ function unfitFault(
 }
 
 /**
- * Takes uploads for a task, so that they are kept as long as it. Repeatable for the same task.
- * @throws Problem `invalid_input` when another task has taken one; PortUnavailable
+ * Takes uploads for a task, so that they are kept as long as it, and stores those that came with the submit. Repeatable for the same task.
+ * @throws Problem `invalid_input` when another task has taken one: then nothing was stored; PortUnavailable
  */
 async function takeFiles(
   ports: FilePorts,
+  identity: Identity,
   task: TaskKey,
   files: CheckedFiles,
 ): Promise<Record<string, StoredFile> | undefined> {
   if (files.size === 0) return undefined;
-  for (const [name, upload] of files) {
-    await ports.blobList.add(dayOf(ports.clock.now() + dayMs), { key: upload.key, ...keyOf(task) });
-    if (await take(ports, task, upload)) continue;
-    throw fileProblem([{ path: `/files/${name}`, message: "another task has taken this upload" }]);
+  const taken = new Map<string, Upload>();
+  for (const [name, file] of files)
+    if ("upload" in file) taken.set(name, await takeUpload(ports, task, name, file.upload));
+  for (const [name, file] of files) {
+    if ("sent" in file) taken.set(name, await takeUpload(ports, task, name, await storeSent(ports, identity, file)));
   }
-  return Object.fromEntries([...files].map(([name, upload]) => [name, storedFile(upload)]));
+  return Object.fromEntries([...files.keys()].flatMap((name) => entryOf(name, taken.get(name))));
+}
+
+const entryOf = (name: string, upload: Upload | undefined): [string, StoredFile][] =>
+  upload === undefined ? [] : [[name, storedFile(upload)]];
+
+/** Loads the code that stores files with the first submit that brings some. */
+async function storeSent(
+  { uploads, ...ports }: FilePorts,
+  identity: Identity,
+  { uploadId, sent }: { uploadId: string; sent: SentUpload },
+): Promise<Upload> {
+  if (uploads === undefined) throw new Error("files came with a submit of a deployment that stores none");
+  const { storeFile } = await import("./store-files.ts");
+  return storeFile({ ...ports, uploads }, identity, uploadId, sent);
+}
+
+async function takeUpload(ports: FilePorts, task: TaskKey, name: string, upload: Upload): Promise<Upload> {
+  await ports.blobList.add(dayOf(ports.clock.now() + dayMs), { key: upload.key, ...keyOf(task) });
+  if (await take(ports, task, upload)) {
+    await releaseBytes(ports, upload);
+    return upload;
+  }
+  throw fileProblem([{ path: `/files/${name}`, message: "another task has taken this upload" }]);
+}
+
+/** A repeat of the submit finds that the upload was taken. */
+async function releaseBytes({ gate }: FilePorts, upload: Upload): Promise<void> {
+  const { tenant_id, taken_by, counted_bytes: countedBytes, created_at } = upload;
+  if (countedBytes === undefined || taken_by !== undefined) return;
+  await gate?.takeUpload(tenant_id, { announcedAtMs: Date.parse(created_at), countedBytes });
 }
 
 const keyOf = ({ tenant_id, task_id }: TaskKey): TaskKey => ({ tenant_id, task_id });

@@ -6,6 +6,7 @@ import { LimitBook, type LimitBookPorts } from "./limit-book.ts";
 import type { AllLimits, Limits } from "./limits.ts";
 import { Quota, type QuotaPorts } from "./quota.ts";
 import { RateLimiter } from "./rate.ts";
+import { UploadQuota } from "./upload-quota.ts";
 
 /** A submit that asks to be admitted. */
 export interface AdmissionRequest {
@@ -32,16 +33,19 @@ export interface Gate {
   /** @throws Problem `too_large`, `queue_full`, `rate_limited`, `quota_exceeded` */
   admit(request: AdmissionRequest): Promise<Admission>;
   /**
-   * Counts an announced upload toward the tenant's rate of submits.
-   * @throws Problem `rate_limited`
+   * Counts an announced upload toward the tenant's rate of submits, and its bytes toward those of its open uploads.
+   * @returns The bytes to subtract when a task takes it. 0: they were not counted.
+   * @throws Problem `rate_limited`, `quota_exceeded`
    */
-  admitUpload(tenantId: string): Promise<void>;
+  admitUpload(tenantId: string, sizeBytes: number): Promise<number>;
+  /** Subtracts an upload that a task has taken from those that are open. Never throws. */
+  takeUpload(tenantId: string, upload: { announcedAtMs: number; countedBytes: number }): Promise<void>;
   /** The schedules that a tenant may have; null: as many as it likes. */
   schedulesOf(tenantId: string): Promise<number | null>;
 }
 
 /** The gate of submits and uploads. */
-export type SubmitGate = Pick<Gate, "admit" | "admitUpload">;
+export type SubmitGate = Pick<Gate, "admit" | "admitUpload" | "takeUpload">;
 
 /** The gate for tasks that nobody can be asked to submit later: a full tier takes them too. */
 export const withoutDepth = (gate: SubmitGate): SubmitGate => ({
@@ -63,6 +67,7 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
   const pressure = new Backpressure(ports);
   const rates = new RateLimiter(ports);
   const quota = new Quota(ports);
+  const uploads = new UploadQuota(ports);
 
   const takeRate = async (tenantId: string, { submits_per_second: perSecond, burst }: Limits) => {
     if (perSecond == null) return () => {};
@@ -105,9 +110,17 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
         throw error;
       }
     },
-    admitUpload: async (tenantId) => {
-      await takeRate(tenantId, await book.ofTenant(tenantId));
+    admitUpload: async (tenantId, sizeBytes) => {
+      const limits = await book.ofTenant(tenantId);
+      const giveBack = await takeRate(tenantId, limits);
+      try {
+        return await uploads.take(tenantId, sizeBytes, limits);
+      } catch (error) {
+        giveBack();
+        throw error;
+      }
     },
+    takeUpload: (tenantId, upload) => uploads.release(tenantId, upload),
     schedulesOf: async (tenantId) => (await book.ofTenant(tenantId)).schedules ?? null,
   };
 }

@@ -14,12 +14,30 @@ export interface Limits {
   request_bytes?: number | null | undefined;
   /** Schedules that the tenant has, without those of the app's code. Default: `defaultSchedules`. */
   schedules?: number | null | undefined;
+  /**
+   * Bytes of the announced uploads that no task has taken, each for at most 25 hours, and as at least `leastUploadBytes`.
+   * Default: `defaultOpenUploadBytes`.
+   */
+  open_upload_bytes?: number | null | undefined;
 }
 
 /** Schedules that a tenant may have when nothing sets another limit: those of AWS's default quotas are for a whole account. */
 export const defaultSchedules = 100;
 
-export const limitNames = ["submits_per_second", "burst", "tasks_in_progress", "request_bytes", "schedules"] as const;
+/** Bytes of uploads that a tenant may have announced when nothing sets another limit: twenty of the largest files. */
+export const defaultOpenUploadBytes = 100 * 1024 ** 3;
+
+/** Bytes as which a small upload counts, so that the limit bounds the number of uploads as well. */
+export const leastUploadBytes = 1024 ** 2;
+
+export const limitNames = [
+  "submits_per_second",
+  "burst",
+  "tasks_in_progress",
+  "request_bytes",
+  "schedules",
+  "open_upload_bytes",
+] as const;
 
 /** Limits to change, at least one. `unset`: the default applies again. Absent: the limit stays as it is. */
 export type LimitChanges = { readonly [name in keyof Limits]?: number | null | "unset" | undefined };
@@ -52,6 +70,12 @@ export const limitsSchema = z.strictObject({
   tasks_in_progress: orNone(z.int().min(0).max(100_000_000)),
   request_bytes: orNone(z.int().min(1).max(1_048_576)),
   schedules: orNone(z.int().min(0).max(1_000_000)),
+  open_upload_bytes: orNone(
+    z
+      .int()
+      .min(0)
+      .max(1024 ** 5),
+  ),
 });
 
 const depthBound = orNone(z.int().min(1).max(100_000_000));
@@ -127,13 +151,17 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 /** Merges limits: for each limit, the first source that sets it wins. `burst` is taken from the source that sets the rate. */
 export function mergeLimits(...sources: readonly (Limits | undefined)[]): Limits {
   const first = (name: keyof Limits) => sources.find((source) => source?.[name] !== undefined)?.[name];
-  const schedules = first("schedules");
+  const orDefault = (name: keyof Limits, value: number) => {
+    const found = first(name);
+    return found === undefined ? value : found;
+  };
   const rateSource = sources.find((source) => source?.submits_per_second !== undefined);
   return {
     submits_per_second: rateSource?.submits_per_second,
     burst: rateSource?.burst,
     tasks_in_progress: first("tasks_in_progress"),
     request_bytes: first("request_bytes"),
-    schedules: schedules === undefined ? defaultSchedules : schedules,
+    schedules: orDefault("schedules", defaultSchedules),
+    open_upload_bytes: orDefault("open_upload_bytes", defaultOpenUploadBytes),
   };
 }

@@ -98,7 +98,7 @@ export function parseLineCheck(body: string): LineCheck | undefined {
   }
 }
 
-/** The DLQ's message for a task that failed for good. */
+/** The DLQ's message for a task that failed permanently. */
 export interface DeadLetterMessage {
   /** The envelope, or the whole text of an unreadable message. */
   original_message: Envelope | string;

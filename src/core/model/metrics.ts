@@ -14,7 +14,7 @@ export const metricTable = {
   started: { unit: "Count", byType: false },
   /** Tasks that completed. */
   completed: { unit: "Count", byType: true },
-  /** Tasks that failed for good. */
+  /** Tasks that failed permanently. */
   failed: { unit: "Count", byType: true },
   /** Attempts that another attempt follows. */
   retried: { unit: "Count", byType: false },

@@ -29,11 +29,14 @@ const slowAfterMs = 1_000;
 /** Time for which a host stays known as slow, in milliseconds. */
 const slowForMs = 60_000;
 
-/** Places for requests under way to one slow host, and to all slow hosts of a tenant. */
+/**
+ * Places for requests under way to one slow host, and to all slow hosts of a tenant. Those of a tenant are a third of the 40 invocations that send
+ * webhooks at the same time, each of which waits for the slowest of its requests.
+ */
 const hostPlaces = 10;
-const tenantPlaces = 40;
+const tenantPlaces = 13;
 
-/** Name under which the places of a tenant are counted. No host has it. */
+/** Name under which the places of a tenant are counted. It is slow when all of them were taken. No host has it. */
 const allHosts = "*";
 
 /** A host of a tenant. */
@@ -44,8 +47,9 @@ interface Host {
 
 /**
  * Sends the request of a try. A request to a host that is known as slow, or that has no answer after a second, needs a place, which it gives back at
- * its end. An answer within a second ends the slowness: one late answer does not hold up those after it.
- * @returns undefined when the host is slow, and has as many requests as it may have
+ * its end. An answer within a second ends the slowness: one late answer does not hold up those after it. Once slow hosts have taken all places of a
+ * tenant, each of its requests needs one for a while, as hosts that nobody knows yet may hang as well.
+ * @returns undefined when the request needs a place, and there is none
  */
 export async function sendTry(
   ports: SendPorts,
@@ -54,9 +58,9 @@ export async function sendTry(
 ): Promise<WebhookAnswer | undefined> {
   const { clock, slowHosts, signer } = ports;
   const of: Host = { tenantId, host: new URL(url).host };
-  const isSlow = await slowHosts.isSlow(tenantId, of.host, clock.now());
-  const takenMs = isSlow ? await takePlaces(ports, of) : undefined;
-  if (isSlow && takenMs === undefined) return undefined;
+  const [isSlow, isCrowded] = await slowHosts.areSlow(tenantId, [of.host, allHosts], clock.now());
+  const takenMs = isSlow || isCrowded ? await takePlaces(ports, of) : undefined;
+  if ((isSlow || isCrowded) && takenMs === undefined) return undefined;
   // Before the timers: a slow key store is not a slow receiver.
   const headers = {
     ...(await signer.sign(tenantId, id, clock.now(), body, receiver)),
@@ -121,6 +125,7 @@ async function takePlaces({ slowHosts, clock }: SendPorts, { tenantId, host }: H
   if (!(await slowHosts.takePlace(tenantId, host, nowMs, hostPlaces))) return undefined;
   if (await slowHosts.takePlace(tenantId, allHosts, nowMs, tenantPlaces)) return nowMs;
   await slowHosts.givePlace(tenantId, host, nowMs);
+  await slowHosts.markSlow(tenantId, allHosts, nowMs + slowForMs);
   return undefined;
 }
 

@@ -11,6 +11,8 @@ export interface Upload {
   file_name?: string;
   /** 64 lowercase hexadecimal digits. Absent: the client named none. */
   sha256?: string;
+  /** Bytes that count among those of the tenant's open uploads until a task takes it. Absent: it does not count. */
+  counted_bytes?: number;
   created_at: string;
   /** No task can take it from then on. */
   expires_at: string;

@@ -67,8 +67,8 @@ export interface Deliveries {
 
 /** Bounds requests to receivers that answer slowly. */
 export interface SlowHosts {
-  /** True when the host is known as slow. */
-  isSlow(tenantId: string, host: string, nowMs: number): Promise<boolean>;
+  /** For each host, in their order: true when it is known as slow. One request, of at most 100 hosts. */
+  areSlow(tenantId: string, hosts: readonly string[], nowMs: number): Promise<boolean[]>;
   /** Remembers that the host is slow until `untilMs`. */
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
   /** Takes one of the `most` places for requests to a slow host that began within the same 10 seconds and are under way. False: all are taken. */

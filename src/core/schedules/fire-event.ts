@@ -23,6 +23,9 @@ export interface FireEventPorts extends SubmitPorts {
 /** Number of tasks of triggers that may follow from one another by Offload's own events. More are taken for an endless loop. */
 const mostHops = 8;
 
+/** Start of the principal of a trigger's tasks. */
+const triggerPrincipal = "trigger:";
+
 /** End of the correlation id of a task that such an event became. The task's children inherit it. */
 const hopSuffix = /:hop-(\d{1,4})$/;
 
@@ -80,7 +83,7 @@ function callOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEvent): Su
   if (!tenantPattern.test(tenantId)) throw new EventRefused(`the value at ${trigger.tenant_id} is not a tenant's id`);
   const filledTags = Object.entries(tags ?? {}).map(([tag, value]) => [tag, fillAsText(value, event)]);
   return {
-    identity: { tenantId, principal: `trigger:${trigger.name}`, role: "operator" },
+    identity: { tenantId, principal: `${triggerPrincipal}${trigger.name}`, role: "operator" },
     body: {
       ...task,
       input: fill(task.input, event),
@@ -104,7 +107,9 @@ function correlationOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEve
     const own = `${trigger.name}:${event.id}`;
     return isCorrelationId(own) ? own : ports.newId();
   }
-  const hops = Number(hopSuffix.exec(earlier)?.[1] ?? 0) + 1;
+  // A client may choose an id that ends like this one. Only the tasks of triggers, and their children, have ids of this function.
+  const isOfTrigger = textIn(event, "requested_by", (text) => text.startsWith(triggerPrincipal)) !== undefined;
+  const hops = (isOfTrigger ? Number(hopSuffix.exec(earlier)?.[1] ?? 0) : 0) + 1;
   if (hops > mostHops) {
     throw new EventRefused(
       `${mostHops} tasks of triggers followed from one another: expected no endless loop of triggers`,

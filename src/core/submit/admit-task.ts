@@ -54,7 +54,8 @@ async function checkCallback({ callbackFault }: SubmitPorts, url: string): Promi
 async function filesOf(ports: SubmitPorts, call: SubmitCall, { type }: Checked, body: SubmitBody) {
   if (type.files === undefined && body.files === undefined && call.files === undefined) return undefined;
   const { filesToTake, sharedFiles } = await import("../files/take-files.ts");
-  return call.files === undefined ? filesToTake(ports, call.identity, type, body.files) : sharedFiles(type, call.files);
+  if (call.files !== undefined) return sharedFiles(type, call.files);
+  return filesToTake(ports, call.identity, type, { ids: body.files, sent: call.sent });
 }
 
 async function storeNew(

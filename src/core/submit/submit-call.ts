@@ -1,3 +1,4 @@
+import type { SentUploads } from "../files/store-files.ts";
 import type { FamilyPlace } from "../model/family-place.ts";
 import type { Identity } from "../model/identity.ts";
 import { Problem } from "../model/problem.ts";
@@ -21,6 +22,8 @@ export interface SubmitCall {
   parentId?: string;
   /** Set for a spawned child: its place in the parent's family. */
   family?: FamilyPlace;
+  /** Files that came with the submit, by the ids that its body names. They are stored once it has been admitted. */
+  sent?: SentUploads;
   /** Set for a spawned child that gets files of its parent. */
   files?: Readonly<Record<string, StoredFile>>;
   /** The version of an input that was stored earlier, such as a schedule's. Default: the type's present version. */

@@ -49,10 +49,48 @@ describe("the gate", () => {
 
   test("an announced upload counts toward the rate of submits, and toward nothing else", async () => {
     const { post, ports } = setUp({ tenants: { acme: { submits_per_second: 2, tasks_in_progress: 1 } } });
-    await ports.gate.admitUpload("acme");
+    await ports.gate.admitUpload("acme", 1);
     expect([await post(), await post()]).toEqual([expect.anything(), "rate_limited"]);
-    await expect(ports.gate.admitUpload("acme")).rejects.toMatchObject({ code: "rate_limited" });
-    await ports.gate.admitUpload("globex");
+    await expect(ports.gate.admitUpload("acme", 1)).rejects.toMatchObject({ code: "rate_limited" });
+    await ports.gate.admitUpload("globex", 1);
+  });
+
+  describe("the bytes of a tenant's open uploads", () => {
+    const gib = 1024 ** 3;
+
+    test("300 uploads of 5 GiB are not announced: 20 of them are, by any number of processes", async () => {
+      const { ports } = setUp({});
+      const asked = Array.from({ length: 300 }, () => ports.gate.admitUpload("acme", 5 * gib));
+      const answers = await Promise.allSettled(asked);
+      expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(20);
+      for (const answer of answers.slice(20)) expect(answer).toMatchObject({ reason: { code: "quota_exceeded" } });
+      expect(await ports.gate.admitUpload("globex", gib)).toBe(gib);
+    });
+
+    test("an upload that a task takes makes room, and one that nobody takes does after 25 hours", async () => {
+      const { ports, clock } = setUp({ default: { open_upload_bytes: 10 * 1024 ** 2 } });
+      const announcedAtMs = clock.now();
+      const countedBytes = await ports.gate.admitUpload("acme", 6 * 1024 ** 2);
+      await expect(ports.gate.admitUpload("acme", 5 * 1024 ** 2)).rejects.toMatchObject({ code: "quota_exceeded" });
+      await ports.gate.takeUpload("acme", { announcedAtMs, countedBytes });
+      await ports.gate.admitUpload("acme", 10 * 1024 ** 2);
+      await clock.advance(24 * 3_600_000);
+      await expect(ports.gate.admitUpload("acme", 1)).rejects.toMatchObject({ code: "quota_exceeded" });
+      await clock.advance(3_600_000);
+      await ports.gate.admitUpload("acme", 10 * 1024 ** 2);
+    });
+
+    test("a small upload counts as 1 MiB, and without a limit nothing is counted", async () => {
+      expect(await setUp({}).ports.gate.admitUpload("acme", 5)).toBe(1024 ** 2);
+      const { ports, usage } = setUp({ default: { open_upload_bytes: null } });
+      expect([await ports.gate.admitUpload("acme", 5), usage.writes]).toEqual([0, 0]);
+    });
+
+    test("a refused upload does not use up the rate of submits", async () => {
+      const { post, ports } = setUp({ default: { open_upload_bytes: 0, submits_per_second: 1 } });
+      await expect(ports.gate.admitUpload("acme", 5)).rejects.toMatchObject({ code: "quota_exceeded" });
+      expect(await post()).toMatchObject({ status: "pending" });
+    });
   });
 
   test("the gate limits only tenants that have limits", async () => {

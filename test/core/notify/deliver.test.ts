@@ -313,7 +313,7 @@ describe("a slow receiver", () => {
     const setup = setUp(() => ({ status: 200 }));
     const { slowHosts } = setup.ports;
     setup.ports.slowHosts = {
-      ...{ isSlow: async () => true, markSlow: async () => {} },
+      ...{ areSlow: async () => [true, false], markSlow: async () => {} },
       ...{ takePlace: async () => false, givePlace: async () => {} },
     };
     const record = await setup.ended();
@@ -351,15 +351,25 @@ describe("a slow receiver", () => {
     expect(Math.max(...delays)).toBeLessThan(5_000);
   });
 
-  test("by many names has forty places for all of them", async () => {
+  test("by many names has thirteen places for all of them, and hosts that nobody knows yet need one as well", async () => {
     const setup = setUp(hangs);
-    for (let count = 0; count < 60; count++) {
-      await setup.accept({ callback: { url: `https://n${count}.receiver.example/hook` } });
-    }
-    for (let round = 0; round < 6; round++) await setup.work();
-    await setup.run(1);
+    const submit = async (hosts: number, from: number) => {
+      for (let count = from; count < from + hosts; count++) {
+        await setup.accept({ callback: { url: `https://n${count}.receiver.example/hook` } });
+      }
+      for (let round = 0; round < 6; round++) await setup.work();
+      await setup.run(1);
+    };
+    await submit(60, 0);
     const tried = setup.ports.deliveries as MemoryDeliveries;
-    expect(tried.all().filter(({ tries }) => tries.length === 1)).toHaveLength(40);
+    expect(tried.all().filter(({ tries }) => tries.length === 1)).toHaveLength(13);
+    // Requests that a host has no place for end after a second; those of a crowded tenant are not sent.
+    expect(setup.requests).toHaveLength(60);
+    await submit(60, 60);
+    expect(setup.requests.length).toBeLessThanOrEqual(60 + 2 * 13);
+    setup.answerWith(() => ({ status: 200 }));
+    await setup.run(3_600);
+    expect(tried.all().map(({ state }) => state)).toEqual(Array(120).fill("delivered"));
   });
 
   test("of one tenant does not bound the requests of another tenant to the same host", async () => {

@@ -256,6 +256,18 @@ describe("a loop of triggers", () => {
     input: { url: "$.detail.task_id", bytes: 1 },
   });
 
+  test("is not what a client says: its correlation id that ends like a loop's does not stop its event", async () => {
+    const { event, tasks, accept, clock } = setUp(again);
+    const client = { ...(await accept({ input: { value: 1 } })), correlation_id: "shop:hop-8" };
+    const task = viewOf({ ...client, status: "completed" as const }, new Date(clock.now()).toISOString());
+    const { tenant_id, task_id, requested_by, type } = client;
+    const notice = { kind: "end" as const, id: "msg_1", task, tenant_id, task_id, requested_by, type };
+    const { detailType, detail } = eventOf(notice);
+    const change = { id: "e1", source: "offload.Offload-dev", "detail-type": detailType, detail };
+    expect(await event(change)).toBe("submitted");
+    expect(tasks().map(({ correlation_id }) => correlation_id)).toContain("shop:hop-1");
+  });
+
   test("stops after eight tasks, and keeps the last event", async () => {
     const { event, tasks, accept, clock, refusedEvents, log } = setUp(again);
     let record = await accept({ input: { value: 1 } });

@@ -433,7 +433,11 @@ describe("with an idempotency key", () => {
     const pipeline = keeping();
     const { record } = await pipeline.unique("existing", "one", "made");
     await pipeline.unique("existing", "two", "joined");
-    const full = { admit: () => Promise.reject(new Error("full")), admitUpload: async () => {} };
+    const full = {
+      admit: () => Promise.reject(new Error("full")),
+      admitUpload: async () => 0,
+      takeUpload: async () => {},
+    };
     const again = (input: string, idempotencyKey: string | undefined) =>
       submit(
         { ...pipeline.ports, gate: full },

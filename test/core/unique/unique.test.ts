@@ -386,7 +386,7 @@ test("a submit that joins a task gives its place back, and not its token", async
   const pipeline = keeping();
   const given: string[] = [];
   const admission = { counted: true, giveBack: () => given.push("all"), giveBackTask: () => given.push("task") };
-  const gate = { admit: async () => admission, admitUpload: async () => {} };
+  const gate = { admit: async () => admission, admitUpload: async () => 0, takeUpload: async () => {} };
   const call = { identity: operator, body: { type: "test.task", input: 1, unique: { key: "k" } }, correlationId: "c" };
   const first = await submit({ ...pipeline.ports, gate }, call);
   expect(first.record.counted).toBe(true);

@@ -112,6 +112,7 @@ export interface ResourceJson {
 /** A stack's template. */
 export interface TemplateJson {
   Resources: Record<string, ResourceJson>;
+  Parameters?: Record<string, { Type: string }>;
 }
 
 /** The templates of a deployment, by the name of the stack. */

@@ -22,8 +22,8 @@ describeConsole("the overview", {}, (here) => {
   test("nothing is wrong, and each part says so", { timeout: 300_000 }, async () => {
     page = await here.browser.open("dev-acme", "#/overview");
     await part("Now").getByText("nothing paused").waitFor();
-    await page.getByText("No task of acme has failed for good.").waitFor();
-    await page.getByText("No task has failed for good.", { exact: true }).waitFor();
+    await page.getByText("No task of acme has failed permanently.").waitFor();
+    await page.getByText("No task has failed permanently.", { exact: true }).waitFor();
     await page.getByText("No schedule has a next time.").waitFor();
     expect(await page.getByRole("heading", { name: /Tiers|Throughput/ }).count()).toBe(0);
     await clean("overview-quiet");
@@ -104,7 +104,7 @@ describeConsole("the overview", {}, (here) => {
     await part(/6 to look at/).waitFor();
     const lines = await page.locator(".troubles .kind").allTextContents();
     expect(lines).toEqual(["Alarm", "Failing", "Failing", "Breaker open", "Paused", "Paused"]);
-    await page.getByText("2 tasks failed for good: order 1002: the printer is on fire").waitFor();
+    await page.getByText("2 tasks failed permanently: order 1002: the printer is on fire").waitFor();
     await page.getByText("The oldest task has waited for an hour.").waitFor();
     await expect.poll(() => page.locator(".plot canvas").count(), patient).toBe(2);
     expect(await drawn("--good")).toBe(true);
@@ -155,7 +155,14 @@ function made(path: string, json: Record<string, unknown>): Record<string, unkno
     return { alarms: [{ ...alarm, description: "The oldest task has waited for an hour." }, fine] };
   }
   if (path === "/types") {
-    const breaker = { failures: 5, cool_down_seconds: 60, state: "open", failures_in_a_row: 7, open_until: since };
+    const breaker = {
+      failures: 5,
+      cool_down_seconds: 60,
+      state: "open",
+      failures_in_a_row: 7,
+      open_until: since,
+      open_since: since,
+    };
     return {
       types: (json.types as { name: string }[]).map((type) =>
         type.name === "probe.fail" ? { ...type, breaker } : type,

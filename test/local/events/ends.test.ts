@@ -18,7 +18,7 @@ test("the bus has an event for each end of a task, without its result", async ({
   const cancelled = await client.submit("probe.echo", { value: 1 }, { delay_seconds: 3600 });
   await client.post(`/tasks/${cancelled.task_id}/cancel`, {});
   // All places of a key are taken for longer than the task may wait.
-  const keyed = { key: "a", ms: 5_000 };
+  const keyed = { key: "a", ms: 15_000 };
   const before = await Promise.all([1, 2, 3].map(() => client.submit("probe.keyed", keyed)));
   const expired = await client.submit("probe.keyed", keyed, { expires_in_seconds: 1 });
   const family = await client.submit("probe.fanout", { children: 3 });

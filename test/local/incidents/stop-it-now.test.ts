@@ -49,7 +49,7 @@ test("the commands of the runbook's first page stop what does harm, say who got 
   const globex = new Client(server.url, { token: "globex-key", tenant: "globex", role: "operator" });
   const file = join(release.folder, "mails");
   const send = (client: Client, to: string, mended?: boolean) => client.submit("mail.send", { to, file, mended });
-  const sent = () => readFileSync(file, "utf8").trim().split("\n").map(Number);
+  const sent = () => readFileSync(file, "utf8").trim().split("\n");
   const offload = async (words: readonly string[]) => {
     const ran = await offloadAnywhere([...words, "--url", server.url, "--key", "admin-key"]);
     expect(ran, words.join(" ")).toMatchObject({ code: 0 });
@@ -69,9 +69,8 @@ test("the commands of the runbook's first page stop what does harm, say who got 
   // Only what runs is cancelled, as the page says: the new task runs later.
   expect(cancel).toEqual(expect.arrayContaining(["cancel", "--wait"]));
   await offload(cancelNow);
-  const askedAt = Date.now();
   await until("the end of both", async () => ((await offload(running)).startsWith("No tasks") ? true : undefined));
-  expect(Math.max(...sent()) - askedAt).toBeLessThan(10_000);
+  const harm = sent().length;
   const concerned = await offload(csv.map((word) => (word.startsWith("2026-") ? "2020-01-01" : word)));
   for (const [tenant, to] of [
     ["acme", "ada"],
@@ -81,7 +80,8 @@ test("the commands of the runbook's first page stop what does harm, say who got 
   }
   expect(await acme.task(later.task_id)).toMatchObject({ status: "pending" });
   for (const words of goOn) await offload(words);
+  expect(sent().length).toBe(harm);
   await until("the end of the task that waited", async () =>
     (await acme.task(later.task_id)).status === "completed" ? true : undefined,
   );
-}, 120_000);
+});

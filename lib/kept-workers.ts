@@ -1,0 +1,38 @@
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { deserialize, serialize } from "node:v8";
+import type { DescribedApp } from "../src/describe/described.ts";
+import { temporaryFolder } from "./task-code.ts";
+
+/** Variable with the folder in which a synthesis leaves the workers that it has started, for `offload run --bundle`. */
+export const keptWorkersVariable = "OFFLOAD_KEPT_WORKERS";
+
+/** A worker as it would be deployed, with this machine's binaries. */
+export interface KeptWorker {
+  /** It has the worker's files, and nothing else of the project. */
+  readonly folder: string;
+  /** Folder that the places of the sources start at. */
+  readonly root: string;
+  readonly app: DescribedApp;
+  /** Values of variables that the deployment sets. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+const suffix = ".worker";
+
+/** A new folder for a worker that is started once. It is deleted when this process ends, unless the worker is to be kept. */
+export function folderOfWorker(): string {
+  const kept = process.env[keptWorkersVariable];
+  return kept === undefined ? temporaryFolder("offload-start-") : mkdtempSync(join(kept, "worker-"));
+}
+
+/** Describes a worker beside its folder, if it is to be kept. */
+export function keepWorker(worker: KeptWorker): void {
+  if (process.env[keptWorkersVariable] !== undefined) writeFileSync(worker.folder + suffix, serialize(worker));
+}
+
+/** The workers that a synthesis has left in a folder. */
+export const keptWorkers = (folder: string): KeptWorker[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => deserialize(readFileSync(join(folder, name))) as KeptWorker);
