@@ -1,7 +1,6 @@
 import type { PlaceOf } from "../core/model/stack.ts";
 import { emptyEnvironment, type TaskEnvironment } from "../core/task/environment.ts";
 import { acceptedTypes } from "../core/task/task.ts";
-import { setVariable } from "../local/worker-environment.ts";
 import {
   type FailedFile,
   loadEnvironment,
@@ -13,6 +12,7 @@ import {
 } from "../task-code.ts";
 import { type DescribedApp, described } from "./described.ts";
 import { type LoadProblem, problemOf } from "./load-problem.ts";
+import { setVariable } from "./set-variable.ts";
 
 /** A project's code as data, and what could not be loaded of it. */
 export interface DescribedCode {

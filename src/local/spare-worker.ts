@@ -2,11 +2,9 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { answerIn, type CodeToDescribe, limitMs, resultPlace } from "../describe/describe.ts";
 import type { DescribedCode } from "../describe/describe-code.ts";
+import { spareVariable } from "./local-code.ts";
 import { forkWorker } from "./worker-fork.ts";
 import type { Load, Reply } from "./worker-process.ts";
-
-/** Variable of a worker process that waits for a project's code. */
-export const spareVariable = "OFFLOAD_SPARE";
 
 /** Time after which the next process is started, in milliseconds: the workers that start then have the machine before it. */
 const pauseMs = 1_000;

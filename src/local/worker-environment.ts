@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { TaskEnvironment } from "../core/task/environment.ts";
 import type { Values } from "../describe/describe-code.ts";
+import { setVariable } from "../describe/set-variable.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -87,10 +88,6 @@ export function watched(
   };
   return new Proxy(env, { get, set: setVariable });
 }
-
-/** Without it a Proxy of the environment refuses another value for a variable that is there. */
-export const setVariable = (env: NodeJS.ProcessEnv, name: string | symbol, value: unknown): boolean =>
-  Reflect.set(env, name, value);
 
 /** Line of the stack for the caller of a function. */
 function callerOf(callee: (...args: never[]) => unknown): string {

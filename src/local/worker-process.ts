@@ -7,10 +7,9 @@ import { threadWatchdog } from "../aws/process.ts";
 import type { Watchdog } from "../core/ports/tasks.ts";
 import type { ProcessOptions } from "../describe/describe.ts";
 import { debugClock } from "./debug-clock.ts";
-import { localCode, workerFolderVariable } from "./local-code.ts";
+import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
 import { followTime, movedMs, movedVariable, useMovableClock } from "./moved-time.ts";
 import { sourceStackOf } from "./source-places.ts";
-import { spareVariable } from "./spare-worker.ts";
 import { watched } from "./worker-environment.ts";
 
 /** A request of the pool to a worker process. */

@@ -70,7 +70,7 @@ async function reloadOnce(server: TestServer, project: string, round: number): P
 
 function startsPackage(project: string): number {
   const start = performance.now();
-  execFileSync(process.execPath, ["-e", 'require("big")'], { cwd: project });
+  execFileSync(process.execPath, ["-e", 'require("big")'], { cwd: project, timeout: 60_000 });
   return performance.now() - start;
 }
 
