@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { timeLeftMs } from "../call-times.ts";
 import { AwsError } from "./aws-error.ts";
-import { pauseAfter } from "./retries.ts";
+import { pauseAfter, RetryQuota } from "./retries.ts";
 
 /** Error codes for a signature whose time is wrong, which a wrong clock of this machine can cause. */
 const clockErrors = new Set([
@@ -15,6 +15,7 @@ const toleratedSkewMs = 300_000;
 /** Sends requests again after transient errors, and after errors of a wrong clock with AWS's time. */
 export class Tries {
   readonly #maxAttempts: number;
+  readonly #quota = new RetryQuota();
   /** Difference of AWS's clock to this machine's clock. It stays 0 while AWS accepts the signatures. */
   #skewMs = 0;
 
@@ -27,14 +28,19 @@ export class Tries {
     return new Date(Date.now() + this.#skewMs);
   }
 
-  /** Sends a request, and tries again while the call has time left. */
+  /** Sends a request, and tries again while the call has time left, and the client has retries. */
   async run<T>(send: () => Promise<T>): Promise<T> {
+    let tokens: number | undefined;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await send();
+        const answer = await send();
+        this.#quota.giveBack(tokens);
+        return answer;
       } catch (error) {
         const pauseMs = this.#correctClock(error) ? 0 : pauseAfter(error, attempt);
         if (pauseMs === undefined || attempt >= this.#maxAttempts || pauseMs >= timeLeftMs()) throw error;
+        tokens = this.#quota.take(error);
+        if (tokens === undefined) throw error;
         await sleep(pauseMs);
       }
     }
