@@ -19,25 +19,33 @@ export function reviewAtSynth(pipeline: IConstruct, code: ReviewedCode): void {
     // Refuses what AWS would refuse by its size. Runs after references between stacks are resolved, and before templates are written.
     validate() {
       const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
-      addWarnings(pipeline, stacks, code);
-      return tooLarge(stacks.map((stack) => ({ stack, template: templateOf(stack) })));
+      const all = stacks.map((stack) => ({ stack, template: templateOf(stack) }));
+      addWarnings(pipeline, all, code);
+      return tooLarge(all);
     },
   });
 }
 
-function addWarnings(pipeline: IConstruct, stacks: readonly Stack[], code: ReviewedCode): void {
-  const deployment = new Deployment(stacks.map(toReviewedStack));
+/** A stack with its template, which takes a part of a synthesis: it is made once. */
+interface Made {
+  readonly stack: Stack;
+  readonly template: Template;
+}
+
+function addWarnings(pipeline: IConstruct, all: readonly Made[], code: ReviewedCode): void {
+  const deployment = new Deployment(all.map(toReviewedStack));
+  const stacks = all.map(({ stack }) => stack);
   for (const finding of review({ deployment, ...code }).findings) {
     if (isAtLeast(finding.severity, "medium")) warn(pipeline, stacks, finding);
   }
 }
 
-function toReviewedStack(stack: Stack): ReviewedStack {
+function toReviewedStack({ stack, template }: Made): ReviewedStack {
   return {
     name: stack.stackName,
     environment: stack.environment,
     terminationProtection: stack.terminationProtection === true,
-    template: templateOf(stack),
+    template,
   };
 }
 

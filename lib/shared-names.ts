@@ -14,6 +14,7 @@ import type { Bucket, CfnBucket } from "aws-cdk-lib/aws-s3";
 import type { CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { StringListParameter, StringParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
+import { PipelineStack } from "./pipeline-stack.ts";
 
 /** References to a resource, with the texts that replace them in another stack. */
 type References = readonly (readonly [reference: string, text: string])[];
@@ -124,7 +125,9 @@ export class SharedNames extends Construct {
       default: this.parameterName,
       description: "SSM parameter with the names of the data stack's resources",
     });
-    const { valueAsString } = new CfnParameter(stack, `${Names.uniqueId(this)}Text`, {
+    // Its name is in each variable, so it is short where no stack of the app could have another of the name.
+    const textId = stack instanceof PipelineStack ? "NamesText" : `${Names.uniqueId(this)}Text`;
+    const { valueAsString } = new CfnParameter(stack, textId, {
       type: "AWS::SSM::Parameter::Value<String>",
       default: `${this.parameterName}/text`,
       description: "The same names, for variables of functions",

@@ -78,7 +78,7 @@ async function tryHotswap(account: EmulatedAccount, own: Deployable, stage: stri
   const reply = await new SSMClient().send(new GetParameterCommand({ Name: `/offload/Offload-${stage}-data/text` }));
   const { Value: text } = reply.Parameter as { Value: string };
   // The emulator does not tell the resolved value of a parameter, which the command line otherwise reads itself.
-  const resolved = `Offload-${stage}-service:OffloadDataNames3E3D50AEText=${text}`;
+  const resolved = `Offload-${stage}-service:NamesText=${text}`;
   await deploy(account, own, { stage, preview: "1", greeting: "bonjour" }, "--hotswap", "--parameters", resolved);
   const after = await workerVariables(account, stage);
   if (after.GREETING !== "bonjour" || JSON.stringify({ ...after, GREETING: "hello" }) !== JSON.stringify(before)) {

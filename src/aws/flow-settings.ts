@@ -28,7 +28,7 @@ export class DynamoFlowSettings implements FlowSettings {
     return this.#table.delete(keys.flowSetting(name));
   }
 
-  async countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker> {
+  async countFailure(name: string, most: number, openUntilMs: number, nowMs: number): Promise<Breaker> {
     const counted = await this.#table.updated(keys.flowSetting(name), {
       UpdateExpression: "SET kind = :kind, purge_at = :purge ADD failures :one",
       ExpressionAttributeValues: { ":kind": "breaker", ":one": 1, ":purge": purgeAt(openUntilMs) },
@@ -36,10 +36,10 @@ export class DynamoFlowSettings implements FlowSettings {
     const breaker = settingOf(counted ?? {}) as Breaker;
     if (breaker.failures < most) return breaker;
     const opened = await this.#table.updated(keys.flowSetting(name), {
-      UpdateExpression: "SET openUntilMs = :until",
+      UpdateExpression: "SET openUntilMs = :until, openedMs = if_not_exists(openedMs, :now)",
       // It may have been closed since.
       ConditionExpression: "failures >= :most",
-      ExpressionAttributeValues: { ":until": openUntilMs, ":most": most },
+      ExpressionAttributeValues: { ":until": openUntilMs, ":most": most, ":now": nowMs },
     });
     return opened === undefined ? breaker : (settingOf(opened) as Breaker);
   }

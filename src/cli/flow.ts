@@ -77,7 +77,9 @@ async function holdsOf(flow: Flow, { type }: { type?: string }): Promise<string[
       [
         ...(paused === null ? [] : [`is paused ${pauseText(paused)}`]),
         ...(breaker?.state === "open"
-          ? [`has an open breaker until ${breaker.open_until}: npx offload flow close ${plain(name)}`]
+          ? [
+              `has an open breaker${sinceText(breaker)} until ${breaker.open_until}: npx offload flow close ${plain(name)}`,
+            ]
           : []),
         ...(type === undefined || concurrency === null
           ? []
@@ -172,6 +174,8 @@ const pauseText = (paused: TypePause["paused"]): string => {
 };
 
 type Breaker = NonNullable<TypeList["types"][number]["breaker"]>;
+
+const sinceText = ({ open_since }: Breaker): string => (open_since === null ? "" : ` since ${open_since}`);
 
 const breakerText = ({ state, failures, failures_in_a_row, open_until }: Breaker): string =>
   state === "open" ? `open until ${open_until}` : `closed, ${failures_in_a_row} of ${failures} failures`;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { type DryRun, Operations, type OperationView, type StartedOperation } from "../client/index.ts";
-import { type Connection, connectionOf, withConnection } from "./client.ts";
+import { type Connection, connectionOf, count, withConnection } from "./client.ts";
 import { table } from "./table.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
@@ -90,20 +90,22 @@ async function askFirst(terminal: Terminal, starting: Starting): Promise<void> {
 export function addOperation(group: Command, terminal: Terminal, what: string): void {
   const command = group
     .command("operation <operation_id>")
-    .description(`show the progress of ${what}, or cancel it`)
+    .description(`show the progress of ${what}, cancel it, or change its rate`)
     .option("--wait", "wait until it ends, and show its progress")
-    .option("--cancel", "cancel it; what is done stays done");
-  withConnection(command).action((id: string, options: Connection & { wait?: boolean; cancel?: boolean }) =>
-    showOperation(terminal, id, options),
-  );
+    .option("--cancel", "cancel it; what is done stays done")
+    .option("--per-second <n>", "go on with at most so many tasks a second, 1 to 100", count);
+  withConnection(command).action((id: string, options: ShowOptions) => showOperation(terminal, id, options));
 }
 
-async function showOperation(
-  terminal: Terminal,
-  id: string,
-  options: Connection & { wait?: boolean; cancel?: boolean },
-): Promise<void> {
+interface ShowOptions extends Connection {
+  wait?: boolean;
+  cancel?: boolean;
+  perSecond?: number;
+}
+
+async function showOperation(terminal: Terminal, id: string, options: ShowOptions): Promise<void> {
   const operations = new Operations(connectionOf(options));
+  if (options.perSecond !== undefined) await operations.changeRate(id, options.perSecond);
   const cancelled = options.cancel ? await operations.cancel(id) : undefined;
   if (options.wait) return waitAndShow(terminal, id, options, cancelled !== undefined);
   const operation = cancelled ?? (await operations.get(id));
@@ -135,13 +137,19 @@ const hasEnded = ({ status }: OperationView): boolean =>
   ["completed", "failed", "cancelled", "expired"].includes(status);
 
 /** Progress of an operation in one line. */
-function progressText({ status, matched, done, skipped, failed }: OperationView): string {
+function progressText({ status, matched, done, skipped, failed, stopped }: OperationView): string {
   const rest = [...(skipped > 0 ? [`${skipped} skipped`] : []), ...(failed > 0 ? [`${failed} failed`] : [])];
-  return `${status}: ${[`${done} of ${matched} done`, ...rest].join(", ")}`;
+  const why = stopped === undefined ? "" : `. It stopped by itself: ${stopped}`;
+  return `${status}: ${[`${done} of ${matched} done`, ...rest].join(", ")}${why}`;
 }
 
 /** @throws CommandFailed when an operation ended without success for every task */
 function requireSuccess(operation: OperationView): void {
+  if (operation.stopped !== undefined) {
+    throw new CommandFailed(
+      `${operation.stopped}: ${operation.matched - operation.done} were left as they are. Mend the reason, then start it again`,
+    );
+  }
   if (operation.status !== "completed") {
     throw new CommandFailed(
       `the operation is ${operation.status}; for the reason run: npx offload tasks get ${operation.operation_id}`,

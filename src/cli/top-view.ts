@@ -171,14 +171,22 @@ const queueTable = (queues: Record<string, QueueView>, terminal: Terminal): stri
     terminal,
   );
 
+/** A breaker that an earlier release opened has no such time. */
+const openSince = (breaker: TypeView["breaker"]) => breaker?.open_since ?? breaker?.open_until;
+
 const typeTable = (types: readonly TypeView[], terminal: Terminal): string =>
   table(
-    ["stopped type", "tenant", "paused since", "breaker open until"],
-    types.flatMap(({ name, paused, breaker, stopped_tenants = [] }) => [
+    ["stopped type", "tenant", "paused since", "breaker open since", "oldest waits since"],
+    types.flatMap(({ name, paused, breaker, waiting_since, stopped_tenants = [] }) => [
       ...(paused === null && breaker?.state !== "open"
         ? []
-        : [[name, paused?.all == null ? "" : "all", paused?.all ?? paused?.tenant, breaker?.open_until]]),
-      ...stopped_tenants.map((one) => [name, one.tenant_id, one.paused_since, one.breaker_open_until]),
+        : [[name, paused?.all == null ? "" : "all", paused?.all ?? paused?.tenant, openSince(breaker), waiting_since]]),
+      ...stopped_tenants.map((one) => [
+        name,
+        one.tenant_id,
+        one.paused_since,
+        one.breaker_open_since ?? one.breaker_open_until,
+      ]),
     ]),
     terminal,
   );

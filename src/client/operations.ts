@@ -103,6 +103,19 @@ export class Operations {
     return this.#transport.postOnce("/tasks/retry", { ...bodyOf(selection), per_second: perSecond }, options);
   }
 
+  /**
+   * Changes the rate of a replay, retry or run-now, also while it runs.
+   * @throws ProblemError `conflict` when it has ended
+   */
+  changeRate(operationId: string, perSecond: number, options?: CallOptions): Promise<OperationView> {
+    const request = {
+      method: "PATCH",
+      path: path`/operations/${operationId}`,
+      body: { per_second: perSecond },
+    } as const;
+    return this.#transport.call(request, options);
+  }
+
   /** Makes the selected tasks that wait for a retry or the end of their delay due at once. */
   runTasksNow(
     selection: TaskSelection,

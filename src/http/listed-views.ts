@@ -20,6 +20,8 @@ export interface TypeView extends TypeFlowView {
   input_schema: Record<string, unknown>;
   /** JSON Schema of the result. Null: the type declares none. */
   output_schema: Record<string, unknown> | null;
+  /** Time from which the first task waits behind a pause of the type, or its breaker. */
+  waiting_since: string | null;
   /** Only in a list for all tenants: those for which alone it is paused, or its breaker open. */
   stopped_tenants?: StoppedTenant[] | undefined;
 }

@@ -62,6 +62,7 @@ export const routeTable = {
     replayDeadLetters: ["POST", "/dead-letters/replay"],
     discardDeadLetters: ["POST", "/dead-letters/discard"],
     cancelOperation: ["POST", "/operations/{operation_id}/cancel"],
+    changeOperation: ["PATCH", "/operations/{operation_id}"],
     readQueues: ["GET", "/queues"],
     pauseQueue: ["POST", "/queues/{tier}/pause"],
     resumeQueue: ["POST", "/queues/{tier}/resume"],

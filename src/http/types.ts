@@ -1,14 +1,14 @@
-import { byName, stoppedTenants, typeFlowView } from "../core/flow/view-flow.ts";
+import { byName, stoppedTenants, typeFlowView, waitingSince } from "../core/flow/view-flow.ts";
 import { pauseName } from "../core/model/line.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
-import type { FlowSetting, FlowSettings, Pause } from "../core/ports/flow.ts";
+import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";
 import type { KnownTypes } from "../core/submit/check-input.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
 import { type ApiPorts, type HandlersOf, identify, isForAll } from "./api.ts";
 import type { TypeView } from "./listed-views.ts";
 
 /** The handler that lists the task types. */
-export const typeReads = ({ types, flowSettings }: ApiPorts & { types: KnownTypes; flowSettings: FlowSettings }) =>
+export const typeReads = ({ types, flowSettings, lines }: TypePorts) =>
   ({
     listTypes: async (call) => {
       const identity = identify(call, "submitter", "all");
@@ -18,18 +18,31 @@ export const typeReads = ({ types, flowSettings }: ApiPorts & { types: KnownType
       const ofTenant = settings.get(pauseName({ scope: "tenant", tenantId })) as Pause | undefined;
       call.header("cache-control", "no-store");
       return call.json({
-        types: [...types.values()].map((type) => ({
-          ...typeView(type, tenantId, settings),
-          ...(isForAll(identity) && { stopped_tenants: stoppedTenants(type.name, all) }),
-        })),
+        types: await Promise.all(
+          [...types.values()].map(async (type) => ({
+            ...typeView(type, tenantId, settings),
+            waiting_since: await waitingSince(lines, type.name, tenantId, settings),
+            ...(isForAll(identity) && { stopped_tenants: stoppedTenants(type.name, all) }),
+          })),
+        ),
         tenant_paused_since: ofTenant?.since ?? null,
       });
     },
   }) satisfies Partial<HandlersOf<"control">>;
 
+interface TypePorts extends ApiPorts {
+  types: KnownTypes;
+  flowSettings: FlowSettings;
+  lines: Pick<Lines, "first">;
+}
+
 const runsOnOf = ({ runs_on = "function" }: { runs_on?: RunsOn }): RunsOn => runs_on;
 
-function typeView(type: CatalogEntry, tenantId: string, settings: ReadonlyMap<string, FlowSetting>): TypeView {
+function typeView(
+  type: CatalogEntry,
+  tenantId: string,
+  settings: ReadonlyMap<string, FlowSetting>,
+): Omit<TypeView, "waiting_since"> {
   return {
     name: type.name,
     description: type.description,

@@ -21,11 +21,11 @@ export class MemoryFlowSettings implements FlowSettings {
     this.#settings.delete(name);
   }
 
-  async countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker> {
+  async countFailure(name: string, most: number, openUntilMs: number, nowMs: number): Promise<Breaker> {
     const earlier = this.#settings.get(name) as Breaker | undefined;
     const failures = (earlier?.failures ?? 0) + 1;
     const breaker: Breaker = { ...earlier, kind: "breaker", name, failures };
-    if (failures >= most) breaker.openUntilMs = openUntilMs;
+    if (failures >= most) Object.assign(breaker, { openUntilMs, openedMs: breaker.openedMs ?? nowMs });
     this.#settings.set(name, breaker);
     return { ...breaker };
   }

@@ -11,7 +11,7 @@ import type { WaitView } from "../core/model/suspension.ts";
 import type { ChildrenView, TaskView } from "../core/model/task-view.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { withName } from "./json-schema.ts";
-import { problem, problemFields } from "./problems.ts";
+import { problem } from "./problems.ts";
 
 /*
  * Schemas of the API's answers. The compiler compares them with the types of the views, and the HTTP tests compare every
@@ -230,6 +230,10 @@ export const operation = withName(
     done: count,
     skipped: count,
     failed: count,
+    stopped: z
+      .string()
+      .optional()
+      .describe("Reason why it cancelled itself: the last 20 tasks that it had started all failed again."),
   }) satisfies z.ZodType<OperationView>,
 );
 
@@ -263,13 +267,6 @@ export const queues = withName(
       ),
     ),
   }) satisfies z.ZodType<{ queues: Record<Tier, unknown> }>,
-);
-
-export const noResult = withName(
-  "NoResult",
-  z
-    .looseObject({ ...problemFields, code: z.literal("conflict"), task_status: status, ...errorFields })
-    .describe("The task failed, was cancelled or expired."),
 );
 
 export const batch = withName(

@@ -1,5 +1,10 @@
 import type { AnyRouteName } from "../http/routes.ts";
-import { cancelTasksSchema, retryTasksSchema, runTasksNowSchema } from "../http/task-operations.ts";
+import {
+  cancelTasksSchema,
+  changeOperationSchema,
+  retryTasksSchema,
+  runTasksNowSchema,
+} from "../http/task-operations.ts";
 import * as answers from "./answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
@@ -39,6 +44,19 @@ export const bulkOperations = {
     example: { filter: { type: "mail.send", retrying: true }, per_second: 10 },
     answers: operationAnswers,
     problems: jsonProblems,
+  },
+  changeOperation: {
+    tag: "operations",
+    summary: "Change the rate of an operation",
+    description:
+      "Of a replay, retry or run-now that has not ended, also while it runs. It goes on at this rate, and becomes faster no more by itself. It still stops when the last 20 tasks that it started all failed again.",
+    role: "operator",
+    body: withName("ChangeOperation", changeOperationSchema),
+    example: { per_second: 2 },
+    answers: {
+      200: { ...taskAnswer("The operation."), body: answers.operation, headers: ["Cache-Control"] },
+    },
+    problems: [...bodyProblems, "invalid_input", "not_found", "conflict"],
   },
   cancelOperation: {
     tag: "operations",

@@ -2,7 +2,6 @@ import type * as z from "zod";
 import type { ProblemCode } from "../core/model/problem.ts";
 import type { Catalog } from "../core/task/catalog.ts";
 import { type ApiRoute, apiRoutes } from "../http/routes.ts";
-import * as answers from "./answers.ts";
 import { parameterTexts, withFieldTexts } from "./fields.ts";
 import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
 import type { Answer, Operation } from "./operation.ts";
@@ -96,17 +95,8 @@ function operationObject({ name, path, open }: ApiRoute, types: TaskTypeParts, p
             },
           },
         }),
-    responses: { ...Object.fromEntries(responses), ...problemsOf(name, codes, problems) },
+    responses: { ...Object.fromEntries(responses), ...problems.of(codes) },
   };
-}
-
-/** The responses for problems. The conflict of a result has further fields. */
-function problemsOf(name: string, codes: readonly ProblemCode[], problems: ProblemResponses): Json {
-  const responses = problems.of(codes);
-  if (name !== "readResult") return responses;
-  const content = { "application/problem+json": { schema: refOf(answers.noResult) } };
-  const description = "`conflict`: the task failed, was cancelled or expired.";
-  return { ...responses, 409: { description, headers: headersOf(["X-Correlation-Id", "Cache-Control"]), content } };
 }
 
 function responseObject(

@@ -181,7 +181,6 @@ const answerTexts: Readonly<Record<string, Texts>> = {
   ScheduleList: { schedules: "The schedules of this page." },
   NextTimes: { next: "The next scheduled times." },
   Problem: problemFields,
-  NoResult: { ...problemFields, task_status: "Status of the task.", error: taskFields.error },
   OpenApi: { openapi: "Version of OpenAPI." },
 };
 
@@ -244,11 +243,24 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
   Priority: { priority: "Tier to which the task moves." },
   CancelTasks: { ...taskSelection, now },
-  RunTasksNow: { ...taskSelection, per_second: "Maximum number of tasks per second. Default: no limit." },
+  RunTasksNow: {
+    ...taskSelection,
+    per_second:
+      "Maximum number of tasks per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
+  },
   NewInput: { input: "The task's input from now on. Checked as at a submit." },
-  RetryTasks: { ...taskSelection, per_second: "Maximum number of retries per second. Default: no limit." },
-  Replay: { ...selection, per_second: "Maximum number of replays per second. Default: no limit." },
+  RetryTasks: {
+    ...taskSelection,
+    per_second:
+      "Maximum number of retries per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
+  },
+  Replay: {
+    ...selection,
+    per_second:
+      "Maximum number of replays per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
+  },
   Discard: selection,
+  ChangeOperation: { per_second: "Maximum number of tasks per second from now on." },
   ...answerTexts,
 };
 

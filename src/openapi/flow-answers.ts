@@ -63,6 +63,9 @@ export const typeFlow = {
       state: z.enum(["closed", "open"]).describe("`open`: tasks of the type wait, but for one that tries."),
       failures_in_a_row: z.int().min(0).describe("Failed attempts of this tenant since the last success."),
       open_until: time.nullable().describe("From then on one task tries. Null: it is closed."),
+      open_since: time
+        .nullable()
+        .describe("Time at which it opened. Null: it is closed, or an earlier release opened it."),
     }),
   )
     .nullable()

@@ -1,5 +1,7 @@
 import * as z from "zod";
+import { errorKinds } from "../core/model/errors.ts";
 import { type ProblemCode, problemCodes } from "../core/model/problem.ts";
+import { statuses } from "../core/model/status.ts";
 import { withName } from "./json-schema.ts";
 
 const codes = Object.keys(problemCodes) as [ProblemCode, ...ProblemCode[]];
@@ -32,6 +34,14 @@ export const problem = withName(
         .optional()
         .describe("Seconds before an entry of a batch may be sent again. A response of its own has `Retry-After`."),
       task_id: z.uuid().optional().describe("With `idempotency_key_reused`: the task that the key has made."),
+      task_status: z.enum(statuses).optional().describe("Only of `GET /tasks/{task_id}/result`: how the task ended."),
+      error: z.string().nullable().optional().describe("Only there: the task's error."),
+      error_type: z.string().nullable().optional().describe("Only there: name of the error's class."),
+      error_kind: z
+        .enum(errorKinds)
+        .nullable()
+        .optional()
+        .describe("Only there: failure class, which decides about further attempts."),
     })
     .describe("A refused request (RFC 9457). Read `code`, not `detail`."),
 );

@@ -29,6 +29,11 @@ export const typeList = withName(
           input_schema: jsonSchema,
           output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
           ...typeFlow,
+          waiting_since: time
+            .nullable()
+            .describe(
+              "Time from which the first task waits behind a pause of the type or its open breaker, of the caller's tenant or all. Null: none waits there.",
+            ),
           stopped_tenants: z
             .array(
               withName(
@@ -37,6 +42,7 @@ export const typeList = withName(
                   tenant_id: z.string().describe("Id of the tenant."),
                   paused_since: time.nullable().describe("Time of its pause of the type. Null: there is none."),
                   breaker_open_until: time.nullable().describe("Null: its breaker is closed."),
+                  breaker_open_since: time.nullable().describe("Time at which its breaker opened."),
                 }) satisfies z.ZodType<StoppedTenant>,
               ),
             )

@@ -16,10 +16,24 @@ const types = [
   }),
   type("pay.charge", {
     rate_limit: { ...rate, keyed: true, scope: "tenant", defined_limit: 9, defined_per_seconds: 2 },
-    breaker: { failures: 10, cool_down_seconds: 60, state: "open", failures_in_a_row: 12, open_until: since },
+    breaker: {
+      failures: 10,
+      cool_down_seconds: 60,
+      state: "open",
+      failures_in_a_row: 12,
+      open_until: since,
+      open_since: since,
+    },
   }),
   type("plain", {
-    breaker: { failures: 10, cool_down_seconds: 60, state: "closed", failures_in_a_row: 2, open_until: null },
+    breaker: {
+      failures: 10,
+      cool_down_seconds: 60,
+      state: "closed",
+      failures_in_a_row: 2,
+      open_until: null,
+      open_since: null,
+    },
     paused: { all: since, tenant: null },
   }),
   type("free"),

@@ -34,7 +34,12 @@ const task = {
   created_at: "2027-01-01T00:00:00.000Z",
   error: null,
 };
-const stopped = { tenant_id: "globex", paused_since: "2027-01-01T00:00:00.000Z", breaker_open_until: null };
+const stopped = {
+  tenant_id: "globex",
+  paused_since: "2027-01-01T00:00:00.000Z",
+  breaker_open_until: null,
+  breaker_open_since: null,
+};
 const paused = { name: "mail.send", paused: null, breaker: null, stopped_tenants: [stopped] };
 
 const all: Record<string, Answer> = {

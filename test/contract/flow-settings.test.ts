@@ -27,6 +27,7 @@ test("a breaker that closes between a failure's two writes stays closed", async 
     "breaker/a/b",
     1,
     5,
+    1,
   );
   expect(counted).toEqual({ kind: "breaker", name: "breaker/a/b", failures: 1 });
   expect(await settings.all()).toEqual([]);

@@ -17,6 +17,8 @@ export interface FlowSettingsUnderTest {
 }
 
 const untilMs = 1_800_000_000_000;
+/** Time of the failure that opens a breaker. */
+const openedMs = 1_700_000_000_000;
 
 /** A name of a type that no other test uses. */
 const newType = (): string => `t-${randomUUID()}`;
@@ -108,40 +110,44 @@ function describeBreakers(settings: () => FlowSettings, allOf: (names: readonly 
     const open = (name: string, failures: number, openUntilMs: number): Breaker => ({
       ...closed(name, failures),
       openUntilMs,
+      openedMs,
     });
 
     test("failures are counted, and enough of them open the breaker", async () => {
       const name = newBreaker();
-      expect(await settings().countFailure(name, 3, untilMs)).toEqual(closed(name, 1));
-      expect(await settings().countFailure(name, 3, untilMs + 1)).toEqual(closed(name, 2));
+      expect(await settings().countFailure(name, 3, untilMs, openedMs)).toEqual(closed(name, 1));
+      expect(await settings().countFailure(name, 3, untilMs + 1, openedMs)).toEqual(closed(name, 2));
       expect(await settings().find(name)).toEqual(closed(name, 2));
-      expect(await settings().countFailure(name, 3, untilMs + 2)).toEqual(open(name, 3, untilMs + 2));
+      expect(await settings().countFailure(name, 3, untilMs + 2, openedMs)).toEqual(open(name, 3, untilMs + 2));
       expect(await settings().find(name)).toEqual(open(name, 3, untilMs + 2));
       expect(await allOf([name])).toEqual([open(name, 3, untilMs + 2)]);
     });
 
     test("a failure may open a breaker by itself, and a further one opens it for longer", async () => {
       const name = newBreaker();
-      expect(await settings().countFailure(name, 1, untilMs)).toEqual(open(name, 1, untilMs));
-      expect(await settings().countFailure(name, 1, untilMs + 9)).toEqual(open(name, 2, untilMs + 9));
+      expect(await settings().countFailure(name, 1, untilMs, openedMs)).toEqual(open(name, 1, untilMs));
+      const later = await settings().countFailure(name, 1, untilMs + 9, openedMs + 5);
+      expect(later).toEqual(open(name, 2, untilMs + 9));
     });
 
     test("a breaker that is open stays open until the same time while too few failures are counted", async () => {
       const name = newBreaker();
-      await settings().countFailure(name, 1, untilMs);
-      expect(await settings().countFailure(name, 3, untilMs + 9)).toEqual(open(name, 2, untilMs));
+      await settings().countFailure(name, 1, untilMs, openedMs);
+      expect(await settings().countFailure(name, 3, untilMs + 9, openedMs)).toEqual(open(name, 2, untilMs));
     });
 
     test("a breaker that was removed counts from the start", async () => {
       const name = newBreaker();
-      await settings().countFailure(name, 1, untilMs);
+      await settings().countFailure(name, 1, untilMs, openedMs);
       await settings().remove(name);
-      expect(await settings().countFailure(name, 2, untilMs)).toEqual(closed(name, 1));
+      expect(await settings().countFailure(name, 2, untilMs, openedMs)).toEqual(closed(name, 1));
     });
 
     test("of twenty failures at the same time each is counted, and the breaker opens", async () => {
       const name = newBreaker();
-      const counted = await Promise.all(Array.from({ length: 20 }, () => settings().countFailure(name, 20, untilMs)));
+      const counted = await Promise.all(
+        Array.from({ length: 20 }, () => settings().countFailure(name, 20, untilMs, openedMs)),
+      );
       expect(counted.map(({ failures }) => failures).sort((a, b) => a - b)).toEqual(
         Array.from({ length: 20 }, (_, index) => index + 1),
       );
@@ -151,7 +157,7 @@ function describeBreakers(settings: () => FlowSettings, allOf: (names: readonly 
 
     test("nineteen failures at the same time do not open a breaker of twenty", async () => {
       const name = newBreaker();
-      await Promise.all(Array.from({ length: 19 }, () => settings().countFailure(name, 20, untilMs)));
+      await Promise.all(Array.from({ length: 19 }, () => settings().countFailure(name, 20, untilMs, openedMs)));
       expect(await settings().find(name)).toEqual(closed(name, 19));
     });
 
@@ -159,14 +165,14 @@ function describeBreakers(settings: () => FlowSettings, allOf: (names: readonly 
       const type = newType();
       const names = [breakerName(type, "a"), breakerName(type, "ab"), breakerName(`${type}.b`, "a")];
       for (const [index, name] of names.entries()) {
-        for (let failures = 0; failures <= index; failures++) await settings().countFailure(name, 9, untilMs);
+        for (let failures = 0; failures <= index; failures++) await settings().countFailure(name, 9, untilMs, openedMs);
       }
       expect((await allOf(names)).map((setting) => (setting as Breaker).failures).sort()).toEqual([1, 2, 3]);
     });
 
     test("of twenty who have seen an open breaker, one lets a task try", async () => {
       const name = newBreaker();
-      await settings().countFailure(name, 1, untilMs);
+      await settings().countFailure(name, 1, untilMs, openedMs);
       const times = Array.from({ length: 20 }, (_, index) => untilMs + 1 + index);
       const tried = await Promise.all(times.map((time) => settings().tryBreaker(name, untilMs, time)));
       expect(tried.filter(Boolean)).toHaveLength(1);
@@ -175,7 +181,7 @@ function describeBreakers(settings: () => FlowSettings, allOf: (names: readonly 
 
     test("a breaker that is closed, or was never open, lets nobody try, and stays so", async () => {
       const [name, none] = [newBreaker(), newBreaker()];
-      await settings().countFailure(name, 2, untilMs);
+      await settings().countFailure(name, 2, untilMs, openedMs);
       expect(await settings().tryBreaker(name, untilMs, untilMs + 1)).toBe(false);
       expect(await settings().tryBreaker(none, untilMs, untilMs + 1)).toBe(false);
       expect(await allOf([name, none])).toEqual([closed(name, 1)]);

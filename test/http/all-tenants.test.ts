@@ -116,7 +116,7 @@ describe("tenant=* in lists", () => {
     const { json } = await ask(app.control, "/types?tenant=*", { as: ada });
     const [shipping, mail] = json.types as { stopped_tenants: unknown[] }[];
     expect(shipping?.stopped_tenants).toEqual([
-      { tenant_id: "globex", paused_since: expect.any(String), breaker_open_until: null },
+      { tenant_id: "globex", paused_since: expect.any(String), breaker_open_until: null, breaker_open_since: null },
     ]);
     expect(mail?.stopped_tenants).toEqual([]);
   });

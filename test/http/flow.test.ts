@@ -251,7 +251,14 @@ describe("PATCH /types/{type}/limits", () => {
 test("GET /types shows the breaker of the caller's tenant", async () => {
   const failing = typeOf(() => Promise.reject(new Unavailable("down")), { name: "mail.send", breaker: keyed.breaker });
   const app = setUp([failing, free]);
-  const breaker = { failures: 2, cool_down_seconds: 60, state: "closed", failures_in_a_row: 0, open_until: null };
+  const breaker = {
+    failures: 2,
+    cool_down_seconds: 60,
+    state: "closed",
+    failures_in_a_row: 0,
+    open_until: null,
+    open_since: null,
+  };
   expect((await app.type("mail.send")).breaker).toEqual(breaker);
   expect((await app.type("report.daily")).breaker).toBeNull();
   for (let n = 0; n < 2; n++) await app.accepted({ type: "mail.send", input: n });
@@ -261,6 +268,7 @@ test("GET /types shows the breaker of the caller's tenant", async () => {
     state: "open",
     failures_in_a_row: 2,
     open_until: new Date(app.clock.now() + 60_000).toISOString(),
+    open_since: new Date(app.clock.now()).toISOString(),
   });
   expect((await app.type("mail.send", gina)).breaker).toEqual(breaker);
   const close = (type: string, as = olga, query = "") =>
@@ -309,4 +317,19 @@ describe("the place of a task in its line", () => {
     expect((await ask(app.status, path)).json.waiting_for).toEqual({ kind: "pause", of: "type", place: null });
     expect(app.log.lines.at(-1)).toMatchObject({ level: "warn" });
   });
+});
+
+test("GET /types tells since when the first task waits behind an open breaker or a pause", async () => {
+  const failing = typeOf(() => Promise.reject(new Unavailable("down")), { name: "mail.send", breaker: keyed.breaker });
+  const app = setUp([failing, free]);
+  expect(await app.type("mail.send")).toMatchObject({ waiting_since: null });
+  for (let n = 0; n < 2; n++) await app.accepted({ type: "mail.send", input: n });
+  await app.work();
+  for (let n = 0; n < 2; n++) await app.accepted({ type: "mail.send", input: n });
+  await app.work();
+  await app.clock.advance(5_000);
+  const { waiting_since: since } = (await app.type("mail.send")) as unknown as { waiting_since: string };
+  expect(app.clock.now() - Date.parse(since)).toBe(5_000);
+  expect(await app.type("mail.send", gina)).toMatchObject({ waiting_since: null });
+  expect(await app.type("report.daily")).toMatchObject({ waiting_since: null });
 });

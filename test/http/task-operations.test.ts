@@ -174,3 +174,31 @@ describe("callers", () => {
     expect(await served().post(`/tasks/${action}`, body)).toMatchObject(problem(422, "invalid_input"));
   });
 });
+
+describe("PATCH /operations/{operation_id}", () => {
+  const patch = (app: ReturnType<typeof served>, id: unknown, json: unknown, as: As = olga) =>
+    ask(appsOf(app.ports).control, `/operations/${id}`, { method: "PATCH", json, as });
+
+  test("the rate of a replay is changed, and the replay keeps it", async () => {
+    const app = served();
+    await app.bury(30);
+    const { operation_id: id } = (await app.post("/dead-letters/replay", { filter: {} })).json;
+    const { status, json } = await patch(app, id, { per_second: 1 });
+    expect({ status, json }).toMatchObject({ status: 200, json: { operation_id: id, status: "pending", matched: 30 } });
+    const begun = app.clock.now();
+    await app.run();
+    expect((await app.get(`/operations/${id}`)).json).toMatchObject({ status: "completed", done: 30 });
+    expect(app.clock.now() - begun).toBeGreaterThan(28_000);
+  });
+
+  test("only of the caller's tenant, by an operator, between 1 and 100, and not of a cancel", async () => {
+    const app = served();
+    await app.bury(1);
+    const { operation_id: id } = (await app.post("/dead-letters/replay", { filter: {} })).json;
+    const { operation_id: cancel } = (await app.post("/tasks/cancel", { filter: {} })).json;
+    expect(await patch(app, id, { per_second: 5 }, gina)).toMatchObject(problem(404, "not_found"));
+    expect(await patch(app, id, { per_second: 5 }, sam)).toMatchObject(problem(403, "forbidden"));
+    expect(await patch(app, id, { per_second: 0 })).toMatchObject(problem(422, "invalid_input"));
+    expect(await patch(app, cancel, { per_second: 5 })).toMatchObject(problem(409, "conflict"));
+  });
+});

@@ -96,6 +96,19 @@ describe("the document", () => {
   });
 });
 
+test("every refusal has one schema, so that generated clients have one class of errors", () => {
+  const named = Object.values(document.components.responses as Record<string, Record<string, unknown>>);
+  const own = all.flatMap(({ operation }) => Object.entries(operation.responses));
+  const contents = [
+    ...named,
+    ...own.filter(([status, { $ref }]) => Number(status) >= 400 && !$ref).map(([, one]) => one),
+  ];
+  const problem = { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } };
+  expect(contents.length).toBeGreaterThan(10);
+  for (const one of contents) expect(one).toMatchObject({ content: problem, "x-codes": expect.any(Array) });
+  expect(objectsIn(document.components.responses).filter((object) => "allOf" in object)).toEqual([]);
+});
+
 describe("roles", () => {
   const below = { operator: "submitter", admin: "operator" } as const;
   const needed = apiRoutes.filter(({ open }) => !open);

@@ -45,11 +45,13 @@ describe("every link of a page leads to a file and to a heading", () => {
     expect(all.flatMap(linksIn).length).toBeGreaterThan(100);
   });
 
-  test("the README and the list of the pages link every page", () => {
+  test("the README, the list of the pages and the site link every page", () => {
     const written = globSync("docs/*.md").filter((page) => page !== "docs/README.md");
     for (const list of ["README.md", "docs/README.md"]) {
       const linked = linksIn(list).map((target) => join(dirname(list), target));
       expect(written.filter((page) => !linked.includes(page))).toEqual([]);
     }
+    const sidebar = readFileSync("docs/.vitepress/config.mjs", "utf8");
+    expect(written.filter((page) => !sidebar.includes(`link: "/${page.slice(5, -3)}"`))).toEqual([]);
   });
 });

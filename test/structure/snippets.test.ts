@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -79,6 +79,15 @@ test("the TypeScript of the pages compiles", async () => {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test("the Python of the pages compiles", () => {
+  const snippets = inLanguage("python");
+  expect(snippets.length).toBeGreaterThan(8);
+  const program = "import json, sys\nfor s in json.load(sys.stdin): compile(s['text'], s['place'], 'exec')";
+  const input = JSON.stringify(snippets.map((snippet) => ({ place: placeOf(snippet), text: snippet.text })));
+  const { status, stderr } = spawnSync("python3", ["-c", program], { input, encoding: "utf8", timeout: 60_000 });
+  expect([status, stderr]).toEqual([0, ""]);
 });
 
 test("few snippets are not checked", () => {

@@ -14,6 +14,8 @@ export interface Exchange {
 interface ResponseObject {
   headers?: Record<string, { required?: boolean }>;
   content?: Record<string, { schema?: object }>;
+  /** The codes that a problem of this response can have. */
+  "x-codes"?: readonly string[];
 }
 
 type Schema = Record<string, unknown>;
@@ -54,15 +56,18 @@ export class Documented {
     return name === undefined ? response : (this.#document.components.responses as Record<string, Schema>)[name];
   }
 
-  #bodyFaultOf({ content = {} }: ResponseObject, { method, headers, text }: Exchange): string | undefined {
+  #bodyFaultOf(response: ResponseObject, { method, headers, text }: Exchange): string | undefined {
+    const { content = {}, "x-codes": codes } = response;
     if (method === "HEAD") return undefined;
     const type = headers.get("content-type")?.split(";")[0];
     if (Object.keys(content).length === 0) return text === "" ? undefined : "a body is not documented";
     const media = content[type ?? ""] ?? content["*/*"];
     if (media === undefined) return `the content type ${type} is not documented`;
     if (media.schema === undefined) return undefined;
-    const parsed = this.#compile(media.schema).safeParse(JSON.parse(text));
-    return parsed.success ? undefined : `${z.prettifyError(parsed.error)}\n${text.slice(0, 500)}`;
+    const body = JSON.parse(text);
+    const parsed = this.#compile(media.schema).safeParse(body);
+    if (!parsed.success) return `${z.prettifyError(parsed.error)}\n${text.slice(0, 500)}`;
+    return codes === undefined || codes.includes(body.code) ? undefined : `the code ${body.code} is not documented`;
   }
 
   #compile(schema: object): z.ZodType {

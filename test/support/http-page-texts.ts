@@ -4,6 +4,42 @@ import type { AnyRouteName } from "../../src/http/routes.ts";
 /** Body of the example of a submit. Its type is the one that `offload init` adds to a project. */
 export const submitExample = { type: "link.check", input: { url: "https://example.com" }, tags: { order: "7" } };
 
+/** Calls in Python, of the routes that programs begin with. The page's opening makes `offload` and `url`. */
+export const pythonCalls: Readonly<Partial<Record<AnyRouteName, string>>> = {
+  submitTask: `body = {"type": "link.check", "input": {"url": "https://example.com"}, "tags": {"order": "7"}}
+answer = offload.post(f"{url}/tasks", json=body, headers={"Idempotency-Key": "check-7"})
+answer.raise_for_status()
+task_id = answer.json()["task_id"]`,
+  submitBatch: `orders = ["7", "8"]
+tasks = [{"type": "mail.send", "input": {"order": order}, "idempotency_key": f"mail-{order}"} for order in orders]
+for entry in offload.post(f"{url}/tasks/batch", json={"tasks": tasks}).json()["tasks"]:
+    print(entry)  # a task, or a problem`,
+  createUpload: `data = open("orders.csv", "rb").read()
+body = {"content_type": "text/csv", "size_bytes": len(data), "file_name": "orders.csv"}
+upload = offload.post(f"{url}/uploads", json=body).json()
+requests.put(upload["url"], data=data, headers={"content-type": "text/csv", "if-none-match": "*"}).raise_for_status()
+files = {"table": upload["upload_id"]}  # for a submit`,
+  listTasks: `page = offload.get(f"{url}/tasks", params={"status": "failed", "tag.order": "7"}).json()
+for task in page["tasks"]:
+    print(task["task_id"], task["error"])`,
+  readTask: `task = offload.get(f"{url}/tasks/{task_id}", params={"wait": 20}).json()  # answers at the end, or after 20 s
+while task["status"] in ("scheduled", "pending", "processing"):
+    task = offload.get(f"{url}/tasks/{task_id}", params={"wait": 20}).json()`,
+  readResult: `answer = offload.get(f"{url}/tasks/{task_id}/result")  # follows the redirect to a large result, without the key
+if answer.status_code == 409:
+    raise RuntimeError(answer.json()["error"])
+result = answer.content if "json" not in answer.headers["content-type"] else answer.json()`,
+  cancelTask: `offload.post(f"{url}/tasks/{task_id}/cancel").raise_for_status()`,
+  retryTask: `offload.post(f"{url}/tasks/{task_id}/retry").raise_for_status()`,
+  createSchedule: `task = {"type": "report.daily", "input": {}, "priority": "low"}
+body = {"name": "daily-report", "cron": "0 2 * * *", "timezone": "Europe/Berlin", "task": task}
+offload.post(f"{url}/schedules", json=body).raise_for_status()`,
+  listDeadLetters: `for letter in offload.get(f"{url}/dead-letters", params={"type": "mail.send"}).json()["dead_letters"]:
+    print(letter["task_id"], letter["error"])`,
+  replayDeadLetters: `body = {"filter": {"type": "mail.send", "error_kind": "unavailable"}, "dry_run": True}
+print(offload.post(f"{url}/dead-letters/replay", json=body).json())`,
+};
+
 /** Calls of the typed client, by route. A route without one has none in the client. */
 export const clientCalls: Readonly<Partial<Record<AnyRouteName, string>>> = {
   submitTask: `const task = await client.submit("link.check", { url: "https://example.com" }, { tags: { order: "7" } });`,

@@ -3,7 +3,7 @@ import { type AnyRouteName, type ApiRoute, apiRoutes } from "../../src/http/rout
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { parameterTexts } from "../../src/openapi/fields.ts";
 import { operations } from "../../src/openapi/operations.ts";
-import { clientCalls, problemTexts, submitExample } from "./http-page-texts.ts";
+import { clientCalls, problemTexts, pythonCalls, submitExample } from "./http-page-texts.ts";
 
 /* Writes docs/api.md from the OpenAPI document. `npm run docs:http` calls it, and a unit test compares the page with it. */
 
@@ -12,7 +12,6 @@ interface Schema {
   $ref?: string;
   type?: string | string[];
   anyOf?: Schema[];
-  allOf?: Schema[];
   enum?: unknown[];
   const?: unknown;
   format?: string;
@@ -45,6 +44,7 @@ interface Response {
   description: string;
   headers?: Record<string, unknown>;
   content?: Record<string, { schema?: Schema }>;
+  "x-codes"?: readonly string[];
 }
 
 interface OperationObject {
@@ -188,15 +188,14 @@ function answerTable({ responses: given }: OperationObject): string {
 function problemsOf({ responses: given }: OperationObject): string {
   const codes = Object.entries(given)
     .filter(([status]) => Number(status) >= 400)
-    .flatMap(([status, { $ref }]) => ($ref === undefined ? ["conflict"] : codesIn(responses[nameOf($ref)], status)));
+    .flatMap(([status, { $ref = "" }]) => codesIn(responses[nameOf($ref)], status));
   return `Problems: ${codes.map(code).join(", ")}.`;
 }
 
-function codesIn(response: Response | undefined, status: string): string[] {
-  const schema = Object.values(response?.content ?? {})[0]?.schema;
-  const codes = schema?.allOf?.find(({ properties }) => properties?.code !== undefined)?.properties?.code?.enum;
+function codesIn(response: Response | undefined, status: string): readonly string[] {
+  const codes = response?.["x-codes"];
   if (codes === undefined) throw new Error(`expected the codes of the response ${status}`);
-  return codes as string[];
+  return codes;
 }
 
 /** A curl command for a route. */
@@ -216,6 +215,11 @@ const clientCall = (name: AnyRouteName): string[] => {
   return call === undefined ? [] : [`\`\`\`ts\n${call}\n\`\`\``];
 };
 
+const pythonCall = (name: AnyRouteName): string[] => {
+  const call = pythonCalls[name];
+  return call === undefined ? [] : [`\`\`\`python\n${call}\n\`\`\``];
+};
+
 const operationOf = ({ path, method }: ApiRoute): OperationObject =>
   document.paths[path]?.[method.toLowerCase()] as unknown as OperationObject;
 
@@ -230,6 +234,7 @@ function routeSection(route: ApiRoute): string {
     `${code(`${route.method} ${route.path}`)}. ${role}${description === undefined ? "" : ` ${description}`}`,
     curl(route, operation),
     ...clientCall(route.name),
+    ...pythonCall(route.name),
     ...parameterTable(operation.parameters),
     ...bodySection(operation),
     answerTable(operation),
@@ -284,6 +289,16 @@ The examples need two variables. On your machine:
 
 \`\`\`bash
 export OFFLOAD_URL=http://127.0.0.1:3000 OFFLOAD_KEY=dev-acme
+\`\`\`
+
+In Python, with \`pip install requests\`; the routes that programs begin with have an example:
+
+\`\`\`python
+import os, requests
+
+offload = requests.Session()
+offload.headers["Authorization"] = f"Bearer {os.environ['OFFLOAD_KEY']}"
+url = os.environ["OFFLOAD_URL"]
 \`\`\`
 
 - JSON is in snake_case. Times are ISO 8601 in UTC with milliseconds. Durations are whole seconds. Ignore fields that you do

@@ -5,6 +5,7 @@ import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-h
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { QueueView } from "../../../src/http/listed-views.ts";
 import type { Metrics } from "../../../src/http/views.ts";
+import { duration } from "../format.ts";
 import type { ChartData, ChartLine } from "../parts/chart.tsx";
 import { scheduleFault } from "./schedule-fault.ts";
 
@@ -56,15 +57,20 @@ export function troublesOfRetrying(tasks: readonly TaskView[]): Trouble[] {
 export const mostRetrying = 50;
 
 /** The pause of the tenant, and breakers and pauses of types. */
-export function troublesOfTypes({ types, tenant_paused_since }: TypeList, tenant: string): Trouble[] {
+export function troublesOfTypes(
+  { types, tenant_paused_since }: TypeList,
+  tenant: string,
+  nowMs = Date.now(),
+): Trouble[] {
   const found: Trouble[] = [];
   const add = (kind: Trouble["kind"], name: string, text: string, since: string | null) =>
     found.push({ kind, name, text, since, place: ["types"] });
   if (tenant_paused_since !== null) add("paused", tenant, "no task of the tenant starts", tenant_paused_since);
-  for (const { name, breaker, paused } of types) {
+  for (const { name, breaker, paused, waiting_since } of types) {
+    const oldest = !waiting_since ? "" : `; the oldest task waits for ${duration(nowMs - Date.parse(waiting_since))}`;
     if (breaker?.state === "open") {
       const text = `${breaker.failures_in_a_row} failures in a row: its tasks wait, and one tries now and then`;
-      add("breaker", name, text, null);
+      add("breaker", name, text + oldest, breaker.open_since);
     }
     if (paused === null) continue;
     if (paused.tenant !== null) add("paused", name, "no task of the type starts", paused.tenant);

@@ -12,6 +12,9 @@ import type { Clock, Records } from "../ports/tasks.ts";
 export const operationActions = ["replay", "discard", "cancel", "retry", "run_now", "redeliver"] as const;
 export type OperationAction = (typeof operationActions)[number];
 
+/** Actions that start tasks, whose rate matters to what the tasks call. */
+export const startingActions: readonly OperationAction[] = ["replay", "retry", "run_now"];
+
 /** Progress of an operation. Written when it is accepted, then by its attempts. */
 export interface OperationState {
   /** Number of tasks that matched when the operation was accepted, which its chunks list. Never changes. */
@@ -27,6 +30,8 @@ export interface OperationState {
   position: number;
   /** Number of tasks from `position` on that an interrupted attempt may have processed but not counted. */
   window: number;
+  /** Reason why the operation cancelled itself. */
+  stopped?: string;
 }
 
 /**
@@ -47,6 +52,8 @@ export interface OperationView {
   done: number;
   skipped: number;
   failed: number;
+  /** Reason why the operation cancelled itself: what it had started all failed again. Absent: it did not. */
+  stopped?: string | undefined;
 }
 
 export const loadState = async (records: Records, key: TaskKey): Promise<OperationState | undefined> =>
@@ -131,5 +138,6 @@ function viewOf(record: TaskRecord, state: OperationState, status: Status): Oper
     done: state.done,
     skipped: state.skipped + (counted ? state.missed : 0),
     failed: state.failed,
+    ...(state.stopped !== undefined && { stopped: state.stopped }),
   };
 }

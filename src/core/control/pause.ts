@@ -18,19 +18,3 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
     signal.addEventListener("abort", onAbort, { once: true });
   });
 }
-
-/**
- * Returns a function that limits a rate: each call resolves at least 1/`perSecond` seconds after the one before. Unused time is
- * not saved up, so that no second has more than `perSecond` calls.
- * @param perSecond Undefined: no limit.
- */
-export function pacer(clock: Clock, perSecond: number | undefined, signal: AbortSignal): () => Promise<void> {
-  let nextFreeMs = 0;
-  return async () => {
-    if (perSecond === undefined) return;
-    const now = clock.now();
-    const at = Math.max(now, nextFreeMs);
-    nextFreeMs = at + Math.ceil(1000 / perSecond);
-    if (at > now) await pause(clock, at - now, signal);
-  };
-}

@@ -7,7 +7,7 @@ import type { EntryPorts } from "../steps/keep-entries.ts";
 import type { TaskContext } from "../task/context.ts";
 import { internalTimeoutSeconds } from "../task/internal-types.ts";
 import { type ActOutcome, type ActPorts, actions } from "./act-on-task.ts";
-import type { CancelHow } from "./control.ts";
+import { type CancelHow, cancelAny } from "./control.ts";
 import {
   type ChunkEntry,
   chunkSize,
@@ -16,9 +16,11 @@ import {
   matchedIn,
   type OperationAction,
   type OperationState,
+  startingActions,
 } from "./operation-state.ts";
-import { pacer, pause } from "./pause.ts";
+import { pause } from "./pause.ts";
 import { type PurgePorts, purgeBlobs } from "./purge-blobs.ts";
+import { Speed, sampleSize } from "./slow-start.ts";
 import { partsPurgeAt } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 
@@ -73,7 +75,7 @@ const sweeperOf = (ports: OperationPorts, task: TaskContext): Sweeper => ({
 
 /** Options of an operation that its action on each task gets. */
 interface OperateHow extends CancelHow {
-  /** Maximum number of tasks per second. Absent: no limit. */
+  /** Maximum number of tasks per second. Absent: of an operation that starts tasks, slow at first; of others, no limit. */
   perSecond?: number | undefined;
 }
 
@@ -85,6 +87,7 @@ interface Run {
   state: OperationState;
   action: OperationAction;
   sweeper: Sweeper;
+  speed: Speed;
   /** Names of the dead letters that this attempt took out of the list, and whose DLQ messages it has not deleted yet. */
   unswept: Set<string>;
 }
@@ -94,7 +97,10 @@ export async function operate(ports: OperationPorts, task: TaskContext, action: 
   const key = { tenant_id: task.tenantId, task_id: task.taskId };
   const state = await loadState(ports.records, key);
   if (state === undefined) throw partsMissing();
-  const run: Run = { task, key, state, action, how, sweeper: sweeperOf(ports, task), unswept: new Set() };
+  const sweeper = sweeperOf(ports, task);
+  const startsTasks = startingActions.includes(action);
+  const speed = new Speed(ports, key, { perSecond: how.perSecond, startsTasks, signal: sweeper.signal });
+  const run: Run = { task, key, state, action, how, sweeper, speed, unswept: new Set() };
   try {
     await processAll(ports, run);
     if (state.done > 0) await sweepTiers(ports, run);
@@ -113,12 +119,12 @@ const partsMissing = () => new PermanentError("the operation's list of tasks is 
  * they matched count as done. When the operation is cancelled, the tasks of the window that have begun are counted, and no other begins.
  */
 async function processAll(ports: OperationPorts, run: Run): Promise<void> {
-  const { state, sweeper, task, how } = run;
-  const pace = pacer(ports.clock, how.perSecond, sweeper.signal);
+  const { state, sweeper, task, speed } = run;
   const read = matchedReader(ports, run);
   let maybeDone = state.window;
   while (state.position < state.matched) {
     await stopIfCancelled(ports, run);
+    if (await speed.look()) await stopItself(ports, run);
     if (ports.clock.now() >= sweeper.endMs) {
       await save(ports, run);
       throw new OperationGoesOn(`processed ${state.position} of ${state.matched} tasks; the next attempt continues`);
@@ -128,7 +134,7 @@ async function processAll(ports: OperationPorts, run: Run): Promise<void> {
     await save(ports, run);
     const started = matched.map(async (one, index) => {
       // In the order of the tasks: those that have begun are the first ones of the window.
-      if (!(await begins(run, pace))) return undefined;
+      if (!(await begins(run))) return undefined;
       return processOne(ports, run, one, index < maybeDone);
     });
     const all = await allOf(started.map((outcome) => failedIfCancelled(run, outcome)));
@@ -142,6 +148,20 @@ async function processAll(ports: OperationPorts, run: Run): Promise<void> {
 
 const isCancelled = ({ sweeper }: Run): boolean => sweeper.signal.reason instanceof AttemptCancelled;
 
+/**
+ * Cancels the operation, as what made the tasks fail is still there. The tasks with which it has not begun stay as they are. Returns when the
+ * attempt has seen the cancel.
+ */
+async function stopItself(ports: OperationPorts, run: Run): Promise<void> {
+  const { state, key, sweeper, task } = run;
+  state.stopped = `the last ${sampleSize} tasks that it started all failed again`;
+  await save(ports, run);
+  task.log.warn("the operation stops: what it started fails again", { done: state.done, matched: state.matched });
+  const record = await ports.records.get(key, "consistently");
+  if (record !== undefined) await cancelAny(ports, record);
+  await pause(ports.clock, Math.max(0, sweeper.endMs - ports.clock.now()), sweeper.signal);
+}
+
 /** Saves what is counted, while the attempt still has its lease. */
 async function stopIfCancelled(ports: OperationPorts, run: Run): Promise<void> {
   if (!isCancelled(run)) return;
@@ -150,9 +170,9 @@ async function stopIfCancelled(ports: OperationPorts, run: Run): Promise<void> {
 }
 
 /** Waits for a task's turn. False: the operation was cancelled before it came. */
-async function begins(run: Run, pace: () => Promise<void>): Promise<boolean> {
+async function begins(run: Run): Promise<boolean> {
   try {
-    await pace();
+    await run.speed.turn();
   } catch (error) {
     if (!isCancelled(run)) throw error;
   }
@@ -204,7 +224,7 @@ async function processOne(ports: OperationPorts, run: Run, matched: Matched, may
   for (let tries = 1, triedBefore = maybeDone; ; tries++, triedBefore = true) {
     try {
       const outcome = await actions[run.action](ports, matched, run.how);
-      if (outcome === "done") addUnswept(run, matched);
+      if (outcome === "done") noteStarted(run, matched);
       return outcome === "skipped" && triedBefore ? "done" : outcome;
     } catch (error) {
       if (!(error instanceof PortUnavailable)) return logFailure(run, matched, error);
@@ -220,7 +240,8 @@ const wait = ({ clock }: OperationPorts, ms: number): Promise<void> =>
     clock.after(ms, resolve);
   });
 
-function addUnswept({ action, unswept }: Run, { key, entry: [, mark, deadLetterAt] }: Matched): void {
+function noteStarted({ action, unswept, speed }: Run, { key, entry: [, mark, deadLetterAt] }: Matched): void {
+  speed.started(key);
   const at = action === "replay" || action === "discard" ? mark : deadLetterAt;
   if (at) unswept.add(letterName({ ...key, dead_letter_at: at }));
 }

@@ -36,8 +36,9 @@ async function count(
   if (as === "completed" || as === "waiting") return close(ports, line, record.tenant_id, tier);
   if (as !== "failed" && as !== "retried") return;
   const { failures, coolDownSeconds } = type.breaker;
-  const openUntilMs = ports.clock.now() + coolDownSeconds * 1000;
-  const breaker = await ports.flowSettings.countFailure(line.name, failures, openUntilMs);
+  const now = ports.clock.now();
+  const openUntilMs = now + coolDownSeconds * 1000;
+  const breaker = await ports.flowSettings.countFailure(line.name, failures, openUntilMs, now);
   ports.flow.forget();
   if (breaker.openUntilMs !== openUntilMs) return;
   ports.log.warn("breaker opened: tasks of the type wait", {

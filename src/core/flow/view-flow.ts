@@ -1,6 +1,6 @@
 import { breakerName, pauseName } from "../model/line.ts";
 import { iso } from "../model/record.ts";
-import { type Breaker, type FlowSetting, limitsName, type Pause, type TypeLimits } from "../ports/flow.ts";
+import { type Breaker, type FlowSetting, type Lines, limitsName, type Pause, type TypeLimits } from "../ports/flow.ts";
 
 export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */
@@ -27,6 +27,8 @@ export interface TypeFlowView extends LimitsView {
     state: "closed" | "open";
     failures_in_a_row: number;
     open_until: string | null;
+    /** Null: it is closed, or was opened before a release that keeps the time. */
+    open_since: string | null;
   } | null;
   /** Null: the type is not paused. */
   paused: PausedView | null;
@@ -37,6 +39,7 @@ export interface StoppedTenant {
   tenant_id: string;
   paused_since: string | null;
   breaker_open_until: string | null;
+  breaker_open_since: string | null;
 }
 
 /** The pauses of a type as clients see them: since when. */
@@ -118,22 +121,44 @@ export function stoppedTenants(type: string, settings: readonly FlowSetting[]): 
     const { name } = setting;
     if (name.startsWith(pauses)) of(name.slice(pauses.length), { paused_since: (setting as Pause).since });
     if (!name.startsWith(breakers)) continue;
-    const { openUntilMs } = setting as Breaker;
-    if (openUntilMs !== undefined) of(name.slice(breakers.length), { breaker_open_until: iso(openUntilMs) });
+    const { open_until, open_since } = breakerState(setting as Breaker);
+    if (open_until !== null)
+      of(name.slice(breakers.length), { breaker_open_until: open_until, breaker_open_since: open_since });
   }
   return [...found.values()].sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1)).slice(0, mostStopped);
+}
+
+/**
+ * The time from which the first task waits behind what stops a type for a tenant. Null: none does. Reads one task for each pause and open breaker, and
+ * nothing of types that go on.
+ */
+export async function waitingSince(
+  lines: Pick<Lines, "first">,
+  type: string,
+  tenantId: string,
+  settings: ReadonlyMap<string, FlowSetting>,
+): Promise<string | null> {
+  const pauses = [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })];
+  const breaker = breakerName(type, tenantId);
+  const isOpen = (settings.get(breaker) as Breaker | undefined)?.openUntilMs !== undefined;
+  const stopped = [...pauses.filter((name) => settings.has(name)), ...(isOpen ? [breaker] : [])];
+  const waiting = (await Promise.all(stopped.map((name) => lines.first(name, 1)))).flat();
+  const times = waiting.map(({ sinceMs, createdAt }) => (sinceMs === undefined ? createdAt : iso(sinceMs)));
+  return times.sort()[0] ?? null;
 }
 
 const nothingStopped = (tenantId: string): StoppedTenant => ({
   tenant_id: tenantId,
   paused_since: null,
   breaker_open_until: null,
+  breaker_open_since: null,
 });
 
-const breakerState = ({ failures = 0, openUntilMs }: Partial<Breaker> = {}) => ({
+const breakerState = ({ failures = 0, openUntilMs, openedMs }: Partial<Breaker> = {}) => ({
   state: openUntilMs === undefined ? ("closed" as const) : ("open" as const),
   failures_in_a_row: failures,
   open_until: openUntilMs === undefined ? null : iso(openUntilMs),
+  open_since: openedMs === undefined ? null : iso(openedMs),
 });
 
 /** Settings by their names. */

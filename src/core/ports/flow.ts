@@ -119,6 +119,8 @@ export interface Breaker {
   failures: number;
   /** Epoch milliseconds until which no task starts; afterwards one tries. Absent: the breaker is closed. */
   openUntilMs?: number;
+  /** Epoch milliseconds at which it opened. Absent: it is closed, or an earlier release opened it. */
+  openedMs?: number;
 }
 
 /** The mark of a tenant that has receivers of webhooks: workers read it with the settings, and tell of each end of its tasks. */
@@ -148,8 +150,8 @@ export interface FlowSettings {
   find(name: string): Promise<FlowSetting | undefined>;
   put(setting: Pause | TypeLimits | ReceiversMark): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Counts a failure of a breaker, and opens it until `openUntilMs` when there are `most` in a row. Returns the breaker. */
-  countFailure(name: string, most: number, openUntilMs: number): Promise<Breaker>;
+  /** Counts a failure of a breaker at `nowMs`, and opens it until `openUntilMs` when there are `most` in a row. Returns the breaker. */
+  countFailure(name: string, most: number, openUntilMs: number, nowMs: number): Promise<Breaker>;
   /** Lets one task try: moves the end of an open breaker from `seenMs` to `untilMs`. Returns false when it has changed. */
   tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean>;
 }

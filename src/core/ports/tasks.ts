@@ -66,6 +66,8 @@ export type Part =
   | `round#${number}`
   /** The state of an operation; beside the record of the operation's task. */
   | "operation"
+  /** The rate to which an operator changed a running operation. */
+  | "operation_rate"
   /** The dead letters that an operation matched, in numbered chunks. */
   | `operation#${number}`
   /** Messages that sweeps of one DLQ deleted recently; not beside a record. */

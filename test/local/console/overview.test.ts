@@ -155,7 +155,14 @@ function made(path: string, json: Record<string, unknown>): Record<string, unkno
     return { alarms: [{ ...alarm, description: "The oldest task has waited for an hour." }, fine] };
   }
   if (path === "/types") {
-    const breaker = { failures: 5, cool_down_seconds: 60, state: "open", failures_in_a_row: 7, open_until: since };
+    const breaker = {
+      failures: 5,
+      cool_down_seconds: 60,
+      state: "open",
+      failures_in_a_row: 7,
+      open_until: since,
+      open_since: since,
+    };
     return {
       types: (json.types as { name: string }[]).map((type) =>
         type.name === "probe.fail" ? { ...type, breaker } : type,
