@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { ifConditionHolds, isNamed, viaPort } from "../../src/aws/errors.ts";
 import { AwsError } from "../../src/aws/lean/aws-error.ts";
-import { pauseAfter, RetryQuota } from "../../src/aws/lean/retries.ts";
+import { pauseAfter } from "../../src/aws/lean/retries.ts";
+import { Tries } from "../../src/aws/lean/tries.ts";
 import { awsThrottles, awsTimeouts, brokenConnections } from "../../src/core/model/aws-errors.ts";
 import { classify } from "../../src/core/model/classify.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
@@ -67,14 +68,21 @@ test("a wait is as long as the answer asks for", () => {
   expect(pauseAfter(asked, 1)).toBe(7_000);
 });
 
-test("a client that fails all the time stops trying again, and begins again when calls succeed", () => {
-  const quota = new RetryQuota();
-  const failure = new Error("down");
-  let retries = 0;
-  while (quota.take(failure) !== undefined) retries += 1;
-  expect(retries).toBe(100);
-  for (let calls = 0; calls < 5; calls++) quota.giveBack();
-  expect([quota.take(failure), quota.take(failure)]).toEqual([5, undefined]);
+test("a client that fails all the time stops trying again, and begins again when calls succeed", async () => {
+  const tries = new Tries(2);
+  let sent = 0;
+  const failing = () => {
+    sent += 1;
+    return Promise.reject(new AwsError("InternalServerError", "no", { statusCode: 500, headers: {} }));
+  };
+  const fail = async (calls: number) => {
+    sent = 0;
+    await Promise.allSettled(Array.from({ length: calls }, () => tries.run(failing)));
+    return sent - calls;
+  };
+  expect(await fail(120)).toBe(100);
+  for (let calls = 0; calls < 5; calls++) await tries.run(async () => "answer");
+  expect(await fail(3)).toBe(1);
 });
 
 describe("a conditional write", () => {

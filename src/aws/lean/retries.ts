@@ -1,5 +1,5 @@
 import { awsThrottles, awsTimeouts, brokenConnections } from "../../core/model/aws-errors.ts";
-import { AwsError } from "./aws-error.ts";
+import type { AwsError } from "./aws-error.ts";
 
 /** Codes with which AWS asks for a pause. */
 const throttles = new Set(awsThrottles);
@@ -13,41 +13,13 @@ const transient = new Set([...awsTimeouts, ...brokenConnections]);
  */
 export function pauseAfter(error: unknown, attempt: number): number | undefined {
   if (!(error instanceof Error)) return undefined;
-  const throttled = isThrottle(error);
-  const retryable = throttled || isTransient(error) || isServerError(error);
-  const random = Math.random() * (throttled ? 500 : 100) * 2 ** (attempt - 1);
-  const asked = error instanceof AwsError ? (error.retryAfterMs ?? 0) : 0;
-  return retryable ? Math.max(random, asked) : undefined;
+  const { $metadata, $fault, retryAfterMs = 0 } = error as Partial<AwsError>;
+  const throttled = throttles.has(error.name) || $metadata?.httpStatusCode === 429;
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  const retryable = throttled || transient.has(error.name) || transient.has(code) || $fault === "server";
+  return retryable ? Math.max(Math.random() * (throttled ? 500 : 100) * 2 ** (attempt - 1), retryAfterMs) : undefined;
 }
 
-const isThrottle = (error: Error): boolean =>
-  throttles.has(error.name) || (error instanceof AwsError && error.$metadata.httpStatusCode === 429);
-
-const isTransient = (error: Error): boolean =>
-  transient.has(error.name) || transient.has((error as NodeJS.ErrnoException).code ?? "");
-
-const isServerError = (error: Error): boolean => error instanceof AwsError && error.$fault === "server";
-
-/** Tokens of a client's quota, and what a retry takes, as in the SDK's clients. */
-const mostTokens = 500;
-const retryTokens = 5;
-const timeoutTokens = 10;
-
-/** Bounds the retries of a client while a service is down, so that they do not multiply its load. */
-export class RetryQuota {
-  #tokens = mostTokens;
-
-  /** Takes the tokens of a retry. Returns how many; undefined: there are too few. */
-  take(error: unknown): number | undefined {
-    const isTimeout = error instanceof Error && awsTimeouts.includes(error.name);
-    const tokens = isTimeout ? timeoutTokens : retryTokens;
-    if (tokens > this.#tokens) return undefined;
-    this.#tokens -= tokens;
-    return tokens;
-  }
-
-  /** Gives back the tokens of the retry that succeeded; one for a call that needed none. */
-  giveBack(tokens = 1): void {
-    this.#tokens = Math.min(mostTokens, this.#tokens + tokens);
-  }
-}
+/** Tokens that a retry takes from its client's quota, as in the SDK's clients. */
+export const tokensOf = (error: unknown): number =>
+  error instanceof Error && awsTimeouts.includes(error.name) ? 10 : 5;
