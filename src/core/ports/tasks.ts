@@ -71,7 +71,9 @@ export type Part =
   /** The dead letters that an operation matched, in numbered chunks. */
   | `operation#${number}`
   /** Messages that sweeps of one DLQ deleted recently; not beside a record. */
-  | "swept";
+  | "swept"
+  /** The last look for open tasks that nothing wakes; not beside a record. */
+  | "rescue";
 
 /**
  * The table. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:
