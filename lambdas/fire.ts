@@ -5,6 +5,7 @@ import { appTriggers } from "../src/aws/app-triggers.ts";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { firingsOf } from "../src/aws/firings.ts";
 import { newId } from "../src/aws/ids.ts";
+import { lazyRescue } from "../src/aws/lazy-rescue.ts";
 import { lazyScheduleGate } from "../src/aws/lazy-schedule-gate.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -34,6 +35,7 @@ const ports = {
   triggers: appTriggers(process.env),
   refusedEvents: new SqsRefusedEvents(config.firingsDlqUrl),
   scheduleGate: lazyScheduleGate(config, dispatch),
+  rescue: lazyRescue(config, dispatch),
   noteTenantOfEvent: tenantNoter(tenants, base.log),
 };
 

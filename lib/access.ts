@@ -12,7 +12,7 @@ import type { DataStack } from "./data-stack.ts";
 import { allowKeyOf } from "./encryption.ts";
 
 /** DynamoDB actions that a function can be granted on the table. */
-export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "PutItem" | "UpdateItem" | "DeleteItem";
+export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "Scan" | "PutItem" | "UpdateItem" | "DeleteItem";
 
 const tableWrites: readonly TableAction[] = ["PutItem", "UpdateItem", "DeleteItem"];
 

@@ -1,7 +1,7 @@
 import type { SettingTexts } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
-import { allowObjects, allowSendTasks, allowTable } from "./access.ts";
+import { allowMeasure, allowObjects, allowSendTasks, allowTable } from "./access.ts";
 import { addPurgeRule } from "./app-schedules.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { PipelineFunction } from "./function.ts";
@@ -10,7 +10,8 @@ import { addTriggers } from "./triggers.ts";
 /** Grants fire what it does: it dispatches tasks, submits them, and repairs the rules of tenants' schedules. */
 export function allowFire(fire: PipelineFunction, data: DataStack): void {
   const { table, bucket, scheduling } = data;
-  allowTable(fire, table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
+  allowTable(fire, table, ["GetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem"]);
+  allowMeasure(fire, data.mainQueues);
   allowSendTasks(fire, data);
   allowObjects(fire, bucket, ["PutObject"]);
   scheduling.allowManage(fire);

@@ -48,7 +48,7 @@ export interface RedriveQueueProps {
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** Receives messages that tier queues gave up on. A moved message keeps its age, so this queue's retention is longer. */
+/** Receives messages that tier queues gave up on. A moved message keeps its age. */
 export class RedriveQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: RedriveQueueProps) {
     super(scope, id, {
@@ -122,7 +122,7 @@ export interface TierQueueProps {
 export class TierQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: TierQueueProps) {
     super(scope, id, {
-      retentionPeriod: Duration.days(7),
+      retentionPeriod: longestRetention,
       visibilityTimeout: visibilityFor(props.timeout, props.batchWindow),
       deadLetterQueue: { queue: props.redriveQueue, maxReceiveCount },
       // Naming the tier queues in the redrive queue's policy instead would create a circular dependency.
@@ -141,7 +141,7 @@ export type ContainerQueueProps = Pick<TierQueueProps, "redriveQueue" | "removal
 export class ContainerQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: ContainerQueueProps) {
     super(scope, id, {
-      retentionPeriod: Duration.days(7),
+      retentionPeriod: longestRetention,
       visibilityTimeout: containerVisibility,
       deadLetterQueue: { queue: props.redriveQueue, maxReceiveCount },
       redriveAllowPolicy: { redrivePermission: RedrivePermission.DENY_ALL },

@@ -1,4 +1,4 @@
-import { awsLimits, awsThrottles, awsTimeouts } from "../core/model/aws-errors.ts";
+import { awsLimits, awsThrottles, awsTimeouts, brokenConnections } from "../core/model/aws-errors.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 
 /** Names of errors of AWS calls after which a later try can succeed: throttling, faults of the service, broken connections. */
@@ -14,12 +14,7 @@ const passing = new Set([
   "AnswerTooLarge",
   // The answer was cut, or came from a proxy: it is not JSON.
   "SyntaxError",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EPIPE",
-  "ETIMEDOUT",
+  ...brokenConnections,
 ]);
 
 /** True when a later try can succeed after an error with this name. */
@@ -52,11 +47,21 @@ export const ifConditionHolds = <T>(port: string, write: Promise<T>): Promise<T 
 
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code, $fault, $retryable } = error as Error & { code?: string; $fault?: string; $retryable?: unknown };
+  const { code, $fault, $retryable, $metadata } = error as AwsFields;
   return (
     passing.has(error.name) ||
     (code !== undefined && passing.has(code)) ||
     $fault === "server" ||
-    $retryable !== undefined
+    $retryable !== undefined ||
+    // A refusal of a gateway or proxy before the service, which has no name.
+    $metadata?.httpStatusCode === 429
   );
 }
+
+/** What errors of AWS's clients have. */
+type AwsFields = Error & {
+  code?: string;
+  $fault?: string;
+  $retryable?: unknown;
+  $metadata?: { httpStatusCode?: number };
+};

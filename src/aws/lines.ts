@@ -35,6 +35,19 @@ export class DynamoLines implements Lines {
     return (await this.#items(limit, { when: "begins_with(sk, :prefix)", values })).map(taskOf);
   }
 
+  async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
+    const item = await this.#table.get(keys.waiting(line, task));
+    return item && taskOf(item);
+  }
+
+  async keep(line: string, wait: Wait, purgeAt: number): Promise<void> {
+    await this.#table.updateIf(keys.waiting(line, wait), {
+      UpdateExpression: "SET purge_at = :until",
+      ConditionExpression: "id = :id",
+      ExpressionAttributeValues: { ":id": wait.id, ":until": purgeAt },
+    });
+  }
+
   async remove(line: string, wait: Wait): Promise<void> {
     const isThis = { ConditionExpression: "id = :id", ExpressionAttributeValues: { ":id": wait.id } };
     await this.#table.deleteIf(keys.waiting(line, wait), isThis);

@@ -1,7 +1,8 @@
 import { pauseName } from "../core/model/line.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
-import type { QueueAges, QueueDepths, RetryCounts } from "../core/ports/tasks.ts";
+import type { QueueAges, QueueDepths, Records, RetryCounts } from "../core/ports/tasks.ts";
+import { lastRescue, type RescuePass } from "../core/schedules/rescue-state.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import type { QueueView } from "./listed-views.ts";
 
@@ -14,16 +15,24 @@ export interface QueuePorts extends ApiPorts {
   ages: QueueAges;
   retries: RetryCounts;
   flowSettings: FlowSettings;
+  records: Pick<Records, "loadPart">;
 }
 
 async function queuesAnswer(ports: QueuePorts, call: Call): Promise<Response> {
   identify(call, "admin");
-  const [ages, retrying] = await Promise.all([agesOf(ports), ports.retries.ofTiers()]);
+  const [ages, retrying, rescue] = await Promise.all([agesOf(ports), ports.retries.ofTiers(), lastRescue(ports)]);
   const view = async (tier: Tier) =>
     [tier, { ...(await queueView(ports, tier, ages[tier])), retrying: retrying[tier] }] as const;
   const entries = await Promise.all(tiers.map(view));
   call.header("cache-control", "no-store");
-  return call.json({ queues: Object.fromEntries(entries) });
+  return call.json({ queues: Object.fromEntries(entries), rescue: rescueView(rescue) });
+}
+
+/** The last look for open tasks that nothing wakes, as clients see it. */
+function rescueView(pass: RescuePass | undefined): Omit<RescuePass, "next"> | null {
+  if (pass === undefined) return null;
+  const { next: _, ...found } = pass;
+  return found;
 }
 
 /** Reads the ages. When that fails, the answer has depths without ages. */

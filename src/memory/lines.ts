@@ -35,6 +35,12 @@ export class MemoryLines implements Lines {
     return tasks;
   }
 
+  async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
+    return copy(this.#of(line).waiting.get(orderOf(task)));
+  }
+
+  async keep(): Promise<void> {}
+
   async remove(line: string, wait: Wait): Promise<void> {
     const { waiting } = this.#of(line);
     if (waiting.get(orderOf(wait))?.id === wait.id) waiting.delete(orderOf(wait));

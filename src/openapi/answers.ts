@@ -266,6 +266,19 @@ export const queues = withName(
         }),
       ),
     ),
+    rescue: z
+      .object({
+        at: time,
+        whole: z.boolean().describe("True when it read all tasks. The next pass goes on where this one stopped."),
+        open: count.describe("Open tasks that it saw."),
+        sent: count.describe("Tasks whose message it sent again."),
+        ended: count.describe("Tasks that it ended."),
+        left: count.describe(
+          "Late tasks that it left alone, as their tier is behind, or their message has the only copy of their input.",
+        ),
+      })
+      .nullable()
+      .describe("The last daily look for open tasks that nothing will wake. Null: there was none yet."),
   }) satisfies z.ZodType<{ queues: Record<Tier, unknown> }>,
 );
 

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ifConditionHolds, isNamed, viaPort } from "../../src/aws/errors.ts";
+import { AwsError } from "../../src/aws/lean/aws-error.ts";
+import { pauseAfter } from "../../src/aws/lean/retries.ts";
+import { Tries } from "../../src/aws/lean/tries.ts";
+import { awsThrottles, awsTimeouts, brokenConnections } from "../../src/core/model/aws-errors.ts";
 import { classify } from "../../src/core/model/classify.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
 
@@ -24,6 +28,9 @@ describe("a call through a port", () => {
     ["a time-out", sdk("TimeoutError", { $fault: undefined })],
     ["a refused connection", Object.assign(new Error("connect"), { code: "ECONNREFUSED" })],
     ["a lost connection", Object.assign(new Error("read"), { code: "ECONNRESET" })],
+    ["a network that is not reached", Object.assign(new Error("net"), { code: "ENETUNREACH" })],
+    ["a host that is not reached", Object.assign(new Error("host"), { code: "EHOSTUNREACH" })],
+    ["a 429 without a name", sdk("UnknownError", { $metadata: { httpStatusCode: 429 } })],
     ["a name that is not found", Object.assign(new Error("dns"), { code: "ENOTFOUND" })],
   ])("a call that fails by %s is unavailable, with the cause", async (_, error) => {
     const thrown = await thrownBy(error);
@@ -42,6 +49,40 @@ describe("a call through a port", () => {
   ])("a call that fails by %s throws the same error", async (_, error) => {
     expect(await thrownBy(error)).toBe(error);
   });
+});
+
+test("every error after which the small clients try again is unavailable in the end, and no mistake of the code", async () => {
+  const named = [...awsThrottles, ...awsTimeouts].map(
+    (name) => new AwsError(name, "no", { statusCode: 400, headers: {} }),
+  );
+  const coded = brokenConnections.map((code) => Object.assign(new Error(code), { code }));
+  const bare = [429, 500, 503].map((statusCode) => new AwsError("UnknownError", "no", { statusCode, headers: {} }));
+  for (const error of [...named, ...coded, ...bare]) {
+    expect(pauseAfter(error, 1), String(error)).toBeGreaterThanOrEqual(0);
+    expect(await thrownBy(error), String(error)).toBeInstanceOf(PortUnavailable);
+  }
+});
+
+test("a wait is as long as the answer asks for", () => {
+  const asked = new AwsError("ThrottlingException", "no", { statusCode: 400, headers: { "retry-after": "7" } });
+  expect(pauseAfter(asked, 1)).toBe(7_000);
+});
+
+test("a client that fails all the time stops trying again, and begins again when calls succeed", async () => {
+  const tries = new Tries(2);
+  let sent = 0;
+  const failing = () => {
+    sent += 1;
+    return Promise.reject(new AwsError("InternalServerError", "no", { statusCode: 500, headers: {} }));
+  };
+  const fail = async (calls: number) => {
+    sent = 0;
+    await Promise.allSettled(Array.from({ length: calls }, () => tries.run(failing)));
+    return sent - calls;
+  };
+  expect(await fail(120)).toBe(100);
+  for (let calls = 0; calls < 5; calls++) await tries.run(async () => "answer");
+  expect(await fail(3)).toBe(1);
 });
 
 describe("a conditional write", () => {

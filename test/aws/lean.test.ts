@@ -2,6 +2,7 @@ import { createHash, createHmac } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { S3Client } from "@aws-sdk/client-s3";
 import * as sdkScheduler from "@aws-sdk/client-scheduler";
 import * as sdkQueues from "@aws-sdk/client-sqs";
 import * as sdkTable from "@aws-sdk/lib-dynamodb";
@@ -12,6 +13,7 @@ import { fromAttributes, toAttributes } from "../../src/aws/lean/attributes.ts";
 import { DynamoDBClient as LeanTableClient } from "../../src/aws/lean/client-dynamodb.ts";
 import * as leanScheduler from "../../src/aws/lean/client-scheduler.ts";
 import * as leanQueues from "../../src/aws/lean/client-sqs.ts";
+import { endpointOf } from "../../src/aws/lean/environment.ts";
 import * as leanTable from "../../src/aws/lean/lib-dynamodb.ts";
 
 /** What a client sent. */
@@ -430,6 +432,26 @@ describe("a call that can pass later", () => {
     await expect(get()).rejects.toMatchObject({ name: "ValidationException", message: "wrong" });
     expect(sent).toHaveLength(1);
   });
+});
+
+const regions = [
+  ...["us-east-1", "eu-central-1", "us-gov-west-1", "cn-north-1", "eusc-de-east-1"],
+  ...["us-iso-east-1", "us-isob-east-1", "us-isof-south-1", "eu-isoe-west-1"],
+];
+
+test.each(regions)("the addresses of services in %s are the SDK's, with dual stack as well", (region) => {
+  for (const useDualstackEndpoint of [false, true]) {
+    const env = { AWS_USE_DUALSTACK_ENDPOINT: String(useDualstackEndpoint) };
+    const given = { Region: region, UseDualStack: useDualstackEndpoint, UseFIPS: false };
+    const sdkHosts = {
+      dynamodb: new DynamoDBClient({ region }).config.endpointProvider(given).url.host,
+      sqs: new sdkQueues.SQSClient({ region }).config.endpointProvider(given).url.host,
+      scheduler: new sdkScheduler.SchedulerClient({ region }).config.endpointProvider(given).url.host,
+      s3: new S3Client({ region }).config.endpointProvider(given).url.host,
+    };
+    const hosts = Object.keys(sdkHosts).map((name) => [name, endpointOf(name, name, env, region).host]);
+    expect(Object.fromEntries(hosts)).toEqual(sdkHosts);
+  }
 });
 
 test("missing credentials are named in the error", async () => {

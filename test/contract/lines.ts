@@ -56,6 +56,19 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
     describeStarts(() => lines);
     describeChecks(() => lines);
 
+    test("a task is found by its names, and kept as long as it waits", async () => {
+      const line = newLine();
+      const task = newTask({ second: 1, input: { n: 1 } });
+      await addAll(line, [newTask({ second: 0 }), task]);
+      expect(await lines.find(line, waitOf(task))).toEqual(task);
+      await lines.keep(line, waitOf(task), purgeAt + 1);
+      await lines.keep(line, { ...waitOf(task), id: "another" }, purgeAt + 2);
+      await lines.remove(line, waitOf(task));
+      await lines.keep(line, waitOf(task), purgeAt + 1);
+      expect(await lines.find(line, waitOf(task))).toBeUndefined();
+      expect(await idsIn(line)).toHaveLength(1);
+    });
+
     test("lines never mix, whatever their names", async () => {
       const start = `concurrency/t-${randomUUID()}/acme`;
       const ends = ["", "/", "/a", "/a/b", "/a#waiting#", "/a#state", "/ä 東京 🎈", "/A", "#", "/a "];

@@ -436,7 +436,7 @@ describe("the live account", () => {
   test("queues that differ from their template are found, each with its differences", () => {
     const asDeployed = {
       VisibilityTimeout: "30",
-      MessageRetentionPeriod: "604800",
+      MessageRetentionPeriod: "1209600",
       SqsManagedSseEnabled: "true",
       RedrivePolicy: JSON.stringify({ deadLetterTargetArn: "arn", maxReceiveCount: 3 }),
     };

@@ -81,7 +81,7 @@ export const ten: readonly Mistake[] = [
     check: "retention",
     severity: "high",
     subject: "Offload/Data/RedriveQueue",
-    found: "for 1 day, less than the 7 days of Offload/Data/",
+    found: "for 1 day, less than the 14 days of Offload/Data/",
     plant: set("Data/RedriveQueue", "MessageRetentionPeriod", 86_400),
   },
   {
@@ -155,7 +155,7 @@ export const more: readonly Mistake[] = [
     check: "retention",
     severity: "high",
     subject: "Offload/Data/LowDlq",
-    found: "less than the 7 days of Offload/Data/LowQueue",
+    found: "less than the 14 days of Offload/Data/LowQueue",
     plant: set("Data/LowDlq", "MessageRetentionPeriod", 3600),
   },
   {

@@ -281,7 +281,19 @@ test("GET /queues shows the depth of each tier", async () => {
       normal: { ...empty, visible: 1, delayed: 1, oldest_age_seconds: 42, dead_letters: 2 },
       low: empty,
     },
+    rescue: null,
   });
+});
+
+test("GET /queues shows the last look for open tasks that nothing wakes", async () => {
+  const { get, accept, rescue, clock, queues } = served();
+  await accept({ type: "order.ship", input: { n: 1 } });
+  for (const { receiptHandle } of queues.take("normal", 1, 60)) queues.acknowledge(receiptHandle);
+  await clock.advance(3 * 3_600_000);
+  await rescue(clock.now() + 60_000);
+  const at = new Date(clock.now()).toISOString();
+  const answer = await get("/queues", ada);
+  expect(answer.json).toMatchObject({ rescue: { at, whole: true, open: 1, sent: 1, ended: 0, left: 0 } });
 });
 
 test("GET /queues counts the tasks that wait for another attempt", async () => {

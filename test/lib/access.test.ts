@@ -133,8 +133,8 @@ const expected: Record<string, Record<string, string>> = {
     ...createSchedules,
   },
   Fire: {
-    ...table("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
-    ...each(tierQueues, "sqs:SendMessage"),
+    ...table("GetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem"),
+    ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...each(["Scheduling/Firings"], `${poll}, sqs:SendMessage`),
     ...objects("PutObject"),
     ...tell,

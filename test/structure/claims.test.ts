@@ -102,6 +102,31 @@ describe("every command of `offload` with its options exists", () => {
   });
 });
 
+describe("what exists is in a page", () => {
+  const declaredIn = (file: string, pattern: RegExp, member: RegExp): string[] => {
+    const [body = ""] = pattern.exec(readFileSync(file, "utf8")) ?? [];
+    return [...body.matchAll(member)].map(([, name = ""]) => name);
+  };
+
+  test("every option of a task type", () => {
+    const options = declaredIn("src/core/task/task.ts", /interface TaskOptions<[\s\S]*?\n\}/, /^ {2}(\w+)\??:/gm);
+    const [, section = ""] = wholeText("docs/task-types.md")
+      .split(/^## /m)
+      .filter((part) => /^(# |Options)/.test(part));
+    expect(options.length).toBeGreaterThan(20);
+    expect(options.filter((name) => !new RegExp(`^\\|[^|]*\`${name}\``, "m").test(section))).toEqual([]);
+  });
+
+  test("every property of the construct", () => {
+    const properties = ["lib/pipeline-props.ts", "lib/handler-options.ts"].flatMap((file) =>
+      declaredIn(file, /interface[\s\S]*/, /^ {2}readonly (\w+)\??:/gm),
+    );
+    const text = globSync("docs/*.md").map(wholeText).join("\n");
+    expect(properties.length).toBeGreaterThan(30);
+    expect(properties.filter((name) => !new RegExp(`\\b${name}\\b`).test(text))).toEqual([]);
+  });
+});
+
 test("every entry of the package that a page names exists", () => {
   const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as { exports: object };
   const entries = Object.keys(exports).map((entry) => entry.replace(".", "offload"));

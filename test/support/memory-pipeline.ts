@@ -16,6 +16,7 @@ import type { Verdict } from "../../src/core/model/verdict.ts";
 import type { Log, Metrics, Watchdog } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
 import { fireTask } from "../../src/core/schedules/fire.ts";
+import { rescue } from "../../src/core/schedules/rescue.ts";
 import { submit } from "../../src/core/submit/submit.ts";
 import type { SubmitCall } from "../../src/core/submit/submit-call.ts";
 import { knownTypesOf } from "../../src/core/task/catalog.ts";
@@ -32,6 +33,7 @@ import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { MemoryNotices } from "../../src/memory/notices.ts";
+import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
 import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
@@ -165,6 +167,9 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     registry: registry([...types, ...operationTypes({ ...own, ...letters })]),
     createChild: spawnChild(own),
     rejoinChild: rejoinChild(own),
+    rescue: async (deadlineMs: number) => {
+      await rescue({ ...own, depths: own.queues, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs);
+    },
   };
   const [first] = types;
 

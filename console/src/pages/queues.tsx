@@ -14,21 +14,29 @@ interface Row extends QueueView {
   tier: Tier;
 }
 
+interface QueuesAnswer {
+  queues: Record<Tier, QueueView>;
+  rescue: { at: string; open: number; sent: number; ended: number; left: number } | null;
+}
+
 /** The queues of the four tiers. */
 export function QueuesPage() {
-  const queues = useLoad("queues", () => api.get<{ queues: Record<Tier, QueueView> }>("/queues"), { everyMs: 5_000 });
+  const queues = useLoad("queues", () => api.get<QueuesAnswer>("/queues"), { everyMs: 5_000 });
   const chosen = useSignal<Row | undefined>(undefined);
   return (
     <Page title="Queues">
       <section class="card">
         <Answer of={queues}>
           {(answer) => (
-            <Queues
-              rows={tiers.map((tier) => ({ tier, ...answer.queues[tier] }))}
-              choose={(row) => {
-                chosen.value = row;
-              }}
-            />
+            <>
+              <Queues
+                rows={tiers.map((tier) => ({ tier, ...answer.queues[tier] }))}
+                choose={(row) => {
+                  chosen.value = row;
+                }}
+              />
+              <LastLook of={answer.rescue} />
+            </>
           )}
         </Answer>
       </section>
@@ -45,6 +53,17 @@ export function QueuesPage() {
     </Page>
   );
 }
+
+/** The last daily look for open tasks that nothing wakes. */
+const LastLook = ({ of }: { of: QueuesAnswer["rescue"] }) =>
+  of === null ? (
+    <p>No look for open tasks that nothing wakes yet: it comes once a day.</p>
+  ) : (
+    <p>
+      Last look for tasks that nothing wakes: <Time at={of.at} />, {count(of.open)} open, {count(of.sent)} sent again,{" "}
+      {count(of.ended)} ended, {count(of.left)} left alone.
+    </p>
+  );
 
 const Queues = ({ rows, choose }: { rows: readonly Row[]; choose: (row: Row) => void }) => (
   <Table

@@ -8,6 +8,8 @@ interface Refusal {
 export class AwsError extends Error {
   readonly $fault: "client" | "server";
   readonly $metadata: { httpStatusCode: number; requestId: string | undefined };
+  /** Time that the answer asks to wait, in milliseconds. Undefined: it asks for none. */
+  readonly retryAfterMs: number | undefined;
   /** Time of the answer by AWS's clock, in epoch milliseconds. Undefined: the answer had no valid date. */
   readonly answeredAtMs: number | undefined;
 
@@ -16,6 +18,8 @@ export class AwsError extends Error {
     this.name = name;
     this.$fault = statusCode >= 500 ? "server" : "client";
     this.$metadata = { httpStatusCode: statusCode, requestId: headers["x-amzn-requestid"] };
+    const seconds = Number.parseFloat(headers["retry-after"] ?? "");
+    this.retryAfterMs = seconds > 0 ? seconds * 1000 : undefined;
     this.answeredAtMs = Date.parse(headers.date ?? "") || undefined;
   }
 }

@@ -1,78 +1,57 @@
-import { get } from "node:http";
-
-import { type Credentials, takeCredentialsFrom } from "./environment.ts";
+import { readFile } from "node:fs/promises";
+import { takeCredentialsFrom } from "./environment.ts";
+import { answerAt } from "./get-text.ts";
+import { type EndingCredentials, KeptCredentials } from "./kept-credentials.ts";
 
 /** Address in each container of ECS that returns credentials. `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` is a path there. */
 const ecsHost = "http://169.254.170.2";
 
-/** Credentials are read again this long before they expire, in milliseconds. ECS renews them earlier. */
-const marginMs = 5 * 60_000;
+/** Hosts that may get the token without TLS: ECS, EKS Pod Identity, and this machine. */
+const plainHosts = new Set([
+  ...["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"],
+  ...["localhost", "127.0.0.1", "[::1]"],
+]);
 
-/** Time for one try, and the number of tries, until the address has answered. */
-const tryMs = 2_000;
-const mostTries = 3;
-
-interface Reading {
-  readonly path: string;
-  readonly credentials: Promise<Credentials>;
-  /** Epoch milliseconds. Undefined: not read yet. */
-  expiresAt?: number;
-}
-
-let present: Reading | undefined;
-
-/** In a container of ECS, makes the clients of this process use the credentials of the task role. Elsewhere it does nothing. */
+/** In a container of ECS or a pod of EKS, makes the clients of this process use the credentials of its role. Elsewhere it does nothing. */
 export function useContainerCredentials(env: NodeJS.ProcessEnv = process.env): void {
-  const path = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI || env.AWS_CONTAINER_CREDENTIALS_FULL_URI;
-  if (path) takeCredentialsFrom(() => containerCredentials(path));
+  const kept = containerCredentials(env);
+  if (kept !== undefined) takeCredentialsFrom(() => kept.get());
 }
 
-/** Credentials of the task role of a container in ECS. They are read when they are first needed, and before they expire. */
-export function containerCredentials(path: string, host = ecsHost, now = Date.now): Promise<Credentials> {
-  const expiresAt = present?.expiresAt ?? Number.POSITIVE_INFINITY;
-  if (present?.path === path && now() < expiresAt - marginMs) return present.credentials;
-  // Other calls share this one; after an error the next call reads again.
-  const reading: Reading = {
-    path,
-    credentials: answerOf(new URL(path, host)).then((text) => {
-      const { AccessKeyId, SecretAccessKey, Token, Expiration } = JSON.parse(text) as Record<string, string>;
-      if (!AccessKeyId || !SecretAccessKey) throw new Error("ECS returned no credentials: no task role is set");
-      reading.expiresAt = Date.parse(Expiration ?? "") || 0;
-      return { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, ...(Token && { sessionToken: Token }) };
-    }),
-  };
-  present = reading;
-  reading.credentials.catch(() => {
-    if (present === reading) present = undefined;
-  });
-  return reading.credentials;
-}
-
-/** @throws Error after the last try */
-async function answerOf(url: URL): Promise<string> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await answerOnce(url);
-    } catch (error) {
-      if (tries >= mostTries) throw error;
-    }
+/**
+ * Credentials of the role of a container or a pod, from the address that its variables name. Undefined: they name none.
+ * @throws Error when the address would get the token without TLS
+ */
+export function containerCredentials(
+  env: NodeJS.ProcessEnv,
+  now: () => number = Date.now,
+): KeptCredentials | undefined {
+  const { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: path, AWS_CONTAINER_CREDENTIALS_FULL_URI: full } = env;
+  if (!path && !full) return undefined;
+  const url = path ? new URL(path, ecsHost) : new URL(full ?? "");
+  if (url.protocol !== "https:" && !plainHosts.has(url.hostname)) {
+    throw new Error(`AWS_CONTAINER_CREDENTIALS_FULL_URI must be https or an address of ECS or EKS; got ${url.origin}`);
   }
+  return new KeptCredentials(async () => credentialsIn(await answerAt(url, await tokenHeader(env))), now);
 }
 
-const answerOnce = (url: URL): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const request = get(url, { timeout: tryMs }, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part: string) => {
-        text += part;
-      });
-      response.on("error", reject);
-      response.on("end", () =>
-        response.statusCode === 200
-          ? resolve(text)
-          : reject(new Error(`ECS answered ${response.statusCode} to the request for credentials`)),
-      );
-    });
-    request.on("timeout", () => request.destroy(new Error(`ECS returned no credentials within ${tryMs} ms`)));
-    request.on("error", reject);
-  });
+/** EKS replaces the token's file from time to time. */
+async function tokenHeader(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
+  const { AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: file, AWS_CONTAINER_AUTHORIZATION_TOKEN: given } = env;
+  const token = file ? (await readFile(file, "utf8")).trim() : given;
+  return token ? { authorization: token } : {};
+}
+
+function credentialsIn(text: string): EndingCredentials {
+  const { AccessKeyId, SecretAccessKey, Token, Expiration } = JSON.parse(text) as Record<string, string>;
+  if (!AccessKeyId || !SecretAccessKey)
+    throw new Error("the container's address returned no credentials: no role is set");
+  return {
+    credentials: {
+      accessKeyId: AccessKeyId,
+      secretAccessKey: SecretAccessKey,
+      ...(Token && { sessionToken: Token }),
+    },
+    expiresAtMs: Date.parse(Expiration ?? "") || 0,
+  };
+}

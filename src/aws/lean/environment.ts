@@ -71,10 +71,28 @@ function variablesOf(env: NodeJS.ProcessEnv): Credentials {
 export function endpointOf(name: string, id: string, env: NodeJS.ProcessEnv, region: string): Endpoint {
   const service = id.toUpperCase();
   const configured = env[ownEndpointPrefix + service] || env[`AWS_ENDPOINT_URL_${service}`] || env.AWS_ENDPOINT_URL;
-  const domain = region.startsWith("cn-") ? "amazonaws.com.cn" : "amazonaws.com";
-  const fips = env.AWS_USE_FIPS_ENDPOINT === "true" ? "-fips" : "";
-  return parseEndpoint(configured || `https://${name}${fips}.${region}.${domain}`);
+  if (configured) return parseEndpoint(configured);
+  const [, domain, dualStackDomain] = partitions.find(([start]) => region.startsWith(start)) ?? commercial;
+  const isDualStack = env.AWS_USE_DUALSTACK_ENDPOINT === "true";
+  const host = `${name}${env.AWS_USE_FIPS_ENDPOINT === "true" ? "-fips" : ""}`;
+  // S3 is older than the domains of dual stack.
+  if (isDualStack && name === "s3") return parseEndpoint(`https://${host}.dualstack.${region}.${domain}`);
+  return parseEndpoint(`https://${host}.${region}.${isDualStack ? dualStackDomain : domain}`);
 }
+
+type Partition = readonly [regionStart: string, domain: string, dualStackDomain: string];
+
+const commercial: Partition = ["", "amazonaws.com", "api.aws"];
+
+/** The other partitions of AWS, with the domains of their endpoints, as the SDK's rules have them. */
+const partitions: readonly Partition[] = [
+  ["cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn"],
+  ["eusc-", "amazonaws.eu", "api.amazonwebservices.eu"],
+  ["us-iso-", "c2s.ic.gov", "api.aws.ic.gov"],
+  ["us-isob-", "sc2s.sgov.gov", "api.aws.scloud"],
+  ["us-isof-", "csp.hci.ic.gov", "api.aws.hci.ic.gov"],
+  ["eu-isoe-", "cloud.adc-e.uk", "api.cloud-aws.adc-e.uk"],
+];
 
 export function parseEndpoint(url: string): Endpoint {
   const { protocol, hostname, port, host } = new URL(url);

@@ -13,11 +13,12 @@ import { letterRetention, sameRetention } from "../send/retention.ts";
 /**
  * Makes a task a dead letter: stores its envelope, so that a replay finds it, then makes one conditional update.
  * `followUp` sends the DLQ's message.
+ * @param envelope Undefined: it is lost. The task then has no message in the DLQ, and cannot be replayed.
  */
 export async function failForGood(
   ports: DispatchPorts,
   record: TaskRecord,
-  envelope: Envelope,
+  envelope: Envelope | undefined,
   failure: Classified,
   change: Pick<Change, "when" | "set" | "append">,
 ): Promise<Changed> {
@@ -27,7 +28,8 @@ export async function failForGood(
     await keepKey(ports, record, kept.purge_at);
     await keepRounds(ports, record, kept.purge_at);
   }
-  await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);
+  if (envelope !== undefined)
+    await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);
   return ports.records.change(record, {
     ...change,
     when: { ...change.when, ...sameRetention(record) },

@@ -1,3 +1,4 @@
+import type { Envelope } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import { isInternal } from "../model/internal-names.ts";
 import { type Line, lineOf, type PauseTarget } from "../model/line.ts";
@@ -6,6 +7,7 @@ import type { WaitingFor } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
+import { dispatch } from "../send/dispatch.ts";
 import { keepKeyUntil } from "../send/keep-key.ts";
 import { keepRounds } from "../send/keep-rounds.ts";
 import { storedInput } from "../send/large-input.ts";
@@ -207,11 +209,19 @@ export async function park(
     ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
   };
   await ports.lines.add(line.name, waiting, record.purge_at);
+  await endInTime(ports, record, newest);
   reportParked(ports, record);
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier, waits: true });
   if (place !== undefined) await leave(ports, place, envelope, tier);
   return undefined;
+}
+
+/** Sends a message for the time at which a task expires, if somebody waits for its end: its line may not let it go for days. */
+async function endInTime(ports: FlowPorts, record: TaskRecord, envelope: Envelope): Promise<void> {
+  const { start_by: due_at, family_leaf, callback } = record;
+  if (due_at === undefined || (family_leaf === undefined && callback === undefined)) return;
+  await dispatch(ports, { ...record, due_at }, envelope);
 }
 
 function waitingIn({ name, kind }: Line): WaitingFor {

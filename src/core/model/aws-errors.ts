@@ -13,5 +13,9 @@ export const awsThrottles = (
 /** A limit of the account is reached. The clients do not try again by themselves. */
 export const awsLimits = ["OverLimit", "ServiceQuotaExceededException"];
 
+/** Node's codes for connections that broke or did not come about. */
+export const brokenConnections =
+  "ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN".split(" ");
+
 /** A time-out of the service or of the transport. */
 export const awsTimeouts = ["TimeoutError", "RequestTimeout", "RequestTimeoutException"];

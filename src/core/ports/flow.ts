@@ -58,6 +58,10 @@ export interface Lines {
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
   /** The first tasks of a line. */
   first(line: string, limit: number): Promise<WaitingTask[]>;
+  /** A task of a line. */
+  find(line: string, task: WaitingKey): Promise<WaitingTask | undefined>;
+  /** Keeps a task's entry until a later time. Does nothing when the task waits anew, or no longer. */
+  keep(line: string, wait: Wait, purgeAt: number): Promise<void>;
   /** Ends a wait. Does nothing when the task waits anew: a late try of the call must not lose it. */
   remove(line: string, wait: Wait): Promise<void>;
   /** Number of tasks before one in its line, at most `most`. */

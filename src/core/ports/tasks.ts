@@ -73,7 +73,9 @@ export type Part =
   /** Until when a class of errors of a type is known; not beside a record. */
   | `failure#${string}`
   /** Messages that sweeps of one DLQ deleted recently; not beside a record. */
-  | "swept";
+  | "swept"
+  /** The last look for open tasks that nothing wakes; not beside a record. */
+  | "rescue";
 
 /**
  * The table. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:

@@ -2,21 +2,18 @@ import * as z from "zod";
 import { followUp } from "../end/follow-up.ts";
 import { tellEnd } from "../end/tell.ts";
 import type { Envelope } from "../model/envelope.ts";
-import { internalTypeNames } from "../model/internal-names.ts";
 import { isKept, iso, type TaskKey } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
-import { dayOf } from "../ports/blob-list.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { TaskFiring } from "../ports/tasks.ts";
 import { dispatch, taskOfOneOff } from "../send/dispatch.ts";
 import { newestKept } from "../send/newest-envelope.ts";
-import { submit } from "../submit/submit.ts";
 import { timeSchema } from "../submit/submit-body.ts";
-import { internalTypes, systemTenant } from "../task/internal-types.ts";
 import { cleanUp } from "./align.ts";
 import { busEventSchema } from "./bus-event.ts";
+import type { DailyPorts } from "./daily.ts";
 import type { FireAppPorts } from "./fire-app-schedule.ts";
-import { type FireEventPorts, fireEvent } from "./fire-event.ts";
+import type { FireEventPorts } from "./fire-event.ts";
 import { type FireSchedulePorts, fireSchedule } from "./fire-schedule.ts";
 import { triggerOfRule } from "./trigger.ts";
 
@@ -110,7 +107,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-export type FirePorts = FireSchedulePorts & FireAppPorts & FireEventPorts;
+export type FirePorts = FireSchedulePorts & FireAppPorts & FireEventPorts & DailyPorts;
 
 /**
  * Handles a firing as it arrived. A firing that cannot be read is reported, and not delivered again; if its schedule's name is
@@ -165,29 +162,15 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     await cleanUp(ports, firing);
     return "checked";
   }
-  if (firing.kind === "purge_blobs") return requestPurge(ports);
+  if (firing.kind === "purge_blobs") return (await import("./daily.ts")).daily(ports, deadlineMs);
   if (firing.kind === "webhook") {
     await ports.notices.send([firing.notice]);
     return "sent";
   }
-  if (firing.kind === "event") return fireEvent(ports, firing);
+  if (firing.kind === "event") return (await import("./fire-event.ts")).fireEvent(ports, firing);
   if (firing.kind === "schedule") return fireSchedule(ports, firing);
   // Most calls of fire dispatch a delayed task.
   return (await import("./fire-app-schedule.ts")).fireAppSchedule(ports, firing, deadlineMs);
-}
-
-/** Submits the task that deletes stored objects: one a day, however often the rule fires. */
-async function requestPurge(ports: FirePorts): Promise<string> {
-  await submit(
-    { ...ports, types: internalTypes },
-    {
-      identity: { tenantId: systemTenant, principal: "offload", role: "operator" },
-      body: { type: internalTypeNames.purgeBlobs, input: {}, retention_seconds: 86_400 },
-      idempotencyKey: `purge blobs ${dayOf(ports.clock.now())}`,
-      correlationId: ports.newId(),
-    },
-  );
-  return "purge requested";
 }
 
 /**

@@ -1,4 +1,4 @@
-import { PermanentError } from "../model/errors.ts";
+import { StepsChanged } from "../model/errors.ts";
 import type { StepEntry } from "../ports/steps.ts";
 
 /** A handler's call that is under way. */
@@ -13,7 +13,7 @@ export const inWords = ({ kind, name }: Pick<StepEntry, "kind" | "name">): strin
 
 /**
  * The entry of a call from an earlier attempt.
- * @throws PermanentError when the call differs from that of the earlier attempt
+ * @throws StepsChanged when the call differs from that of the earlier attempt
  */
 export function entryOf(call: Call, stored: ReadonlyMap<string, StepEntry>): StepEntry | undefined {
   const own = stored.get(keyOf(call));
@@ -22,7 +22,7 @@ export function entryOf(call: Call, stored: ReadonlyMap<string, StepEntry>): Ste
   const moved = own?.sequential === true && own.order !== call.order;
   if ((there === undefined || keyOf(there) === keyOf(call)) && !moved) return own;
   const before = there === undefined ? `was call ${own?.order}` : `was ${inWords(there)}`;
-  throw new PermanentError(
+  throw new StepsChanged(
     `call ${call.order} of the handler is ${inWords(call)} now, and ${before} in an earlier attempt. ` +
       "The calls of a task that has started must keep their names and their order: finish such tasks with the earlier code, or submit them again",
   );

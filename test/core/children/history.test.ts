@@ -5,6 +5,7 @@ import { cancel, retry } from "../../../src/core/control/control.ts";
 import { listChildren } from "../../../src/core/control/list-children.ts";
 import { countEnd } from "../../../src/core/end/close-family.ts";
 import { viewTask } from "../../../src/core/end/view.ts";
+import { pause } from "../../../src/core/flow/manage-flow.ts";
 import { PermanentError } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { signal } from "../../../src/core/steps/signal.ts";
@@ -430,4 +431,21 @@ describe("whatever starts a dead letter's task again takes its message out of th
     expect(lettersOf(family)).toBe(1);
     expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "failed", round: 2 });
   });
+});
+
+test("a child that expires in a pause ends then, and its parent does not wait for the resume", async () => {
+  const family: Family = familyOf(async (task) => {
+    await task.spawn({ type: "leaf", input: { n: 1 }, expiresInSeconds: 600, priority: "low" });
+  });
+  const pausing = pause(family.ports, { scope: "type", type: "leaf" }, "olga");
+  await family.clock.advance(0);
+  await family.clock.advance(5_000);
+  await pausing;
+  const parent = await family.accept();
+  for (let seconds = 0; seconds < 700; seconds += 10) {
+    await family.work();
+    await family.work("low");
+    await family.clock.advance(10_000);
+  }
+  expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "failed", family_counts: { expired: 1 } });
 });

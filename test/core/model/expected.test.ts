@@ -17,7 +17,7 @@ describe("the short form of a body", () => {
     [
       "limits of a tenant",
       tenantLimitsSchema,
-      "{ submits_per_second?: unset|0.001..100000, burst?: unset|1..1000000, tasks_in_progress?: unset|0..100000000, request_bytes?: unset|1..1048576, schedules?: unset|0..1000000 }",
+      "{ submits_per_second?: unset|0.001..100000, burst?: unset|1..1000000, tasks_in_progress?: unset|0..100000000, request_bytes?: unset|1..1048576, schedules?: unset|0..1000000, open_upload_bytes?: unset|0..1125899906842624 }",
     ],
   ])("%s", (_, schema, form) => {
     expect(formOf(schema)).toBe(form);

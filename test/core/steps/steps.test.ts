@@ -151,7 +151,23 @@ test("a step under another name than in an earlier attempt fails the task with a
   expect(error).toMatch(
     /^call 2 of the handler is step "pay" now, and was step "charge" in an earlier attempt\. The calls of a task/,
   );
-  expect(await pipeline.recordOf(task)).toMatchObject({ status: "failed", error_kind: "permanent" });
+  expect(await pipeline.recordOf(task)).toMatchObject({ status: "failed", error_kind: "unavailable" });
+});
+
+test("a task that workers of another release take in between goes on when one of its own release has it", async () => {
+  const { pipeline } = started(async (_, task) => {
+    await task.step("prepare", () => 1);
+    // The second and third attempt are those of the other release.
+    await task.step(task.attempt === 2 || task.attempt === 3 ? "pay" : "charge", () => 2);
+    if (task.attempt === 1) throw new Error("again");
+    return "done";
+  });
+  const task = await pipeline.accept();
+  await pipeline.drain();
+  expect(await pipeline.recordOf(task)).toMatchObject({
+    status: "completed",
+    history: [{}, { error_kind: "unavailable" }, { error_kind: "unavailable" }, { outcome: "completed" }],
+  });
 });
 
 test("two steps in the other order than in an earlier attempt fail the task", async () => {

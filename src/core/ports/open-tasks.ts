@@ -1,0 +1,12 @@
+import type { TaskRecord } from "../model/record.ts";
+
+/** Tasks that have not ended, of all tenants, from a read of the whole table. */
+export interface OpenTasks {
+  /**
+   * Reads a part of the table, of bounded size, and returns its open tasks. Reads eventually consistent.
+   * @param from `next` of the part before. Undefined: the beginning.
+   * @returns `next` is undefined at the end.
+   * @throws PortUnavailable
+   */
+  part(from: string | undefined): Promise<{ items: TaskRecord[]; next: string | undefined }>;
+}

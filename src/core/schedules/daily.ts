@@ -1,0 +1,34 @@
+import { internalTypeNames } from "../model/internal-names.ts";
+import { dayOf } from "../ports/blob-list.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import { submit } from "../submit/submit.ts";
+import { internalTypes, systemTenant } from "../task/internal-types.ts";
+
+export interface DailyPorts extends DispatchPorts {
+  /** Looks for open tasks that nothing wakes, until the given time. */
+  rescue(deadlineMs: number): Promise<void>;
+}
+
+/** Time that is left for other firings of the same invocation, in milliseconds. */
+const reserveMs = 30_000;
+
+/** Does what is due once a day: requests the deletion of stored objects, and looks for open tasks that nothing wakes. */
+export async function daily(ports: DailyPorts, deadlineMs: number): Promise<string> {
+  const requested = await requestPurge(ports);
+  await ports.rescue(deadlineMs - reserveMs);
+  return requested;
+}
+
+/** Submits the task that deletes stored objects: one a day, however often the rule fires. */
+async function requestPurge(ports: DispatchPorts): Promise<string> {
+  await submit(
+    { ...ports, types: internalTypes },
+    {
+      identity: { tenantId: systemTenant, principal: "offload", role: "operator" },
+      body: { type: internalTypeNames.purgeBlobs, input: {}, retention_seconds: 86_400 },
+      idempotencyKey: `purge blobs ${dayOf(ports.clock.now())}`,
+      correlationId: ports.newId(),
+    },
+  );
+  return "purge requested";
+}

@@ -1,0 +1,42 @@
+import { isKept, iso, type TaskRecord } from "../model/record.ts";
+
+/**
+ * A task is left alone for this time after the moment at which something should have gone on with it, in milliseconds: longer than SQS hides a message
+ * whose worker has died.
+ */
+export const marginMs = 2 * 3_600_000;
+
+/** A message is in SQS for at most 14 days; a day more for those that are received then. After that a task's message is certainly gone. */
+export const certainlyGoneMs = 15 * 86_400_000;
+
+/** A task's entry in a line, and its record, are kept for 60 days from the beginning of its wait: they are kept anew after this time, in milliseconds. */
+export const longInLineMs = 40 * 86_400_000;
+
+/**
+ * The step that goes on with an open task which nothing seems to wake. `send`: its message is sent again. `expire`: it ends, as it did not start in time.
+ * `close`: its family is looked at. `wait`: it waits in a line for so long that its entry must be kept anew. `look`: it waits in a line, which is looked
+ * at. `none`: something will wake it.
+ */
+export type Need = "none" | "send" | "expire" | "close" | "wait" | "look";
+
+/** The step that an open task needs, and since when, in epoch milliseconds, it has waited for it. */
+export function needOf(record: TaskRecord, nowMs: number): { need: Need; sinceMs: number } {
+  const { need, sinceMs } = dueOf(record, nowMs);
+  const isLate = sinceMs + marginMs <= nowMs && isKept(record, nowMs);
+  if (!isLate) return { need: "none", sinceMs };
+  return { need: need === "look" && sinceMs + longInLineMs <= nowMs ? "wait" : need, sinceMs };
+}
+
+/** The step that becomes due, and when. */
+function dueOf(record: TaskRecord, nowMs: number): { need: Need; sinceMs: number } {
+  const { status, line, family_state, start_by = "9999" } = record;
+  const updatedMs = Date.parse(record.updated_at);
+  if (status === "pending") {
+    if (start_by <= iso(nowMs)) return { need: "expire", sinceMs: Date.parse(start_by) };
+    if (line !== undefined) return { need: "look", sinceMs: updatedMs };
+    return { need: "send", sinceMs: Math.max(Date.parse(record.due_at), updatedMs) };
+  }
+  if (status !== "processing") return { need: "none", sinceMs: updatedMs };
+  if (family_state === "waiting") return { need: "close", sinceMs: updatedMs };
+  return { need: "send", sinceMs: record.lease_until === undefined ? updatedMs : Date.parse(record.lease_until) };
+}

@@ -1,0 +1,197 @@
+import { failForGood } from "../end/bury.ts";
+import { closeIfFull } from "../end/close-family.ts";
+import { expiryOf } from "../end/expiry.ts";
+import { followUp } from "../end/follow-up.ts";
+import type { Changed } from "../model/change.ts";
+import { classify } from "../model/classify.ts";
+import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
+import { PermanentError, PortUnavailable } from "../model/errors.ts";
+import { inLanes } from "../model/in-lanes.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
+import type { Tier } from "../model/tier.ts";
+import type { Lines } from "../ports/flow.ts";
+import type { OpenTasks } from "../ports/open-tasks.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { QueueDepths } from "../ports/tasks.ts";
+import { dispatch } from "../send/dispatch.ts";
+import { keptEnvelope } from "../send/kept-input.ts";
+import { newestKept } from "../send/newest-envelope.ts";
+import { reportChanged } from "../send/report.ts";
+import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
+import { certainlyGoneMs, needOf } from "./needs-rescue.ts";
+import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
+
+/*
+ * Liveness must not rest on messages alone. A message can wait out its queue's retention, a submit can die between its two writes, a count can be lost. Once
+ * a day a pass reads the table and goes on with each open task that nothing seems to wake. Each step may be repeated and be late: the claim lets one
+ * message through, and every other step is a conditional change. A pass is bounded, and the next one goes on where it stopped.
+ */
+
+export interface RescuePorts extends DispatchPorts, EntryPorts {
+  openTasks: OpenTasks;
+  depths: QueueDepths;
+  lines: Lines;
+}
+
+/** Parts of the table that a pass reads, at most: with 1 MB each, about two million records for $0.03. */
+const mostParts = 2_000;
+
+/** Messages that a pass sends, at most. */
+const mostSends = 10_000;
+
+/** A tier with more messages than this is behind: a task that is late there may just wait for its turn. */
+const busyDepth = 1_000;
+
+/** Tasks that a pass goes on with at the same time. */
+const lanes = 10;
+
+interface Pass {
+  ports: RescuePorts;
+  nowMs: number;
+  found: RescuePass;
+  waiting: Map<Tier, Promise<number>>;
+  looked: Set<string>;
+}
+
+/**
+ * Makes one pass.
+ * @param deadlineMs Epoch milliseconds at which it must have ended.
+ */
+export async function rescue(ports: RescuePorts, deadlineMs: number): Promise<RescuePass> {
+  const nowMs = ports.clock.now();
+  const earlier = await lastRescue(ports);
+  const found: RescuePass = { at: iso(nowMs), whole: false, open: 0, sent: 0, ended: 0, left: 0 };
+  const pass: Pass = { ports, nowMs, found, waiting: new Map(), looked: new Set() };
+  let next = earlier?.next;
+  for (let parts = 0; parts < mostParts && found.sent < mostSends && ports.clock.now() < deadlineMs; parts++) {
+    const part = await ports.openTasks.part(next);
+    found.open += part.items.length;
+    await inLanes(part.items, lanes, (record) => rescueOne(pass, record));
+    next = part.next;
+    if (next === undefined) break;
+  }
+  found.whole = next === undefined;
+  const state: RescuePass = { ...found, ...(next !== undefined && { next }) };
+  await saveRescue(ports, state);
+  const { at: _, ...counts } = found;
+  const level = found.sent + found.ended > 0 ? "warn" : "info";
+  ports.log[level]("looked for open tasks that nothing wakes", { ...counts });
+  return state;
+}
+
+/** Goes on with a task that needs it. One that cannot be helped now is left to the next pass. */
+async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
+  const { need, sinceMs } = needOf(record, pass.nowMs);
+  if (need === "none") return;
+  try {
+    if (need === "expire") await expire(pass, record);
+    else if (need === "close") await close(pass, record);
+    else if (need === "send") await sendAgain(pass, record, sinceMs);
+    else if (need === "wait") await keepWaiting(pass, record);
+    else await lookAtLine(pass, record);
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    pass.found.left += 1;
+  }
+}
+
+async function expire({ ports, found }: Pass, record: TaskRecord): Promise<void> {
+  await ended(ports, found, await ports.records.change(record, expiryOf(ports, record)), "expired");
+}
+
+async function ended(ports: RescuePorts, found: RescuePass, changed: Changed, outcome: "expired" | "failed") {
+  if (!changed.done) return;
+  reportChanged(ports, changed.record, outcome);
+  found.ended += 1;
+  await followUp(ports, changed.record);
+}
+
+async function close({ ports, found }: Pass, record: TaskRecord): Promise<void> {
+  const parent = await closeIfFull(ports, record);
+  if (parent === undefined) return;
+  found.ended += 1;
+  await followUp(ports, parent);
+}
+
+/** The condition that a task is still as it was read. */
+const unchanged = ({ status, attempts_total, updated_at }: TaskRecord) =>
+  ({ status: { is: status }, attempts_total: { is: attempts_total }, updated_at: { is: updated_at } }) as const;
+
+/** Sends a task's message. One whose tier is behind may still have its own, unless that is too old for any queue. */
+async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promise<void> {
+  const { ports, found, nowMs } = pass;
+  const isGone = sinceMs + certainlyGoneMs <= nowMs;
+  if (!isGone && (await waitingIn(pass, record.priority)) > busyDepth) {
+    found.left += 1;
+    return;
+  }
+  const envelope = await envelopeOf(ports, record);
+  if (envelope === undefined && isGone) return giveUp(pass, record);
+  if (envelope === undefined) {
+    found.left += 1;
+    return;
+  }
+  const noted = await ports.records.change(record, { when: unchanged(record), set: { sent_again_at: iso(nowMs) } });
+  if (!noted.done) return;
+  await dispatch(ports, noted.record, envelope);
+  found.sent += 1;
+}
+
+/** Messages of a tier's queues. */
+function waitingIn({ ports, waiting }: Pass, tier: Tier): Promise<number> {
+  const known = waiting.get(tier);
+  if (known !== undefined) return known;
+  const read = ports.depths.ofTier(tier).then(({ visible, delayed }) => visible + delayed);
+  waiting.set(tier, read);
+  return read;
+}
+
+/** The task's message, from its record or from the copy beside it; not that of an earlier task with the same id. */
+async function envelopeOf(ports: RescuePorts, record: TaskRecord): Promise<Envelope | undefined> {
+  const kept = keptEnvelope(ports, record);
+  if (kept !== undefined) return newestKept(ports, record, kept);
+  const stored = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
+  if (stored === undefined || record.created_at > latestCreatedAt(stored)) return undefined;
+  return newestKept(ports, record, stored);
+}
+
+/** Ends a task whose message is gone, and with it the only copy of its input. */
+async function giveUp({ ports, found, nowMs }: Pass, record: TaskRecord): Promise<void> {
+  const error = new PermanentError(
+    "the task's message was lost, and with it the only copy of its input: submit it again",
+  );
+  const failed = await failForGood(ports, record, undefined, classify(error, [], nowMs), { when: unchanged(record) });
+  await ended(ports, found, failed, "failed");
+}
+
+/** Keeps a task's record, entries and place in its line for as long again as when it began to wait. */
+async function keepWaiting({ ports, nowMs, found }: Pass, record: TaskRecord): Promise<void> {
+  const { line = "", created_at: createdAt, task_id: taskId } = record;
+  const entry = await ports.lines.find(line, { createdAt, taskId });
+  if (entry === undefined) {
+    found.left += 1;
+    return;
+  }
+  const purge_at = Math.floor(nowMs / 1000) + 60 * 86_400;
+  await keepAllEntries(ports, record, purge_at);
+  const kept = await ports.records.change(record, {
+    when: unchanged(record),
+    set: { purge_at, updated_at: iso(nowMs) },
+  });
+  if (kept.done) await ports.lines.keep(line, { createdAt, taskId, id: entry.id }, purge_at);
+}
+
+/** Sends the message of one task of a line: its worker puts it back, and looks at the line. Nobody may do so where a check was lost. */
+async function lookAtLine({ ports, looked, found }: Pass, record: TaskRecord): Promise<void> {
+  const { line = "", created_at: createdAt, task_id: taskId } = record;
+  if (looked.has(line)) return;
+  looked.add(line);
+  const entry = await ports.lines.find(line, { createdAt, taskId });
+  const envelope = entry?.envelope ?? (await envelopeOf(ports, record));
+  if (envelope === undefined) {
+    found.left += 1;
+    return;
+  }
+  await dispatch(ports, record, envelope);
+  found.sent += 1;
+}

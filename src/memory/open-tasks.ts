@@ -1,0 +1,23 @@
+import type { TaskRecord } from "../core/model/record.ts";
+import { isTerminal } from "../core/model/status.ts";
+import type { OpenTasks } from "../core/ports/open-tasks.ts";
+import type { MemoryRecords } from "./records.ts";
+
+/** Records of a part. */
+const partSize = 100;
+
+/** The open tasks in memory. */
+export class MemoryOpenTasks implements OpenTasks {
+  readonly #records: Pick<MemoryRecords, "all">;
+
+  constructor(records: Pick<MemoryRecords, "all">) {
+    this.#records = records;
+  }
+
+  async part(from = "0"): Promise<{ items: TaskRecord[]; next: string | undefined }> {
+    const all = this.#records.all();
+    const end = Number(from) + partSize;
+    const items = all.slice(Number(from), end).filter(({ status }) => !isTerminal(status));
+    return { items, next: end < all.length ? String(end) : undefined };
+  }
+}
