@@ -134,7 +134,7 @@ function addNewFailureAlarm(alarms: Alarms, { metrics }: Watched): void {
     threshold: 0,
     means: "a task failed for good with a class of error that its type did not have in the last day.",
     first:
-      'run the saved query "new failures": it names type, error, tenant and task. How many: npx offload dlq groups --tenant \'*\'.',
+      "run the saved query \"new failures\": it names type, error, tenant and task. How many: npx offload dlq groups --tenant '*'.",
   });
 }
 

@@ -81,7 +81,15 @@ describe("log lines and counts of each transition", () => {
     await accept();
     await drain();
     expect(outcomes()).toEqual(["submitted", "started", "retried", "started", "retried", "started", "failed"]);
-    expect(counts()).toEqual({ submitted: 1, started: 3, retried: 2, throttled: 1, failed: 1, dead_lettered: 1, new_failure: 1 });
+    expect(counts()).toEqual({
+      submitted: 1,
+      started: 3,
+      retried: 2,
+      throttled: 1,
+      failed: 1,
+      dead_lettered: 1,
+      new_failure: 1,
+    });
     const settled = ports.log.lines.filter(({ message }) => message === "attempt settled");
     expect(settled.map(({ level, fields }) => [level, fields.error_kind, fields.error, fields.status])).toEqual([
       ["warn", "rate_limited", "later", "pending"],
