@@ -8,11 +8,4 @@ export const historyMutations: readonly Mutation[] = [
     find: '  if (record.status === "failed") await sweepBeforeNextRound(ports, record);\n',
     replace: "",
   },
-  {
-    name: "history: a child that starts again leaves its message in the DLQ",
-    file: "children/spawn-child.ts",
-    find: "    if (hasEnded) await sweeps(child);\n",
-    replace: "",
-    theme: "calm",
-  },
 ];

@@ -64,9 +64,18 @@ export class KnownPages {
     return this.#pages.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** Reads the pages of earlier attempts. */
-  async load(families: Families): Promise<void> {
-    for await (const page of storedPages({ families }, this.#parent)) this.take(page);
+  /**
+   * Reads the pages of earlier attempts.
+   * @param untilSeconds Epoch seconds.
+   * @returns The numbers of those that are kept no longer than that.
+   */
+  async load(families: Families, untilSeconds: number): Promise<number[]> {
+    const early: number[] = [];
+    for await (const page of storedPages({ families }, this.#parent)) {
+      this.take(page);
+      if (page.purge_at < untilSeconds) early.push(page.number);
+    }
+    return early;
   }
 
   /** Takes a stored page, or its present state. */

@@ -1,4 +1,4 @@
-import { familyOf, treeOf } from "../end/child-results.ts";
+import { familyOf, leafOf, treeOf } from "../end/child-results.ts";
 import { familyPurgeAt, passUp } from "../end/close-family.ts";
 import { endedOf, noCounts } from "../model/counts.ts";
 import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../model/family-node.ts";
@@ -16,6 +16,14 @@ import { keyTwice, lostLease, PageWriter, type Spawned, type SpawnPorts } from "
  * with its heartbeats stay below 200 for any number of children.
  */
 const noteMs = 10_000;
+
+const dayMs = 86_400_000;
+
+/** The longest time, in milliseconds, from an attempt of a parent to the next one that looks at its pages: a sleep of a year, retries and a retention. */
+const longestLifeMs = 420 * dayMs;
+
+/** From this age of a parent on, in milliseconds, its attempts look at its pages whether they spawn or not: new pages are kept for 800 days. */
+const oldMs = 370 * dayMs;
 
 /** Nodes that are sealed, and pages that are settled, at the same time. */
 const nodeLanes = 20;
@@ -74,7 +82,8 @@ export class Spawner {
 
   /** Creates what was spawned, and notes it, so that a later attempt need not look for it. */
   async keep(): Promise<void> {
-    if (!this.#used) return;
+    if (!this.#used && !this.#isOld()) return;
+    if (this.#hasPages()) await this.#load();
     await this.#flush();
     const { families } = this.#ports;
     const news = this.#pages.all.filter(({ noted, certain }) => leadingPlaces(certain) > noted);
@@ -133,9 +142,23 @@ export class Spawner {
     return this.#parent.family_total !== undefined;
   }
 
+  /** True for a parent whose pages must be kept anew, also by attempts that spawn nothing. */
+  #isOld(): boolean {
+    return this.#hasPages() && this.#ports.clock.now() - Date.parse(this.#parent.created_at) > oldMs;
+  }
+
   #load(): Promise<void> {
-    this.#loading ??= this.#pages.load(this.#ports.families);
+    this.#loading ??= this.#loadAndKeep();
     return this.#loading;
+  }
+
+  async #loadAndKeep(): Promise<void> {
+    const { families, clock } = this.#ports;
+    const family = familyOf(this.#parent);
+    const early = await this.#pages.load(families, Math.floor((clock.now() + longestLifeMs) / 1000));
+    await inLanes(early, nodeLanes, (number) =>
+      families.keep(family, number, leafOf(this.#parent, number), familyPurgeAt(clock.now())),
+    );
   }
 
   /** @throws PermanentError when this attempt has spawned a known child before */

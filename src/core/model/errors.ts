@@ -90,14 +90,6 @@ export class InputTooNew extends TaskError {
   readonly kind = "unavailable";
 }
 
-/**
- * The handler makes other calls than in an earlier attempt: a release is being deployed, or was rolled back. Created by Offload; retried, as a worker of
- * the other release makes the earlier calls.
- */
-export class StepsChanged extends TaskError {
-  readonly kind = "unavailable";
-}
-
 /** A secret of the handlers could not be read, so the handler did not start. Created by Offload; retried. */
 export class SecretUnreadable extends TaskError {
   readonly kind = "transient";

@@ -8,7 +8,7 @@ import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
 import { mustBeOutside, runWithin } from "../task/context.ts";
 import { parsedValue, valueText } from "../task/json-value.ts";
-import { keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
+import { type KeptText, keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
 import { runInStep } from "../task/numbering.ts";
 import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
 import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
@@ -17,6 +17,12 @@ import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "
 
 /** Most steps, sleeps and waits of one task: an attempt reads them all. */
 export const mostCalls = 1_000;
+
+/**
+ * Most bytes of all stored results of one task's steps, as JSON: an attempt has them in memory, in a process that other tenants' attempts share. Also what
+ * an attempt after a sleep or a failure reads, at most: 4,096 read units.
+ */
+export const mostResultBytes = 16 * 1024 * 1024;
 
 /** Orders of the calls of `aggregate` follow those of the handler, in each round. */
 const roundOrders = 10_000;
@@ -68,6 +74,8 @@ export class AttemptSteps {
   #open = 0;
   /** Calls under way that do not wait. */
   #running = 0;
+  /** Bytes of the results that are stored, as far as the attempt knows. */
+  #resultBytes = 0;
   #sequential = true;
   #continues = false;
   #closed = false;
@@ -127,10 +135,18 @@ export class AttemptSteps {
       const { tenant_id, task_id, created_at } = this.#record;
       const idempotencyKey = taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]));
       const made = () => runWithin({ kind: "step", name }, () => run(idempotencyKey));
-      const { text, fault } = keptText(await this.#effect(call.name, made), what);
+      const { text, fault } = this.#fitting(keptText(await this.#effect(call.name, made), what), what);
       const first = await this.#add({ ...call, ...(text !== undefined && { value: text }), ...(fault && { fault }) });
       return mustBeKept(keptIn(first), what) as T;
     });
+  }
+
+  /** The result of a step if all results together are small enough; otherwise its fault. The effect was done all the same. */
+  #fitting(kept: KeptText, what: string): KeptText {
+    this.#resultBytes += Buffer.byteLength(kept.text ?? "");
+    if (this.#resultBytes <= mostResultBytes) return kept;
+    const fault = `the results of the task's steps have more than ${mostResultBytes} bytes (16 MiB) with that of ${what}: keep large values in a bucket, and return their keys`;
+    return { text: undefined, fault };
   }
 
   async #effect<T>(name: string, made: () => Promise<T> | T): Promise<T> {
@@ -255,6 +271,7 @@ export class AttemptSteps {
     if (attempts <= 1 && signals === 0) return new Map();
     const entries = await this.#ports.steps.load(this.#record);
     await keepReadEntries(this.#ports, this.#record, entries);
+    for (const { kind, value = "" } of entries) if (kind === "step") this.#resultBytes += Buffer.byteLength(value);
     return new Map(entries.map((entry) => [keyOf(entry), entry]));
   }
 

@@ -14,7 +14,7 @@ export interface Kept {
 }
 
 /** The JSON text of an outcome; undefined for undefined. */
-interface KeptText {
+export interface KeptText {
   text: string | undefined;
   fault?: string;
 }

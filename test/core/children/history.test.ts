@@ -449,3 +449,27 @@ test("a child that expires in a pause ends then, and its parent does not wait fo
   }
   expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "failed", family_counts: { expired: 1 } });
 });
+
+test("a parent that sleeps for three years keeps its pages: nothing is spawned again, and every child counts", async () => {
+  const family: Family = familyOf(async (task) => {
+    await task.step("fan out", () => family.spawnMany(task, 3));
+    for (let years = 0; years < 3; years++) await task.sleep(365 * day);
+  });
+  const { families, clock } = family;
+  const pages = new Map<number, number>();
+  const kept = (number: number, purgeAt: number) => pages.set(number, Math.max(purgeAt, pages.get(number) ?? 0));
+  const { savePage, keep } = families;
+  families.savePage = (...given) => {
+    kept(given[1], given[4]);
+    return savePage.apply(families, given);
+  };
+  families.keep = (...given) => {
+    // The table has deleted what nobody kept in time.
+    expect(pages.get(given[1]) ?? 0).toBeGreaterThan(clock.now() / 1000);
+    kept(given[1], given[3]);
+    return keep.apply(families, given);
+  };
+  expect(await endOf(family)).toMatchObject({ status: "completed", family_counts: { completed: 3 } });
+  expect([...pages.values()].every((purgeAt) => purgeAt * 1000 > clock.now())).toBe(true);
+  expect([...family.runs.values()]).toEqual([1, 1, 1]);
+});

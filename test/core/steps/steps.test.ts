@@ -297,3 +297,30 @@ test("the attempt that aggregates has steps of its own, and new ones in each rou
   expect(notes.map((note) => note.split(" ")[0])).toEqual(["handler", "aggregate", "aggregate"]);
   expect(notes[1]).not.toBe(notes[2]);
 });
+
+test.each([
+  ["in one attempt", false],
+  ["over sleeps", true],
+])(
+  "results of more than 16 MiB fail the task with the limit's name, and each effect is done once: %s",
+  async (_, sleeps) => {
+    const effects: number[] = [];
+    const { pipeline } = started(async (_input, task) => {
+      for (let n = 0; n < 80; n++) {
+        await task.step(`part ${n}`, () => {
+          effects.push(n);
+          return "x".repeat(250_000);
+        });
+        if (sleeps && n % 40 === 39) await task.sleep(60);
+      }
+    });
+    const task = await pipeline.accept();
+    await pipeline.drain();
+    expect(await pipeline.recordOf(task)).toMatchObject({
+      status: "failed",
+      error_kind: "permanent",
+      error: expect.stringContaining("16 MiB"),
+    });
+    expect(effects).toEqual(Array.from({ length: 68 }, (_unused, n) => n));
+  },
+);
