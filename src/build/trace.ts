@@ -33,6 +33,8 @@ export async function traceFiles(root: string, entries: readonly string[], graph
     async resolve(specifier, parent, job, required) {
       const known = graph.get(parent)?.get(specifier);
       if (known !== undefined) return known.startsWith("/") ? known : [];
+      // Of JSX that is read for the trace only.
+      if (!isOfPackage(parent) && specifier.endsWith("/jsx-runtime")) return [];
       // What is not there is optional, or the bundler has told it.
       return Promise.resolve(nodeResolve(specifier, parent, job, required)).catch(() => []);
     },

@@ -62,7 +62,7 @@ describe("one project with most shapes of code", { timeout: 180_000 }, () => {
       renameSync(away, root);
     }
     // What cannot be bundled is copied; the rest is not.
-    expect(readdirSync(join(bare, "node_modules")).sort()).toEqual(["db", "fonts", "pic"]);
+    expect(readdirSync(join(bare, "node_modules")).sort()).toEqual(["db", "fonts", "inks", "pic"]);
     expect(readFileSync(join(bare, "src/mail.txt"), "utf8")).toBe("Hello {name}");
   });
 });

@@ -160,8 +160,12 @@ for (const file of readdirSync(__dirname).filter((name) => name !== "index.js"))
 @named export class Decorated { @twice accessor size = 2; }
 function twice(target: ClassAccessorDecoratorTarget<Decorated, number>, _: ClassAccessorDecoratorContext) { return { ...target, get(this: Decorated) { return 2 * target.get.call(this); } }; }`,
   "packages/pages/tsconfig.json": '{ "compilerOptions": { "jsx": "preserve" } }',
-  "packages/pages/view.tsx": "export const view = (size: number) => <b>{size}</b>;",
+  "packages/pages/view.tsx": `import ink from "inks"; export const view = (size: number) => <b>{size + ink()}</b>;`,
   "packages/pages/old.js": "export const old = <i>{2}</i>;",
+  "node_modules/inks/package.json": '{ "name": "inks", "version": "1.0.0", "main": "index.js" }',
+  "node_modules/inks/index.js":
+    'module.exports = () => require("node:fs").readFileSync(require("node:path").join(__dirname, "ink.txt"), "utf8");',
+  "node_modules/inks/ink.txt": "red",
   "node_modules/react/package.json":
     '{ "name": "react", "version": "19.0.0", "exports": { "./jsx-runtime": "./jsx-runtime.js" } }',
   "node_modules/react/jsx-runtime.js":
@@ -213,7 +217,7 @@ export const results = {
   "computed.require": ["s", "s", 12],
   "read.models": ["orders_1", "a"],
   "thread.by.path": 3,
-  "jsx.preserved": ["b1", "i2"],
+  "jsx.preserved": ["b1red", "i2"],
   "sets.variables": ["https://shop.example.com", "2"],
   "standard.decorators": ["the Decorated", 4],
   "old.extension": 3,
