@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { CloudAssembly } from "aws-cdk-lib/cx-api";
 import type { Stack } from "../src/doctor/deployment.ts";
 
@@ -39,14 +40,16 @@ export async function synthesizeApp(
   env: Readonly<Record<string, string>> = {},
 ): Promise<boolean> {
   const cdk = JSON.parse(readFileSync("cdk.json", "utf8")) as { app: string; context?: object };
-  const { code, stderr } = await runApp(cdk.app, {
+  const { code, stdout, stderr } = await runApp(cdk.app, {
     ...env,
     CDK_OUTDIR: folder,
     CDK_CONTEXT_JSON: JSON.stringify({ ...cdk.context, ...context, ...synthesisContext }),
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
   });
   if (existsSync(join(folder, "manifest.json"))) return code === 0;
-  throw new Error(`the app does not synthesize: ${errorLineOf(stderr) ?? `exit code ${code}`}`);
+  throw new Error(
+    `the app does not synthesize: ${errorLineOf(stderr) ?? compilersLineOf(stdout) ?? `exit code ${code}`}`,
+  );
 }
 
 /** The message of the error that ended a program, or the last line. */
@@ -56,21 +59,34 @@ function errorLineOf(stderr: string): string | undefined {
   return found?.replace(/^\w*Error: /, "");
 }
 
+/** The first error of a compiler that runs before the app, as `cdk init`'s `npx tsc && ...` does: it writes to the output. */
+const compilersLineOf = (stdout: string): string | undefined =>
+  stripVTControlCharacters(stdout)
+    .split("\n")
+    .find((line) => /\berror\b/i.test(line))
+    ?.trim();
+
 /** Context that skips bundling and adds construct paths, which findings need. The CDK command line sets the latter, too. */
 const synthesisContext = { "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
 
-function runApp(command: string, env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
+function runApp(
+  command: string,
+  env: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const app = spawn(command, {
     shell: true,
     env: { ...process.env, ...env },
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  let stderr = "";
+  let [stdout, stderr] = ["", ""];
+  app.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
   app.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
   return new Promise((resolve, reject) => {
     app.once("error", reject);
-    app.once("close", (code) => resolve({ code, stderr }));
+    app.once("close", (code) => resolve({ code, stdout, stderr }));
   });
 }

@@ -22,6 +22,7 @@ import { keyOf } from "../encryption.ts";
 export const runbookSections = [
   "pipeline-unhealthy",
   "dead-letters",
+  "new-failure",
   "depth",
   "oldest-message",
   "slow-processing",

@@ -1,5 +1,6 @@
 import { CfnQueryDefinition, type ILogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { newFailureLine } from "../../src/core/end/new-failure.ts";
 import type { Watched } from "./watched.ts";
 
 /** Logs that a query reads: of all functions, of functions in which attempts end, or the API's access log. */
@@ -104,6 +105,15 @@ export const queries = {
       'filter outcome = "refused" and (ispresent(scheduled_for) or ispresent(event_id))',
       "sort @timestamp desc",
       "limit 100",
+    ],
+  },
+  "new failures": {
+    lines: "functions",
+    text: [
+      `filter message = "${newFailureLine}"`,
+      "fields @timestamp, type, error_type, error_kind, tenant_id, task_id",
+      "sort @timestamp desc",
+      "limit 50",
     ],
   },
   "skipped times": {

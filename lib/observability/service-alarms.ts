@@ -15,6 +15,7 @@ export function addAlarms(alarms: Alarms, watched: Watched, thresholds: Threshol
   addFunctionAlarms(alarms, watched, thresholds);
   addRedriveAlarms(alarms, watched, thresholds);
   addScheduleAlarms(alarms, watched, thresholds);
+  addNewFailureAlarm(alarms, watched);
   addMissedAlarm(alarms, watched);
   addLineAlarms(alarms, watched, thresholds);
   addNoticeAlarms(alarms, watched, thresholds);
@@ -122,6 +123,18 @@ function addScheduleAlarms(alarms: Alarms, { data, metrics }: Watched, { comingB
     means:
       "a task of a schedule or trigger could not be submitted: its type was removed, its input is not valid, or its firing could not be read.",
     first: 'run the saved query "refused schedules". It names the schedule or trigger, and the reason.',
+  });
+}
+
+/** Adds the alarm on failures that are new, which an alarm on dead letters that are kept does not tell. */
+function addNewFailureAlarm(alarms: Alarms, { metrics }: Watched): void {
+  alarms.whenAbove({
+    section: "new-failure",
+    metric: metrics.of("new_failure", "normal"),
+    threshold: 0,
+    means: "a task failed for good with a class of error that its type did not have in the last day.",
+    first:
+      "run the saved query \"new failures\": it names type, error, tenant and task. How many: npx offload dlq groups --tenant '*'.",
   });
 }
 

@@ -1,9 +1,9 @@
 import { dirname, join, relative } from "node:path";
 import { type InputOptions, type OutputOptions, type Plugin, type RolldownOutput, rolldown } from "rolldown";
 import { computedImports } from "./computed.ts";
-import { standardDecorators } from "./decorators.ts";
 import { entryText } from "./entry.ts";
 import { type ImportGraph, imports, isSharedStandIn } from "./imports.ts";
+import { leftSyntax } from "./left-syntax.ts";
 import { missingImports, unreadableFiles } from "./modules.ts";
 import { codeName } from "./names.ts";
 import { ownPlaces, placesBanner, threadFile } from "./own-places.ts";
@@ -103,7 +103,7 @@ const inputOptions = (
     missingImports(options.root),
     packagesInPlace(options.placeOf),
     unreadableFiles(options.root),
-    standardDecorators,
+    leftSyntax,
     computedImports({ root: options.root, mode: options.mode }),
     ownPlaces({ root: options.root, mode: options.mode, onThread: (file) => threads.add(file) }),
   ],

@@ -4,7 +4,8 @@ import { nodeFileTrace, resolve as nodeResolve } from "@vercel/nft";
 import { transformSync } from "rolldown/utils";
 import { ownFolders } from "../installation.ts";
 import type { ImportGraph } from "./imports.ts";
-import { isOfPackage } from "./places.ts";
+import { languageOf } from "./own-places.ts";
+import { isCode, isOfPackage } from "./places.ts";
 
 /** A file that the code may read. */
 export interface TracedFile {
@@ -54,8 +55,10 @@ async function readCode(path: string): Promise<string | null> {
     if (error.code === "ENOENT" || error.code === "EISDIR") return null;
     throw error;
   });
-  if (text === null || isOfPackage(path) || !/\.([cm]?ts|tsx|jsx)$/.test(path)) return text;
-  return transformSync(path, text, { sourcemap: false, decorator: { legacy: true } }).code;
+  if (text === null || isOfPackage(path) || !isCode(path)) return text;
+  // JSX that a `tsconfig.json` leaves would end the trace.
+  const jsx = { runtime: "automatic" } as const;
+  return transformSync(path, text, { lang: languageOf(path), sourcemap: false, decorator: { legacy: true }, jsx }).code;
 }
 
 /** Packages are links in many projects: a file counts once, where it really is. */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { allowedByPnpm, builds } from "../init/builds.ts";
 import { machineNode, nodeFor, runsTasks } from "../init/find-node.ts";
-import { type Manager, managerOf, runCommand } from "../init/manager.ts";
+import { installFlags, type Manager, managerOf, runCommand } from "../init/manager.ts";
 import { obstacles } from "../init/obstacles.ts";
 import { type Folder, type Manifest, type Plan, planInit } from "../init/plan.ts";
 import { packageFolder, packageVersion } from "../installation.ts";
@@ -180,13 +180,22 @@ async function installAndStart(terminal: Terminal, folder: string, manager: Mana
 }
 
 /** @throws CommandFailed when the packages could not be installed */
-function install(terminal: Terminal, folder: string, { name }: Manager): void {
+function install(terminal: Terminal, folder: string, manager: Manager): void {
+  const { name } = manager;
   terminal.note(`Installing with ${name}.`);
-  const { status, error } = spawnSync(name, ["install"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  const { status, error, stdout } = spawnSync(name, ["install", ...installFlags(manager)], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"],
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
   if (error !== undefined) {
     throw new CommandFailed(`${name} was not found; the files are written. Call \`${name} install\` where it is`);
   }
-  if (status !== 0) throw new CommandFailed(`\`${name} install\` failed in ${folder}; the files are written`);
+  if (status === 0) return;
+  // Some managers write their errors to the output.
+  terminal.note(stdout.trim().split("\n").slice(-15).join("\n"));
+  throw new CommandFailed(`\`${name} install\` failed in ${folder}; the files are written`);
 }
 
 function nextSteps(folder: string, manager: Manager, installed: boolean): string {

@@ -12,6 +12,7 @@ import {
 } from "../task-code.ts";
 import { type DescribedApp, described } from "./described.ts";
 import { type LoadProblem, problemOf } from "./load-problem.ts";
+import { setVariable } from "./set-variable.ts";
 
 /** A project's code as data, and what could not be loaded of it. */
 export interface DescribedCode {
@@ -90,5 +91,6 @@ function setVariables({ values, placeholders }: Values, onRead: (name: string) =
       if (typeof name === "string" && Object.hasOwn(placeholders, name)) onRead(name);
       return Reflect.get(target, name);
     },
+    set: setVariable,
   });
 }

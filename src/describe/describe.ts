@@ -26,7 +26,7 @@ export interface ProcessOptions extends CodeToDescribe {
 }
 
 /** Longest time for loading a project's code, in milliseconds. */
-const limitMs = 60_000;
+export const limitMs = 60_000;
 
 /** Loads the project's built code in a new process, and describes it. @throws TaskFileError when that process ends */
 export async function describe(
@@ -68,13 +68,13 @@ const argumentsOf = ({ deployed }: CodeToDescribe): string[] => [
   codeFile("src/describe/describe-process"),
 ];
 
-function resultPlace(): Disposable & { file: string } {
+export function resultPlace(): Disposable & { file: string } {
   const folder = mkdtempSync(join(tmpdir(), "offload-describe-"));
   return { file: join(folder, "code.bin"), [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** @throws TaskFileError */
-function answerIn(file: string, ended: string, said: string): DescribedCode {
+export function answerIn(file: string, ended: string, said: string): DescribedCode {
   const answer = readAnswer(file);
   if (answer?.found !== undefined) return answer.found;
   const reason = answer?.crash ?? said.trim().split("\n").slice(-8).join("\n");

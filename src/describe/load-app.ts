@@ -1,7 +1,6 @@
-import type { ChildProcess } from "node:child_process";
 import { buildLocalCode, type LocalCode } from "../build/local-code.ts";
 import { TaskFileError } from "../task-modules.ts";
-import { describe } from "./describe.ts";
+import { type CodeToDescribe, describe } from "./describe.ts";
 import type { DescribedCode } from "./describe-code.ts";
 
 /** A project's code on this machine, built and described. */
@@ -11,16 +10,17 @@ export interface LocalApp extends DescribedCode {
 
 /**
  * Builds the code of a tasks folder, and describes it.
+ * @param describing Describes built code. Default: a process of its own does.
  * @throws TaskFileError
  */
 export async function loadApp(
   folder: string,
   probes: boolean,
-  started?: (child: ChildProcess) => void,
+  describing: (code: CodeToDescribe) => Promise<DescribedCode> = describe,
 ): Promise<LocalApp> {
   const code = await buildLocalCode(folder);
   try {
-    return { code, ...(await describe({ ...code, probes }, started)) };
+    return { code, ...(await describing({ ...code, probes })) };
   } catch (error) {
     code[Symbol.dispose]();
     throw error;

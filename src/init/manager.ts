@@ -63,6 +63,17 @@ export function usesPnp({ name, root }: Manager): boolean {
   return existsSync(join(root, ".pnp.cjs")) || /^yarn@[2-9]/.test(String(packageManager));
 }
 
+/** Options of an installation that changes the lockfile: some managers refuse that where `CI` is set. */
+export function installFlags({ name, root }: Manager): string[] {
+  if (name === "pnpm") return ["--no-frozen-lockfile"];
+  return name === "yarn" && isModernYarn(root) ? ["--no-immutable"] : [];
+}
+
+/** True for Yarn from 2 on, which has settings of another name. */
+const isModernYarn = (root: string): boolean =>
+  existsSync(join(root, ".yarnrc.yml")) ||
+  /^yarn@[2-9]/.test(String(jsonIn(join(root, "package.json")).packageManager ?? ""));
+
 /** The command that adds packages for development. */
 export const addCommand = ({ name }: Manager, ...packages: string[]): string =>
   `${{ npm: "npm install --save-dev", pnpm: "pnpm add --save-dev", yarn: "yarn add --dev", bun: "bun add --dev" }[name]} ${packages.join(" ")}`;

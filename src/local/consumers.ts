@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { startContainerWorker } from "./container-worker.ts";
@@ -21,8 +22,11 @@ const mostNotifies = 20;
 const stopGraceMs = 2_500;
 
 export interface Consumers {
-  /** Replaces the workers by new processes, which load this code, with its environment. Resolves when these have started. */
-  renewWorkers(project: Project): Promise<void>;
+  /**
+   * Replaces the workers by new processes, which load this code, with its environment. Resolves when these have started.
+   * @param loaded A process that has loaded the code: it becomes the first worker, and the others start after it.
+   */
+  renewWorkers(project: Project, loaded?: ChildProcess): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -61,7 +65,7 @@ export function startConsumers(
     const pool = new WorkerPool({ env, maxProcesses, workerFolder, onExit: log, onUndeclared, ...inspected });
     pool.warm();
     const stop = startEventSource({ store, queue: queueName(tier), target: targetOf(pool, tier), onFailure: () => {} });
-    return { pool, stop };
+    return { tier, pool, stop };
   });
   const startSource = (queue: string, invoke: Target["invoke"]) =>
     startEventSource({
@@ -86,13 +90,21 @@ export function startConsumers(
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all([containers.stop(), ...pools.map(({ pool }) => pool.close())]);
   };
-  const renewWorkers = async (renewed: Project) => {
+  const renewWorkers = async (renewed: Project, loaded?: ChildProcess) => {
     present = renewed;
     containers.renew();
+    if (loaded !== undefined) return useLoaded(pools, loaded);
     const started = await Promise.all(pools.map(({ pool }) => pool.renew()));
     if (started.includes(false)) throw new Error("a worker process did not start");
   };
   return { renewWorkers, stop };
+}
+
+/** The process becomes the worker of the tier that tasks have if nobody says so. The code is good, so the other tiers' old workers end at once. */
+async function useLoaded(pools: readonly { tier: Tier; pool: WorkerPool }[], loaded: ChildProcess): Promise<void> {
+  const started = await pools.find(({ tier }) => tier === "normal")?.pool.renew(loaded);
+  if (started !== true) throw new Error("a worker process did not start");
+  for (const { tier, pool } of pools) if (tier !== "normal") pool.restart();
 }
 
 /** Bounds the invocations at the same time, as the event source of a deployment does. */

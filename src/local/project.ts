@@ -1,9 +1,10 @@
-import type { ChildProcess } from "node:child_process";
 import type { LocalCode } from "../build/local-code.ts";
 import { type AppSchedule, appSchedules } from "../core/schedules/app-schedule.ts";
 import { appTriggers } from "../core/schedules/define-trigger.ts";
 import type { AppTrigger } from "../core/schedules/trigger.ts";
 import type { Catalog } from "../core/task/catalog.ts";
+import type { CodeToDescribe } from "../describe/describe.ts";
+import type { DescribedCode } from "../describe/describe-code.ts";
 import { type LocalApp, loadApp } from "../describe/load-app.ts";
 import { TaskFileError } from "../task-modules.ts";
 import { localDeployment } from "./resources.ts";
@@ -31,9 +32,9 @@ export interface Project {
 export async function loadProject(
   folder: string,
   probes: boolean,
-  started?: (child: ChildProcess) => void,
+  describing?: (code: CodeToDescribe) => Promise<DescribedCode>,
 ): Promise<Project> {
-  const found = await loadApp(folder, probes, started);
+  const found = await loadApp(folder, probes, describing);
   try {
     return projectOf(found);
   } catch (error) {

@@ -2,7 +2,10 @@ import type { ChildProcess } from "node:child_process";
 import { dirname, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "chokidar";
+import { type CodeToDescribe, describe } from "../describe/describe.ts";
+import type { DescribedCode } from "../describe/describe-code.ts";
 import { loadProject, type Project } from "./project.ts";
+import type { SpareWorker } from "./spare-worker.ts";
 
 /** Time without a further change after which the files count as saved, in milliseconds. */
 const settleMs = 100;
@@ -15,6 +18,8 @@ export interface ReloadOptions {
   project: Project;
   /** Epoch milliseconds at which the server began to load the files: a file that is newer has changed. */
   loadedAtMs: number;
+  /** Loads and describes changed code. Undefined: a process that ends after it does. */
+  spare?: SpareWorker | undefined;
   /** Starts to use what the changed files define. */
   use(project: Project): Promise<void>;
   /** Called with the reason why files could not be loaded. Empty: all could. */
@@ -80,9 +85,7 @@ class Reloading {
     this.loadedAtMs = Date.now();
     let project: Project;
     try {
-      project = await loadProject(folder, probes, (child) => {
-        this.#loading = child;
-      });
+      project = await loadProject(folder, probes, (code) => this.#describe(code));
     } catch (error) {
       this.#refuse((error as Error).message);
       return [];
@@ -100,6 +103,14 @@ class Reloading {
     const types = `${count} task type${count === 1 ? "" : "s"}`;
     print(`Reloaded ${types} after a change of ${files}. Attempts that run end on the old code.`);
     return project.code.sources;
+  }
+
+  #describe(code: CodeToDescribe): Promise<DescribedCode> {
+    const { spare } = this.#options;
+    if (spare !== undefined) return spare.describe(code);
+    return describe(code, (child) => {
+      this.#loading = child;
+    });
   }
 
   stop(): void {

@@ -31,6 +31,7 @@ import { type S3, startS3 } from "./s3/s3.ts";
 import { deadLetterOf } from "./scheduler/dead-letter.ts";
 import { type Scheduler, type SchedulerOptions, startScheduler } from "./scheduler/scheduler.ts";
 import type { LocalSettings } from "./settings.ts";
+import { SpareWorker } from "./spare-worker.ts";
 import type { QueueStore } from "./sqs/queue-store.ts";
 import { type Sqs, startSqs } from "./sqs/sqs.ts";
 import { startTable } from "./table.ts";
@@ -106,15 +107,15 @@ export async function startServer(
     cleanups.push(() => consumers.stop());
     const events = eventBus.log;
     const gateway = await opened(openGateway(functions, { webSockets, events }, settings, log));
-    const { probes } = settings;
     if (settings.reload) {
-      cleanups.push(await reload({ functions, consumers, events, filesDir, probes, project: app, loadedAtMs, print }));
+      cleanups.push(
+        await reload({ functions, consumers, events, filesDir, settings, project: app, loadedAtMs, print }),
+      );
     } else {
       for (const { message } of app.problems) print(`Not loaded, the other types run: ${message}`);
     }
-    const types = app.catalog.map(({ name }) => name);
     const urls = { dynamodbUrl: table.url, sqsUrl: sqs.url, s3Url: s3.url, eventsUrl: eventBus.url };
-    return { url: gateway.url, ...urls, spansFile, types, close };
+    return { url: gateway.url, ...urls, spansFile, types: app.catalog.map(({ name }) => name), close };
   } catch (error) {
     await close();
     throw error;
@@ -201,13 +202,17 @@ function printMissing(missing: readonly string[], print: (line: string) => void)
   print(`Declared in tasks/environment.ts, but without a value here: ${names}. Set them in .env or in the shell.`);
 }
 
+/** Undefined: the workers have debuggers, or a time that tests move, from their start on. */
+const spareOf = ({ inspectPort, movableClock = false }: LocalSettings): SpareWorker | undefined =>
+  inspectPort !== undefined || movableClock ? undefined : new SpareWorker();
+
 /** Keeps a running server in step with the task files. */
 async function reload({
   functions,
   consumers,
   events,
   filesDir,
-  probes,
+  settings,
   project,
   loadedAtMs,
   print,
@@ -216,11 +221,13 @@ async function reload({
   consumers: Consumers;
   events: EventLog;
   filesDir: string;
-  probes: boolean;
+  settings: LocalSettings;
   project: Project;
   loadedAtMs: number;
   print: (line: string) => void;
 }): Promise<() => Promise<void>> {
+  const { probes } = settings;
+  const spare = spareOf(settings);
   let version = 0;
   let problem = "";
   const renewed: Project[] = [];
@@ -229,14 +236,15 @@ async function reload({
   const { reloadOnChange } = await import("./reload.ts");
   const stop = await reloadOnChange({
     folder: tasksFolder(),
-    ...{ probes, project, loadedAtMs },
+    ...{ probes, spare, project, loadedAtMs },
     print,
     onProblem: (found) => {
       problem = found;
     },
     async use(app) {
       // First the workers: the API accepts a new type once they can run it.
-      await consumers.renewWorkers(app);
+      await consumers.renewWorkers(app, spare?.take(app.code.file));
+      spare?.prepare();
       writeAppFiles(filesDir, app);
       await publishCatalog(filesDir);
       version += 1;
@@ -249,8 +257,10 @@ async function reload({
       await prepareScheduler(app.schedules);
     },
   });
+  spare?.prepare();
   return async () => {
     await stop();
+    spare?.close();
     // Attempts of all of them may have run until now.
     for (const { code } of renewed) code[Symbol.dispose]();
   };

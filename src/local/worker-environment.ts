@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { TaskEnvironment } from "../core/task/environment.ts";
 import type { Values } from "../describe/describe-code.ts";
+import { setVariable } from "../describe/set-variable.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -49,11 +50,13 @@ export function workerEnvironment(
   };
 }
 
-/** Values of declared names on this machine, for code that is only loaded. A name without a value has none here either. */
-export const localValues = (declared: TaskEnvironment): Values => ({
-  values: workerEnvironment(declared, process.env, readDotEnv()).values,
-  placeholders: {},
-});
+/** Returns values of declared names on this machine, for code that is only loaded. A name without a value has none here either. */
+export const localValues =
+  (shell: Variables) =>
+  (declared: TaskEnvironment): Values => ({
+    values: workerEnvironment(declared, shell, readDotEnv()).values,
+    placeholders: {},
+  });
 
 /** The key of webhook secrets. Workers have it nowhere: handlers run in them. */
 const webhookKey = "OFFLOAD_WEBHOOK_KEY";
@@ -83,7 +86,7 @@ export function watched(
     if (undeclared.includes(name) || (variableName.test(name) && isProjectCode(callerOf(get)))) report(name);
     return value;
   };
-  return new Proxy(env, { get });
+  return new Proxy(env, { get, set: setVariable });
 }
 
 /** Line of the stack for the caller of a function. */

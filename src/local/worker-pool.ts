@@ -1,20 +1,12 @@
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { ownEndpointPrefix, ownKeyVariable } from "../aws/lean/environment.ts";
-import { type LocalServices, localCredentials, localServicesVariable } from "../aws/local-services.ts";
 import { workerTimeoutSeconds } from "../config.ts";
 import { parseEnvelope } from "../core/model/envelope.ts";
-import { lambdaEnvironment } from "../describe/lambda-environment.ts";
-import { codeFile } from "../installation.ts";
-import { workerFolderVariable } from "./local-code.ts";
-import { movedMs, movedVariable, onMoved } from "./moved-time.ts";
+import { onMoved } from "./moved-time.ts";
 import { processorUse } from "./processor-use.ts";
-import { keptVariables } from "./worker-environment.ts";
-import type { Reply } from "./worker-process.ts";
-
-/** Heap of a worker process, about that of a Lambda function of 512 MB. */
-const heapMb = 384;
+import { forkWorker } from "./worker-fork.ts";
+import type { Begin, Reply } from "./worker-process.ts";
 
 /** Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours. */
 const debuggedMs = 11 * 3_600_000;
@@ -92,18 +84,29 @@ export class WorkerPool {
   /**
    * Replaces the processes by new ones, which load the task files again. Batches that run end on the old code. The old processes
    * stay in service until a new one has started, so they also stay when none can.
+   * @param loaded A process that has loaded them already. Default: a new one.
    * @returns True when a new process has started.
    */
-  async renew(): Promise<boolean> {
+  async renew(loaded?: ChildProcess): Promise<boolean> {
     const old = [...this.#slots];
     const retire = () => {
       for (const slot of old) this.#retire(slot);
     };
     // Two processes cannot have one debugger port.
     if (this.#options.inspectPort !== undefined) retire();
-    const ready = await new Promise<boolean>((started) => this.#spawn(started));
+    const ready = await new Promise<boolean>((started) => {
+      if (loaded === undefined) return this.#spawn(started);
+      this.#take(loaded, started);
+      loaded.send({ env: this.#options.env() } satisfies Begin);
+    });
     if (ready) retire();
     return ready;
+  }
+
+  /** Replaces the processes at once. A batch waits until the new one has started. */
+  restart(): void {
+    for (const slot of [...this.#slots]) this.#retire(slot);
+    this.#spawn();
   }
 
   /** Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or 2 s on a busy machine. */
@@ -181,19 +184,11 @@ export class WorkerPool {
       started?.(false);
       return;
     }
-    const { inspectPort, workerFolder } = this.#options;
-    const child = fork(codeFile("src/local/worker-process"), {
-      env: { ...variablesIn(workerFolder), ...this.#options.env(), ...movedTime() },
-      ...(workerFolder !== undefined && { cwd: workerFolder }),
-      execArgv: [
-        `--max-old-space-size=${heapMb}`,
-        "--enable-source-maps",
-        ...(inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectPort}`]),
-      ],
-      // A command that runs one task prints its result to the output.
-      stdio: ["ignore", workerFolder === undefined ? "inherit" : process.stderr.fd, "pipe", "ipc"],
-      serialization: "json",
-    });
+    this.#take(forkWorker({ ...this.#options, env: this.#options.env() }), started);
+  }
+
+  /** Takes a process into service, when it is ready. */
+  #take(child: ChildProcess, started?: (ready: boolean) => void): void {
     const slot: Slot = {
       process: child,
       ready: false,
@@ -239,7 +234,7 @@ export class WorkerPool {
       this.#retire(slot);
     } else if (message.kind === "undeclared") {
       this.#options.onUndeclared?.(message.name);
-    } else {
+    } else if (message.kind === "error") {
       slot.finish?.(new Error(message.error));
     }
   }
@@ -262,32 +257,6 @@ export class WorkerPool {
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
-}
-
-/** Variables of a process besides those of its tier. A deployed worker has nothing of this machine. */
-function variablesIn(workerFolder: string | undefined): NodeJS.ProcessEnv {
-  const kept = keptVariables(process.env);
-  if (workerFolder === undefined) return kept;
-  const own = Object.entries(kept).filter(([name]) => /^(OFFLOAD_|AWS_|POWERTOOLS_)/.test(name));
-  return {
-    ...lambdaEnvironment(workerFolder),
-    ...Object.fromEntries(own),
-    ...deployedServices(process.env),
-    [workerFolderVariable]: workerFolder,
-  };
-}
-
-/** Variables for a deployed worker's own clients, which read no others. */
-function deployedServices(env: NodeJS.ProcessEnv): Record<string, string> {
-  const { s3Secret: _, ...services } = JSON.parse(env[localServicesVariable] ?? "{}") as LocalServices;
-  const named = Object.entries(services).map(([name, url]) => [ownEndpointPrefix + name.toUpperCase(), url]);
-  return { ...Object.fromEntries(named), [ownKeyVariable]: localCredentials.accessKeyId };
-}
-
-/** The time that a new process starts with, where tests move it. */
-function movedTime(): Record<string, string> {
-  const moved = movedMs();
-  return moved === undefined ? {} : { [movedVariable]: String(moved) };
 }
 
 /** Type and id of the task in a message. */

@@ -1,11 +1,13 @@
+import { on } from "node:events";
 import { url } from "node:inspector";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { threadWatchdog } from "../aws/process.ts";
 import type { Watchdog } from "../core/ports/tasks.ts";
+import type { ProcessOptions } from "../describe/describe.ts";
 import { debugClock } from "./debug-clock.ts";
-import { localCode, workerFolderVariable } from "./local-code.ts";
+import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
 import { followTime, movedMs, movedVariable, useMovableClock } from "./moved-time.ts";
 import { sourceStackOf } from "./source-places.ts";
 import { watched } from "./worker-environment.ts";
@@ -21,7 +23,18 @@ export interface Invocation {
 export interface Moved {
   movedMs: number;
 }
+/** A process that has started without a project's code, and loads it now. */
+export interface Load {
+  load: ProcessOptions;
+  /** Variables of the user's shell. */
+  shell: NodeJS.ProcessEnv;
+}
+/** The process that has loaded the code becomes a worker with these variables. */
+export interface Begin {
+  env: Record<string, string>;
+}
 export type Reply =
+  | { kind: "loaded" }
   | { kind: "ready" }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
   | { kind: "error"; id: number; error: string }
@@ -40,16 +53,37 @@ process.on("disconnect", () => process.exit(0));
 /** Ctrl-C reaches every process of the group, but the server ends its workers itself. */
 process.on("SIGINT", () => {});
 
-const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile, OFFLOAD_UNDECLARED: undeclared = "" } = process.env;
+const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
 
 const { [movedVariable]: addedMs } = process.env;
 if (addedMs !== undefined) useMovableClock(Number(addedMs));
 
+/** Loads Offload's own code, then a project's, and waits until it is to work with it. */
+async function waitAsSpare(): Promise<void> {
+  const messages = on(process, "message") as AsyncIterator<[Load | Begin]>;
+  const { sayStrayErrors, writeDescription } = await import("../describe/write-description.ts");
+  await import("../../lambdas/worker.ts");
+  const endSaying = sayStrayErrors();
+  for await (const [message] of { [Symbol.asyncIterator]: () => messages }) {
+    if ("load" in message) {
+      await writeDescription(message.load, message.shell);
+      reply({ kind: "loaded" });
+    } else {
+      endSaying();
+      Object.assign(process.env, message.env);
+      return;
+    }
+  }
+}
+
+if (process.env[spareVariable] !== undefined) await waitAsSpare();
+
 type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
 /** The handler of this installation's worker, with the project's code. */
 async function localHandler(): Promise<Handler> {
+  const { OFFLOAD_UNDECLARED: undeclared = "" } = process.env;
   process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
   const { createWorker } = await import("../../lambdas/worker.ts");
   return createWorker(await localCode(), own, () => reply({ kind: "worn" }));

@@ -11,6 +11,7 @@ import { directSubmit } from "./direct.ts";
 import { emulatedBenchmark } from "./emulated.ts";
 import type { Benchmark, Goal, Report } from "./measure.ts";
 import { planner } from "./planner.ts";
+import { reload } from "./reload.ts";
 import { requests } from "./requests.ts";
 import { sleepsInMemory, steps, stepsInMemory } from "./steps.ts";
 import { tierLatency } from "./tiers.ts";
@@ -27,6 +28,7 @@ const benchmarks: readonly Benchmark[] = [
   ...kinds.map(emulatedBenchmark),
   tierLatency,
   planner,
+  reload,
 ];
 
 /** Two rounds of a benchmark on a busy machine are this far off at most. A hot path that is slower by more fails CI. */

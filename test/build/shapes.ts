@@ -159,6 +159,23 @@ for (const file of readdirSync(__dirname).filter((name) => name !== "index.js"))
   "packages/sizes/decorated.ts": `const named = (value: Function, { name }: ClassDecoratorContext) => { (value as any).title = "the " + String(name); };
 @named export class Decorated { @twice accessor size = 2; }
 function twice(target: ClassAccessorDecoratorTarget<Decorated, number>, _: ClassAccessorDecoratorContext) { return { ...target, get(this: Decorated) { return 2 * target.get.call(this); } }; }`,
+  "packages/pages/tsconfig.json": '{ "compilerOptions": { "jsx": "preserve" } }',
+  "packages/pages/view.tsx": "export const view = (size: number) => <b>{size}</b>;",
+  "packages/pages/old.js": "export const old = <i>{2}</i>;",
+  "node_modules/react/package.json":
+    '{ "name": "react", "version": "19.0.0", "exports": { "./jsx-runtime": "./jsx-runtime.js" } }',
+  "node_modules/react/jsx-runtime.js":
+    "exports.jsx = (name, { children }) => name + children; exports.jsxs = exports.jsx;",
+  "tasks/jsx.preserved.ts": taskText(
+    "jsx.preserved",
+    "[view(1), old]",
+    'import { old } from "../packages/pages/old.js";\nimport { view } from "../packages/pages/view";',
+  ),
+  "tasks/sets.variables.ts": taskText(
+    "sets.variables",
+    "[process.env.SHOP_URL, process.env.NEW_ONE]",
+    'process.env.NEW_ONE = "1"; process.env.NEW_ONE = "2"; process.env.SHOP_URL = String(process.env.SHOP_URL);',
+  ),
   "tasks/standard.decorators.ts": taskText(
     "standard.decorators",
     "[(Decorated as any).title, new Decorated().size]",
@@ -196,6 +213,8 @@ export const results = {
   "computed.require": ["s", "s", 12],
   "read.models": ["orders_1", "a"],
   "thread.by.path": 3,
+  "jsx.preserved": ["b1", "i2"],
+  "sets.variables": ["https://shop.example.com", "2"],
   "standard.decorators": ["the Decorated", 4],
   "old.extension": 3,
   "typed.extension": 4,

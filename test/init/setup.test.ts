@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { allowedByPnpm } from "../../src/init/builds.ts";
-import { managerOf, usesPnp } from "../../src/init/manager.ts";
+import { installFlags, managerOf, usesPnp } from "../../src/init/manager.ts";
 import { isOlder, obstacles } from "../../src/init/obstacles.ts";
 import { withoutTasks } from "../../src/init/tsconfig.ts";
 
@@ -50,6 +50,15 @@ describe("the package manager", () => {
     expect(yarn({ "package.json": '{"packageManager":"yarn@4.5.0"}' })).toBe(true);
     expect(yarn({ "package.json": '{"packageManager":"yarn@1.22.22"}' })).toBe(false);
   });
+});
+
+test("an installation may change the lockfile, also where CI is set", () => {
+  const flags = (files: Record<string, string>) => installFlags(managerOf(repository(files)));
+  expect(flags({ "pnpm-lock.yaml": "" })).toEqual(["--no-frozen-lockfile"]);
+  expect(flags({ ".yarnrc.yml": "nodeLinker: node-modules\n" })).toEqual(["--no-immutable"]);
+  expect(flags({ "package.json": '{"packageManager":"yarn@4.5.0"}' })).toEqual(["--no-immutable"]);
+  expect(flags({ "yarn.lock": "" })).toEqual([]);
+  expect(flags({ "package-lock.json": "{}" })).toEqual([]);
 });
 
 describe("install scripts in pnpm-workspace.yaml", () => {

@@ -58,6 +58,15 @@ describe("the environment of local workers", () => {
 });
 
 describe("reads of undeclared variables", () => {
+  test("code may set a variable, again, too", () => {
+    const env = watched(process.env, [], () => {});
+    env.OFFLOAD_TEST_SET = "1";
+    env.OFFLOAD_TEST_SET = "2";
+    expect(process.env.OFFLOAD_TEST_SET).toBe("2");
+    delete env.OFFLOAD_TEST_SET;
+    expect("OFFLOAD_TEST_SET" in process.env).toBe(false);
+  });
+
   test("a read by the project's code of a name without a value is reported", () => {
     const reads: string[] = [];
     const env = watched({ SET: "1" }, ["from_file"], (name) => reads.push(name));

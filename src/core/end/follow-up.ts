@@ -4,6 +4,7 @@ import type { DispatchPorts } from "../ports/step-ports.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { deadLetterOf } from "./bury.ts";
 import { countEnd } from "./close-family.ts";
+import { noteNewFailure } from "./new-failure.ts";
 import { requestCancelChildren } from "./request-cancel-children.ts";
 import { requestSweep } from "./request-sweep.ts";
 import { tellEnd } from "./tell.ts";
@@ -37,6 +38,7 @@ async function buryOnce(ports: DispatchPorts, record: TaskRecord, given: Envelop
     when: { status: { is: "failed" }, dead_letter_at: { is: record.dead_letter_at } },
     set: { buried_at: iso(ports.clock.now()) },
   });
+  await noteNewFailure(ports, record);
   // It was revived in between, and the sweep that was requested then may be over.
   if (!noted.done) await requestSweep(ports, record.priority, record.correlation_id);
 }

@@ -42,6 +42,8 @@ export const metricTable = {
   throttled: { unit: "Count", byType: false },
   /** Messages sent to the tier's DLQ. */
   dead_lettered: { unit: "Count", byType: false },
+  /** Dead letters whose type had none with this class of error in the last day. In the tier `normal`. */
+  new_failure: { unit: "Count", byType: false },
   /** Tasks of schedules and triggers that could not be submitted, and firings that could not be read. */
   schedule_refused: { unit: "Count", byType: false },
   /** Scheduled times without a task: too late, over a limit, or the third or a later one in a row that came while the last task ran. Not those of a pause. */

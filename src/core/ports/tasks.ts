@@ -70,6 +70,8 @@ export type Part =
   | "operation_rate"
   /** The dead letters that an operation matched, in numbered chunks. */
   | `operation#${number}`
+  /** Until when a class of errors of a type is known; not beside a record. */
+  | `failure#${string}`
   /** Messages that sweeps of one DLQ deleted recently; not beside a record. */
   | "swept"
   /** The last look for open tasks that nothing wakes; not beside a record. */
