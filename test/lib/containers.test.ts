@@ -78,7 +78,7 @@ describe("the queues", () => {
     const queue = queueOf(`Containers/${title(tier)}`);
     expect(queue.get("RedrivePolicy.maxReceiveCount")).toBe(5);
     expect(inData(usual, queue.get("RedrivePolicy.deadLetterTargetArn"))).toBe("RedriveQueue.Arn");
-    expect(queue.get("MessageRetentionPeriod")).toBe(7 * 86_400);
+    expect(queue.get("MessageRetentionPeriod")).toBe(14 * 86_400);
     expect(queue.get("VisibilityTimeout")).toBe(120);
     expect(queue.get("SqsManagedSseEnabled")).toBe(true);
     expect(queue.json.DeletionPolicy).toBe("RetainExceptOnCreate");

@@ -68,8 +68,8 @@ describe.each(tiers)("tier %s", (tier) => {
     expect(inData(dev, queue.get("RedrivePolicy.deadLetterTargetArn"))).toBe("RedriveQueue.Arn");
   });
 
-  test("the queue keeps messages for a week", () => {
-    expect(queue.get("MessageRetentionPeriod")).toBe(7 * day);
+  test("the queue keeps messages for 14 days", () => {
+    expect(queue.get("MessageRetentionPeriod")).toBe(14 * day);
   });
 
   test("the queue is not a dead-letter queue of others", () => {
