@@ -54,7 +54,7 @@ describe("a grant to tasks", () => {
       pipeline.grantToTasks(table, "readWrite");
       pipeline.grantToTasks(new Queue(stack, "Queue"), "readWrite");
     });
-    expect(holders(synthesis, "dynamodb:Scan")).toEqual(workers);
+    expect(holders(synthesis, "dynamodb:BatchWriteItem")).toEqual(workers);
     const sent = allOf(synthesis.service, "AWS::IAM::Policy").filter(({ statements }) =>
       statements.some(
         ({ Action, Resource }) => Action.includes("sqs:SendMessage") && /App/.test(JSON.stringify(Resource)),

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { answersWithin } from "../../../src/aws/call-times.ts";
 import { localServicesEnv } from "../../../src/aws/local-services.ts";
 import { openS3Blobs } from "../../../src/aws/s3/s3-blobs.ts";
@@ -158,6 +158,8 @@ test("an upload that takes longer than a stall, because its bytes flow slowly, i
 });
 
 test("a call of a function that a client waits for ends with that function's time", async () => {
+  vi.stubEnv("OFFLOAD_CALL_TIME_FACTOR", "1");
+  onTestFinished(() => void vi.unstubAllEnvs());
   const { blobs } = await against(() => {});
   const inTime = answersWithin(300, (call: () => Promise<unknown>) => call());
   const outOfTime = { name: "PortUnavailable", cause: { name: "OutOfTime" } };
