@@ -55,8 +55,8 @@ export interface ApiProps {
 }
 
 /**
- * Fields of the access log, which has one JSON object for each request. The gateway writes values as they are, so that none is a text that
- * a client chooses and that may have a quote.
+ * Fields of the access log, which has one JSON object for each request. The gateway does not escape values, so no field is
+ * a text of the client that may have a quote.
  */
 const accessLog = {
   time: "$context.requestTime",

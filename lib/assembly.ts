@@ -59,7 +59,7 @@ function errorLineOf(stderr: string): string | undefined {
   return found?.replace(/^\w*Error: /, "");
 }
 
-/** The first error of a compiler that runs before the app, as `cdk init`'s `npx tsc && ...` does: it writes to the output. */
+/** The first error that a compiler before the app wrote to the output, as `npx tsc && ...` of `cdk init` does. */
 const compilersLineOf = (stdout: string): string | undefined =>
   stripVTControlCharacters(stdout)
     .split("\n")

@@ -20,7 +20,7 @@ export interface KeptWorker {
 
 const suffix = ".worker";
 
-/** A new folder for a worker that is started once. It is deleted when this process ends, unless the worker is to be kept. */
+/** A new folder for a worker that is started once. It is deleted with this process, unless the worker is kept. */
 export function folderOfWorker(): string {
   const kept = process.env[keptWorkersVariable];
   return kept === undefined ? temporaryFolder("offload-start-") : mkdtempSync(join(kept, "worker-"));

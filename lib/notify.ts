@@ -104,7 +104,7 @@ export class Notify extends PipelineFunction {
     const { grantPrincipal } = grantee;
     const actions = ["ssm:GetParameter", "ssm:PutParameter"];
     grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources: [key] }));
-    // Whoever could replace it would make all receivers refuse every webhook.
+    // With another key, all receivers would refuse every webhook.
     grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({
         effect: Effect.DENY,

@@ -41,7 +41,7 @@ export interface MeasuredStack {
 class Texts {
   private readonly stack: Stack;
   private readonly resources: Readonly<Record<string, ResourceJson>>;
-  /** What other stacks read of the data stack. */
+  /** Texts of the data stack that other stacks read. */
   private readonly shared: SharedTexts;
   private readonly parameters: Readonly<Record<string, { readonly Type?: unknown }>>;
 

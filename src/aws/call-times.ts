@@ -32,7 +32,7 @@ const batchMs = 12_000;
 /** The local server plays AWS on the developer's machine. A slow answer there is a busy machine, and never a reason to give up. */
 const localFactor = 20;
 
-/** The times of calls that are made now, as a multiple of those of a deployment. Contract suites set their own, since an emulator may be slow. */
+/** The times of present calls, as a multiple of those of a deployment. Contract suites set one, as an emulator may be slow. */
 export const callTimeFactor = (env: NodeJS.ProcessEnv = process.env): number =>
   Number(env.OFFLOAD_CALL_TIME_FACTOR ?? (env[localServicesVariable] === undefined ? 1 : localFactor));
 

@@ -58,7 +58,7 @@ function isPassing(error: unknown): boolean {
   );
 }
 
-/** What errors of AWS's clients have. */
+/** Fields of an error of AWS's clients. */
 type AwsFields = Error & {
   code?: string;
   $fault?: string;

@@ -64,7 +64,7 @@ export const computedImports = ({ root, mode }: ComputedOptions): Plugin => ({
 const isText = (node: Expression): boolean =>
   node.type === "Literal" || (node.type === "TemplateLiteral" && node.expressions.length === 0);
 
-/** What only the running program knows, within a name. */
+/** Stands in a name for a part that only the running program knows. */
 const unknown = "\0";
 
 /** The text of an expression, with a mark for each part that only the running program knows. */

@@ -29,7 +29,7 @@ function served(limits: Partial<AllLimits> = {}) {
     { ...noLimits, ...limits },
   );
   const { submit } = appsOf({ ...pipeline.ports, ...files, gate });
-  /** What of files is stored: objects, and the number of uploads. */
+  /** The keys of the stored objects, and the number of uploads. */
   const stored = () => [files.blobs.keys(), files.uploads.all.size];
   /** An upload that a task of the same tenant has taken. */
   const takenUpload = async (id: string) => {

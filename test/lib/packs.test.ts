@@ -71,7 +71,7 @@ const large: Props = {
 
 const vpcIn = (app: App): IVpc => new Vpc(new Stack(app, "Network"), "Vpc") as IVpc;
 
-/** What the page's cures are. */
+/** The cures that the page names. */
 const cured = (app: App): Props => ({
   ...large,
   logRetention: RetentionDays.ONE_YEAR,

@@ -26,7 +26,7 @@ export function DeliveriesPage() {
       >
         <PagedRows
           of={deliveries}
-          nothing={`No webhook was given up. A webhook that fails is tried for nine hours first: its task's page shows the tries.`}
+          nothing="No webhook was given up. One that fails is tried for nine hours; its task's page shows the tries."
         >
           {(rows) => <Rows rows={rows} />}
         </PagedRows>

@@ -11,18 +11,7 @@ import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api } from "../session.ts";
 
-const limitNames = [
-  "submits_per_second",
-  "burst",
-  "tasks_in_progress",
-  "request_bytes",
-  "schedules",
-  "open_upload_bytes",
-] as const;
-type LimitName = (typeof limitNames)[number];
-type Limits = { readonly [Name in LimitName]?: number | null };
-
-const limitTexts: Record<LimitName, string> = {
+const limitTexts = {
   submits_per_second: "Submits per second",
   burst: "Submits at once after a pause",
   tasks_in_progress: "Tasks in progress",
@@ -30,6 +19,10 @@ const limitTexts: Record<LimitName, string> = {
   schedules: "Schedules",
   open_upload_bytes: "Bytes of open uploads",
 };
+
+type LimitName = keyof typeof limitTexts;
+type Limits = { readonly [Name in LimitName]?: number | null };
+const limitNames = Object.keys(limitTexts) as LimitName[];
 
 type Open = { act: "pause" | "limits"; of: TenantInfo };
 

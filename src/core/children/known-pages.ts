@@ -67,7 +67,7 @@ export class KnownPages {
   /**
    * Reads the pages of earlier attempts.
    * @param untilSeconds Epoch seconds.
-   * @returns The numbers of those that are kept no longer than that.
+   * @returns The numbers of the pages that are kept no longer than that.
    */
   async load(families: Families, untilSeconds: number): Promise<number[]> {
     const early: number[] = [];

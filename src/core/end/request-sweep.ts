@@ -35,7 +35,7 @@ export async function requestSweep(
 
 /**
  * Requests the sweep that deletes the message of a dead letter whose task is about to start again. It is requested before the change, and runs after
- * it: whoever dies in between leaves no message in the DLQ for ever. A task that is no dead letter costs nothing.
+ * it: a process that dies in between leaves no message in the DLQ for ever. A task that is no dead letter costs nothing.
  * @throws Problem `unavailable`
  */
 export async function sweepBeforeNextRound(

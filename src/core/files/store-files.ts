@@ -36,7 +36,7 @@ export interface SentUpload {
 export type SentUploads = ReadonlyMap<string, SentUpload>;
 
 /**
- * Gives the files that came with a submit the ids of uploads, without storing them.
+ * Chooses the ids that the files of a submit get as uploads. Stores nothing.
  * With an idempotency key the id of an upload follows from the key, the file's name and all of the file: a repeat stores nothing
  * twice, and a request with another file differs from the first one.
  * @returns the ids by the files' names, as a submit has them in `files`, and the files by these ids

@@ -22,7 +22,7 @@ export interface FilePorts extends BlobPorts {
 /** Takes the checked files of a submit for its task. */
 export type FilesToTake = (task: TaskKey) => Promise<Readonly<Record<string, StoredFile>> | undefined>;
 
-/** The files that a submit names, and those that came with it. */
+/** The files of a submit: uploads that it names, and files that came with it. */
 export interface GivenFiles {
   /** Ids of uploads by the files' names. */
   ids: Readonly<Record<string, string>> | undefined;

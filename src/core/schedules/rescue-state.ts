@@ -1,7 +1,7 @@
 import type { Records } from "../ports/tasks.ts";
 import { systemTenant } from "../task/internal-types.ts";
 
-/** What the last pass found. Times are ISO 8601 UTC. */
+/** Result of a pass. Times are ISO 8601 UTC. */
 export interface RescuePass {
   at: string;
   /** True when it read the table to its end. */

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Regions, with their orders per day. A month of `online` has about 27,000 orders: two years fit into a result that only its client can
- * read, 32 MiB.
+ * Regions, with their orders per day. A month of `online` has about 27,000 orders: two years fit into an encrypted result,
+ * which has at most 32 MiB.
  */
 export const ordersPerDay = { north: 40, south: 25, east: 10, online: 900 };
 export type Region = keyof typeof ordersPerDay;
