@@ -1,5 +1,7 @@
 import { writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { VerifiedAccount } from "../aws/verified/verified-account.ts";
 import { Admin } from "../client/index.ts";
 import { Transport } from "../client/transport.ts";
 import { type Connection, connectionOf, followerOf, textOf, withAdminKey } from "./client.ts";
@@ -24,7 +26,6 @@ import { reportOf } from "./verify/report.ts";
 import { runChecks } from "./verify/run-checks.ts";
 import { readTarget, type Sample, type Target } from "./verify/target.ts";
 import type { TemporaryKey } from "./verify/temporary-key.ts";
-import type { VerifiedAccount } from "./verify/verified-account.ts";
 
 interface VerifyOptions extends Connection {
   stack?: string;
@@ -88,17 +89,21 @@ async function verify(terminal: Terminal, options: VerifyOptions): Promise<numbe
   const checks = checksOf(options);
   const sample = sampleOf(options);
   const account = options.stack === undefined ? undefined : await openAccount(options.stack);
+  const clock = new StoppableClock();
   let key: TemporaryKey | undefined;
+  let listenNoMore = () => {};
   try {
     await agree(terminal, checks, { ...options, url: account?.facts.url ?? options.url });
+    listenNoMore = stopOnInterrupt(terminal, clock);
     if (account !== undefined && options.key === undefined) {
       key = await (await import("./verify/temporary-key.ts")).makeKey(account.facts.table);
     }
     const url = account?.facts.url ?? options.url;
     const connection = withAdminKey({ ...options, url, ...(key !== undefined && { key: key.token }) });
-    return await run(terminal, { options, checks, connection, sample, account });
+    return await run(terminal, { options, checks, connection, sample, account, clock });
   } finally {
     await key?.revoke();
+    listenNoMore();
     account?.close();
   }
 }
@@ -115,9 +120,9 @@ function sampleOf({ type, input }: VerifyOptions): Sample | undefined {
 }
 
 async function openAccount(stack: string): Promise<VerifiedAccount> {
-  const { AwsAccount } = await import("./verify/aws-account.ts");
+  const { AwsAccount } = await import("../aws/verified/aws-account.ts");
   return AwsAccount.open(stack).catch((error: unknown) => {
-    throw error instanceof CommandFailed ? error : new CommandFailed(textOf(error), { cause: error });
+    throw new CommandFailed(textOf(error), { cause: error });
   });
 }
 
@@ -142,14 +147,16 @@ interface Work {
   connection: Connection;
   sample: Sample | undefined;
   account: VerifiedAccount | undefined;
+  clock: StoppableClock;
 }
 
-async function run(terminal: Terminal, { options, checks, connection, sample, account }: Work): Promise<number> {
+/** @returns The exit code. */
+async function run(terminal: Terminal, work: Work): Promise<number> {
+  const { options, checks, connection, sample, account, clock } = work;
   const client = followerOf(connection);
   const clientOptions = connectionOf(connection, 6);
   const long = options.long === true;
   const target = await readTarget({ client, connection: clientOptions, sample, account, long });
-  const clock = new StoppableClock();
   const minutes = long ? mostMinutesLong : mostMinutes;
   const limits = { limitSeconds: minutes * 60, longestPauseMs: pollEveryMs, mostTasks, retentionSeconds: 600 };
   const prober = new Prober(client, clock, { tag: "verify", ...limits });
@@ -167,6 +174,16 @@ async function run(terminal: Terminal, { options, checks, connection, sample, ac
 const cleanUpSeconds = 60;
 const endMs = 20_000;
 
+/** The first Ctrl-C stops the checks, the second one the program. Returns a function that ends this. */
+function stopOnInterrupt(terminal: Terminal, clock: StoppableClock): () => void {
+  const listenNoMore = terminal.onInterrupt(() => {
+    listenNoMore();
+    terminal.note("Stops and cleans up. Ctrl-C again ends at once, and leaves the tasks as they are.");
+    clock.stop("stopped by Ctrl-C");
+  });
+  return listenNoMore;
+}
+
 interface Bounds {
   clock: StoppableClock;
   minutes: number;
@@ -180,11 +197,7 @@ async function untilStopped(
   { clock, minutes }: Bounds,
 ): Promise<Outcome[]> {
   const timer = setTimeout(() => clock.stop(`the ${minutes} minutes were over`), minutes * 60_000);
-  const listenNoMore = terminal.onInterrupt(() => {
-    listenNoMore();
-    terminal.note("Stops and cleans up. Ctrl-C again ends at once, and leaves the tasks as they are.");
-    clock.stop("stopped by Ctrl-C");
-  });
+  const ended = new AbortController();
   let done = 0;
   const show = () => terminal.progress(`${done} of ${checks.length} checks done`);
   show();
@@ -194,11 +207,11 @@ async function untilStopped(
       show();
     });
     clock.end();
-    await Promise.race([allEnded, machineClock.pause(endMs)]);
+    await Promise.race([allEnded, sleep(endMs, undefined, { signal: ended.signal }).catch(() => {})]);
     return outcomes;
   } finally {
+    ended.abort();
     clearTimeout(timer);
-    listenNoMore();
     terminal.endProgress();
   }
 }

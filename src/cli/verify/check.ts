@@ -1,6 +1,7 @@
 import type { Admin } from "../../client/index.ts";
 import type { Transport } from "../../client/transport.ts";
 import type { Prober } from "../prober.ts";
+import type { Need } from "./need.ts";
 import type { Target } from "./target.ts";
 
 /** Groups of checks, by which `--only` selects them. Those of `waits` run first and alone, those of `logs` last. */
@@ -17,9 +18,6 @@ export const groups = [
   "logs",
 ] as const;
 export type Group = (typeof groups)[number];
-
-/** What a deployment or a caller must have for a check: a probe type by its name, or one of the others. */
-export type Need = `probe.${string}` | "sample" | "admin" | "account" | "deployed" | "tracing" | "containers" | "long";
 
 /** What a check can use. */
 export interface Tools {

@@ -1,5 +1,5 @@
 import { type Check, Differs, NotPossible, type Tools } from "./check.ts";
-import { accountOf } from "./verified-account.ts";
+import { accountOf } from "./samples.ts";
 
 const taskMs = 20_000;
 const startSeconds = 420;

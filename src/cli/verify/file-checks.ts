@@ -24,11 +24,11 @@ export const fileChecks: readonly Check[] = [
       const file = randomBytes(bytes);
       const upload = await announce(transport, file);
       const statuses = {
-        length: await put(upload, file.subarray(1)),
-        type: await put({ ...upload, headers: { ...upload.headers, "content-type": "text/html" } }, file),
-        checksum: await put(upload, randomBytes(bytes)),
-        right: await put(upload, file),
-        repeated: await put(upload, file),
+        length: await put(transport, upload, file.subarray(1)),
+        type: await put(transport, { ...upload, headers: { ...upload.headers, "content-type": "text/html" } }, file),
+        checksum: await put(transport, upload, randomBytes(bytes)),
+        right: await put(transport, upload, file),
+        repeated: await put(transport, upload, file),
       };
       const seen = Object.entries(statuses).map(([name, status]) => `${name} ${status}`);
       const { length, type, checksum, right, repeated } = statuses;
@@ -45,7 +45,7 @@ export const fileChecks: readonly Check[] = [
     run: async ({ transport, prober }) => {
       const file = randomBytes(bytes);
       const upload = await announce(transport, file);
-      await put(upload, file);
+      await put(transport, upload, file);
       const { taskId } = await prober.submit("probe.file", {}, { files: { file: upload.upload_id } });
       const { result } = await prober.until(taskId, "completed");
       const { sha256, size_bytes } = result as { sha256?: string; size_bytes?: number };
@@ -66,7 +66,7 @@ const announce = (transport: Tools["transport"], file: Uint8Array): Promise<Anno
   });
 
 /** Sends bytes to the file store, whose address is signed. Returns the status. */
-async function put({ url, headers }: Announced, body: Uint8Array): Promise<number> {
+async function put({ fetch }: Tools["transport"], { url, headers }: Announced, body: Uint8Array): Promise<number> {
   const { "content-length": _, ...others } = headers;
   const response = await fetch(url, { method: "PUT", headers: others, body: Buffer.from(body) });
   await response.arrayBuffer();

@@ -1,7 +1,7 @@
+import type { QueryAnswer } from "../../aws/verified/verified-account.ts";
 import { type Tier, tiers } from "../../core/model/tier.ts";
 import { type Check, Differs, expectSeen, NotPossible, type Tools } from "./check.ts";
-import { sampleOf } from "./samples.ts";
-import { accountOf, type QueryAnswer } from "./verified-account.ts";
+import { accountOf, sampleOf } from "./samples.ts";
 
 /** Lines can be searched some time after they were written; so can segments. */
 const settleMs = 60_000;

@@ -1,3 +1,4 @@
+import type { VerifiedAccount } from "../../aws/verified/verified-account.ts";
 import { NotPossible, type Tools } from "./check.ts";
 import type { Sample } from "./target.ts";
 
@@ -6,6 +7,13 @@ export function sampleOf({ target }: Pick<Tools, "target">): Sample {
   const { sample } = target.facts;
   if (sample === undefined) throw new NotPossible("no task type completes for sure");
   return sample;
+}
+
+/** The AWS account. Checks that call it need `account`. */
+export function accountOf({ target }: Pick<Tools, "target">): VerifiedAccount {
+  const { account } = target.facts;
+  if (account === undefined) throw new NotPossible("needs AWS credentials: give --stack");
+  return account;
 }
 
 /** The value at a rank, by nearest rank. */

@@ -1,7 +1,7 @@
+import type { DeadFiring } from "../../aws/verified/verified-account.ts";
 import { type Check, Differs, expectSeen, type Tools } from "./check.ts";
 import { expectOnTime } from "./delay-checks.ts";
-import { sampleOf } from "./samples.ts";
-import { accountOf, type DeadFiring } from "./verified-account.ts";
+import { accountOf, sampleOf } from "./samples.ts";
 
 /** Beyond what a message of SQS can wait, so EventBridge Scheduler keeps it. */
 const delaySeconds = 930;

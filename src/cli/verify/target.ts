@@ -1,6 +1,6 @@
+import type { VerifiedAccount } from "../../aws/verified/verified-account.ts";
 import { Admin, type Client, type ClientOptions } from "../../client/index.ts";
-import type { Need } from "./check.ts";
-import type { VerifiedAccount } from "./verified-account.ts";
+import type { Need } from "./need.ts";
 
 /** Task type and input of the tasks that have to complete, and nothing else. */
 export interface Sample {

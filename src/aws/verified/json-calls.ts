@@ -1,5 +1,5 @@
-import { takeCredentialsFrom } from "../../aws/lean/environment.ts";
-import { type Fields, Service } from "../../aws/lean/service.ts";
+import { takeCredentialsFrom } from "../lean/environment.ts";
+import { type Fields, Service } from "../lean/service.ts";
 
 /** Credentials and Region, as an SDK client finds them. */
 interface Resolved {
@@ -15,9 +15,9 @@ export interface JsonCalls {
 }
 
 /** @param resolved an SDK client's configuration: it knows profiles and single sign-on, which the small clients do not */
-export async function jsonCalls(resolved: Resolved): Promise<JsonCalls> {
+export async function jsonCalls(resolved: Resolved, own: NodeJS.ProcessEnv = process.env): Promise<JsonCalls> {
   takeCredentialsFrom(() => resolved.credentials());
-  const env = { ...process.env, AWS_REGION: await resolved.region() };
+  const env = { ...own, AWS_REGION: await resolved.region() };
   const contentType = "application/x-amz-json-1.1";
   const logs = new Service({ name: "logs", id: "cloudwatch_logs", contentType }, {}, env);
   const ecs = new Service({ name: "ecs", contentType }, {}, env);

@@ -1,5 +1,4 @@
 import type { Tier } from "../../core/model/tier.ts";
-import { NotPossible, type Tools } from "./check.ts";
 
 /** Facts about a deployment in an AWS account. */
 export interface AccountFacts {
@@ -60,11 +59,4 @@ export interface VerifiedAccount {
   /** Number of containers that the service wants, and that run. */
   containers(): Promise<{ desired: number; running: number }>;
   close(): void;
-}
-
-/** The account, for checks that need it. */
-export function accountOf({ target }: Pick<Tools, "target">): VerifiedAccount {
-  const { account } = target.facts;
-  if (account === undefined) throw new NotPossible("needs AWS credentials: give --stack");
-  return account;
 }

@@ -5,11 +5,10 @@ import {
   type Stack,
 } from "@aws-sdk/client-cloudformation";
 import { GetFunctionConfigurationCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import { boundedTries } from "../../aws/http-handler.ts";
-import { logGroupsOf } from "../../aws/task-logs.ts";
 import { fromEnv, type SettingName } from "../../config.ts";
 import { tiers } from "../../core/model/tier.ts";
-import { CommandFailed } from "../terminal.ts";
+import { boundedTries } from "../http-handler.ts";
+import { logGroupsOf } from "../task-logs.ts";
 import type { AccountFacts } from "./verified-account.ts";
 
 /** Settings of the schedules, as the functions have them. */
@@ -35,7 +34,7 @@ interface Resource {
 
 /**
  * Finds a deployment by the name of one of its stacks, or its own.
- * @throws CommandFailed when the account and Region have no such stack
+ * @throws Error when the account and Region have no such stack
  */
 export async function findDeployment(given: string): Promise<FoundDeployment> {
   const name = given.replace(/-(service|data)$/, "");
@@ -62,10 +61,10 @@ export async function findDeployment(given: string): Promise<FoundDeployment> {
 async function stackOf(client: CloudFormationClient, name: string): Promise<Stack> {
   const answer = await client.send(new DescribeStacksCommand({ StackName: name })).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
-    throw new CommandFailed(`could not read the stack ${name}: ${why}`, { cause: error });
+    throw new Error(`could not read the stack ${name}: ${why}`, { cause: error });
   });
   const [stack] = answer.Stacks ?? [];
-  if (stack === undefined) throw new CommandFailed(`there is no stack ${name} in this account and Region`);
+  if (stack === undefined) throw new Error(`there is no stack ${name} in this account and Region`);
   return stack;
 }
 
@@ -91,7 +90,7 @@ function described(
   { resources, data }: Record<"resources" | "data", readonly Resource[]>,
 ): FoundDeployment {
   const url = Outputs.find(({ OutputKey }) => OutputKey === "ApiUrl")?.OutputValue;
-  if (url === undefined || fire === undefined) throw new CommandFailed(`${deployment} is no deployment of Offload`);
+  if (url === undefined || fire === undefined) throw new Error(`${deployment} is no deployment of Offload`);
   const schedules = fromEnv(fire, scheduleSettings);
   const [, , , region = "", accountId = ""] = StackId.split(":");
   const groups = logGroupsOf(status?.OFFLOAD_LOG_GROUPS ?? "{}");

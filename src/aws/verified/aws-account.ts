@@ -7,7 +7,7 @@ import {
   UpdateScheduleCommand,
 } from "@aws-sdk/client-scheduler";
 import { DeleteMessageCommand, type Message, ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { boundedTries } from "../../aws/http-handler.ts";
+import { boundedTries } from "../http-handler.ts";
 import { type FoundDeployment, findDeployment } from "./find-deployment.ts";
 import { type JsonCalls, jsonCalls } from "./json-calls.ts";
 import { runQuery, savedQueries } from "./log-queries.ts";
@@ -25,7 +25,7 @@ export class AwsAccount implements VerifiedAccount {
     this.#calls = calls;
   }
 
-  /** @throws CommandFailed when there is no such deployment; Error of the SDK without credentials or Region */
+  /** @throws Error when there is no such deployment, or without credentials or Region */
   static async open(stack: string): Promise<AwsAccount> {
     const found = await findDeployment(stack);
     const { config } = new SQSClient({});
