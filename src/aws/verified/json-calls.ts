@@ -15,13 +15,13 @@ export interface JsonCalls {
 }
 
 /** @param resolved an SDK client's configuration: it knows profiles and single sign-on, which the small clients do not */
-export async function jsonCalls(resolved: Resolved, own: NodeJS.ProcessEnv = process.env): Promise<JsonCalls> {
+export async function jsonCalls(resolved: Resolved, env: NodeJS.ProcessEnv = process.env): Promise<JsonCalls> {
   takeCredentialsFrom(() => resolved.credentials());
-  const env = { ...own, AWS_REGION: await resolved.region() };
+  const regional = { ...env, AWS_REGION: await resolved.region() };
   const contentType = "application/x-amz-json-1.1";
-  const logs = new Service({ name: "logs", id: "cloudwatch_logs", contentType }, {}, env);
-  const ecs = new Service({ name: "ecs", contentType }, {}, env);
-  const xray = new Service({ name: "xray", contentType: "application/json" }, {}, env);
+  const logs = new Service({ name: "logs", id: "cloudwatch_logs", contentType }, {}, regional);
+  const ecs = new Service({ name: "ecs", contentType }, {}, regional);
+  const xray = new Service({ name: "xray", contentType: "application/json" }, {}, regional);
   const post = (service: Service, target: string, input: Fields) =>
     service.send({ method: "POST", path: "/", headers: { "x-amz-target": target }, body: JSON.stringify(input) });
   return {
