@@ -1,0 +1,80 @@
+import { isInternal } from "../../src/core/model/internal-names.ts";
+import type { TaskRecord } from "../../src/core/model/record.ts";
+import { portsFor } from "./ports.ts";
+import { serve } from "./serve.ts";
+import type { World } from "./world.ts";
+
+/** What a message of a DLQ tells of its task: these members of a record come back. */
+const told = [
+  ...([
+    "tenant_id",
+    "task_id",
+    "type",
+    "priority",
+    "status",
+    "requested_by",
+    "correlation_id",
+    "max_attempts",
+  ] as const),
+  ...(["attempts", "error", "error_type", "error_kind", "first_failed_at", "dead_letter_at"] as const),
+];
+
+/** Dead letters whose record the table has lost, and that no sweep has brought back. */
+export class LostLetters {
+  readonly #lost = new Map<string, TaskRecord>();
+
+  add(record: TaskRecord): void {
+    this.#lost.set(record.task_id, record);
+  }
+
+  /** Ids of the tasks that are still lost. */
+  get left(): string[] {
+    return [...this.#lost.keys()];
+  }
+
+  /** A record is created. Undefined: of no lost task. Otherwise the members that are not as they were. */
+  back(record: TaskRecord): string[] | undefined {
+    const before = this.#lost.get(record.task_id);
+    if (before === undefined) return undefined;
+    this.#lost.delete(record.task_id);
+    return told.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(record[name]));
+  }
+}
+
+/** The table loses the record of a dead letter, as one that is restored to an earlier time. An operator then has the DLQ compared with it. */
+export function loseOne(world: World): void {
+  const { table, witness, dice, story, time } = world;
+  const found = [...witness.lives.values()].flatMap(({ tenantId, taskId }) => {
+    const record = table.read({ tenant_id: tenantId, task_id: taskId });
+    return record !== undefined && canBeLost(record) ? [record] : [];
+  });
+  const [first, ...others] = found;
+  if (first === undefined) return;
+  const record = dice.pick([first, ...others]);
+  story.tell(time.now, "DISASTER", () => `the table loses ${story.name(record.task_id)}`);
+  table.forget(record);
+  witness.lost(record);
+  time.after(dice.spread(100, 60_000), () => void recover(world, record));
+}
+
+/** A letter does not tell of earlier rounds, of attempts that slept, of children and of parents. */
+const canBeLost = (record: TaskRecord): boolean =>
+  record.buried_at !== undefined &&
+  record.round === 1 &&
+  record.attempts === record.attempts_total &&
+  record.family_state === undefined &&
+  record.parent_id === undefined &&
+  record.unique_key === undefined &&
+  !isInternal(record);
+
+async function recover(world: World, { priority, tenant_id, task_id }: TaskRecord): Promise<void> {
+  const { core, story } = world;
+  for (let tries = 0; tries < 50; tries++) {
+    const what = () => `recover the letters of ${priority}, of which ${story.name(task_id)}`;
+    const answer = await serve(world, "control", tenant_id, what, async (invocation) => {
+      await core.requestSweep.requestSweep(portsFor(world, invocation), priority, "correlation");
+    });
+    if (answer.got === "value") return;
+    await new Promise<void>((resolve) => world.time.after(60_000, resolve));
+  }
+}
