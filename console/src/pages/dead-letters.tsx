@@ -184,7 +184,7 @@ function GroupCard({ group, filter, start }: Omit<GroupsProps, "answer"> & { gro
       <Facts
         of={[
           ["Class of the error", group.error_type === null ? "–" : <Text of={group.error_type} most={128} />],
-          ["Kind", group.error_kind ?? "–"],
+          ["Kind", `${group.error_kind ?? "–"}${group.hint === undefined ? "" : ` (look at the ${group.hint})`}`],
           ["First failed", <Time key="first" at={group.first_failed_at} />],
           ["Last failed", <Time key="last" at={group.last_failed_at} />],
         ]}
