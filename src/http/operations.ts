@@ -189,7 +189,7 @@ const isSelected = (action: "replay" | "discard", filter: DeadLetterFilter, reco
 
 /** Requests the comparison of a tier's DLQ with the records. */
 async function recoverAnswer(ports: DispatchPorts, call: Call): Promise<Response> {
-  identify(call, "admin");
+  identify(call, "admin", "all");
   const tier = tiers.find((known) => known === call.req.param("tier"));
   if (tier === undefined) throw new Problem("not_found", `No such queue. The queues are ${tiers.join(", ")}.`);
   await readNothing(call);

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { count } from "../format.ts";
-import { api, tenant } from "../session.ts";
+import { api, tenant, tenantName } from "../session.ts";
 import { Curl } from "./curl.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Failure } from "./layout.tsx";
@@ -99,7 +99,7 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
           }}
         >
           <p>
-            Of <strong>{tenant.value}</strong>: <Text of={selectionText(bulk)} most={400} />
+            Of <strong>{tenantName.value}</strong>: <Text of={selectionText(bulk)} most={400} />
           </p>
           {(matched.value !== undefined || error.value === undefined) && (
             <p role="status">
