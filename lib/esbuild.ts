@@ -72,7 +72,7 @@ export function bundle(name: BundleName, folder: string, files: BundleFiles = {}
   const { metafile, outputFiles } =
     code === undefined
       ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
-      : builtAround(name, code, { ...options, ...withTasks(name, code) });
+      : withWitness(builtAround(name, code, { ...options, ...withTasks(name, code) }), options);
   removeUnusedFiles(metafile);
   for (const { path, text } of outputFiles) {
     if (metafile.outputs[relative(codeFolder, path)] === undefined) continue;
@@ -97,6 +97,22 @@ function builtAround(name: BundleName, code: string, options: Parameters<typeof 
   const built = builtBefore.get(key) ?? buildAround(code, options);
   builtBefore.set(key, built);
   return built;
+}
+
+/** Name of the code that the watchdog's thread loads beside the worker's (`src/aws/watchdog.ts`). */
+const witness = "witness";
+
+/** Adds that code, in a file of its own: it must cost the worker's start nothing. */
+function withWitness(built: ReturnType<typeof buildAround>, options: BuildOptions & { write: false; metafile: true }) {
+  const entryPoints = { [witness]: codeFile(`src/aws/${witness}`) };
+  const { metafile, outputFiles } = buildSync({ ...options, splitting: false, entryPoints });
+  return {
+    metafile: {
+      inputs: { ...built.metafile.inputs, ...metafile.inputs },
+      outputs: { ...built.metafile.outputs, ...metafile.outputs },
+    },
+    outputFiles: [...built.outputFiles, ...outputFiles],
+  };
 }
 
 /** Folder of worker threads in the built code (`src/build`). */
@@ -169,7 +185,7 @@ await startContainer(code);`;
  */
 function removeUnusedFiles({ outputs }: Metafile): void {
   const isEntry = (path: string) =>
-    path.endsWith("/index.mjs") || outputs[path]?.entryPoint?.startsWith(`${codePrefix}${threads}/`);
+    /\/(index|witness)\.mjs$/.test(path) || outputs[path]?.entryPoint?.startsWith(`${codePrefix}${threads}/`);
   const reached = new Set(Object.keys(outputs).filter(isEntry));
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);

@@ -55,6 +55,7 @@ const sidebar = [
     items: [
       { text: "Console", link: "/console" },
       { text: "First hour", link: "/first-hour" },
+      { text: "Real accounts", link: "/real-accounts" },
       { text: "Emulator", link: "/emulator" },
       { text: "In a CDK app", link: "/cdk" },
       { text: "Beside other tools", link: "/beside" },

@@ -27,7 +27,9 @@ export class DynamoRecords implements Records {
   async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {
     await this.#putTerms(record);
     const shards = await this.#shards.forWriting();
-    const item = { ...storedFields(record), ...keys.record(record), ...listKeys(record, shards) };
+    const { dead_letter_at: deadLetterAt } = record;
+    const deadLetter = deadLetterAt === undefined ? {} : deadLetterKeys(record, deadLetterAt, shards);
+    const item = { ...storedFields(record), ...keys.record(record), ...listKeys(record, shards), ...deadLetter };
     const created = await this.#table.putIf(item, {
       ConditionExpression: "attribute_not_exists(pk) OR (purge_at <= :now AND created_at <> :created_at)",
       ExpressionAttributeValues: { ":now": Math.floor(Date.parse(nowIso) / 1000), ":created_at": record.created_at },

@@ -21,13 +21,13 @@ import { lazySubmitUnique } from "./lazy-unique.ts";
 import { DynamoLines } from "./lines.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
-import { threadWatchdog } from "./process.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
 import { SqsDeadLetterQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
 import { DynamoStepStore } from "./step-store.ts";
 import { createTracing } from "./tracing.ts";
 import { DynamoUploads } from "./uploads.ts";
+import { threadWatchdog } from "./watchdog.ts";
 import { dispatchPorts, dispatchSettings } from "./wiring.ts";
 import { useTypes, type WorkerCode } from "./worker-types.ts";
 

@@ -7,12 +7,13 @@ import {
   Operations,
   type Selection,
 } from "../client/index.ts";
+import { tiers } from "../core/model/tier.ts";
 import { type Connection, clientOf, connectionOf, count, isForAll, take, withConnection } from "./client.ts";
 import { addOperation, type OperationOptions, selectsByIds, startOperation, withOperation } from "./operation.ts";
 import type { Register } from "./register.ts";
 import { fields, table } from "./table.ts";
 import { attemptsTable } from "./tasks.ts";
-import { CommandFailed, type Terminal } from "./terminal.ts";
+import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 
 interface ListOptions extends Connection, DeadLetterFilter {
   limit: number;
@@ -50,6 +51,10 @@ export const register: Register = (command, terminal) => {
   withConnection(show).action((taskId: string, options: Connection) => showOne(terminal, taskId, options));
   addAction(command, terminal, "replay", "retry dead letters with a new round of attempts");
   addAction(command, terminal, "discard", "remove dead letters from the list permanently; their tasks stay failed");
+  const recover = command
+    .command("recover [tiers...]")
+    .description("list dead letters again whose records are gone, from their messages (default: of all tiers)");
+  withConnection(recover).action((names: string[], options: Connection) => recoverLetters(terminal, names, options));
   addOperation(command, terminal, "a replay or discard");
 };
 
@@ -113,6 +118,14 @@ async function showGroups(terminal: Terminal, options: Connection & DeadLetterFi
   else
     terminal.out(found.groups.length === 0 ? noGroups(found.complete) : groupsTable(found.groups, terminal, options));
   if (!found.complete) terminal.note("Older dead letters are not counted: narrow --failed-after and --failed-before.");
+}
+
+async function recoverLetters(terminal: Terminal, names: readonly string[], options: Connection): Promise<void> {
+  const known = names.map((name) => tiers.find((tier) => tier === name));
+  if (known.includes(undefined)) throw new UsageError(`the tiers are ${tiers.join(", ")}`);
+  const operations = new Operations(connectionOf(options));
+  for (const tier of tiers) if (known.length === 0 || known.includes(tier)) await operations.recoverDeadLetters(tier);
+  terminal.out("Messages without a record are dead letters of the list within some seconds: `npx offload dlq list`.");
 }
 
 const noGroups = (complete: boolean): string =>

@@ -50,6 +50,10 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
     description: "test a deployment: submit probe tasks and measure latencies",
     load: () => import("./smoke.ts"),
   },
+  verify: {
+    description: "prove a deployment on AWS: delays, schedules, crashes, alarms, logs; writes a report",
+    load: () => import("./verify.ts"),
+  },
   webhooks: {
     description: "show and rotate the secret of webhooks; list, show and redeliver webhooks",
     load: () => import("./webhooks.ts"),

@@ -2,57 +2,84 @@ import { randomUUID } from "node:crypto";
 import { type Client, ProblemError, type SubmitOptions, type TaskView } from "../client/index.ts";
 import { take, textOf } from "./client.ts";
 import { failedAt } from "./dlq.ts";
-import { CommandFailed, type Terminal } from "./terminal.ts";
+import { CommandFailed } from "./terminal.ts";
 
-/** A submitted task. Times are milliseconds of this process's `performance.now()`. */
+/** A submitted task. Times are milliseconds of the prober's clock. */
 export interface SentProbe {
   taskId: string;
   sentAt: number;
   answeredAt: number;
 }
 
-/** Time that a record is kept after the task's end, in seconds. This is the minimum. */
-const retentionSeconds = 60;
+/** Time that a record is kept after the task's end, in seconds, unless an option says otherwise. This is the minimum. */
+const leastRetentionSeconds = 60;
 
 const firstPauseMs = 150;
-const longestPauseMs = 1_000;
 
 /** Maximum number of dead letters in one discard. */
 const maxIdsPerDiscard = 100;
 
-/** Time limit of the clean-up after the checks. */
-const cleanUpSeconds = 15;
+/** Default time limit of the clean-up after the checks. */
+const defaultCleanUpSeconds = 15;
 
 const terminal: ReadonlySet<string> = new Set(["completed", "failed", "cancelled", "expired"]);
+
+interface ProberClock {
+  /** Milliseconds. */
+  now(): number;
+  pause(ms: number): Promise<void>;
+}
+
+interface ProberOptions {
+  /** Name of the tag that all its tasks have. */
+  tag: string;
+  /** Time limit of its waits, in seconds from now. */
+  limitSeconds: number;
+  /** Longest pause between two polls of a task, in milliseconds. Default: 1,000. */
+  longestPauseMs?: number;
+  /** Most tasks that it submits. Default: no limit. */
+  mostTasks?: number;
+  /** Time that a record is kept after the task's end, in seconds. Default: 60. */
+  retentionSeconds?: number;
+}
 
 /** Submits tasks, polls them within a time limit, and cleans up those that are left. */
 export class Prober {
   readonly client: Client;
-  readonly #terminal: Terminal;
+  readonly #options: ProberOptions;
+  #clock: ProberClock;
   #limitSeconds = 0;
   #deadline = 0;
   /** Ids of tasks to clean up: they may still run, or are dead letters. */
   readonly #toCleanUp = new Set<string>();
-  readonly #run = randomUUID();
+  readonly run = randomUUID();
+  /** Number of submitted tasks, and of polls. */
+  tasks = 0;
+  polls = 0;
 
-  constructor(client: Client, terminal: Terminal, limitSeconds: number) {
+  constructor(client: Client, clock: ProberClock, options: ProberOptions) {
     this.client = client;
-    this.#terminal = terminal;
-    this.#setTimeLimit(limitSeconds);
+    this.#clock = clock;
+    this.#options = options;
+    this.#setTimeLimit(options.limitSeconds);
   }
 
   /** Sets the time limit, counted from now. */
   #setTimeLimit(seconds: number): void {
     this.#limitSeconds = seconds;
-    this.#deadline = performance.now() + seconds * 1000;
+    this.#deadline = this.#clock.now() + seconds * 1000;
   }
 
+  /** @throws CommandFailed when it has submitted as many tasks as it may */
   async submit(type: string, input: unknown, options: SubmitOptions = {}): Promise<SentProbe> {
-    const all = { retentionSeconds, tags: { smoke: this.#run }, ...options };
-    const sentAt = performance.now();
+    const { tag, mostTasks = Infinity, retentionSeconds = leastRetentionSeconds } = this.#options;
+    if (this.tasks >= mostTasks) throw new CommandFailed(`${mostTasks} tasks were submitted, which is the limit`);
+    this.tasks += 1;
+    const all = { retentionSeconds, tags: { [tag]: this.run }, ...options };
+    const sentAt = this.#clock.now();
     const { task_id } = await this.client.submit(type, input, all);
     this.#toCleanUp.add(task_id);
-    return { taskId: task_id, sentAt, answeredAt: performance.now() };
+    return { taskId: task_id, sentAt, answeredAt: this.#clock.now() };
   }
 
   /**
@@ -61,6 +88,7 @@ export class Prober {
    */
   async until(taskId: string, status: string): Promise<TaskView> {
     const found = await this.#poll(`task ${taskId}`, async () => {
+      this.polls += 1;
       const task = await this.client.status(taskId);
       return task.status === status || terminal.has(task.status) ? task : task.status;
     });
@@ -94,10 +122,12 @@ export class Prober {
 
   /**
    * Cancels tasks that have not ended, and discards those that failed.
+   * @param clock its clock from now on. Default: the one that it has
    * @returns A message with the tasks that could not be cleaned up; undefined when nothing is left.
    */
-  async cleanUp(): Promise<string | undefined> {
-    this.#setTimeLimit(cleanUpSeconds);
+  async cleanUp(clock = this.#clock, limitSeconds = defaultCleanUpSeconds): Promise<string | undefined> {
+    this.#clock = clock;
+    this.#setTimeLimit(limitSeconds);
     const failed: string[] = [];
     const cancels = [...this.#toCleanUp].map(async (taskId) => {
       const { status } = await this.client.status(taskId);
@@ -126,15 +156,16 @@ export class Prober {
 
   /** Polls until `look` returns an object instead of a status text. A 429 counts as "not yet". */
   async #poll<T extends object>(what: string, look: () => Promise<T | string>): Promise<T> {
+    const { longestPauseMs = 1_000 } = this.#options;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.2)) {
       const seen = await look().catch((error: unknown) => {
         if (error instanceof ProblemError && error.status === 429) return "unknown (the API answered 429)";
         throw error;
       });
       if (typeof seen === "object") return seen;
-      if (performance.now() > this.#deadline)
+      if (this.#clock.now() > this.#deadline)
         throw new CommandFailed(`${what} is still ${seen} after ${this.#limitSeconds} s`);
-      await this.#terminal.pause(pauseMs);
+      await this.#clock.pause(pauseMs);
     }
   }
 }

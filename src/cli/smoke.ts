@@ -89,7 +89,8 @@ async function smoke(terminal: Terminal, options: SmokeOptions): Promise<void> {
   // Only an operator can discard the failed task, so check the role before any submit.
   await client.deadLetters.list().page({ limit: 1 });
   if (options.type === undefined) await expectProbes(client);
-  const prober = new Prober(client, terminal, options.timeout);
+  const clock = { now: () => performance.now(), pause: terminal.pause };
+  const prober = new Prober(client, clock, { tag: "smoke", limitSeconds: options.timeout });
   const timings: Timing[] = [];
   const checks = checksOf(prober, sample, options, timings);
   const health = { check: "health", ok: true, detail: `version ${version}` };

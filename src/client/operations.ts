@@ -116,6 +116,13 @@ export class Operations {
     return this.#transport.call(request, options);
   }
 
+  /**
+   * Lists the dead letters of a tier again whose records are gone, from their messages in its DLQ, within some seconds. Admins only.
+   */
+  async recoverDeadLetters(tier: Tier, options?: CallOptions): Promise<void> {
+    await this.#transport.post(path`/queues/${tier}/recover`, {}, options);
+  }
+
   /** Makes the selected tasks that wait for a retry or the end of their delay due at once. */
   runTasksNow(
     selection: TaskSelection,

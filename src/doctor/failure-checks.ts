@@ -31,6 +31,14 @@ const adviceByKind: Readonly<Record<ErrorKind, string>> = {
   timed_out: "Raise `timeoutSeconds`, or split the work, or find what hangs",
 };
 
+/** Advice for what ended a process. */
+const adviceByType: Readonly<Record<string, string>> = {
+  EventLoopBlocked:
+    "The code at that place never gives the event loop back: it loops for ever, or waits in a synchronous call",
+  ProcessExited: "The code at that place ends the worker's process: throw an error instead of calling `process.exit`",
+  OutOfMemory: "Raise the memory of the worker, or let the code at that place keep less at a time",
+};
+
 export const failures: Check = {
   id: "failures",
   title: "No task has failed permanently",
@@ -70,7 +78,7 @@ function adviceFor(name: string | null, kind: ErrorKind | null): string {
   if (networkErrors.test(name ?? "")) {
     return "The connection to the other service failed: check its address, the VPC's routes and the security groups";
   }
-  return adviceByKind[kind ?? "transient"];
+  return adviceByType[name ?? ""] ?? adviceByKind[kind ?? "transient"];
 }
 
 export const failureChecks: readonly Check[] = [failures];

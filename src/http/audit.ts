@@ -38,7 +38,7 @@ const withBody: ReadonlySet<string> = new Set([
 ]);
 
 /** Requests that concern all tenants. */
-const forAll: ReadonlySet<string> = new Set(["pauseQueue", "resumeQueue", "changeLimits"]);
+const forAll: ReadonlySet<string> = new Set(["pauseQueue", "resumeQueue", "recoverLetters", "changeLimits"]);
 
 /** The longest body that an entry has, in characters. */
 const longestBody = 8_192;

@@ -66,6 +66,7 @@ export const routeTable = {
     readQueues: ["GET", "/queues"],
     pauseQueue: ["POST", "/queues/{tier}/pause"],
     resumeQueue: ["POST", "/queues/{tier}/resume"],
+    recoverLetters: ["POST", "/queues/{tier}/recover"],
     listTypes: ["GET", "/types"],
     pauseType: ["POST", "/types/{type}/pause"],
     resumeType: ["POST", "/types/{type}/resume"],

@@ -3,7 +3,7 @@ import { url } from "node:inspector";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { threadWatchdog } from "../aws/process.ts";
+import { threadWatchdog } from "../aws/watchdog.ts";
 import type { Watchdog } from "../core/ports/tasks.ts";
 import type { ProcessOptions } from "../describe/describe.ts";
 import { debugClock } from "./debug-clock.ts";
@@ -96,7 +96,7 @@ const deployedHandler = async (folder: string): Promise<Handler> =>
 /** Kills this process by the machine's time, in which a blocked event loop stands still. */
 function watchdogOfMovedTime(): Watchdog {
   const { guard } = threadWatchdog();
-  return { guard: (untilMs) => guard(untilMs - (movedMs() ?? 0)) };
+  return { guard: (untilMs, attempt) => guard(untilMs - (movedMs() ?? 0), attempt) };
 }
 
 const own = {

@@ -71,6 +71,11 @@ export class MemoryRecords implements Records {
     return copy(this.#parts.get(`${keyOf(key)}${part}`));
   }
 
+  /** Loses a record, as a table does that is restored to an earlier time. Its parts stay. */
+  forget(key: TaskKey): void {
+    this.#records.delete(keyOf(key));
+  }
+
   /** All records, for the checks of tests. */
   all(): TaskRecord[] {
     return [...this.#records.values()].map((record) => copy(record));

@@ -77,6 +77,8 @@ const state = { paused: z.boolean().describe("True when it is paused now."), sin
 
 export const queuePause = withName("QueuePause", z.object({ tier: z.enum(tiers).describe("The tier."), ...state }));
 
+export const queueRecovery = withName("QueueRecovery", z.object({ tier: z.enum(tiers).describe("The tier.") }));
+
 export const tenantPause = withName(
   "TenantPause",
   z.object({ tenant_id: z.string().describe("Id of the tenant."), ...state }),

@@ -39,6 +39,17 @@ export const flowOperations = {
     ...ofNothing,
     answers: { 200: uncached("The tier is not paused.", answers.queuePause) },
   },
+  recoverLetters: {
+    tag: "dead letters",
+    summary: "List the dead letters of a tier whose records are gone",
+    description:
+      "Compares the messages of the tier's DLQ with the tasks, within some seconds. A message whose task has no record, such as after the table was " +
+      "restored to an earlier time, becomes a dead letter of the list again, with what it holds: it can be replayed and discarded. A message " +
+      "whose task is no dead letter any more is deleted. Once a day this happens by itself.",
+    role: "admin",
+    ...ofNothing,
+    answers: { 202: uncached("The comparison will start.", answers.queueRecovery) },
+  },
   pauseType: {
     tag: "flow",
     summary: "Pause a task type",

@@ -37,8 +37,9 @@ vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
 vi.mock(import("../../src/aws/process.ts"), async (importOriginal) => ({
   ...(await importOriginal()),
   systemClock: clock,
-  threadWatchdog: () => ({ guard: () => () => {} }),
 }));
+
+vi.mock(import("../../src/aws/watchdog.ts"), () => ({ threadWatchdog: () => ({ guard: () => () => {} }) }));
 
 /** The handler of a test that waits until the test ends it. */
 let held: { started: PromiseWithResolvers<void>; ended: PromiseWithResolvers<void> };

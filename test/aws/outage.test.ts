@@ -28,8 +28,9 @@ const clock: Clock = vi.hoisted(() => ({
 vi.mock(import("../../src/aws/process.ts"), async (importOriginal) => ({
   ...(await importOriginal()),
   systemClock: clock,
-  threadWatchdog: () => ({ guard: () => () => {} }),
 }));
+
+vi.mock(import("../../src/aws/watchdog.ts"), () => ({ threadWatchdog: () => ({ guard: () => () => {} }) }));
 
 interface Answer {
   statusCode: number;

@@ -403,6 +403,14 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await listed(tenantId)).toMatchObject([{ dead_letter_at: at(9), round: 2 }]);
       });
 
+      test("a record that is created as a dead letter is in the list, and disappears with a new round", async () => {
+        const record = newRecord({ tenant_id: randomUUID(), status: "failed", dead_letter_at: at(1) });
+        await records().create(record, at(2));
+        expect(await listed(record.tenant_id)).toEqual([record]);
+        await records().change(record, { when: {}, set: { status: "pending" }, remove: ["dead_letter_at"] });
+        expect(await listed(record.tenant_id)).toEqual([]);
+      });
+
       test("a death that is refused puts nothing into the list", async () => {
         const record = await one({ status: "completed" });
         const change: Change = { when: { status: { is: "processing" } }, set: { dead_letter_at: at(1) } };

@@ -314,3 +314,21 @@ test("GET /queues answers without ages when CloudWatch has none, or does not ans
     });
   }
 });
+
+describe("recovery", () => {
+  test("an admin has letters listed again whose records are gone; nobody else may, and no other queue exists", async () => {
+    const { bury, records, get, post, run, clock } = served();
+    const [record = newRecord()] = await bury(1);
+    records.forget(record);
+    expect((await get("/dead-letters")).json.dead_letters).toEqual([]);
+    expect(await post("/queues/normal/recover", {})).toMatchObject(problem(403, "forbidden"));
+    expect(await post("/queues/urgent/recover", {}, ada)).toMatchObject(problem(404, "not_found"));
+    expect(await post("/queues/normal/recover", {}, ada)).toMatchObject({ status: 202, json: { tier: "normal" } });
+    await clock.advance(10_000);
+    await run("high");
+    const { dead_letters } = (await get("/dead-letters")).json;
+    expect(dead_letters).toMatchObject([
+      { task_id: record.task_id, type: record.type, error: record.error, input: {} },
+    ]);
+  });
+});

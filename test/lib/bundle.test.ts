@@ -101,7 +101,7 @@ test.each(names)("%s has no file that no other file imports", (name) => {
   const imported = new Set(Object.values(outputs).flatMap(({ imports }) => imports.map(({ path }) => path)));
   const codeOf = (path: string) => path.replace(/\.map$/, "");
   const loose = Object.keys(outputs).filter(
-    (path) => !imported.has(codeOf(path)) && !/\/index\.mjs(\.map)?$/.test(path),
+    (path) => !imported.has(codeOf(path)) && !/\/(index|witness)\.mjs(\.map)?$/.test(path),
   );
   expect(loose).toEqual([]);
   expect(readdirSync(join(folder, name)).filter((file) => /\.mjs(\.map)?$/.test(file))).toHaveLength(

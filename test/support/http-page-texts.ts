@@ -102,6 +102,7 @@ const { operation_id } = await client.deadLetters.replay({ filter });`,
   listTypes: "const types = await client.types();",
   pauseQueue: `await flow.pauseQueue("low"); // flow is new Flow({ url, key })`,
   resumeQueue: `await flow.resumeQueue("low");`,
+  recoverLetters: `await operations.recoverDeadLetters("normal"); // operations is new Operations({ url, key })`,
   pauseType: `await flow.pauseType("mail.send");
 await flow.pauseType("mail.send", { all: true }); // for all tenants`,
   resumeType: `await flow.resumeType("mail.send");`,

@@ -18,7 +18,8 @@ export interface ServiceSpec {
     | "secretsmanager"
     | "ssm"
     | "lambda"
-    | "ecs";
+    | "ecs"
+    | "xray";
   /** Name in the variables of endpoints. Default: `name`. */
   readonly id?: string;
   /** Content type of requests. */

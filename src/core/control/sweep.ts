@@ -8,6 +8,7 @@ import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports/tasks
 import { systemTenant } from "../task/internal-types.ts";
 import { type LetterKey, stillThere } from "./act-on-letter.ts";
 import { pause } from "./pause.ts";
+import { restoreLetter } from "./restore-letter.ts";
 
 /*
  * A replay or discard leaves messages in the DLQ. SQS deletes a message only by the receipt handle of a reader, not by its id,
@@ -190,7 +191,7 @@ async function readAll(ports: SweepPorts, tier: Tier, sweeper: Sweeper, { untilM
     const holdSeconds = Math.ceil((untilMs - now) / 1000);
     const letters = await ports.deadLetterQueues.receive(tier, holdSeconds, sweeper.waitSeconds);
     if (letters.length === 0) return;
-    const judged = await Promise.all(letters.map((letter) => judge(ports, letter)));
+    const judged = await Promise.all(letters.map((letter) => judge(ports, letter, sweeper.log)));
     const stale = judged.filter(({ isStale }) => isStale);
     const current = judged.filter(({ isStale }) => !isStale);
     const surplus = current.filter((letter) => isSurplus(found.kept, letter));
@@ -209,16 +210,24 @@ interface Judged extends HeldLetter {
   isStale: boolean;
 }
 
-/** Compares a letter with its task. A letter whose body cannot be parsed is not stale. */
-async function judge(ports: SweepPorts, held: HeldLetter): Promise<Judged> {
+/**
+ * Compares a letter with its task. A letter whose body cannot be parsed is not stale, and neither is one whose task has no record: it is the last
+ * copy, and becomes the record. A record that is there and is no dead letter, or whose retention has ended, shows that the letter is stale.
+ */
+async function judge(ports: SweepPorts, held: HeldLetter, log: Sweeper["log"]): Promise<Judged> {
   const letter = parseDeadLetter(held.body);
   if (letter === undefined || typeof letter.original_message === "string") {
     return { ...held, name: undefined, isStale: false };
   }
-  const { tenant_id, task_id } = letter.original_message;
+  const original_message = letter.original_message;
+  const { tenant_id, task_id } = original_message;
   const key = { tenant_id, task_id, dead_letter_at: letter.last_failed_at };
   const record = await ports.records.get(key);
-  const isCurrent = record?.dead_letter_at === key.dead_letter_at && isKept(record, ports.clock.now());
+  if (record === undefined) {
+    await restoreLetter(ports, { ...letter, original_message }, log);
+    return { ...held, name: letterName(key), isStale: false };
+  }
+  const isCurrent = record.dead_letter_at === key.dead_letter_at && isKept(record, ports.clock.now());
   return { ...held, name: letterName(key), isStale: !isCurrent && (await stillThere(ports, key)) === undefined };
 }
 

@@ -70,6 +70,8 @@ export type Part =
   | "operation_rate"
   /** The dead letters that an operation matched, in numbered chunks. */
   | `operation#${number}`
+  /** What a process that ended could tell about the attempt that ended with it, by the attempt's number over all rounds. */
+  | `crash#${number}`
   /** Until when a class of errors of a type is known; not beside a record. */
   | `failure#${string}`
   /** Messages that sweeps of one DLQ deleted recently; not beside a record. */
@@ -247,10 +249,17 @@ export interface Log {
   with(fields: Record<string, unknown>): Log;
 }
 
+/** An attempt of this process. */
+export type RunningAttempt = Pick<TaskRecord, "tenant_id" | "task_id" | "attempts_total">;
+
 /** Kills this process when its event loop is blocked for too long. */
 export interface Watchdog {
-  /** Kills the process at `untilMs` (epoch milliseconds) unless the returned function was called before. */
-  guard(untilMs: number): () => void;
+  /**
+   * Kills the process at `untilMs` (epoch milliseconds) unless the returned function was called before. It may take `lookSeconds` to find out
+   * what the process was doing.
+   * @param attempt The guarded attempt: its record says what was found out.
+   */
+  guard(untilMs: number, attempt: RunningAttempt): () => void;
 }
 
 /** Looks up API keys. Contract suite: `test/contract/api-keys.ts`. */

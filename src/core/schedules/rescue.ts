@@ -2,13 +2,14 @@ import { failForGood } from "../end/bury.ts";
 import { closeIfFull } from "../end/close-family.ts";
 import { expiryOf } from "../end/expiry.ts";
 import { followUp } from "../end/follow-up.ts";
+import { requestSweep } from "../end/request-sweep.ts";
 import type { Changed } from "../model/change.ts";
 import { classify } from "../model/classify.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../model/errors.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
-import type { Tier } from "../model/tier.ts";
+import { type Tier, tiers } from "../model/tier.ts";
 import type { Lines } from "../ports/flow.ts";
 import type { OpenTasks } from "../ports/open-tasks.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
@@ -71,12 +72,25 @@ export async function rescue(ports: RescuePorts, deadlineMs: number): Promise<Re
     if (next === undefined) break;
   }
   found.whole = next === undefined;
+  await sweepDeadLetters(ports);
   const state: RescuePass = { ...found, ...(next !== undefined && { next }) };
   await saveRescue(ports, state);
   const { at: _, ...counts } = found;
   const level = found.sent + found.ended > 0 ? "warn" : "info";
   ports.log[level]("looked for open tasks that nothing wakes", { ...counts });
   return state;
+}
+
+/** A sweep lists the letters whose record is gone. Only tiers with dead letters cost one. */
+async function sweepDeadLetters(ports: RescuePorts): Promise<void> {
+  for (const tier of tiers) {
+    try {
+      const { visible, inFlight } = await ports.depths.ofDlq(tier);
+      if (visible + inFlight > 0) await requestSweep(ports, tier, ports.newId());
+    } catch (error) {
+      ports.log.warn("could not request the daily sweep of a DLQ; the next look does", { tier, error: String(error) });
+    }
+  }
 }
 
 /** Goes on with a task that needs it. One that cannot be helped now is left to the next pass. */

@@ -233,6 +233,12 @@ export function currentTask(): TaskContext | undefined {
   return store?.isOpen() === true ? store.context : undefined;
 }
 
+/** Returns the attempt that this code runs in, open or not; undefined outside of an attempt. */
+export const runningTask = (): TaskIdentity | undefined => storage.getStore()?.context;
+
+/** An expression whose value is the id of the task that the code runs in, for a debugger that has stopped this process. */
+export const attemptExpression = 'globalThis[Symbol.for("offload.attempt")]?.getStore()?.context?.taskId';
+
 /** Returns a function that returns true as long as the attempt that this code runs in is open. */
 export const attemptIsOpen = (): (() => boolean) => storage.getStore()?.isOpen ?? (() => false);
 

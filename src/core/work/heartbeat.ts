@@ -8,6 +8,9 @@ const heartbeatSeconds = 3;
 /** The watchdog ends a blocked process this many seconds after its attempt should have ended. */
 const watchdogGraceSeconds = 2;
 
+/** The watchdog looks at a process for at most this many seconds before it ends it. */
+const lookSeconds = 3;
+
 export interface HeartbeatPorts {
   clock: Clock;
   records: Records;
@@ -41,7 +44,7 @@ export interface Beating {
  */
 export function startHeartbeat(ports: HeartbeatPorts, beating: Beating): () => void {
   let leaseUntil = Date.parse(beating.record.lease_until ?? iso(ports.clock.now()));
-  const guard = guardLoop(ports, beating.timeoutSeconds, leaseUntil);
+  const guard = guardLoop(ports, beating, leaseUntil);
   let stopTimer = () => {};
   let stopped = false;
   const onRenewed = (untilMs: number) => {
@@ -93,13 +96,15 @@ async function beat(
  * A process that cannot renew a lease must not go on working under it, so the watchdog's limit follows the lease. The handler
  * starts now, which can be seconds after its claim.
  */
-function guardLoop(ports: HeartbeatPorts, timeoutSeconds: number, leaseUntil: number) {
+function guardLoop(ports: HeartbeatPorts, { record, timeoutSeconds }: Beating, leaseUntil: number) {
   const overAt = ports.clock.now() + (timeoutSeconds + watchdogGraceSeconds) * 1000;
-  let release = ports.watchdog.guard(Math.min(overAt, leaseUntil));
+  const guard = (leaseUntilMs: number) =>
+    ports.watchdog.guard(Math.min(overAt, leaseUntilMs - lookSeconds * 1000), record);
+  let release = guard(leaseUntil);
   return {
     renew: (leaseUntilMs: number) => {
       release();
-      release = ports.watchdog.guard(Math.min(overAt, leaseUntilMs));
+      release = guard(leaseUntilMs);
     },
     release: () => release(),
   };

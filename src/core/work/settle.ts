@@ -4,7 +4,7 @@ import { followUp } from "../end/follow-up.ts";
 import { tellChange } from "../end/tell.ts";
 import type { Change } from "../model/change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "../model/classify.ts";
-import { AttemptCrashed } from "../model/errors.ts";
+import { type CrashNote, crashFailure } from "../model/crash-note.ts";
 import { fence } from "../model/lease.ts";
 import { type Attempt, type AttemptOutcome, iso, type TaskRecord } from "../model/record.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
@@ -43,11 +43,12 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
  * Settles an attempt whose worker died: its lease ended without a write. Another worker does this, so the condition is that the
  * lease was not renewed.
  */
-export function settleCrashed(ports: SettlePorts, settling: Settling): Promise<Settled> {
-  const { record } = settling;
-  const crash = new AttemptCrashed(`the worker died, or lost its lease, during attempt ${record.attempts}`);
+export async function settleCrashed(ports: SettlePorts, settling: Settling): Promise<Settled> {
+  const { record, type } = settling;
+  const note = (await ports.records.loadPart(record, `crash#${record.attempts_total}`)) as CrashNote | undefined;
   const lease = record.lease_until === undefined ? { absent: true as const } : { is: record.lease_until };
-  return settleFailed(ports, settling, classify(crash, [], ports.clock.now()), {
+  const stack = type === undefined || type.sensitive ? undefined : note?.stack;
+  return settleFailed(ports, { ...settling, stack }, crashFailure(record.attempts, note), {
     ...fence(record),
     lease_until: lease,
   });

@@ -96,6 +96,49 @@ describe("a sweep", () => {
     expect(visible(pipeline)).toBe(5);
   });
 
+  test("a message whose record is gone becomes the record: it is listed with what it holds, and can be put back", async () => {
+    const pipeline = operationsPipeline();
+    const [record = newRecord(), other = newRecord()] = await pipeline.bury(2);
+    pipeline.records.forget(record);
+    const listed = () => pipeline.ports.records.listDeadLetters({ tenantId: record.tenant_id, limit: 10 });
+    expect((await listed()).items.map(({ task_id }) => task_id)).toEqual([other.task_id]);
+    const log = new KeptLog();
+    expect((await sweepOf(pipeline, { log })).deleted.size).toBe(0);
+    expect(log.lines).toContainEqual(expect.objectContaining({ level: "warn" }));
+    const restored = await pipeline.recordOf(record);
+    const { type, priority, error, error_type, error_kind, dead_letter_at, attempts, requested_by } = record;
+    expect(restored).toMatchObject({
+      type,
+      priority,
+      error,
+      error_type,
+      error_kind,
+      dead_letter_at,
+      attempts,
+      requested_by,
+    });
+    expect((await listed()).items).toHaveLength(2);
+    expect(pipeline.buried()).toHaveLength(2);
+    // Another sweep changes nothing.
+    await sweepOf(pipeline);
+    expect(await pipeline.recordOf(record)).toEqual(restored);
+    expect(await replayOne(pipeline.ports, letterOf(restored))).toBe("done");
+    expect((await sweepOf(pipeline)).deleted).toEqual(new Set([letterName(letterOf(record))]));
+    expect(pipeline.buried()).toEqual([other.task_id]);
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "pending", round: 2, attempts: 0 });
+  });
+
+  test("a message that claims to be Offload's and is not stays as it is", async () => {
+    const pipeline = operationsPipeline();
+    const [record = newRecord()] = await pipeline.bury(1);
+    pipeline.records.forget(record);
+    const [letter] = pipeline.queues.lettersOf("normal");
+    if (letter !== undefined) letter.body = letter.body.replace(/"last_failed_at":"[^"]*"/, '"last_failed_at":"~"');
+    await sweepOf(pipeline);
+    expect(await pipeline.ports.records.get(record)).toBeUndefined();
+    expect(pipeline.buried()).toEqual([record.task_id]);
+  });
+
   test("a sweep keeps one of several messages of one dead letter, and a later discard deletes that one", async () => {
     const pipeline = operationsPipeline();
     const records = await pipeline.bury(3);

@@ -566,6 +566,28 @@ describe("an attempt that crashed", () => {
     expect(queues.take("normal", 1, 60)).toMatchObject([{ solo: true }]);
   });
 
+  test("what its process noted is in the record, and its places where the type is not sensitive", async () => {
+    const stack = "process.exit\n    at leave (tasks/pay.ts:6:11)";
+    const note = { cause: "exited", by: "this", attempts: 1, exit_code: 1, stack };
+    const { ports, record, envelope, type, records } = await running();
+    await records.savePart(record, `crash#${record.attempts_total}`, note, record.purge_at);
+    await records.savePart(record, `crash#${record.attempts_total + 1}`, { ...note, exit_code: 2 }, record.purge_at);
+    const error = "attempt 1 called process.exit(1), at tasks/pay.ts:6:11";
+    expect(await settleCrashed(ports, { record, envelope, type })).toMatchObject({
+      record: { error, error_type: "ProcessExited", error_kind: "crashed", history: [{ outcome: "crashed", stack }] },
+    });
+    const other = await running();
+    await other.records.savePart(other.record, `crash#${other.record.attempts_total}`, note, other.record.purge_at);
+    const sensitive = { ...other.type, sensitive: true };
+    const settled = await settleCrashed(other.ports, {
+      record: other.record,
+      envelope: other.envelope,
+      type: sensitive,
+    });
+    expect(settled.record).toMatchObject({ error, history: [{ outcome: "crashed" }] });
+    expect(settled.record?.history[0]).not.toHaveProperty("stack");
+  });
+
   test("an attempt whose lease was renewed in between has not crashed", async () => {
     const { ports, record, envelope, type, records } = await running();
     await records.change(record, { when: {}, set: { lease_until: "2027-01-01T01:00:00.000Z" } });

@@ -1,0 +1,59 @@
+import type { AccountFacts, QueryAnswer, VerifiedAccount } from "../../../src/aws/verified/verified-account.ts";
+import type { FakeDeployment } from "./fake-deployment.ts";
+
+const facts: AccountFacts = {
+  ...{ accountId: "111122223333", region: "eu-central-1", deployment: "Offload-dev", stage: "dev", table: "T" },
+  ...{ url: "https://abcdefghij.execute-api.eu-central-1.amazonaws.com", isTraced: true, logGroups: ["all"] },
+  containers: { cluster: "c", service: "s" },
+  workerLogs: { critical: "w", high: "w", normal: "w", low: "w" },
+};
+
+interface Faults {
+  /** The Scheduler keeps schedules that have completed. */
+  keeps?: boolean;
+  expression?: string;
+  /** Body of the dead firing. Default: the schedule's input. */
+  body?: string;
+  containers?: (seconds: number) => number;
+  rows?: number;
+  bytes?: number;
+  segments?: number;
+}
+
+/** The account of a deployment in memory. */
+export function fakeAccount(deployment: FakeDeployment, faults: Faults = {}): VerifiedAccount & { calls: string[] } {
+  const { clock } = deployment;
+  const startMs = clock.now();
+  const calls: string[] = [];
+  let brokenAtMs = Infinity;
+  return {
+    facts,
+    calls,
+    oneOffOf: async (taskId) => {
+      const task = deployment.tasks.find(({ task_id }) => task_id === taskId);
+      if (task === undefined || (clock.now() > task.endsMs + 20_000 && !faults.keeps)) return undefined;
+      const expression = `at(${new Date(task.dueMs - 60_000).toISOString().slice(0, 19)})`;
+      return { name: `${taskId}.1.2`, expression: faults.expression ?? expression };
+    },
+    breakOneOff: async (name) => void calls.push(`break ${name}`),
+    createBroken: async (_, atMs) => {
+      brokenAtMs = atMs;
+    },
+    deleteSchedule: async (name) => void calls.push(`delete ${name}`),
+    takeDeadFiring: async (name) =>
+      clock.now() < brokenAtMs
+        ? undefined
+        : { body: faults.body ?? JSON.stringify({ verify: name }), attributes: ["E"] },
+    savedQueries: async () => ["durations by type", "crashes"].map((name) => ({ name, text: "", logGroups: ["all"] })),
+    query: async (): Promise<QueryAnswer> => ({
+      rows: Array.from({ length: faults.rows ?? 1 }, () => ({ invocations: "10", cold: "4", gb_seconds: "2.5" })),
+      bytes: faults.bytes ?? 1_000,
+    }),
+    segmentsOf: async () => faults.segments ?? 4,
+    containers: async () => {
+      const running = faults.containers?.((clock.now() - startMs) / 1000) ?? 0;
+      return { desired: running, running };
+    },
+    close: () => {},
+  };
+}
