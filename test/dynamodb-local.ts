@@ -71,7 +71,7 @@ try {
   await ready(url);
   const env = { ...process.env, OFFLOAD_TEST_DYNAMODB: url };
   const args = ["vitest", "run", "--project", "contract", "--project", "contract-lean", ...process.argv.slice(2)];
-  process.exitCode = spawnSync("npx", args, { env, stdio: "inherit" }).status ?? 1;
+  process.exitCode = spawnSync("npx", args, { env, stdio: "inherit", timeout: 1_800_000 }).status ?? 1;
 } finally {
   engine?.kill();
   rmSync(folder, { recursive: true, force: true });
