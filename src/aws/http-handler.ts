@@ -1,3 +1,4 @@
+import type { Agent } from "node:http";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { callSignal, callTimeFactor, nextTryMs, timeLeftMs } from "./call-times.ts";
 
@@ -27,10 +28,23 @@ export class BoundedHttpHandler extends NodeHttpHandler {
       response.body = await wholeBody(response.body as AsyncIterable<Buffer>);
       return { response };
     } catch (error) {
+      if (!cancelled?.aborted) this.#endIdleConnections();
       throw abort.signal.aborted && !cancelled?.aborted ? tooSlow(ms, error) : error;
     } finally {
       cancelled?.removeEventListener("abort", cancel);
       clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Ends the connections that no request uses, so that the next try opens one. Lambda freezes an idle environment, and AWS closes its connections
+   * meanwhile: after the thaw each try would meet another dead one.
+   */
+  #endIdleConnections(): void {
+    const { httpAgent, httpsAgent } = this.httpHandlerConfigs();
+    for (const agent of [httpAgent, httpsAgent] as (Agent | undefined)[]) {
+      for (const sockets of Object.values(agent?.freeSockets ?? {}))
+        for (const socket of sockets ?? []) socket.destroy();
     }
   }
 }

@@ -29,6 +29,8 @@ import type { TemporaryKey } from "./verify/temporary-key.ts";
 
 interface VerifyOptions extends Connection {
   stack?: string;
+  /** The URL of the command line is the deployment's, whatever its stack says. */
+  urlWins?: boolean;
   only?: Group[];
   long?: boolean;
   type?: string;
@@ -45,7 +47,7 @@ first what it will do, for how long and for what price, and asks. It cleans up b
 check differs.
 
 --stack finds the deployment by the name of a stack, such as Offload-dev-service, with your AWS credentials, and makes a key for itself that
-it revokes. With --url and --key it checks what the API shows. Against the local server it runs as far as that goes.
+it revokes; a --url beside it is where the API is reached, such as a proxy's. With --url and --key it checks what the API shows. Against the local server it runs as far as that goes.
 
 Checks that need tasks to fail use the probe types: --add-probes copies them to tasks/, and the construct registers them with \`probes: true\`.
 Without them, a harmless task type of yours can be named with --type; its handler really runs.
@@ -57,7 +59,9 @@ Examples:
 
 /** `offload verify` */
 export const register: Register = (command, terminal, exit) => {
-  withOptions(command).action(async (options: VerifyOptions) => {
+  withOptions(command).action(async (given: VerifyOptions) => {
+    // A variable with the URL may be of another deployment than the stack's.
+    const options = { ...given, urlWins: command.getOptionValueSource("url") === "cli" };
     if (options.addProbes === true) return (await import("./verify/add-probes.ts")).addProbes(terminal);
     exit(await verify(terminal, options));
   });
@@ -93,12 +97,12 @@ async function verify(terminal: Terminal, options: VerifyOptions): Promise<numbe
   let key: TemporaryKey | undefined;
   let listenNoMore = () => {};
   try {
-    await agree(terminal, checks, { ...options, url: account?.facts.url ?? options.url });
+    const url = account === undefined || options.urlWins === true ? options.url : account.facts.url;
+    await agree(terminal, checks, { ...options, url });
     listenNoMore = stopOnInterrupt(terminal, clock);
     if (account !== undefined && options.key === undefined) {
       key = await (await import("./verify/temporary-key.ts")).makeKey(account.facts.table);
     }
-    const url = account?.facts.url ?? options.url;
     const connection = withAdminKey({ ...options, url, ...(key !== undefined && { key: key.token }) });
     return await run(terminal, { options, checks, connection, sample, account, clock });
   } finally {

@@ -7,6 +7,7 @@ import { failureChecks } from "./failure-checks.ts";
 import { familyChecks } from "./family-checks.ts";
 import { type Check, type Finding, type Severity, type Subject, severities } from "./finding.ts";
 import { flowChecks } from "./flow-checks.ts";
+import { layerChecks } from "./layer-checks.ts";
 import { liveChecks } from "./live-checks.ts";
 import { noticeChecks } from "./notice-checks.ts";
 import { queueChecks } from "./queue-checks.ts";
@@ -22,6 +23,7 @@ export const checks: readonly Check[] = [
   ...safetyChecks,
   ...noticeChecks,
   ...containerChecks,
+  ...layerChecks,
   ...bucketChecks,
   ...catalogChecks,
   ...typeChecks.map(

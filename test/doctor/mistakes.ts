@@ -204,6 +204,15 @@ export const more: readonly Mistake[] = [
     plant: set("Service/Redrive/Function", "ReservedConcurrentExecutions", 0),
   },
   {
+    check: "layer-processor",
+    severity: "high",
+    subject: "Offload/Service/LowWorker/Function",
+    found: "aws-otel-nodejs-amd64-ver-1-30-2:1 is for x86_64",
+    plant: set("Service/LowWorker/Function", "Layers", [
+      "arn:aws:lambda:eu-central-1:901920570463:layer:aws-otel-nodejs-amd64-ver-1-30-2:1",
+    ]),
+  },
+  {
     check: "partial-batches",
     severity: "critical",
     subject: "",

@@ -67,15 +67,17 @@ describe.concurrent("unique tasks", () => {
 
   test("reject answers 409 until the task has ended", async () => {
     const unique = { key: randomUUID(), mode: "reject" };
-    const sleeping = { type: "probe.sleep", input: { ms: 1500 }, unique };
+    // Until it is cancelled, it has not ended, however slow the deployment is.
+    const sleeping = { type: "probe.sleep", input: { ms: 1 }, delay_seconds: 600, unique };
     const { task_id } = expectStatus(await operator.post("/tasks", sleeping), 202).json<Accepted>();
     const refused = await operator.post("/tasks", sleeping);
     expectProblem(refused, 409, "conflict");
     expect(refused.json()).toMatchObject({ task_id });
     // A submitter has keys of its own.
     expectStatus(await submitter.post("/tasks", sleeping), 202);
-    await operator.ended(task_id);
-    expectStatus(await operator.post("/tasks", sleeping), 202);
+    expectStatus(await operator.post(`/tasks/${task_id}/cancel`), 200);
+    const next = expectStatus(await operator.post("/tasks", sleeping), 202).json<Accepted>();
+    expectStatus(await operator.post(`/tasks/${next.task_id}/cancel`), 200);
   });
 
   test("replace gives a waiting task the new input, also a large one, and leaves a running one alone", async () => {

@@ -31,6 +31,22 @@ export const flowMutations: readonly Mutation[] = [
     replace: "",
   },
   {
+    name: "flow: a task that a worker takes from its line has no spare message",
+    file: "flow/advance.ts",
+    find: "    await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });",
+    replace:
+      "    if (!spare) await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });",
+    theme: "flow",
+  },
+  {
+    name: "flow: the spare message of a running attempt is dropped",
+    file: "work/work-message.ts",
+    find: "  await ports.queues.send({\n    tier,\n    runsOn,\n    envelope,\n    delaySeconds: Math.ceil(leftMs / 1000) + 1,",
+    replace:
+      "  if (leftMs < 0) await ports.queues.send({\n    tier,\n    runsOn,\n    envelope,\n    delaySeconds: Math.ceil(leftMs / 1000) + 1,",
+    theme: "flow",
+  },
+  {
     name: "flow: nobody looks at a line again",
     file: "flow/advance.ts",
     find: "  if (rest.nextMs === undefined) return;",

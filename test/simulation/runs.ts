@@ -152,8 +152,9 @@ export class Runs {
     await take();
     const broken = (text: string) => this.#lives.violated(text, task.taskId);
     const ambient = this.#watched.core.context.currentTask();
-    // An attempt that is ended with its process is over before its end is stored.
-    const isOver = !this.#isOpen(run) || (task.signal.aborted && (from.interrupted || from.process.stood));
+    // An attempt that is ended with its process is over before its end is stored, and so is one whose end could not be stored.
+    const isOver =
+      !this.#isOpen(run) || (task.signal.aborted && (from.interrupted || from.answered || from.process.stood));
     if (ambient !== task && (ambient !== undefined || !isOver)) broken("promise 6: not its own context");
     if (over && closedCalls.includes(what)) broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
   }

@@ -1,6 +1,7 @@
 import type { Change } from "../../src/core/model/change.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import type { OnceState, OnceStore, Part } from "../../src/core/ports/tasks.ts";
+import { copy } from "../../src/memory/copy.ts";
 import type { Core } from "./core.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -75,11 +76,11 @@ export class Table {
   }
 
   savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): void {
-    this.#parts.set(`${keyOf(key)}/${part}`, { value, purgeAt });
+    this.#parts.set(`${keyOf(key)}/${part}`, { value: copy(value), purgeAt });
   }
 
   loadPart(key: TaskKey, part: Part): unknown {
-    return this.#parts.get(`${keyOf(key)}/${part}`)?.value;
+    return copy(this.#parts.get(`${keyOf(key)}/${part}`)?.value);
   }
 
   /** Deletes what is past its end, as the table does some time later; gives the records that are gone. */

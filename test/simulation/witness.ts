@@ -137,7 +137,8 @@ export class Witness extends Lives {
     }
     this.#settled(life, before, after, from);
     if (after.round > before.round) life.cancelled = false;
-    if (after.line !== undefined) this.costs.parked(after.task_id);
+    // A signal to a task that waits in a line changes its record, too.
+    if (after.line !== undefined && from.kind === "worker") this.costs.parked(after.task_id);
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
     life.discarded = after.status === "failed" && after.dead_letter_at === undefined;
     this.#cancelAsked(before, after);

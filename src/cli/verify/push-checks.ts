@@ -1,5 +1,5 @@
 import { ProblemError } from "../../client/index.ts";
-import { type Check, expectSeen, NotPossible, type Tools } from "./check.ts";
+import { type Check, Differs, expectSeen, NotPossible, type Tools } from "./check.ts";
 import { inWords, rank, sampleOf } from "./samples.ts";
 
 /** A message about a task's end comes so long after it. */
@@ -61,7 +61,7 @@ async function listening(tools: Tools, work: (heard: Heard) => Promise<string>):
     heard.failure = error;
   });
   try {
-    await untilHeard(tools, heard, () => heard.opened > 0);
+    await untilHeard(tools, heard, "the opening of the channel", () => heard.opened > 0);
     return await work(heard);
   } finally {
     abort.abort();
@@ -75,19 +75,19 @@ async function heardAfter(tools: Tools, heard: Heard): Promise<number> {
   const { taskId } = await tools.prober.submit(type, input);
   await tools.prober.until(taskId, "completed");
   const endedAtMs = tools.clock.now();
-  await untilHeard(tools, heard, () => heard.ended.has(taskId));
+  await untilHeard(tools, heard, "the task's end", () => heard.ended.has(taskId));
   return tools.clock.now() - endedAtMs;
 }
 
 /** @throws Error when it is not heard in time */
-async function untilHeard({ clock }: Tools, heard: Heard, isHeard: () => boolean): Promise<void> {
+async function untilHeard({ clock }: Tools, heard: Heard, what: string, isHeard: () => boolean): Promise<void> {
   const endMs = clock.now() + mostLateMs;
   while (!isHeard()) {
     if (heard.failure instanceof ProblemError && heard.failure.code === "not_found") {
       throw new NotPossible("deployed without `push`");
     }
     if (heard.failure !== undefined) throw heard.failure;
-    if (clock.now() > endMs) throw new Error(`nothing was heard within ${mostLateMs / 1000} s`);
+    if (clock.now() > endMs) throw new Differs(`${what} was not heard within ${mostLateMs / 1000} s`);
     await clock.pause(100);
   }
 }

@@ -1,5 +1,6 @@
 import type { Grant } from "../model/grant.ts";
 import { inLanes } from "../model/in-lanes.ts";
+import { leaseSeconds, longestLeaseSeconds } from "../model/lease.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
 import type {
@@ -17,6 +18,7 @@ import type { LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { placesOf, rateOf } from "./limit-lines.ts";
 import { onTheWayUntilMs } from "./place-end.ts";
+import type { Taker } from "./taker.ts";
 import { type Held, watchLine } from "./watch-line.ts";
 
 export interface LinePorts {
@@ -30,6 +32,8 @@ export interface LinePorts {
   /** The types of this process. */
   registry: ReadonlyMap<string, LimitedType>;
   newId: NewId;
+  /** Takes the next task of a line for this worker. Absent: each goes by message. */
+  taker?: Taker | undefined;
 }
 
 /** Tasks that one call lets go at most. */
@@ -40,6 +44,9 @@ const mostTogether = 10;
 
 /** Messages that are sent at the same time. */
 const lanes = 10;
+
+/** A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim takes its time. */
+const spareMarginSeconds = 15;
 
 /** Tries while others change the line. */
 export const mostTries = 10;
@@ -235,21 +242,32 @@ async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number): Pr
  * start arrives up to a second before it. A task that is sent and not removed is sent again, which makes a twin.
  */
 async function sendAll(
-  { queues, lines, clock }: LinePorts,
+  { queues, lines, clock, taker, registry }: LinePorts,
   line: Line,
   tasks: readonly WaitingTask[],
   more: Grant = {},
 ): Promise<void> {
   await inLanes(tasks, lanes, async (task) => {
-    const { id, tier, runsOn, envelope, createdAt, slotMs, tryUntilMs } = task;
-    const earlier = { ...(slotMs !== undefined && { slotMs }), ...(tryUntilMs !== undefined && { tryUntilMs }) };
-    const grant: Grant = { ...earlier, ...more };
+    const { id, tier, runsOn, envelope, createdAt } = task;
+    // While no message is sent, the task is still in its line.
+    const spare = more.held && taker?.take(task);
+    const grant: Grant = { ...earlierGrant(task), ...more, ...(spare && { spare }) };
     const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
-    const delaySeconds = Math.max(0, Math.floor(leftMs / 1000));
+    const delaySeconds = spare ? spareSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
     await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });
     await lines.remove(line.name, { id, createdAt, taskId: envelope.task_id });
   });
 }
+
+/** The grants that a task had when it was put into its line. */
+export const earlierGrant = ({ slotMs, tryUntilMs }: WaitingTask): Grant => ({
+  ...(slotMs !== undefined && { slotMs }),
+  ...(tryUntilMs !== undefined && { tryUntilMs }),
+});
+
+/** The delay of a spare message, in seconds: the first lease of an attempt that starts now is over then, unless it was renewed. */
+const spareSeconds = (type: LimitedType | undefined): number =>
+  leaseSeconds(type?.timeoutSeconds ?? longestLeaseSeconds) + spareMarginSeconds;
 
 /** A planned look at a line counts as lost this long after its time, in milliseconds. */
 const lostMs = 15_000;

@@ -75,7 +75,7 @@ export async function resolveUnclaimed(
   }
   if (isTerminal(record.status)) {
     await followUp(ports, record, envelope);
-    reportDuplicate(ports, record, "dropped a message of a task that has ended");
+    if (!message.grant?.spare) reportDuplicate(ports, record, "dropped a message of a task that has ended");
     return "done";
   }
   if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);

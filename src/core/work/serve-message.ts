@@ -6,6 +6,7 @@ import { timeoutOf } from "../task/task-message.ts";
 import { hideSeconds } from "./batch-visibility.ts";
 import { HeldMessage } from "./held-message.ts";
 import { readMessage } from "./read-message.ts";
+import { runTaken, takerFor } from "./run-taken.ts";
 import { begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
 
 export interface ServePorts extends WorkPorts {
@@ -31,14 +32,16 @@ export async function serveMessage(
     return "ended";
   }
   const hidden = hideAtStart(ports, held, delivery, leaseSeconds(timeoutOf(message)) + holdMarginSeconds);
-  const begun = how === "alone" ? await begin(ports, held, message, how) : await begin(ports, held, message, how);
+  const working = { ...ports, taker: takerFor(ports, delivery) };
+  const begun = how === "alone" ? await begin(working, held, message, how) : await begin(working, held, message, how);
   if (begun.as === "crashed") {
     await hidden;
     return "alone";
   }
-  const verdict = await finish(ports, held, begun);
+  const verdict = await finish(working, held, begun);
   await hidden;
   if (verdict === "done") await held.remove();
+  await runTaken(working);
   return "ended";
 }
 

@@ -6,7 +6,7 @@ import { longestSlotWaitMs } from "../flow/take-start.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
-import type { TaskRecord } from "../model/record.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Log, NewId, Span, SpanStart, Tracing } from "../ports/tasks.ts";
@@ -93,6 +93,8 @@ async function beginLogged(
 ): Promise<Begun | Crashed> {
   const { log } = ports;
   try {
+    const spared = message.grant?.spare ? await resolveSpare(ports, visibility, { ...message, log }) : undefined;
+    if (spared !== undefined) return spared;
     const entered = await enter(ports, message);
     // The other tasks of the batch do not wait until it is in its line.
     if (entered.as === "stopped") return { ...message, log, as: "stopped", stopped: entered };
@@ -100,6 +102,34 @@ async function beginLogged(
   } catch (error) {
     return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
   }
+}
+
+/**
+ * A worker took the task from its line, and this message stands for it if that worker has died. While its attempt runs, a new message replaces this one: many
+ * receives would bring it to redrive.
+ * @returns Undefined: no worker has claimed the task.
+ */
+async function resolveSpare(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: LoggedMessage,
+): Promise<Begun | undefined> {
+  const { envelope, delivery, grant = {} } = message;
+  const record = await ports.records.get(envelope, "consistently");
+  if (record?.status === "pending" && record.due_at <= iso(ports.clock.now())) return undefined;
+  const leftMs = Date.parse(record?.lease_until ?? "") - ports.clock.now();
+  if (record?.status !== "processing" || !(leftMs >= 0)) return resolve(ports, visibility, message, record);
+  const { tier, runsOn, redrives } = delivery;
+  await ports.queues.send({
+    tier,
+    runsOn,
+    envelope,
+    delaySeconds: Math.ceil(leftMs / 1000) + 1,
+    solo: false,
+    redrives,
+    grant,
+  });
+  return { ...message, as: "resolved", verdict: "done" };
 }
 
 async function beginEntered(

@@ -6,7 +6,8 @@ import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
 import { fitsIn, longestTogetherMs, planBatch } from "./batch-plan.ts";
 import { BatchVisibility } from "./batch-visibility.ts";
 import { readMessage } from "./read-message.ts";
-import { begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
+import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
+import { type Begun, begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
 
 /** An answer is given this many seconds before the worker is stopped. */
 const answerSeconds = 5;
@@ -93,15 +94,32 @@ async function hideAtStart(
  * @returns The messages whose tasks crashed before, which must run alone.
  */
 async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Promise<TaskMessage[]> {
-  const { ports, visibility } = batch;
-  const begun = await Promise.all(messages.map((message) => begin(ports, visibility, message, "together")));
-  const crashed = begun.filter((one) => one.as === "crashed");
+  const { visibility } = batch;
+  const begun = await Promise.all(
+    messages.map(async (message) => {
+      const ports = portsFor(batch, message);
+      return { ports, one: await begin(ports, visibility, message, "together") };
+    }),
+  );
+  const crashed = begun.map(({ one }) => one).filter((one) => one.as === "crashed");
   // No handler waits for it: the leases of the claimed tasks run.
   const hidden = hideUntilDeadline(batch, crashed);
-  const started = begun.filter((one) => one.as !== "crashed");
-  await Promise.all(started.map(async (one) => decide(batch, one.delivery, await finish(ports, visibility, one))));
+  await Promise.all(
+    begun.map(({ ports, one }) => (one.as === "crashed" ? undefined : finishAndGoOn(batch, ports, one))),
+  );
   await hidden;
   return crashed;
+}
+
+/** The ports of one message's work, which may go on with the tasks of its line. */
+const portsFor = ({ ports, deadlineMs }: Batch, { delivery }: TaskMessage): TakingPorts => ({
+  ...ports,
+  taker: takerFor(ports, delivery, deadlineMs),
+});
+
+async function finishAndGoOn(batch: Batch, ports: TakingPorts, begun: Begun): Promise<void> {
+  decide(batch, begun.delivery, await finish(ports, batch.visibility, begun));
+  await runTaken(ports);
 }
 
 const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: readonly TaskMessage[]) => {

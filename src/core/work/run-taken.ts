@@ -1,0 +1,79 @@
+import { earlierGrant } from "../flow/advance.ts";
+import { Taker } from "../flow/taker.ts";
+import { messageText, parseEnvelope } from "../model/envelope.ts";
+import type { WaitingTask } from "../ports/flow.ts";
+import type { Delivery } from "../ports/tasks.ts";
+import type { Visibility } from "../ports/visibility.ts";
+import type { TaskMessage } from "../task/task-message.ts";
+import { fitsIn } from "./batch-plan.ts";
+import { type Begun, begin, type Crashed, finish, type WorkPorts } from "./work-message.ts";
+
+/**
+ * A worker goes on with the tasks of a line for this time, in milliseconds, after the message that led to it. Then the next one goes by message: tasks of
+ * other lines and tenants are in the same queue.
+ */
+const longestChainMs = 60_000;
+
+/** The next task of a line comes by no message that could be hidden. */
+const noMessage: Visibility = { renew: () => Promise.resolve() };
+
+/** The ports of a worker that goes on with the tasks of lines. */
+export interface TakingPorts extends WorkPorts {
+  taker: Taker;
+}
+
+/**
+ * Takes the tasks that a worker of a message can run after it: those of the same queue, of types that it has.
+ * @param deadlineMs Epoch milliseconds at which the worker is stopped: a task that might end after it goes by message.
+ */
+export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Number.POSITIVE_INFINITY): Taker {
+  const { clock, isStopping } = ports;
+  const untilMs = clock.now() + longestChainMs;
+  return new Taker((task) => {
+    const now = clock.now();
+    if (isStopping?.() || now > untilMs || task.tier !== delivery.tier || task.runsOn !== delivery.runsOn)
+      return undefined;
+    const message = messageOf(ports, task);
+    return message?.type !== undefined && fitsIn(message, now, deadlineMs) ? message : undefined;
+  });
+}
+
+/**
+ * Runs the task that a line let go to this worker, and then the next ones, until the line is empty, its tasks go by message, or the time is over. If the
+ * process dies, the spare message of the task that ran comes.
+ */
+export async function runTaken(ports: TakingPorts): Promise<void> {
+  const { taker } = ports;
+  for (let message = taker.taken(); message !== undefined; message = taker.taken()) {
+    const begun = await begin(ports, noMessage, message, "together");
+    const verdict = begun.as === "crashed" ? "again" : await finish(ports, noMessage, begun);
+    if (verdict === "again") await sendAgain(ports, begun);
+  }
+}
+
+/** Sends the message that a queue would deliver again. A task whose last attempt crashed runs alone. If this fails, the spare message comes later. */
+const sendAgain = ({ queues, log }: WorkPorts, { as, delivery, envelope, grant }: Begun | Crashed): Promise<void> =>
+  queues
+    .send({ ...delivery, envelope, delaySeconds: 0, solo: as === "crashed", ...(grant && { grant }) })
+    .catch((error: unknown) => log.warn("could not send a task's message again", { error: String(error) }));
+
+/** The message of a task that a line let go, as if it had passed through the queue. Undefined: it is not an envelope. */
+function messageOf({ registry, clock }: WorkPorts, task: WaitingTask): TaskMessage | undefined {
+  const { id, tier, runsOn } = task;
+  const body = messageText(task.envelope);
+  const parsed = parseEnvelope(body);
+  if (!parsed.ok) return undefined;
+  const { envelope } = parsed;
+  const delivery: Delivery = {
+    tier,
+    ...(runsOn === undefined ? {} : { runsOn }),
+    messageId: id,
+    receiptHandle: "",
+    body,
+    receiveCount: 1,
+    solo: false,
+    redrives: 0,
+    sentAt: clock.now(),
+  };
+  return { delivery, envelope, type: registry.get(envelope.type), grant: { held: true, ...earlierGrant(task) } };
+}

@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { cancel } from "../../../src/core/control/control.ts";
+import { Taker } from "../../../src/core/flow/taker.ts";
+import type { Grant } from "../../../src/core/model/grant.ts";
+import type { TaskRecord } from "../../../src/core/model/record.ts";
+import type { TaskType } from "../../../src/core/task/task.ts";
+import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
+import { workerPool } from "../../support/worker-pool.ts";
+
+const input = z.object({ n: z.number(), ms: z.number() });
+
+interface Start {
+  n: number;
+  at: number;
+}
+
+/** A pipeline whose tier is behind: each message waits `behindSeconds` in it. */
+function setUp(limit: number, behindSeconds: number, more: Partial<TaskType> = {}) {
+  const starts: Start[] = [];
+  const grants: (Grant | undefined)[] = [];
+  const handler = async ({ n, ms }: z.output<typeof input>) => {
+    starts.push({ n, at: pipeline.clock.now() });
+    await new Promise<void>((resolve) => pipeline.clock.after(ms, resolve));
+  };
+  const type = typeOf(handler, { input, timeoutSeconds: 30, concurrency: { limit }, ...more });
+  const pipeline = memoryPipeline([type]);
+  const { queues } = pipeline;
+  const put = queues.put.bind(queues);
+  queues.put = (tier, body, options = {}) => {
+    grants.push(options.grant);
+    put(tier, body, { ...options, delaySeconds: (options.delaySeconds ?? 0) + behindSeconds });
+  };
+  const submitMany = async (count: number, ms: number) => {
+    const accepted: TaskRecord[] = [];
+    for (let n = 0; n < count; n++) {
+      accepted.push(await pipeline.accept({ input: { n, ms } }));
+      // Tasks of one millisecond have no order.
+      await pipeline.clock.advance(1);
+    }
+    return accepted;
+  };
+  return { ...pipeline, pool: workerPool(pipeline), starts, submitMany, grants };
+}
+
+describe("a line hands its places over in the worker", () => {
+  test.each([0, 30, 90])(
+    "60 tasks of 100 ms in 3 places end within seconds in a tier that is %s s behind",
+    async (behindSeconds) => {
+      const { submitMany, pool, starts, clock, records, grants } = setUp(3, behindSeconds);
+      const began = clock.now();
+      await submitMany(60, 100);
+      await pool.pass((behindSeconds + 5) * 1000, 100);
+      expect(starts.map(({ n }) => n)).toEqual(Array.from({ length: 60 }, (_, n) => n));
+      expect(Math.max(...starts.map(({ at }) => at)) - began).toBeLessThan((behindSeconds + 4) * 1000);
+      await pool.pass(600_000);
+      expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
+      // One message for each task that waited: the spare one.
+      expect(grants.filter((grant) => grant?.held)).toHaveLength(57);
+      expect(grants.filter((grant) => grant?.spare)).toHaveLength(57);
+    },
+  );
+
+  test("cancelled tasks leave the line without a message each", async () => {
+    const { submitMany, pool, starts, clock, ports } = setUp(1, 30);
+    const accepted = await submitMany(202, 40_000);
+    await pool.pass(35_000);
+    expect(starts).toHaveLength(1);
+    for (const record of accepted.slice(1, 201)) await cancel(ports, record);
+    const cancelledAt = clock.now();
+    await pool.pass(60_000);
+    expect(starts.map(({ n }) => n)).toEqual([0, 201]);
+    expect((starts[1]?.at ?? 0) - cancelledAt).toBeLessThan(45_000);
+  });
+
+  test("a task whose worker dies in the middle of a line starts again, and the line goes on", async () => {
+    const { submitMany, pool, starts, records } = setUp(1, 0);
+    await submitMany(6, 1_000);
+    await pool.pass(2_500, 100);
+    expect(starts.map(({ n }) => n)).toEqual([0, 1, 2]);
+    pool.kill(() => 0);
+    await pool.pass(600_000);
+    expect(records.all().map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => "completed"));
+    expect(starts.filter(({ n }) => n === 2)).toHaveLength(2);
+    expect(starts).toHaveLength(7);
+  });
+
+  test("a line gives the worker back to others after a minute", async () => {
+    const { submitMany, pool, starts, grants } = setUp(1, 0);
+    await submitMany(200, 1_000);
+    await pool.pass(300_000);
+    expect(starts).toHaveLength(200);
+    expect(grants.filter((grant) => grant?.held && !grant.spare).length).toBeLessThanOrEqual(5);
+    expect(grants.filter((grant) => grant?.held && !grant.spare).length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("a worker has one next task at a time, and only those that it may run", () => {
+    const task = (id: string) => ({ id }) as Parameters<Taker["take"]>[0];
+    const messageOf = (id: string) => ({ delivery: { messageId: id } }) as NonNullable<ReturnType<Taker["taken"]>>;
+    const taker = new Taker(({ id }) => (id === "other" ? undefined : messageOf(id)));
+    expect(taker.take(task("other"))).toBe(false);
+    expect(taker.take(task("a"))).toBe(true);
+    expect(taker.take(task("b"))).toBe(false);
+    expect(taker.taken()).toEqual(messageOf("a"));
+    expect(taker.taken()).toBeUndefined();
+  });
+});
