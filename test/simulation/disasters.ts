@@ -1,5 +1,5 @@
 import { retry } from "./clients.ts";
-import { loseOne } from "./lost-letters.ts";
+import { loseOne } from "./lose-letters.ts";
 import { mend } from "./mend.ts";
 import { services, useUp } from "./weather.ts";
 import type { World } from "./world.ts";
