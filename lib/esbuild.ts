@@ -99,12 +99,12 @@ function builtAround(name: BundleName, code: string, options: Parameters<typeof 
   return built;
 }
 
-/** Name of the code that the watchdog's thread loads beside the worker's (`src/aws/watchdog.ts`). */
-const witness = "witness";
+/** Code of the watchdog's thread (`src/aws/watchdog.ts`), and what it loads when its process is about to end. */
+const threadCode = ["watcher", "witness"];
 
-/** Adds that code, in a file of its own: it must cost the worker's start nothing. */
+/** Adds that code, in files of its own: it must cost the worker's start nothing. */
 function withWitness(built: ReturnType<typeof buildAround>, options: BuildOptions & { write: false; metafile: true }) {
-  const entryPoints = { [witness]: codeFile(`src/aws/${witness}`) };
+  const entryPoints = Object.fromEntries(threadCode.map((name) => [name, codeFile(`src/aws/${name}`)]));
   const { metafile, outputFiles } = buildSync({ ...options, splitting: false, entryPoints });
   return {
     metafile: {
@@ -185,7 +185,7 @@ await startContainer(code);`;
  */
 function removeUnusedFiles({ outputs }: Metafile): void {
   const isEntry = (path: string) =>
-    /\/(index|witness)\.mjs$/.test(path) || outputs[path]?.entryPoint?.startsWith(`${codePrefix}${threads}/`);
+    /\/(index|watcher|witness)\.mjs$/.test(path) || outputs[path]?.entryPoint?.startsWith(`${codePrefix}${threads}/`);
   const reached = new Set(Object.keys(outputs).filter(isEntry));
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);

@@ -4,7 +4,7 @@ import type { CallOptions } from "../../src/client/limits.ts";
 import { type Query, Transport } from "../../src/client/transport.ts";
 import type { Role } from "../../src/core/model/identity.ts";
 import type { Caller } from "../../src/http/views.ts";
-import { route } from "./route.ts";
+import { href, route } from "./route.ts";
 
 export type { Role };
 
@@ -43,20 +43,16 @@ sessionStorage.removeItem(reasonName);
 export const allTenants = "*";
 
 /** Lists that can be of all tenants, by the path of their page. What is behind a row of them is of one tenant. */
-const listsOfAll = ["tasks", "dead-letters", "schedules", "types", "webhooks"];
-
-/** The overview opens for all tenants: the own one of an admin's key may have nothing while another one is in trouble. */
-export const isOverview = (steps: readonly string[]): boolean => steps.length === 0 || steps[0] === "overview";
-
-const canBeOfAll = (steps: readonly string[]): boolean =>
-  isOverview(steps) || (steps.length === 1 && listsOfAll.includes(steps[0] ?? ""));
+const listOfAll = /^(overview|tasks|dead-letters|schedules|types|webhooks)?$/;
 
 /** Another tenant than the admin's own, from the URL, or all of them. Undefined: the own one. */
 export const chosenTenant = computed(() => {
   if (identity.value?.role !== "admin") return undefined;
   const { steps, query } = route.value;
-  const wanted = query.tenant || (isOverview(steps) ? allTenants : undefined);
-  return wanted === allTenants && !canBeOfAll(steps) ? undefined : wanted;
+  const path = steps.join("/");
+  // The overview opens for all: the own tenant of an admin's key may have nothing while another one is in trouble.
+  const wanted = query.tenant || (/^(overview)?$/.test(path) ? allTenants : undefined);
+  return wanted === allTenants && !listOfAll.test(path) ? undefined : wanted;
 });
 
 /** The tenant whose tasks are shown. */
@@ -65,9 +61,9 @@ export const tenant = computed(() => chosenTenant.value ?? identity.value?.tenan
 /** That tenant in a sentence. */
 export const tenantName = computed(() => (tenant.value === allTenants ? "all tenants" : tenant.value));
 
-/** The tenant for the link to what a row of a list is about. Lists of all tenants name it in each row. */
-export const tenantOfRow = (row: object): string | undefined =>
-  "tenant_id" in row && chosenTenant.value !== undefined ? String(row.tenant_id) : chosenTenant.value;
+/** The link to what a row of a list is about. Lists of all tenants name its tenant in each row. */
+export const hrefOf = (steps: readonly string[], row: object): string =>
+  href(steps, { tenant: chosenTenant.value && "tenant_id" in row ? String(row.tenant_id) : chosenTenant.value });
 
 const ranks: Record<Role, number> = { submitter: 0, operator: 1, admin: 2 };
 

@@ -2,8 +2,8 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { useLoad } from "./load.ts";
 import { Text } from "./parts/text.tsx";
-import { changeQuery, route } from "./route.ts";
-import { allTenants, api, chosenTenant, identity, isOverview, may, tenant, tenantName } from "./session.ts";
+import { changeQuery } from "./route.ts";
+import { allTenants, api, chosenTenant, may, tenant, tenantName } from "./session.ts";
 
 /** The first tenants by name, which is all of them where `next_cursor` is null. */
 interface FirstTenants {
@@ -34,9 +34,7 @@ function Choice() {
         event.preventDefault();
         const wanted = given.value.trim();
         given.value = "";
-        // The overview without a tenant is that of all.
-        const isUsual = wanted === identity.value?.tenant_id && !isOverview(route.value.steps);
-        changeQuery({ tenant: isUsual ? undefined : wanted });
+        changeQuery({ tenant: wanted });
       }}
     >
       <label>
@@ -53,7 +51,7 @@ function Choice() {
         />
       </label>
       <datalist id="tenant-names">
-        <option value={allTenants}>all tenants</option>
+        <option value={allTenants} />
         {first.value?.tenants.map(({ tenant_id }) => (
           <option key={tenant_id} value={tenant_id} />
         ))}

@@ -1,5 +1,4 @@
 import { extname } from "node:path";
-import { getHeapStatistics } from "node:v8";
 import { Worker } from "node:worker_threads";
 import type { RunningAttempt, Watchdog } from "../core/ports/tasks.ts";
 import { runningTask } from "../core/task/context.ts";
@@ -9,34 +8,21 @@ import { runningTask } from "../core/task/context.ts";
  * one is blocked: that costs an attempt one short text, and no message.
  */
 
-/** Attempts that the thread knows, at most, and the bytes of each. Those beyond run as well. */
-const [mostKnown, slotBytes] = [1_000, 256];
+/** Attempts that the thread knows, at most. Those beyond run as well. */
+const mostKnown = 1_000;
+
+/** Bytes of each attempt in the memory. */
+export const slotBytes = 256;
 
 /** Bytes before the attempts: the deadline, then the state of an exit. */
-const headBytes = 16;
+export const headBytes = 16;
 
 /** The exit waits this long for its note, in milliseconds. */
 const longestExitMs = 2_000;
 
-/** Share of a memory limit from which the thread takes notes, as there is no time for it later. */
-const fullShare = 0.85;
-
-/** Share of it from which the thread looks more often, and loads the code that takes notes. */
-const scarceShare = 0.6;
-
-const megabyte = 1024 * 1024;
-
 export interface Witnessed {
   shared: SharedArrayBuffer;
-  /** Address of `witness.ts`. */
-  witness: string;
-  headBytes: number;
-  slotBytes: number;
-  /** Bytes of memory from which it gets scarce, and from which the process is about to run out; the limit that is meant. */
-  scarceBytes: number;
-  fullBytes: number;
-  limitMb: number;
-  limitOf: "heap" | "process";
+  longestExitMs: number;
 }
 
 /** What the main thread says of an exit, before it. */
@@ -47,42 +33,8 @@ export interface Exit {
 }
 
 /**
- * The watchdog's thread. It looks at the deadline twice a second, and more often when the memory gets scarce. Only a process that is about to end
- * loads the code that takes notes (`witness.ts`). It ends the process in any case.
- */
-const watcher = `
-const { parentPort, receiveMessageOnPort, workerData } = require("node:worker_threads");
-const { shared, witness, fullBytes, scarceBytes } = workerData;
-const deadline = new BigInt64Array(shared, 0, 1), exit = new Int32Array(shared, 8, 1);
-const limit = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-const note = (seen, ms) =>
-  Promise.race([import(witness).then((code) => code.takeNotes(workerData, seen)).catch(() => {}), limit(ms)]);
-let fullAt = 0;
-(async () => {
-  for (;;) {
-    const until = Atomics.load(deadline, 0);
-    if (Atomics.load(exit, 0) === 1) {
-      await note({ cause: "exited", exit: receiveMessageOnPort(parentPort)?.message }, ${longestExitMs});
-      Atomics.store(exit, 0, 2);
-      Atomics.notify(exit, 0);
-    }
-    const used = until === 0n ? 0 : process.memoryUsage.rss();
-    if (until !== 0n && BigInt(Date.now()) > until) {
-      await note(used > fullBytes ? { cause: "out_of_memory", usedBytes: used } : { cause: "blocked" }, 2_500);
-      process.kill(process.pid, "SIGKILL");
-    }
-    if (used > scarceBytes) await import(witness).catch(() => {});
-    if (used > fullBytes && Date.now() - fullAt > 30_000) {
-      fullAt = Date.now();
-      await note({ cause: "out_of_memory", usedBytes: used }, 5_000);
-    }
-    Atomics.wait(deadline, 0, until, used > scarceBytes ? 10 : 500);
-  }
-})();`;
-
-/**
- * Creates a watchdog that kills this process when its event loop is still blocked at an attempt's deadline. Its thread starts with the first
- * attempt. Before the process ends, by it, by \`process.exit\` in a handler or without memory, the thread notes what it was doing.
+ * Creates a watchdog that kills this process when its event loop is still blocked at an attempt's deadline. Its thread (`watcher.ts`) starts with the
+ * first attempt. Before the process ends, by it, by `process.exit` in a handler or without memory, the thread notes what it was doing.
  */
 export function threadWatchdog(): Watchdog {
   const shared = new SharedArrayBuffer(headBytes + mostKnown * slotBytes);
@@ -111,36 +63,12 @@ export function threadWatchdog(): Watchdog {
   };
 }
 
+/** The thread's code is beside this one: as a source, compiled, or in a bundle. */
 function startThread(shared: SharedArrayBuffer): void {
-  const workerData: Witnessed = { shared, witness: witnessUrl(), headBytes, slotBytes, ...memoryLimit() };
-  const thread = new Worker(watcher, { eval: true, workerData });
+  const workerData: Witnessed = { shared, longestExitMs };
+  const thread = new Worker(new URL(`./watcher${extname(import.meta.url)}`, import.meta.url), { workerData });
   thread.unref();
   process.on("exit", (code) => noteExit(thread, shared, code));
-}
-
-/** The code is beside this one: as a source, compiled, or in a bundle. */
-const witnessUrl = (): string => new URL(`./witness${extname(import.meta.url)}`, import.meta.url).href;
-
-/** The heap may grow to its limit; all of the process to that of its container or function. */
-function memoryLimit(
-  env: NodeJS.ProcessEnv = process.env,
-): Pick<Witnessed, "scarceBytes" | "fullBytes" | "limitMb" | "limitOf"> {
-  const heap = heapLimit(env);
-  const besideHeap = process.memoryUsage.rss() - getHeapStatistics().total_heap_size;
-  const { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: functionMb } = env;
-  const given = functionMb === undefined ? process.constrainedMemory() : Number(functionMb) * megabyte;
-  // Without a limit, the answer is 0 or larger than any memory.
-  const whole = given > 0 ? given : Number.POSITIVE_INFINITY;
-  const at = (share: number) => Math.min(besideHeap + heap * share, whole * share);
-  const [limit, limitOf] = at(1) === whole ? ([whole, "process"] as const) : ([heap, "heap"] as const);
-  return { scarceBytes: at(scarceShare), fullBytes: at(fullShare), limitMb: Math.round(limit / megabyte), limitOf };
-}
-
-/** Bytes that objects can have which live for longer. Node's own figure has room for young ones besides. */
-function heapLimit(env: NodeJS.ProcessEnv): number {
-  const flags = [...process.execArgv, env.NODE_OPTIONS ?? ""].join(" ");
-  const [, mb] = /--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(flags) ?? [];
-  return mb === undefined ? getHeapStatistics().heap_size_limit : Number(mb) * megabyte;
 }
 
 /** Waits until the watchdog's thread has noted that a handler ends this process. */

@@ -13,7 +13,7 @@ import { tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
 import { useContainerCredentials } from "./lean/container-credentials.ts";
 import { DynamoRecords } from "./records.ts";
-import type { Exit, Witnessed } from "./watchdog.ts";
+import { type Exit, headBytes, slotBytes } from "./watchdog.ts";
 
 /*
  * Takes notes of a process that is about to end. It runs in the watchdog's thread (`watchdog.ts`), and loads with the first such process: the main
@@ -35,6 +35,13 @@ export type Seen =
 
 /** Folders of Offload's own code, where it runs from its sources or compiled. In a bundle, source maps leave it out. */
 const ownFolders = ["lambdas", "src"].map((name) => `${join(import.meta.dirname, "../..", name)}/`);
+
+/** What the notes need besides: the memory with the attempts, and the limit that is nearest. */
+interface Witnessed {
+  shared: SharedArrayBuffer;
+  limitMb: number;
+  limitOf: "heap" | "process";
+}
 
 /** Where the main thread is, and whose code that is. */
 interface Look {
@@ -63,7 +70,7 @@ export async function takeNotes(given: Witnessed, seen: Seen, env: NodeJS.Proces
   await save(await lookAtMainThread());
 }
 
-function runningIn({ shared, headBytes, slotBytes }: Witnessed): RunningAttempt[] {
+function runningIn({ shared }: Witnessed): RunningAttempt[] {
   const bytes = Buffer.from(new Uint8Array(shared, headBytes));
   const found: RunningAttempt[] = [];
   for (let at = 0; at < bytes.length; at += slotBytes) {

@@ -7,8 +7,7 @@ import { Page, Section } from "../parts/layout.tsx";
 import { PagedRows, usePaged } from "../parts/paged.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
-import { href } from "../route.ts";
-import { api, tenant, tenantOfRow } from "../session.ts";
+import { api, hrefOf, tenant } from "../session.ts";
 
 /** The webhooks that were given up, and the secret that signs a tenant's webhooks. */
 export function DeliveriesPage() {
@@ -46,7 +45,7 @@ const Rows = ({ rows }: { rows: readonly FailedWebhook[] }) => (
       {
         name: "Task",
         cell: (webhook) => (
-          <a href={href(["tasks", webhook.task_id], { tenant: tenantOfRow(webhook) })}>
+          <a href={hrefOf(["tasks", webhook.task_id], webhook)}>
             <Text of={webhook.type} most={64} />
           </a>
         ),

@@ -5,8 +5,7 @@ import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Loaded } from "../load.ts";
 import { Failure, Section } from "../parts/layout.tsx";
 import { now, Text, Time } from "../parts/text.tsx";
-import { href } from "../route.ts";
-import { may, tenantName, tenantOfRow } from "../session.ts";
+import { hrefOf, may, tenantName } from "../session.ts";
 import {
   type QueuesAnswer,
   type Trouble,
@@ -100,7 +99,7 @@ function TroubleLine({ of }: { of: Trouble }) {
         {place === undefined || (place[0] === "queues" && !may("admin")) ? (
           <strong>{title}</strong>
         ) : (
-          <a href={href(place, { tenant: tenantOfRow(of) })}>{title}</a>
+          <a href={hrefOf(place, of)}>{title}</a>
         )}
         : <Text of={text} most={400} />
       </span>

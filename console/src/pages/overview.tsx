@@ -11,7 +11,7 @@ import { Answer, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
-import { api, chosenTenant, may, tenant, tenantName, tenantOfRow } from "../session.ts";
+import { api, chosenTenant, hrefOf, may, tenant, tenantName } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
 import { mostRetrying, type QueuesAnswer } from "./overview-data.ts";
 import { Troubles } from "./overview-trouble.tsx";
@@ -64,9 +64,6 @@ function useAdmin<T>(path: string, nothing: T): Loaded<T> {
 
 const linkTo = (steps: readonly string[], query: QueryValues = {}): string =>
   href(steps, { ...query, tenant: chosenTenant.value });
-
-/** The link to what a row is about. */
-const linkToRow = (steps: readonly string[], row: object): string => href(steps, { tenant: tenantOfRow(row) });
 
 const groupsShown = 8;
 
@@ -130,16 +127,15 @@ const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
       { name: "Since", cell: ({ first_failed_at }) => <Time at={first_failed_at} /> },
       {
         name: "Newest",
-        cell: ({ last_failed_at, task_id, by_tenant = {} }) => {
-          const [tenantId, ...others] = Object.keys(by_tenant);
-          // Of several tenants, the group does not say whose its newest one is.
-          if (others.length > 0) return <Time at={last_failed_at} />;
-          return (
-            <a href={linkToRow(["tasks", task_id], tenantId === undefined ? {} : { tenant_id: tenantId })}>
+        // In an answer for all tenants, a group does not say whose its newest one is.
+        cell: ({ last_failed_at, task_id, by_tenant }) =>
+          by_tenant ? (
+            <Time at={last_failed_at} />
+          ) : (
+            <a href={linkTo(["tasks", task_id])}>
               <Time at={last_failed_at} />
             </a>
-          );
-        },
+          ),
       },
     ]}
   />
@@ -238,7 +234,7 @@ function NewestFailed() {
                 {
                   name: "Type",
                   cell: (task) => (
-                    <a class="nowrap" href={linkToRow(["tasks", task.task_id], task)}>
+                    <a class="nowrap" href={hrefOf(["tasks", task.task_id], task)}>
                       <Text of={task.type} most={64} />
                     </a>
                   ),
@@ -277,7 +273,7 @@ const DueNext = ({ of }: { of: Loaded<SchedulesRead> }) => (
                   {
                     name: "Name",
                     cell: (schedule) => (
-                      <a class="named" href={linkToRow(["schedules", schedule.schedule_id], schedule)}>
+                      <a class="named" href={hrefOf(["schedules", schedule.schedule_id], schedule)}>
                         <Text of={schedule.name} most={128} />
                       </a>
                     ),

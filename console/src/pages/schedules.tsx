@@ -7,7 +7,7 @@ import { Answer, Nothing, Page } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { chosenTenant, tenant, tenantOfRow } from "../session.ts";
+import { chosenTenant, hrefOf, tenant } from "../session.ts";
 import { readSchedules } from "./schedules-data.ts";
 import { NewSchedulePage } from "./schedules-form.tsx";
 import { SchedulePage } from "./schedules-one.tsx";
@@ -73,7 +73,7 @@ const Rows = ({ of }: { of: readonly ScheduleView[] }) => (
       {
         name: "Name",
         cell: (schedule) => (
-          <a class="named" href={href(["schedules", schedule.schedule_id], { tenant: tenantOfRow(schedule) })}>
+          <a class="named" href={hrefOf(["schedules", schedule.schedule_id], schedule)}>
             <Text of={schedule.name} most={128} />
           </a>
         ),

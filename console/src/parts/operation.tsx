@@ -40,10 +40,12 @@ function selectionText({ body, things, ofSearch }: Bulk): string {
   return parts.length === 0 ? `all ${things}: no filter is set` : parts.map((part) => part.join(" = ")).join(", ");
 }
 
+const matchText = ({ matched, with_callback: sending }: { matched: number; with_callback?: number }, things: string) =>
+  `${count(matched)} ${things} match${sending === undefined ? "" : `; ${sending} send a webhook`}.`;
+
 /** Counts what an operation would change, starts it when the reader agrees, and follows it to its end. */
 export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: boolean) => void }) {
-  const matched = useSignal<number | undefined>(undefined);
-  const withCallback = useSignal(0);
+  const found = useSignal<{ matched: number; with_callback?: number } | undefined>(undefined);
   const error = useSignal<Error | undefined>(undefined);
   const rate = useSignal("");
   const operation = useSignal<Followed | undefined>(undefined);
@@ -51,10 +53,9 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
   const { path, body } = bulk;
   useEffect(() => {
     api
-      .send<{ matched: number; with_callback?: number }>("POST", path, { ...body, dry_run: true })
+      .send<{ matched: number }>("POST", path, { ...body, dry_run: true })
       .then((answer) => {
-        matched.value = answer.matched;
-        withCallback.value = answer.with_callback ?? 0;
+        found.value = answer;
       })
       .catch((thrown: Error) => {
         error.value = thrown;
@@ -101,11 +102,8 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
           <p>
             Of <strong>{tenantName.value}</strong>: <Text of={selectionText(bulk)} most={400} />
           </p>
-          {(matched.value !== undefined || error.value === undefined) && (
-            <p role="status">
-              {matched.value === undefined ? "Counting …" : `${count(matched.value)} ${bulk.things} match.`}
-              {withCallback.value > 0 && ` The ends of ${count(withCallback.value)} of them send a webhook.`}
-            </p>
+          {(found.value !== undefined || error.value === undefined) && (
+            <p role="status">{found.value === undefined ? "Counting …" : matchText(found.value, bulk.things)}</p>
           )}
           {bulk.hasRate && (
             <label>
@@ -126,8 +124,12 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
             <button type="button" onClick={close}>
               Close
             </button>
-            <button type="submit" class={bulk.danger ? "danger" : "primary"} disabled={!matched.value || busy.value}>
-              {bulk.action} {matched.value === undefined ? "" : count(matched.value)}
+            <button
+              type="submit"
+              class={bulk.danger ? "danger" : "primary"}
+              disabled={!found.value?.matched || busy.value}
+            >
+              {bulk.action} {found.value?.matched === undefined ? "" : count(found.value?.matched)}
             </button>
           </div>
         </form>
