@@ -190,10 +190,11 @@ export class ServiceStack extends PipelineStack {
   /** Adds alarms, dashboard and saved queries. */
   private watch({ api, accessLog }: Api, workers: PerTier<PipelineFunction>): Observability {
     const { data, functions, containers, metrics } = this;
-    const { deployment: name, observability } = this.props;
+    const { deployment: name, observability, schedules } = this.props;
+    const watchedSchedules = schedules.filter(({ alarm }) => alarm).map((schedule) => schedule.name);
     return addObservability(
       this,
-      { name, data, functions, workers, containers, api, accessLog, metrics },
+      { name, data, functions, workers, containers, api, accessLog, metrics, watchedSchedules },
       observability,
     );
   }

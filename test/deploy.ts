@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Role } from "../src/core/model/identity.ts";
 import {
@@ -113,11 +113,32 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
   const leftOut = beyondEmulator.map(([test]) => test.replaceAll(/[.*+?]/g, "\\$&")).join("|");
   const suite = ["run", "--project", "e2e", "--maxWorkers", "2", "--testNamePattern", `^(?!.*(${leftOut}))`];
   try {
+    await verifyByStack(account, gateway.url);
     await submitDirectly(account, outputs.CallerName ?? "", gateway.url, env.OFFLOAD_KEYS.split(":")[0] ?? "");
     return await run("vitest", [...suite, ...process.argv.slice(2)], env);
   } finally {
     await gateway.close();
   }
+}
+
+/** Finds the deployment by its stack, as an operator would, with a key that the command makes and revokes. */
+async function verifyByStack(account: EmulatedAccount, url: string): Promise<void> {
+  const report = join(mkdtempSync(join(tmpdir(), "offload-verify-")), "report.md");
+  const args = [
+    "verify",
+    "--stack",
+    "Offload-dev-service",
+    "--url",
+    url,
+    "--only",
+    "files",
+    "--yes",
+    "--report",
+    report,
+  ];
+  const code = await run("node", ["bin/offload.js", ...args], account.env);
+  rmSync(dirname(report), { recursive: true });
+  if (code !== 0) throw new Error(`npx offload verify ended with ${code}`);
 }
 
 const callers: readonly [tenant: string, role: Role][] = [

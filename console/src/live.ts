@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { fileParts } from "../../src/client/file-parts.ts";
 import { type ChannelMessage, subscribe } from "../../src/client/push.ts";
-import { chosenTenant, config, identity, may, transport } from "./session.ts";
+import { allTenants, chosenTenant, config, identity, may, transport } from "./session.ts";
 
 /** The state of the channel. `off`: the deployment has no push, so pages read again and again. */
 export const channelState = signal<"off" | "connecting" | "open">("off");
@@ -19,7 +19,8 @@ export function onMessage(listener: Listener): () => void {
 export function keepChannel(): void {
   effect(() => {
     chosenTenant.value;
-    if (identity.value === undefined || config.value?.push !== true) {
+    // A channel is of one tenant.
+    if (identity.value === undefined || config.value?.push !== true || chosenTenant.value === allTenants) {
       channelState.value = "off";
       return;
     }

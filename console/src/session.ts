@@ -39,13 +39,35 @@ export const config = signal<Config | undefined>(undefined);
 export const signedOutBecause = signal(sessionStorage.getItem(reasonName) ?? "");
 sessionStorage.removeItem(reasonName);
 
-/** Another tenant than the admin's own, from the URL. Undefined: the own one. */
-export const chosenTenant = computed(() =>
-  identity.value?.role === "admin" ? route.value.query.tenant || undefined : undefined,
-);
+/** All tenants, for an admin. */
+export const allTenants = "*";
+
+/** Lists that can be of all tenants, by the path of their page. What is behind a row of them is of one tenant. */
+const listsOfAll = ["tasks", "dead-letters", "schedules", "types", "webhooks"];
+
+/** The overview opens for all tenants: the own one of an admin's key may have nothing while another one is in trouble. */
+export const isOverview = (steps: readonly string[]): boolean => steps.length === 0 || steps[0] === "overview";
+
+const canBeOfAll = (steps: readonly string[]): boolean =>
+  isOverview(steps) || (steps.length === 1 && listsOfAll.includes(steps[0] ?? ""));
+
+/** Another tenant than the admin's own, from the URL, or all of them. Undefined: the own one. */
+export const chosenTenant = computed(() => {
+  if (identity.value?.role !== "admin") return undefined;
+  const { steps, query } = route.value;
+  const wanted = query.tenant || (isOverview(steps) ? allTenants : undefined);
+  return wanted === allTenants && !canBeOfAll(steps) ? undefined : wanted;
+});
 
 /** The tenant whose tasks are shown. */
 export const tenant = computed(() => chosenTenant.value ?? identity.value?.tenant_id ?? "");
+
+/** That tenant in a sentence. */
+export const tenantName = computed(() => (tenant.value === allTenants ? "all tenants" : tenant.value));
+
+/** The tenant for the link to what a row of a list is about. Lists of all tenants name it in each row. */
+export const tenantOfRow = (row: object): string | undefined =>
+  "tenant_id" in row && chosenTenant.value !== undefined ? String(row.tenant_id) : chosenTenant.value;
 
 const ranks: Record<Role, number> = { submitter: 0, operator: 1, admin: 2 };
 

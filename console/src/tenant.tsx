@@ -2,8 +2,8 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { useLoad } from "./load.ts";
 import { Text } from "./parts/text.tsx";
-import { changeQuery } from "./route.ts";
-import { api, chosenTenant, identity, may, tenant } from "./session.ts";
+import { changeQuery, route } from "./route.ts";
+import { allTenants, api, chosenTenant, identity, isOverview, may, tenant, tenantName } from "./session.ts";
 
 /** The first tenants by name, which is all of them where `next_cursor` is null. */
 interface FirstTenants {
@@ -34,15 +34,17 @@ function Choice() {
         event.preventDefault();
         const wanted = given.value.trim();
         given.value = "";
-        changeQuery({ tenant: wanted === identity.value?.tenant_id ? undefined : wanted });
+        // The overview without a tenant is that of all.
+        const isUsual = wanted === identity.value?.tenant_id && !isOverview(route.value.steps);
+        changeQuery({ tenant: isUsual ? undefined : wanted });
       }}
     >
       <label>
         <span class="for-readers">Tenant</span>
         <input
           value={given.value}
-          placeholder={tenant.value}
-          aria-label={`Tenant, now ${tenant.value}`}
+          placeholder={tenantName.value}
+          aria-label={`Tenant, now ${tenantName.value}`}
           list="tenant-names"
           size={14}
           onInput={(event) => {
@@ -51,6 +53,7 @@ function Choice() {
         />
       </label>
       <datalist id="tenant-names">
+        <option value={allTenants}>all tenants</option>
         {first.value?.tenants.map(({ tenant_id }) => (
           <option key={tenant_id} value={tenant_id} />
         ))}
@@ -62,7 +65,7 @@ function Choice() {
 /** Says that the chosen tenant has nothing, which looks like a tenant that is well. */
 export function UnknownTenant() {
   const chosen = chosenTenant.value;
-  if (chosen === undefined || first.value?.next_cursor !== null) return null;
+  if (chosen === undefined || chosen === allTenants || first.value?.next_cursor !== null) return null;
   if (first.value.tenants.some(({ tenant_id }) => tenant_id === chosen)) return null;
   return (
     <p class="failure" role="status">

@@ -40,6 +40,17 @@ export class PipelineMetrics {
     });
   }
 
+  /** A metric of one schedule in the code. */
+  ofSchedule(name: TypedMetricName, schedule: string): Metric {
+    return new Metric({
+      namespace: metricNamespace,
+      metricName: name,
+      dimensionsMap: { service: this.service, tier: "normal", type: schedule },
+      statistic: usualStatistic(name),
+      period: usualPeriod,
+    });
+  }
+
   /** A metric with a line for each task type. For graphs only, because alarms do not support SEARCH. */
   byType(name: TypedMetricName): MathExpression {
     const what = `{${metricNamespace},service,tier,type} MetricName="${name}" service="${this.service}"`;

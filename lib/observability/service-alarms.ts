@@ -138,8 +138,18 @@ function addNewFailureAlarm(alarms: Alarms, { metrics }: Watched): void {
   });
 }
 
-/** Adds the alarm on scheduled times without a task. */
-function addMissedAlarm(alarms: Alarms, { metrics }: Watched): void {
+/** Adds the alarms on scheduled times without a task: one for all schedules, and one for each that asks for it. */
+function addMissedAlarm(alarms: Alarms, { metrics, watchedSchedules }: Watched): void {
+  for (const schedule of watchedSchedules) {
+    alarms.whenAbove({
+      section: "schedule-missed",
+      of: schedule,
+      metric: metrics.ofSchedule("watched_schedule_missed", schedule),
+      threshold: 0,
+      means: `the schedule ${schedule} submitted nothing at one of its times, and nobody had paused it.`,
+      first: 'run the saved query "skipped times", and "refused schedules": they say for which tenant, and why.',
+    });
+  }
   alarms.whenAbove({
     section: "schedule-missed",
     metric: metrics.of("schedule_missed", "normal"),

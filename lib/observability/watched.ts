@@ -20,4 +20,6 @@ export interface Watched {
   /** Log group of the API's access log. */
   readonly accessLog: ILogGroup;
   readonly metrics: PipelineMetrics;
+  /** Names of the schedules in code that have an alarm of their own. */
+  readonly watchedSchedules: readonly string[];
 }

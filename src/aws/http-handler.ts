@@ -1,3 +1,4 @@
+import type { Agent } from "node:http";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { callSignal, callTimeFactor, nextTryMs, timeLeftMs } from "./call-times.ts";
 
@@ -41,9 +42,9 @@ export class BoundedHttpHandler extends NodeHttpHandler {
    */
   #endIdleConnections(): void {
     const { httpAgent, httpsAgent } = this.httpHandlerConfigs();
-    for (const agent of [httpAgent, httpsAgent]) {
-      if (agent === undefined || !("freeSockets" in agent)) continue;
-      for (const socket of Object.values(agent.freeSockets).flatMap((sockets = []) => sockets)) socket.destroy();
+    for (const agent of [httpAgent, httpsAgent] as (Agent | undefined)[]) {
+      for (const sockets of Object.values(agent?.freeSockets ?? {}))
+        for (const socket of sockets ?? []) socket.destroy();
     }
   }
 }

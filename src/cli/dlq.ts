@@ -139,7 +139,7 @@ function groupsTable(groups: readonly LetterGroupView[], terminal: Terminal, loo
     group.type,
     group.fingerprint,
     group.last_failed_at,
-    group.error_kind,
+    group.hint === undefined ? group.error_kind : `${group.error_kind} (${group.hint})`,
     group.error,
   ]);
   const columns = ["type", "fingerprint", "last failed", "kind", "error"];

@@ -71,10 +71,15 @@ export async function startOperation(terminal: Terminal, starting: Starting, opt
 }
 
 /** The number of what an operation would act on; of an operation on all tenants also that of each. */
-function dryRunText({ matched, by_tenant = {} }: DryRun, starting: Starting, terminal: Terminal): string {
+function dryRunText(
+  { matched, by_tenant = {}, with_callback }: DryRun,
+  starting: Starting,
+  terminal: Terminal,
+): string {
   const most = Object.entries(by_tenant).sort(([, a], [, b]) => b - a);
   const rows = most.length === 0 ? "" : `\n${table(["tenant", thingsOf(starting)], most, terminal, {})}`;
-  return `${matched} ${thingsOf(starting)} match.${rows}`;
+  const webhooks = with_callback === undefined ? "" : ` The ends of ${with_callback} of them send a webhook.`;
+  return `${matched} ${thingsOf(starting)} match.${webhooks}${rows}`;
 }
 
 /** @throws UsageError when there is no terminal to ask on, CommandFailed when the answer is no */

@@ -19,6 +19,8 @@ export interface DryRun {
   matched: number;
   /** Of each tenant. Absent: the operation is for one tenant. */
   by_tenant?: Readonly<Record<string, number>> | undefined;
+  /** Number of those whose ends send webhooks to a `callback` of their own. Absent: none. */
+  with_callback?: number | undefined;
 }
 
 /** An accepted replay or discard. */

@@ -60,7 +60,7 @@ export const flowWrites = (ports: FlowRoutePorts) =>
     resumeTenant: (call) => tenantAnswer(ports, call, "resume"),
     closeBreaker: (call) => closeAnswer(ports, call),
     changeLimits: async (call) => {
-      const { principal } = identify(call, "admin");
+      const { principal } = identify(call, "admin", "all");
       const type = typeIn(ports, call);
       const read = async () => parseInput(limitsChangeSchema, await jsonBody(call));
       const set = await changeLimits(ports, type, await expecting(limitsChangeSchema, read), principal);
@@ -79,7 +79,7 @@ async function act(ports: FlowRoutePorts, act: Act, target: PauseTarget, by: Ide
 const stateOf = (made: Pause | undefined) => ({ paused: made !== undefined, since: made?.since ?? null });
 
 async function queueAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promise<Response> {
-  const identity = identify(call, "admin");
+  const identity = identify(call, "admin", "all");
   const tier = tiers.find((known) => known === call.req.param("tier"));
   if (tier === undefined) throw new Problem("not_found", `No such queue. The queues are ${tiers.join(", ")}.`);
   await readNothing(call);

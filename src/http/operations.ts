@@ -83,7 +83,13 @@ export async function operationAnswer<Filter>(
     ? await matchInAll(ports, matcher, selection)
     : await matchIn(matcher, caller.tenantId, selection, { read: 0 });
   call.header("cache-control", "no-store");
-  const dryRun = { matched: matched.length, ...(forAll && { by_tenant: countByTenant(matched) }) };
+  const withCallback = matched.filter(({ callback }) => callback !== undefined).length;
+  const dryRun = {
+    matched: matched.length,
+    ...(forAll && { by_tenant: countByTenant(matched) }),
+    // A discard ends nothing.
+    ...(withCallback > 0 && action !== "discard" && { with_callback: withCallback }),
+  };
   if (selection.dry_run) return call.json(dryRun);
   const identity = forAll ? { ...caller, tenantId: systemTenant } : caller;
   const correlationId = call.get("correlationId");
@@ -104,6 +110,7 @@ export async function operationAnswer<Filter>(
     correlation_id: correlationId,
     matched: matched.length,
   });
+  await call.get("addTarget")?.({ operation_id: operationId, matched: String(matched.length) });
   call.header("content-location", `/operations/${operationId}`);
   call.header("retry-after", "1");
   return call.json({ operation_id: operationId, matched: matched.length }, 202);
@@ -182,7 +189,7 @@ const isSelected = (action: "replay" | "discard", filter: DeadLetterFilter, reco
 
 /** Requests the comparison of a tier's DLQ with the records. */
 async function recoverAnswer(ports: DispatchPorts, call: Call): Promise<Response> {
-  identify(call, "admin");
+  identify(call, "admin", "all");
   const tier = tiers.find((known) => known === call.req.param("tier"));
   if (tier === undefined) throw new Problem("not_found", `No such queue. The queues are ${tiers.join(", ")}.`);
   await readNothing(call);

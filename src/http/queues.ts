@@ -19,7 +19,7 @@ export interface QueuePorts extends ApiPorts {
 }
 
 async function queuesAnswer(ports: QueuePorts, call: Call): Promise<Response> {
-  identify(call, "admin");
+  identify(call, "admin", "all");
   const [ages, retrying, rescue] = await Promise.all([agesOf(ports), ports.retries.ofTiers(), lastRescue(ports)]);
   const view = async (tier: Tier) =>
     [tier, { ...(await queueView(ports, tier, ages[tier])), retrying: retrying[tier] }] as const;

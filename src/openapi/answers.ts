@@ -213,6 +213,10 @@ export const letterGroups = withName(
           first_failed_at: time,
           last_failed_at: time,
           task_id: id,
+          hint: z
+            .enum(["credentials"])
+            .optional()
+            .describe("Where to look for the cause: another service answered with 401 or 403."),
           by_tenant: byTenant.optional().describe("Number of each tenant. Only in an answer for all tenants."),
         }) satisfies z.ZodType<LetterGroupView>,
       ),
@@ -242,6 +246,9 @@ export const dryRun = withName(
   z.object({
     matched: count,
     by_tenant: byTenant.optional().describe("Number of each tenant's. Only for an operation on all tenants."),
+    with_callback: count
+      .optional()
+      .describe("Number of those whose ends send webhooks to a `callback` of their own. Only where there are any."),
   }),
 );
 

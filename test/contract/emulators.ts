@@ -28,9 +28,13 @@ export function pointTo(
   Object.assign(process.env, { AWS_REGION: region, ...credentials, [`AWS_ENDPOINT_URL_${service}`]: url });
 }
 
+/** Another DynamoDB than the local server's, for the suites of the table: `npm run test:dynamodb-local`. */
+const other = process.env.OFFLOAD_TEST_DYNAMODB;
+
 /** A table of its own in an emulated DynamoDB. */
 export async function emulatedTable() {
-  const server = await startTable({ port: 0, stateDir: undefined });
+  const server =
+    other === undefined ? await startTable({ port: 0, stateDir: undefined }) : { url: other, close: async () => {} };
   pointTo("DYNAMODB", server.url);
   const table = `table-${randomUUID()}`;
   const client = new DynamoDBClient({});

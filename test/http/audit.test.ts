@@ -62,6 +62,7 @@ describe("an act of an operator", () => {
     await ask(apps.control, "/schedules", { json: { name: "daily", cron: "0 2 * * *", task } });
     const [schedule, replay] = await entries(apps);
     expect(replay).toMatchObject({ action: "replayDeadLetters", request: { filter, per_second: 5 } });
+    expect(replay?.target).toMatchObject({ matched: "0", operation_id: expect.any(String) });
     expect(schedule).toMatchObject({ action: "createSchedule", request: null, status: 201 });
   });
 

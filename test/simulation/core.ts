@@ -4,6 +4,7 @@ import * as spawn from "../../src/core/children/spawn-child.ts";
 import * as letters from "../../src/core/control/act-on-letter.ts";
 import * as priority from "../../src/core/control/change-priority.ts";
 import * as control from "../../src/core/control/control.ts";
+import * as sweep from "../../src/core/control/sweep.ts";
 import * as requestSweep from "../../src/core/end/request-sweep.ts";
 import * as view from "../../src/core/end/view.ts";
 import * as flowBook from "../../src/core/flow/flow-book.ts";
@@ -55,6 +56,7 @@ export const realCore = {
   submitBatch: batch,
   suspension,
   submitUnique: unique,
+  sweep,
   task,
   view,
   work,
@@ -88,6 +90,7 @@ const paths: Record<keyof Core, string> = {
   submitBatch: "submit/submit-batch.ts",
   suspension: "model/suspension.ts",
   submitUnique: "unique/submit-unique.ts",
+  sweep: "control/sweep.ts",
   task: "task/task.ts",
   view: "end/view.ts",
   work: "work/work.ts",

@@ -1,4 +1,5 @@
 import { retry } from "./clients.ts";
+import { loseOne } from "./lose-letters.ts";
 import { mend } from "./mend.ts";
 import { services, useUp } from "./weather.ts";
 import type { World } from "./world.ts";
@@ -46,6 +47,7 @@ export function planDisasters(world: World): void {
     witness.garbage += 1;
     queues.put(dice.pick(["critical", "normal"]), dice.pick(["", "no JSON", '{"schema_version":"2.0"}']));
   });
+  if (dice.chance(0.2)) time.after(dice.spread(1000, mostMs), () => loseOne(world));
   if (dice.chance(0.5)) planRetries(world);
 }
 

@@ -1,4 +1,3 @@
-import { sweep } from "../../src/core/control/sweep.ts";
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
 import type { Tier } from "../../src/core/model/tier.ts";
 import type { DeadLetterQueues } from "../../src/core/ports/dead-letters.ts";
@@ -12,7 +11,7 @@ import type { World } from "./world.ts";
 
 /** Sweeps a tier's DLQ, as the worker of Offload's own type does. */
 export const sweepFor = (world: World, from: Invocation, ports: SubmitPorts, tier: Tier, task: TaskContext) =>
-  sweep({ ...ports, once: onceFor(world, from), ...lettersFor(world, from) }, tier, {
+  world.core.sweep.sweep({ ...ports, once: onceFor(world, from), ...lettersFor(world, from) }, tier, {
     owner: `${task.taskId}.${task.attemptOverall}`,
     endMs: ports.clock.now() + 800_000,
     signal: task.signal,
@@ -61,10 +60,17 @@ function lettersFor(world: World, from: Invocation) {
 
 const bodyOf = (dead: DeadMessage): string => ("letter" in dead ? JSON.stringify(dead.letter) : dead.body);
 
+const isOf = ({ original_message: original }: DeadLetterMessage, taskId: string): boolean =>
+  typeof original !== "string" && original.task_id === taskId;
+
 /** Each letter in a DLQ is of a task that is a dead letter since then. */
 export function judgeLetters({ queues, table, witness, weather, outages, time, core }: World): void {
   // A late try of a request buries once more; and a sweep has twenty attempts.
   if (weather.used > 0 || outages.count > 0) return;
+  for (const taskId of witness.letters.left)
+    if (queues.dead.some((dead) => "letter" in dead && isOf(dead.letter, taskId)))
+      witness.violated("it is in the DLQ, and no record is in the list of dead letters", taskId);
+    else witness.violated("the last copy of a dead letter was deleted", taskId);
   for (const dead of queues.dead) {
     if (!("letter" in dead)) continue;
     const { original_message: original, last_failed_at: failedAt }: DeadLetterMessage = dead.letter;

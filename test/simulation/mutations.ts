@@ -13,6 +13,24 @@ export const mutations: readonly Mutation[] = [
   ...uniqueMutations,
   ...historyMutations,
   {
+    name: "a sweep deletes the last copy of a dead letter",
+    file: "control/sweep.ts",
+    find: "    await restoreLetter(ports, { ...letter, original_message }, log);\n    return { ...held, name: letterName(key), isStale: false };",
+    replace: "    return { ...held, name: letterName(key), isStale: true };",
+  },
+  {
+    name: "a sweep leaves a message without a record alone",
+    file: "control/sweep.ts",
+    find: "    await restoreLetter(ports, { ...letter, original_message }, log);\n",
+    replace: "",
+  },
+  {
+    name: "a dead letter comes back in another tier",
+    file: "control/restore-letter.ts",
+    find: "priority: letter.original_queue,",
+    replace: 'priority: "low",',
+  },
+  {
     name: "submit sends before it writes the record",
     file: "submit/submit.ts",
     find: "  if (existing === undefined) return sendFirst(",

@@ -50,6 +50,11 @@ export class Table {
     return true;
   }
 
+  /** Loses a record. Its parts stay. */
+  forget(key: TaskKey): void {
+    this.#rows.delete(keyOf(key));
+  }
+
   read(key: TaskKey): TaskRecord | undefined {
     return this.#rows.get(keyOf(key))?.record;
   }

@@ -10,6 +10,7 @@ import type { Invocation } from "./invocation.ts";
 import { KeyLaws } from "./key-laws.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";
 import { type Life, Lives, type Watched } from "./lives.ts";
+import { LostLetters } from "./lost-letters.ts";
 import { Runs } from "./runs.ts";
 import { newStepFacts } from "./step-facts.ts";
 import { StepLaws } from "./step-laws.ts";
@@ -28,6 +29,7 @@ export class Witness extends Lives {
   readonly keys: KeyLaws;
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
+  readonly letters = new LostLetters();
   /** How many messages that nobody can read were put into tiers. */
   garbage = 0;
 
@@ -73,7 +75,21 @@ export class Witness extends Lives {
     if (!this.listed.has(key)) this.violated("an object is stored that no list has");
   }
 
+  /** The table has lost a dead letter's record. What comes back has no history: only its letter is judged from now on. */
+  lost(record: TaskRecord): void {
+    const life = this.lives.get(record.task_id);
+    if (life !== undefined) life.purged = true;
+    this.told.gone(record.task_id);
+    this.letters.add(record);
+  }
+
   created(record: TaskRecord, from: Invocation): void {
+    const changed = this.letters.back(record);
+    if (changed !== undefined) {
+      if (changed.length > 0)
+        this.violated(`a lost dead letter came back with another ${changed.join(", ")}`, record.task_id);
+      return;
+    }
     if (record.status !== "pending" || record.attempts_total !== 0) this.violated("it was born old", record.task_id);
     this.touched(from, record);
     this.told.gone(record.task_id);

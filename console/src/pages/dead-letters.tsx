@@ -12,7 +12,7 @@ import { type Bulk, BulkDialog } from "../parts/operation.tsx";
 import { PagedRows, usePaged } from "../parts/paged.tsx";
 import { Id, Text, Time } from "../parts/text.tsx";
 import { changeQuery, href, route } from "../route.ts";
-import { api, chosenTenant, tenant } from "../session.ts";
+import { api, chosenTenant, tenant, tenantOfRow } from "../session.ts";
 
 /** Fields of the filter, in the page's URL and in the API. */
 const names = [
@@ -184,7 +184,7 @@ function GroupCard({ group, filter, start }: Omit<GroupsProps, "answer"> & { gro
       <Facts
         of={[
           ["Class of the error", group.error_type === null ? "–" : <Text of={group.error_type} most={128} />],
-          ["Kind", group.error_kind ?? "–"],
+          ["Kind", `${group.error_kind ?? "–"}${group.hint === undefined ? "" : ` (look at the ${group.hint})`}`],
           ["First failed", <Time key="first" at={group.first_failed_at} />],
           ["Last failed", <Time key="last" at={group.last_failed_at} />],
         ]}
@@ -221,7 +221,7 @@ function Letter({ letter, start }: { letter: DeadLetterView; start: GroupsProps[
       {open.value && (
         <div class="card">
           <div class="actions">
-            <a href={href(["tasks", task_id], { tenant: chosenTenant.value })}>Open the task, to edit its input</a>
+            <a href={href(["tasks", task_id], { tenant: tenantOfRow(letter) })}>Open the task, to edit its input</a>
             <button type="button" onClick={() => start("replay", { task_ids: [task_id] })}>
               Replay …
             </button>

@@ -8,7 +8,7 @@ import { PagedRows, usePaged } from "../parts/paged.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { api, chosenTenant, tenant } from "../session.ts";
+import { api, tenant, tenantOfRow } from "../session.ts";
 
 /** The webhooks that were given up, and the secret that signs a tenant's webhooks. */
 export function DeliveriesPage() {
@@ -45,9 +45,9 @@ const Rows = ({ rows }: { rows: readonly FailedWebhook[] }) => (
     columns={[
       {
         name: "Task",
-        cell: ({ task_id, type }) => (
-          <a href={href(["tasks", task_id], { tenant: chosenTenant.value })}>
-            <Text of={type} most={64} />
+        cell: (webhook) => (
+          <a href={href(["tasks", webhook.task_id], { tenant: tenantOfRow(webhook) })}>
+            <Text of={webhook.type} most={64} />
           </a>
         ),
       },

@@ -2,6 +2,7 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView, MetricSeries } from "../../../src/core/control/metric-history.ts";
+import type { StoppedTenant } from "../../../src/core/flow/view-flow.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { QueueView } from "../../../src/http/listed-views.ts";
 import type { Metrics } from "../../../src/http/views.ts";
@@ -22,6 +23,8 @@ export interface Trouble {
   since: string | null;
   /** Steps of the page that has more. Undefined: none has. */
   place: string[] | undefined;
+  /** Whose it is, in an answer for all tenants. */
+  tenant_id?: string;
 }
 
 export const troublesOfAlarms = (alarms: readonly AlarmView[]): Trouble[] =>
@@ -66,7 +69,8 @@ export function troublesOfTypes(
   const add = (kind: Trouble["kind"], name: string, text: string, since: string | null) =>
     found.push({ kind, name, text, since, place: ["types"] });
   if (tenant_paused_since !== null) add("paused", tenant, "no task of the tenant starts", tenant_paused_since);
-  for (const { name, breaker, paused, waiting_since } of types) {
+  for (const { name, breaker, paused, waiting_since, stopped_tenants = [] } of types) {
+    for (const stopped of stopped_tenants) found.push(...troublesOfStopped(name, stopped));
     const oldest = !waiting_since ? "" : `; the oldest task waits for ${duration(nowMs - Date.parse(waiting_since))}`;
     if (breaker?.state === "open") {
       const text = `${breaker.failures_in_a_row} failures in a row: its tasks wait, and one tries now and then`;
@@ -78,6 +82,25 @@ export function troublesOfTypes(
   }
   const rank = ({ kind }: Trouble) => (kind === "breaker" ? 0 : 1);
   return found.sort((a, b) => rank(a) - rank(b));
+}
+
+/** What stops a type for one of its tenants, in an answer for all. */
+function troublesOfStopped(
+  type: string,
+  { tenant_id, paused_since, breaker_open_until, breaker_open_since }: StoppedTenant,
+): Trouble[] {
+  const of = { name: `${type} of ${tenant_id}`, place: ["types"], tenant_id };
+  const found: Trouble[] = [];
+  if (breaker_open_until !== null)
+    found.push({
+      ...of,
+      kind: "breaker",
+      text: "its tasks wait, and one tries now and then",
+      since: breaker_open_since,
+    });
+  if (paused_since !== null)
+    found.push({ ...of, kind: "paused", text: "no task of the type starts", since: paused_since });
+  return found;
 }
 
 export const troublesOfQueues = ({ queues }: QueuesAnswer): Trouble[] =>
@@ -105,7 +128,8 @@ export const troublesOfSchedules = (
     const fault = scheduleFault(schedule, types, nowMs);
     if (fault === undefined) return [];
     const { name, schedule_id } = schedule;
-    return [{ kind: "schedule", name, ...fault, place: ["schedules", schedule_id] }];
+    const of = "tenant_id" in schedule ? { tenant_id: String(schedule.tenant_id) } : {};
+    return [{ kind: "schedule", name, ...fault, ...of, place: ["schedules", schedule_id] }];
   });
 
 /** Figures over time, as `GET /metrics` answers. */

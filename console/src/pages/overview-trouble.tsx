@@ -6,7 +6,7 @@ import type { Loaded } from "../load.ts";
 import { Failure, Section } from "../parts/layout.tsx";
 import { now, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { chosenTenant, may, tenant } from "../session.ts";
+import { may, tenantName, tenantOfRow } from "../session.ts";
 import {
   type QueuesAnswer,
   type Trouble,
@@ -47,7 +47,7 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
     ...(isAdmin ? [part("alarms", alarms, (value) => troublesOfAlarms(value.alarms))] : []),
     part("dead letters", groups, (value) => troublesOfGroups(value, now.value).slice(0, mostErrors)),
     part("tasks", retrying, troublesOfRetrying),
-    part("types", types, (value) => troublesOfTypes(value, tenant.value)),
+    part("types", types, (value) => troublesOfTypes(value, tenantName.value)),
     ...(isAdmin ? [part("queues", queues, troublesOfQueues)] : []),
     part("schedules", schedules, (value) => troublesOfSchedules(value.schedules, types.value?.types, now.value)),
   ];
@@ -90,7 +90,8 @@ const part = <T,>(
   find: (value: T) => Trouble[],
 ): [name: string, of: Loaded<unknown>, troubles: Trouble[]] => [name, of, of.value === undefined ? [] : find(of.value)];
 
-function TroubleLine({ of: { kind, name, text, since, place } }: { of: Trouble }) {
+function TroubleLine({ of }: { of: Trouble }) {
+  const { kind, name, text, since, place } = of;
   const title = <Text of={name} most={128} />;
   return (
     <li class={kind}>
@@ -99,7 +100,7 @@ function TroubleLine({ of: { kind, name, text, since, place } }: { of: Trouble }
         {place === undefined || (place[0] === "queues" && !may("admin")) ? (
           <strong>{title}</strong>
         ) : (
-          <a href={href(place, { tenant: chosenTenant.value })}>{title}</a>
+          <a href={href(place, { tenant: tenantOfRow(of) })}>{title}</a>
         )}
         : <Text of={text} most={400} />
       </span>

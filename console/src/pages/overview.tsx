@@ -11,7 +11,7 @@ import { Answer, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
-import { api, chosenTenant, may, tenant } from "../session.ts";
+import { api, chosenTenant, may, tenant, tenantName, tenantOfRow } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
 import { mostRetrying, type QueuesAnswer } from "./overview-data.ts";
 import { Troubles } from "./overview-trouble.tsx";
@@ -65,6 +65,9 @@ function useAdmin<T>(path: string, nothing: T): Loaded<T> {
 const linkTo = (steps: readonly string[], query: QueryValues = {}): string =>
   href(steps, { ...query, tenant: chosenTenant.value });
 
+/** The link to what a row is about. */
+const linkToRow = (steps: readonly string[], row: object): string => href(steps, { tenant: tenantOfRow(row) });
+
 const groupsShown = 8;
 
 function FailingMost({ of: groups }: { of: Loaded<LetterGroups> }) {
@@ -74,7 +77,7 @@ function FailingMost({ of: groups }: { of: Loaded<LetterGroups> }) {
         {(of) => (
           <>
             {of.groups.length === 0 ? (
-              <Nothing>No task of {tenant.value} has failed permanently.</Nothing>
+              <Nothing>No task of {tenantName.value} has failed permanently.</Nothing>
             ) : (
               <Groups of={of.groups.slice(0, groupsShown)} />
             )}
@@ -127,11 +130,16 @@ const Groups = ({ of }: { of: LetterGroups["groups"] }) => (
       { name: "Since", cell: ({ first_failed_at }) => <Time at={first_failed_at} /> },
       {
         name: "Newest",
-        cell: ({ last_failed_at, task_id }) => (
-          <a href={linkTo(["tasks", task_id])}>
-            <Time at={last_failed_at} />
-          </a>
-        ),
+        cell: ({ last_failed_at, task_id, by_tenant = {} }) => {
+          const [tenantId, ...others] = Object.keys(by_tenant);
+          // Of several tenants, the group does not say whose its newest one is.
+          if (others.length > 0) return <Time at={last_failed_at} />;
+          return (
+            <a href={linkToRow(["tasks", task_id], tenantId === undefined ? {} : { tenant_id: tenantId })}>
+              <Time at={last_failed_at} />
+            </a>
+          );
+        },
       },
     ]}
   />
@@ -229,9 +237,9 @@ function NewestFailed() {
               columns={[
                 {
                   name: "Type",
-                  cell: ({ task_id, type }) => (
-                    <a class="nowrap" href={linkTo(["tasks", task_id])}>
-                      <Text of={type} most={64} />
+                  cell: (task) => (
+                    <a class="nowrap" href={linkToRow(["tasks", task.task_id], task)}>
+                      <Text of={task.type} most={64} />
                     </a>
                   ),
                 },
@@ -268,9 +276,9 @@ const DueNext = ({ of }: { of: Loaded<SchedulesRead> }) => (
                 columns={[
                   {
                     name: "Name",
-                    cell: ({ schedule_id, name }) => (
-                      <a class="named" href={linkTo(["schedules", schedule_id])}>
-                        <Text of={name} most={128} />
+                    cell: (schedule) => (
+                      <a class="named" href={linkToRow(["schedules", schedule.schedule_id], schedule)}>
+                        <Text of={schedule.name} most={128} />
                       </a>
                     ),
                   },

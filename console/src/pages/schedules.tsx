@@ -7,7 +7,7 @@ import { Answer, Nothing, Page } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { chosenTenant, tenant } from "../session.ts";
+import { chosenTenant, tenant, tenantOfRow } from "../session.ts";
 import { readSchedules } from "./schedules-data.ts";
 import { NewSchedulePage } from "./schedules-form.tsx";
 import { SchedulePage } from "./schedules-one.tsx";
@@ -72,9 +72,9 @@ const Rows = ({ of }: { of: readonly ScheduleView[] }) => (
     columns={[
       {
         name: "Name",
-        cell: ({ schedule_id, name }) => (
-          <a class="named" href={href(["schedules", schedule_id], { tenant: chosenTenant.value })}>
-            <Text of={name} most={128} />
+        cell: (schedule) => (
+          <a class="named" href={href(["schedules", schedule.schedule_id], { tenant: tenantOfRow(schedule) })}>
+            <Text of={schedule.name} most={128} />
           </a>
         ),
       },

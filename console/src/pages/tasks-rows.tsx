@@ -6,7 +6,7 @@ import { Failure, Nothing } from "../parts/layout.tsx";
 import { Status, Text, Time } from "../parts/text.tsx";
 import { VirtualRows } from "../parts/virtual-list.tsx";
 import { go, href } from "../route.ts";
-import { chosenTenant } from "../session.ts";
+import { chosenTenant, tenantOfRow } from "../session.ts";
 import type { TaskList } from "../task-list.ts";
 
 /** The rows of a list, with the shortcuts that go through them. */
@@ -104,7 +104,7 @@ function Row({
     takesFocus.current = undefined;
     link.current?.focus({ preventScroll: true });
   });
-  const place = href(["tasks", task.task_id], { tenant: chosenTenant.value });
+  const place = href(["tasks", task.task_id], { tenant: tenantOfRow(task) });
   return (
     <div class="row" role="row" aria-rowindex={index + 2} aria-current={isSelected ? "true" : undefined} style={style}>
       <span role="cell">

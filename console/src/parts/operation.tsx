@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { count } from "../format.ts";
-import { api, tenant } from "../session.ts";
+import { api, tenant, tenantName } from "../session.ts";
 import { Curl } from "./curl.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Failure } from "./layout.tsx";
@@ -43,6 +43,7 @@ function selectionText({ body, things, ofSearch }: Bulk): string {
 /** Counts what an operation would change, starts it when the reader agrees, and follows it to its end. */
 export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: boolean) => void }) {
   const matched = useSignal<number | undefined>(undefined);
+  const withCallback = useSignal(0);
   const error = useSignal<Error | undefined>(undefined);
   const rate = useSignal("");
   const operation = useSignal<Followed | undefined>(undefined);
@@ -50,9 +51,10 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
   const { path, body } = bulk;
   useEffect(() => {
     api
-      .send<{ matched: number }>("POST", path, { ...body, dry_run: true })
+      .send<{ matched: number; with_callback?: number }>("POST", path, { ...body, dry_run: true })
       .then((answer) => {
         matched.value = answer.matched;
+        withCallback.value = answer.with_callback ?? 0;
       })
       .catch((thrown: Error) => {
         error.value = thrown;
@@ -97,11 +99,12 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
           }}
         >
           <p>
-            Of <strong>{tenant.value}</strong>: <Text of={selectionText(bulk)} most={400} />
+            Of <strong>{tenantName.value}</strong>: <Text of={selectionText(bulk)} most={400} />
           </p>
           {(matched.value !== undefined || error.value === undefined) && (
             <p role="status">
               {matched.value === undefined ? "Counting …" : `${count(matched.value)} ${bulk.things} match.`}
+              {withCallback.value > 0 && ` The ends of ${count(withCallback.value)} of them send a webhook.`}
             </p>
           )}
           {bulk.hasRate && (

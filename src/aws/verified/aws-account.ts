@@ -85,7 +85,7 @@ export class AwsAccount implements VerifiedAccount {
     const QueueUrl = this.#found.dlq.url;
     const { Messages = [] } = await this.#sqs.send(
       new ReceiveMessageCommand({
-        ...{ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 10, VisibilityTimeout: 30 },
+        ...{ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: waitSeconds, VisibilityTimeout: 30 },
         MessageAttributeNames: ["All"],
       }),
     );
@@ -121,6 +121,9 @@ export class AwsAccount implements VerifiedAccount {
     this.#sqs.destroy();
   }
 }
+
+/** Less than the time that the client gives an answer. */
+const waitSeconds = 2;
 
 /** The firing goes to the dead-letter queue at once. */
 const noRetries = { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 };

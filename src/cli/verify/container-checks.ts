@@ -18,8 +18,11 @@ export const containerChecks: readonly Check[] = [
     needs: ["probe.long"],
     most: { tasks: 1, seconds: startSeconds, dollars },
     run: async (tools) => {
-      if (tools.target.facts.isLocal)
-        throw new NotPossible("the local server starts no containers: `npx offload work` does it");
+      const { isLocal, account } = tools.target.facts;
+      if (account !== undefined && account.facts.containers === undefined) {
+        throw new NotPossible("no containers are started there: deployed without `containers`, or with `maxTasks: 0`");
+      }
+      if (isLocal) throw new NotPossible("the local server starts no containers: `npx offload work` does it");
       const { created_at, started_at } = await longTask(tools);
       return `started after ${Math.round((Date.parse(started_at ?? "") - Date.parse(created_at)) / 1000)} s`;
     },

@@ -3,6 +3,7 @@ import type { ErrorKind } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { TenantList } from "../schedules/ports.ts";
 import { groupsOf, ofEach } from "./all-tenants.ts";
+import { errorHint } from "./error-hint.ts";
 import { type DeadLetterFilter, mostLetters, pageSize, type ReadPorts, readLetters } from "./find-letters.ts";
 import { errorFingerprint } from "./fingerprint.ts";
 
@@ -18,6 +19,8 @@ export interface LetterGroupView {
   first_failed_at: string;
   last_failed_at: string;
   task_id: string;
+  /** Where to look for the cause. Absent: the error does not tell. */
+  hint?: "credentials" | undefined;
   /** Only in an answer for all tenants: the number of dead letters of each. */
   by_tenant?: Record<string, number> | undefined;
 }
@@ -121,6 +124,7 @@ function addTo(groups: Map<string, LetterGroupView>, record: TaskRecord): void {
     if (firstFailedAt < group.first_failed_at) group.first_failed_at = firstFailedAt;
     return;
   }
+  const hint = errorHint(record);
   groups.set(key, {
     fingerprint,
     type: record.type,
@@ -131,5 +135,6 @@ function addTo(groups: Map<string, LetterGroupView>, record: TaskRecord): void {
     first_failed_at: firstFailedAt,
     last_failed_at: failedAt,
     task_id: record.task_id,
+    ...(hint !== undefined && { hint }),
   });
 }

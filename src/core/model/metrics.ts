@@ -48,6 +48,8 @@ export const metricTable = {
   schedule_refused: { unit: "Count", byType: false },
   /** Scheduled times without a task: too late, over a limit, or the third or a later one in a row that came while the last task ran. Not those of a pause. */
   schedule_missed: { unit: "Count", byType: false },
+  /** Times without a task of a schedule with an alarm of its own. `type` is the schedule's name. In the tier `normal`. */
+  watched_schedule_missed: { unit: "Count", byType: true },
   /** Webhooks that their receiver accepted. */
   webhook_delivered: { unit: "Count", byType: false },
   /** Tries of webhooks that another try follows. */
@@ -75,6 +77,6 @@ export type MetricName = keyof typeof metricTable;
 /** Dimensions of a measurement. */
 export interface MetricOf {
   tier: Tier;
-  /** Name of a task type that the deployment knows. */
+  /** Name of a task type that the deployment knows, or of a schedule in its code. */
   type: string;
 }

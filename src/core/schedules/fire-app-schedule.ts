@@ -110,8 +110,15 @@ async function skip(
     ...(tenantId !== undefined && { tenant_id: tenantId }),
     ...{ outcome: "skipped", reason },
   });
-  if (!reason.startsWith(pausedWord)) countMissed(ports, schedule.task);
+  if (reason.startsWith(pausedWord)) return "skipped";
+  countMissed(ports, schedule.task);
+  countWatched(ports, schedule);
   return "skipped";
+}
+
+/** Counts a time without a task of a schedule that has an alarm of its own. */
+function countWatched({ metrics }: FireAppPorts, { alarm, name }: AppSchedule): void {
+  if (alarm) metrics.add("watched_schedule_missed", 1, { tier: "normal", type: name });
 }
 
 const pausedBy = (state: AppScheduleState | undefined): string | undefined =>
@@ -243,6 +250,7 @@ async function submitFor(
     if (!isFinalRefusal(error)) throw error;
     if (error.code === "idempotency_key_reused") return { outcome: "submitted" };
     countRefusal(ports, schedule.task);
+    countWatched(ports, schedule);
     ports.log.error("a schedule's task was refused", {
       ...fieldsOf(firing),
       ...{ schedule_id: schedule.schedule_id, tenant_id: tenantId, outcome: "refused", error: withoutValues(error) },

@@ -260,3 +260,26 @@ describe("a firing of the app that must not submit", () => {
     expect(tasksOf(forEach)).toHaveLength(2);
   });
 });
+
+describe("a schedule with an alarm of its own", () => {
+  const watched = defineSchedule({ ...common, name: "billing", tenantId: "ops", alarm: true });
+
+  test.each([
+    ["is late", false, 1],
+    ["is paused", true, 0],
+  ])("when it %s, its times without a task are counted under its name", async (_, paused, counted) => {
+    const { fire, ports, clock, metrics } = await known(0, watched);
+    if (paused) await setAppSchedulePaused(ports, watched, { tenantId: "ops", principal: "olga" }, true);
+    await clock.advance(2 * 86_400_000);
+    expect(await fire()).toBe("skipped");
+    const own = metrics.added.filter(({ name }) => name === "watched_schedule_missed");
+    expect(own.map(({ of }) => of)).toEqual(Array(counted).fill({ tier: "normal", type: "billing" }));
+  });
+
+  test("a schedule without one counts in none", async () => {
+    const { fire, clock, metrics } = await known(0, forOne);
+    await clock.advance(2 * 86_400_000);
+    await fire();
+    expect([metrics.sum("schedule_missed"), metrics.sum("watched_schedule_missed")]).toEqual([1, 0]);
+  });
+});

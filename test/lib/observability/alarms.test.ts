@@ -4,6 +4,8 @@ import { runbookSections } from "../../../lib/observability/alarms.ts";
 import { perTier, title } from "../../../lib/per-tier.ts";
 import { functions } from "../../../src/config.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
+import { defineSchedule } from "../../../src/core/schedules/app-schedule.ts";
+import { echo } from "../../support/memory-pipeline.ts";
 import { evaluate } from "../metric-math.ts";
 import { allOf, inService, type Resource, resources, stage, synthesize } from "../synthesis.ts";
 
@@ -406,4 +408,18 @@ describe("the topic", () => {
     const subscriptions = allOf(mailing.service, "AWS::SNS::Subscription").map(({ json }) => json.Properties);
     expect(subscriptions).toMatchObject([{ Protocol: "email", Endpoint: "team@example.com" }]);
   });
+});
+
+test("a schedule that asks for it has an alarm of its own", () => {
+  const common = { cron: "0 2 * * *", type: echo, input: { value: "all" }, tenantId: "ops" };
+  const schedules = [
+    defineSchedule({ ...common, name: "billing.nightly", alarm: true }),
+    defineSchedule({ ...common, name: "clean-up" }),
+  ];
+  const service = resources(synthesize({ schedules }).service, "AWS::CloudWatch::Alarm");
+  const own = service("Alarms/billing.nightly-schedule-missed");
+  expect(own.get("MetricName")).toBe("watched_schedule_missed");
+  expect(own.get("Dimensions")).toContainEqual({ Name: "type", Value: "billing.nightly" });
+  expect(own.get("AlarmDescription")).toContain("the schedule billing.nightly submitted nothing");
+  expect(() => service("Alarms/clean-up-schedule-missed")).toThrow();
 });

@@ -99,6 +99,25 @@ describeConsole("the pages for admins", {}, (here) => {
     await page.getByText(/^No tenant/).waitFor({ state: "detached" });
   });
 
+  test("the overview opens for all tenants, and its lists lead to what is behind them", {
+    timeout: 300_000,
+  }, async () => {
+    const globex = new Client(here.url, { token: "dev-globex", tenant: "globex", role: "operator" });
+    const failing = await globex.submit("probe.fail", { kind: "permanent", message: "of globex" });
+    await globex.ended(failing.task_id);
+    const admin = await here.browser.open("dev-admin", "#/");
+    await admin.getByLabel("Tenant, now all tenants").waitFor();
+    await admin.getByRole("heading", { name: /to look at/ }).waitFor();
+    await admin.getByRole("region", { name: "What fails most" }).getByText("probe.fail").waitFor();
+    await admin.getByRole("link", { name: "Dead letters", exact: true }).click();
+    await admin.getByRole("heading", { name: "1 × probe.fail" }).waitFor();
+    await admin.getByRole("link", { name: "Tasks", exact: true }).click();
+    await admin.getByRole("link", { name: "probe.fail" }).first().click();
+    await admin.getByText("of globex").first().waitFor();
+    expect(new URL(admin.url()).hash).toContain("tenant=globex");
+    await admin.context().close();
+  });
+
   test("each of these acts is in the audit with its actor", { timeout: 300_000 }, async () => {
     await page.goto(`${here.url}/console#/audit?tenant=globex`);
     for (const action of ["createKey", "revokeKey", "pauseTenant", "resumeTenant"]) {
