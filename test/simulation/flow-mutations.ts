@@ -104,14 +104,14 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a resume looks at its line before the pause is removed only",
     file: "flow/manage-flow.ts",
-    find: "  await ports.flowSettings.remove(line.name);\n  await checkAfter(settingsKnownMs);",
-    replace: "  await ports.flowSettings.remove(line.name);",
+    find: "ports.clock.now() + settingsKnownMs);\n  await checkAfter(settingsKnownMs);",
+    replace: "ports.clock.now() + settingsKnownMs);",
     also: { find: "await checkAfter(settingsKnownMs + spareMs);", replace: "await checkAfter(0);" },
   },
   {
     name: "flow: a task that is put into a line meanwhile is left there",
     file: "flow/enter.ts",
-    find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier, waits: true });",
+    find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier, added: waiting });",
     replace: "",
   },
   {

@@ -17,6 +17,7 @@ import type { Clock, Log, Metrics, NewId, Queues } from "../ports/tasks.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { paceOf, placesOf } from "./limit-lines.ts";
+import { tasksNow } from "./opened.ts";
 import { onTheWayUntilMs } from "./place-end.ts";
 import type { Taker } from "./taker.ts";
 import { type Held, watchLine } from "./watch-line.ts";
@@ -79,8 +80,8 @@ const nothing: Rest = { empty: true };
 export interface Known {
   /** Its state, if the caller has just read it. */
   state?: LineState | undefined;
-  /** True when the caller has just added a task. */
-  waits?: boolean;
+  /** The task that the caller has just added. Absent: it has added none. */
+  added?: WaitingTask;
   /** The id of the check that the caller is. Absent: it is none. */
   checkId?: string | undefined;
 }
@@ -92,38 +93,45 @@ export interface Known {
  */
 export async function letGo(ports: LinePorts, line: Line, known: Known = {}): Promise<Rest> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
-  if (line.kind === "pause") return letGoUnlessPaused(ports, line);
-  if (line.kind === "breaker") return letOneTry(ports, line, type);
+  if (line.kind === "pause") return letGoUnlessPaused(ports, line, known);
+  if (line.kind === "breaker") return letOneTry(ports, line, type, known);
   if (line.kind === "concurrency") {
     const limit = await placesOf(ports.flow, type);
     // The type was removed, or no longer has the limit.
-    return limit === undefined ? letAllGo(ports, line) : letGoByPlaces(ports, line, limit, known);
+    return limit === undefined ? letAllGo(ports, line, known) : letGoByPlaces(ports, line, limit, known);
   }
   const pace = await paceOf(ports.flow, type);
-  return pace === undefined ? letAllGo(ports, line) : letGoByRate(ports, line, pace.intervalMs, known);
+  return pace === undefined ? letAllGo(ports, line, known) : letGoByRate(ports, line, pace.intervalMs, known);
 }
 
 /** An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it. */
-async function letGoUnlessPaused(ports: LinePorts, line: Line): Promise<Rest> {
+async function letGoUnlessPaused(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
-  if (pause === undefined) return letAllGo(ports, line);
+  if (pause === undefined) return letAllGo(ports, line, known);
   const nextMs = ports.clock.now() + longestDelayMs;
   return { nextMs, empty: false, pausedMs: Date.parse(pause.since) };
 }
 
-async function letAllGo(ports: LinePorts, line: Line): Promise<Rest> {
-  const tasks = await ports.lines.first(line.name, mostLetGo);
+/**
+ * Lets the tasks go that nothing stops any more. Only checks of the line do so: a worker that has just put a task into it, as it did not know yet, sends
+ * this one alone.
+ */
+async function letAllGo(ports: LinePorts, line: Line, { added }: Known): Promise<Rest> {
+  const now = ports.clock.now();
+  if (added !== undefined) ports.flow.forget();
+  const most = added === undefined ? await tasksNow(ports.lines, line, now) : 1;
+  const tasks = added === undefined ? await ports.lines.first(line.name, most) : [added];
   await sendAll(ports, line, tasks);
-  return tasks.length < mostLetGo ? nothing : { nextMs: ports.clock.now() + soonMs, empty: false };
+  return tasks.length < most ? nothing : { nextMs: now + soonMs, empty: false };
 }
 
 /** The longest delay of a message, in milliseconds. */
 const longestDelayMs = 900_000;
 
 /** After the cool-down one task tries. Its end closes the breaker, or opens it again. */
-async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined): Promise<Rest> {
+async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined, known: Known): Promise<Rest> {
   const breaker = (await ports.flowSettings.find(line.name)) as Breaker | undefined;
-  if (breaker?.openUntilMs === undefined || type?.breaker === undefined) return letAllGo(ports, line);
+  if (breaker?.openUntilMs === undefined || type?.breaker === undefined) return letAllGo(ports, line, known);
   const now = ports.clock.now();
   if (now < breaker.openUntilMs) return { nextMs: breaker.openUntilMs, empty: false, open: true };
   const [task] = await ports.lines.first(line.name, 1);
@@ -143,7 +151,7 @@ async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known:
     const places = await withoutEnded(ports, line, state);
     const free = Math.min(limit - places.size, mostTogether);
     const full: Rest = { nextMs: nextEndMs(ports.clock.now(), places), empty: false, state };
-    if (free <= 0 && known.waits) return full;
+    if (free <= 0 && known.added !== undefined) return full;
     const { next, empty } = await nextWithoutPlace(ports, line, places, Math.max(1, free));
     if (empty) return nothing;
     const going = next.slice(0, Math.max(0, free));

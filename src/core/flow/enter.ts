@@ -215,7 +215,7 @@ export async function park(
   await endInTime(ports, record, newest);
   reportParked(ports, record);
   // The line may have become free before the task was in it.
-  await advance(ports, line, { tier, waits: true });
+  await advance(ports, line, { tier, added: waiting });
   if (place !== undefined) await leave(ports, place, envelope, tier);
   return undefined;
 }
