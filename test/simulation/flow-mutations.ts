@@ -39,11 +39,17 @@ export const flowMutations: readonly Mutation[] = [
     theme: "flow",
   },
   {
-    name: "flow: the spare message of a running attempt is dropped",
-    file: "work/work-message.ts",
-    find: "  await ports.queues.send({\n    tier,\n    runsOn,\n    envelope,\n    delaySeconds: Math.ceil(leftMs / 1000) + 1,",
-    replace:
-      "  if (leftMs < 0) await ports.queues.send({\n    tier,\n    runsOn,\n    envelope,\n    delaySeconds: Math.ceil(leftMs / 1000) + 1,",
+    name: "flow: a task that comes late starts with those that come at that time",
+    file: "flow/take-start.ts",
+    find: "now - given <= pace.lateMs",
+    replace: "now - given <= 1e12",
+    theme: "flow",
+  },
+  {
+    name: "flow: two tasks of a rate get one start",
+    file: "flow/advance.ts",
+    find: "slotMs: Math.ceil(slotMs + index * intervalMs)",
+    replace: "slotMs: Math.ceil(slotMs)",
     theme: "flow",
   },
   {
