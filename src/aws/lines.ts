@@ -1,4 +1,13 @@
-import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
+import type {
+  HeldPlace,
+  LineState,
+  Lines,
+  PlannedCheck,
+  Wait,
+  WaitingKey,
+  WaitingTask,
+  WantedSlot,
+} from "../core/ports/flow.ts";
 import type { DynamoTable, Item } from "./dynamo-table.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
 
@@ -7,6 +16,9 @@ import { keys, lineListPartition, waitingPrefix } from "./table.ts";
  * start and a check are ahead.
  */
 const keepSeconds = 7 * 86_400;
+
+/** Tries to take a start: between the two writes of one, another task can take the free start. */
+const mostSlotTries = 2;
 
 /** The attribute of a task's place. */
 const placeOf = (task: string): string => `place_${task}`;
@@ -111,6 +123,34 @@ export class DynamoLines implements Lines {
       values: { ":from": from.untilMs, ":to": to.untilMs, ":limit": limit },
     });
     return passed && stateOf(passed);
+  }
+
+  async takeSlot(line: string, want: WantedSlot): Promise<number | undefined> {
+    for (let tries = 0; tries < mostSlotTries; tries++) {
+      const slotMs = (await this.#takeFreeSlot(line, want)) ?? (await this.#takeSlotAhead(line, want));
+      if (slotMs !== undefined) return slotMs;
+    }
+    return undefined;
+  }
+
+  /** The start that is now, where the rate has not been reached. */
+  async #takeFreeSlot(line: string, { nowMs, intervalMs }: WantedSlot): Promise<number | undefined> {
+    const taken = await this.#update(line, {
+      set: ["next_slot_ms = :next"],
+      when: ["(attribute_not_exists(next_slot_ms) OR next_slot_ms < :now)"],
+      values: { ":next": nowMs + intervalMs, ":now": nowMs },
+    });
+    return taken && nowMs;
+  }
+
+  /** The first start that nobody has, by one sum: of many tasks at the same time, each gets its own without a second try. */
+  async #takeSlotAhead(line: string, { nowMs, intervalMs, aheadMs }: WantedSlot): Promise<number | undefined> {
+    const taken = await this.#update(line, {
+      set: ["next_slot_ms = next_slot_ms + :interval"],
+      when: ["next_slot_ms BETWEEN :now AND :until"],
+      values: { ":interval": intervalMs, ":now": nowMs, ":until": nowMs + aheadMs },
+    });
+    return taken && Number(taken.next_slot_ms) - intervalMs;
   }
 
   async takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean> {

@@ -238,6 +238,7 @@ function write(terminal: Terminal, { options, target, prober, outcomes, left, st
     ...{ date, stage, version, outcomes, left, region: account?.facts.region },
     ...{ tasks: prober.tasks, price: inDollars(priceOf(prober)), options: optionsOf(options) },
     minutes: Math.ceil((Date.now() - startedAtMs) / 60_000),
+    isEmulated: account !== undefined && process.env.AWS_ENDPOINT_URL !== undefined,
     place: options.showAccount === true ? `${url}, account ${account?.facts.accountId ?? "not known"}` : undefined,
   });
   const file = options.report ?? `offload-verify-${stage}-${date.slice(0, 10)}.md`;

@@ -1,4 +1,13 @@
-import type { HeldPlace, LineState, Lines, PlannedCheck, Wait, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
+import type {
+  HeldPlace,
+  LineState,
+  Lines,
+  PlannedCheck,
+  Wait,
+  WaitingKey,
+  WaitingTask,
+  WantedSlot,
+} from "../core/ports/flow.ts";
 import { copy } from "./copy.ts";
 
 interface StoredLine {
@@ -82,6 +91,14 @@ export class MemoryLines implements Lines {
     places.delete(from.task);
     places.set(to.task, to.untilMs);
     return stateOf(this.#of(line));
+  }
+
+  async takeSlot(line: string, { nowMs, intervalMs, aheadMs }: WantedSlot): Promise<number | undefined> {
+    const stored = this.#of(line);
+    const slotMs = Math.max(nowMs, stored.nextSlotMs ?? 0);
+    if (slotMs > nowMs + aheadMs) return undefined;
+    stored.nextSlotMs = slotMs + intervalMs;
+    return slotMs;
   }
 
   async takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean> {

@@ -9,7 +9,8 @@ const pauseText =
   "Accepted tasks wait, in order of submission; running attempts finish. Answered when no worker starts another of these tasks, after " +
   "about three seconds. Can be repeated.";
 const resumeText =
-  "The tasks that wait start within about three seconds, in order of submission, a hundred a second. Can be repeated.";
+  "The tasks that wait start within about three seconds, in order of submission: ten a second at first, twice as many every three seconds, and " +
+  "at most a hundred. Can be repeated.";
 
 withName("RateChange", rateSchema);
 

@@ -155,6 +155,26 @@ export function describeStarts(lines: () => Lines): void {
       expect((await lines().state(line)).nextSlotMs).toBe(untilMs + 1e-3);
     });
 
+    test("a task takes the start of now, or one that is near, and none that is further away", async () => {
+      const line = newLine();
+      const want = { nowMs: untilMs, intervalMs: 1000 / 3, aheadMs: 400 };
+      expect(await lines().takeSlot(line, want)).toBe(untilMs);
+      expect(await lines().takeSlot(line, want)).toBeCloseTo(untilMs + 1000 / 3, 3);
+      expect(await lines().takeSlot(line, want)).toBeUndefined();
+      expect((await lines().state(line)).nextSlotMs).toBeCloseTo(untilMs + 2000 / 3, 3);
+      // A rate that was not used saves nothing up.
+      expect(await lines().takeSlot(line, { ...want, nowMs: untilMs + 60_000 })).toBe(untilMs + 60_000);
+    });
+
+    test("of twenty at the same time, each gets a start of its own", async () => {
+      const line = newLine();
+      const want = { nowMs: untilMs, intervalMs: 10, aheadMs: 1_000 };
+      const taken = await Promise.all(Array.from({ length: 20 }, () => lines().takeSlot(line, want)));
+      expect(taken.map(Number).sort((a, b) => a - b)).toEqual(
+        Array.from({ length: 20 }, (_, index) => untilMs + index * 10),
+      );
+    });
+
     test.each([undefined, 5])("of twenty who have seen the same next start, one gets it (%s)", async (seenMs) => {
       const line = newLine();
       if (seenMs !== undefined) await lines().takeSlots(line, undefined, seenMs);

@@ -1,5 +1,7 @@
 import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import type { TaskContext } from "../../src/core/task/context.ts";
+import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
 
 /** Places of each key, by type. */
@@ -22,7 +24,10 @@ const lookNames: ReadonlySet<string> = new Set(["breaker_open", "pause_age_ms", 
 const lookMs = 360_000;
 const pauseLookMs = 960_000;
 
-/** The promises of places, lines and pauses. */
+/** Starts of the type `rated` in this time, in milliseconds, for each key. Two workers' clocks may differ by 800 ms, and a claim takes some time. */
+const rate = { limit: 2, windowMs: 10_000 - 2_000 };
+
+/** The promises of places, lines, rates and pauses. */
 export class FlowLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
@@ -32,6 +37,8 @@ export class FlowLaws {
   readonly #waitsSince = new Map<string, number>();
   /** Times of the last looks at lines that found tasks in them, by type. */
   readonly #lookedAt = new Map<string, number>();
+  /** Times of the last starts of a rate, by tenant and key. */
+  readonly #starts = new Map<string, number[]>();
   readonly #isPrompt: () => boolean;
   /** Checks of lines that were sent. */
   checks = 0;
@@ -61,6 +68,17 @@ export class FlowLaws {
       if (since !== undefined && now > since + slackMs) this.#lives.violated(`it starts under ${name}`, record.task_id);
     }
     this.#placesLaw(record);
+  }
+
+  /** No window of a rate has more starts than its limit, whoever lets tasks go. */
+  started(type: string, from: Invocation, task: TaskContext, input: unknown): void {
+    if (type !== "rated" || from.process.stood) return;
+    const name = `${task.tenantId} ${(input as { key?: string } | undefined)?.key}`;
+    const { now } = this.#watched.time;
+    const starts = [...(this.#starts.get(name) ?? []), now].filter((at) => at > now - rate.windowMs);
+    this.#starts.set(name, starts);
+    if (starts.length <= rate.limit || !this.#isPrompt()) return;
+    this.#lives.violated(`${starts.length} tasks of one key start in 8 s, at a rate of 2 in 10 s`, task.taskId);
   }
 
   /** Never more attempts hold a lease than there are places. */

@@ -39,11 +39,17 @@ export const flowMutations: readonly Mutation[] = [
     theme: "flow",
   },
   {
-    name: "flow: the spare message of a running attempt is dropped",
-    file: "work/work-message.ts",
-    find: "  await ports.queues.send({\n    tier,\n    runsOn,\n    envelope,\n    delaySeconds: Math.ceil(leftMs / 1000) + 1,",
-    replace:
-      "  if (leftMs < 0) await ports.queues.send({\n    tier,\n    runsOn,\n    envelope,\n    delaySeconds: Math.ceil(leftMs / 1000) + 1,",
+    name: "flow: a task that comes late starts with those that come at that time",
+    file: "flow/take-start.ts",
+    find: "now - given <= pace.lateMs",
+    replace: "now - given <= 1e12",
+    theme: "flow",
+  },
+  {
+    name: "flow: two tasks of a rate get one start",
+    file: "flow/advance.ts",
+    find: "slotMs: Math.ceil(slotMs + index * intervalMs)",
+    replace: "slotMs: Math.ceil(slotMs)",
     theme: "flow",
   },
   {
@@ -98,14 +104,14 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a resume looks at its line before the pause is removed only",
     file: "flow/manage-flow.ts",
-    find: "  await ports.flowSettings.remove(line.name);\n  await checkAfter(settingsKnownMs);",
-    replace: "  await ports.flowSettings.remove(line.name);",
+    find: "ports.clock.now() + settingsKnownMs);\n  await checkAfter(settingsKnownMs);",
+    replace: "ports.clock.now() + settingsKnownMs);",
     also: { find: "await checkAfter(settingsKnownMs + spareMs);", replace: "await checkAfter(0);" },
   },
   {
     name: "flow: a task that is put into a line meanwhile is left there",
     file: "flow/enter.ts",
-    find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier, waits: true });",
+    find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier, added: waiting });",
     replace: "",
   },
   {

@@ -102,6 +102,7 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts): Ta
       handler: (given: z.output<typeof input>, task) => {
         const begun = begin(task, given, type.timeoutSeconds);
         world.witness.steps.started(begun);
+        world.witness.flow.started(type.name, from, task, given);
         const attempts = structuredClone(given.attempts) as Step[][];
         // Its input is the handler's own: no later attempt may see this.
         (given.attempts as unknown[]).length = 0;

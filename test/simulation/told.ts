@@ -28,6 +28,8 @@ export class Told {
   readonly #ends = new Map<string, End>();
   /** Ends that nobody could tell of in time. A late notice of one is right. */
   readonly #late = new Set<string>();
+  /** Tasks whose record came back from a dead letter, which does not say when the task was created: notices of their earlier end have other ids. */
+  readonly #lost = new Set<string>();
   readonly #mustTell: (record: TaskRecord) => boolean;
 
   /** @param mustTell True for a task whose end has a subscriber. */
@@ -49,6 +51,7 @@ export class Told {
     const { id, task_id: taskId, task } = notice;
     const end = this.#ends.get(id);
     const wrong = (text: string) => this.wrong.push({ text, taskId });
+    if (end === undefined && this.#lost.has(taskId)) return;
     if (end === undefined) return void wrong("told of an end without a subscriber, or that did not happen");
     if (end.taskId !== taskId) wrong("told of the end of another task");
     if (end.status !== task.status) wrong(`told that it is ${task.status}, and it ended ${end.status}`);
@@ -93,6 +96,12 @@ export class Told {
       ];
     });
     return (await Promise.all(broken)).flat();
+  }
+
+  /** The table has lost the record of a task that has ended. */
+  lost(taskId: string): void {
+    this.gone(taskId);
+    this.#lost.add(taskId);
   }
 
   /** The retention of a task has ended, and the table has deleted its record, or has another task's: nobody can tell of its ends any more. */

@@ -79,7 +79,7 @@ export class Witness extends Lives {
   lost(record: TaskRecord): void {
     const life = this.lives.get(record.task_id);
     if (life !== undefined) life.purged = true;
-    this.told.gone(record.task_id);
+    this.told.lost(record.task_id);
     this.letters.add(record);
   }
 

@@ -1,7 +1,7 @@
 import { SignatureV4 } from "@smithy/signature-v4";
 import { BoundedHttpHandler } from "../http-handler.ts";
 import { type ErrorClasses, errorOf } from "./aws-error.ts";
-import { credentialsOf, type Endpoint, endpointOf, parseEndpoint, required } from "./environment.ts";
+import { type Credentials, credentialsOf, type Endpoint, endpointOf, parseEndpoint, required } from "./environment.ts";
 import { Sha256 } from "./sha256.ts";
 import { Tries } from "./tries.ts";
 
@@ -72,7 +72,13 @@ export class Service {
   readonly #handler: BoundedHttpHandler;
   readonly #signer: SignatureV4;
 
-  constructor(spec: ServiceSpec, config: ClientConfig, env: NodeJS.ProcessEnv = process.env) {
+  /** @param credentials Default: those of the environment. */
+  constructor(
+    spec: ServiceSpec,
+    config: ClientConfig,
+    env: NodeJS.ProcessEnv = process.env,
+    credentials: () => Promise<Credentials> = () => credentialsOf(env),
+  ) {
     this.#spec = spec;
     this.#env = env;
     this.#tries = new Tries(config.maxAttempts);
@@ -83,7 +89,7 @@ export class Service {
       service: spec.name,
       region,
       sha256: Sha256,
-      credentials: () => credentialsOf(env),
+      credentials,
     });
   }
 

@@ -1,9 +1,9 @@
-import { takeCredentialsFrom } from "../lean/environment.ts";
+import type { Credentials } from "../lean/environment.ts";
 import { type Fields, Service } from "../lean/service.ts";
 
 /** Credentials and Region, as an SDK client finds them. */
 interface Resolved {
-  credentials: Parameters<typeof takeCredentialsFrom>[0];
+  credentials: () => Promise<Credentials>;
   region(): Promise<string>;
 }
 
@@ -16,12 +16,12 @@ export interface JsonCalls {
 
 /** @param resolved an SDK client's configuration: it knows profiles and single sign-on, which the small clients do not */
 export async function jsonCalls(resolved: Resolved, env: NodeJS.ProcessEnv = process.env): Promise<JsonCalls> {
-  takeCredentialsFrom(() => resolved.credentials());
+  const credentials = () => resolved.credentials();
   const regional = { ...env, AWS_REGION: await resolved.region() };
   const contentType = "application/x-amz-json-1.1";
-  const logs = new Service({ name: "logs", id: "cloudwatch_logs", contentType }, {}, regional);
-  const ecs = new Service({ name: "ecs", contentType }, {}, regional);
-  const xray = new Service({ name: "xray", contentType: "application/json" }, {}, regional);
+  const logs = new Service({ name: "logs", id: "cloudwatch_logs", contentType }, {}, regional, credentials);
+  const ecs = new Service({ name: "ecs", contentType }, {}, regional, credentials);
+  const xray = new Service({ name: "xray", contentType: "application/json" }, {}, regional, credentials);
   const post = (service: Service, target: string, input: Fields) =>
     service.send({ method: "POST", path: "/", headers: { "x-amz-target": target }, body: JSON.stringify(input) });
   return {

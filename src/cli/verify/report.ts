@@ -8,6 +8,8 @@ export interface Run {
   readonly stage: string;
   readonly version: string;
   readonly region: string | undefined;
+  /** The account is an emulator's. */
+  readonly isEmulated: boolean;
   readonly minutes: number;
   readonly tasks: number;
   readonly price: string;
@@ -27,13 +29,19 @@ const leftOut = [
 
 /** The report of a run, in Markdown. It has no secret; numbers of accounts and hosts of APIs are left out, unless asked for. */
 export function reportOf(run: Run): string {
-  const { outcomes, place } = run;
+  const { outcomes, place, isEmulated } = run;
   const count = (verdict: Outcome["verdict"]) => outcomes.filter((one) => one.verdict === verdict).length;
   const facts = [
     ["date", run.date],
     ["stage", run.stage],
     ["version", `${run.version} (deployed)`],
     ["Region", run.region ?? "not known"],
+    [
+      "account",
+      isEmulated
+        ? "emulated, which lacks alarms, logs of Lambda and dead letters of schedules: docs/emulator.md"
+        : "AWS or none",
+    ],
     ["place", place ?? "left out; `--show-account` writes it"],
     ["options", run.options.join(" ") || "none"],
     ["took", `${run.minutes} minutes, ${run.tasks} tasks, about ${run.price}`],

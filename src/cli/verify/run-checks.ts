@@ -51,10 +51,16 @@ async function outcomeOf(check: Check, tools: Tools, start: () => Promise<string
     if (lacking !== undefined) throw new NotPossible(lacking);
     return { group, name, expected, verdict: "ok", seen: await start() };
   } catch (error) {
-    const verdict = error instanceof NotPossible ? "not possible here" : "differs";
+    const verdict = error instanceof NotPossible || isLacking(error) ? "not possible here" : "differs";
     return { group, name, expected, verdict, seen: textOf(error) };
   }
 }
+
+/** Errors of AWS for credentials that may not do it, and of emulators for operations that they do not know. */
+const lacking = /^(AccessDenied|NotAuthorized|UnauthorizedOperation|InvalidAction|UnknownOperation)/;
+
+const isLacking = (error: unknown): boolean =>
+  error instanceof Error && (lacking.test(error.name) || /^Unknown (action|operation)\b/i.test(error.message));
 
 /** Rejects when a check has taken its time. */
 async function outOfTime({ most }: Check, { clock }: Tools): Promise<never> {

@@ -16,7 +16,8 @@ import type {
 import type { Clock, Log, Metrics, NewId, Queues } from "../ports/tasks.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
-import { placesOf, rateOf } from "./limit-lines.ts";
+import { paceOf, placesOf } from "./limit-lines.ts";
+import { tasksNow } from "./opened.ts";
 import { onTheWayUntilMs } from "./place-end.ts";
 import type { Taker } from "./taker.ts";
 import { type Held, watchLine } from "./watch-line.ts";
@@ -54,6 +55,9 @@ export const mostTries = 10;
 /** Starts of a rate are given away this long ahead, in milliseconds: a changed rate applies to the tasks behind them. */
 export const aheadMs = 4_000;
 
+/** A worker waits for the start of the next task of a rate at most this long, in milliseconds. */
+const nearMs = 1_500;
+
 /** A line that could go on is looked at again after this time, in milliseconds. */
 const soonMs = 1_000;
 
@@ -76,8 +80,10 @@ const nothing: Rest = { empty: true };
 export interface Known {
   /** Its state, if the caller has just read it. */
   state?: LineState | undefined;
-  /** True when the caller has just added a task. */
-  waits?: boolean;
+  /** The task that the caller has just added. Absent: it has added none. */
+  added?: WaitingTask;
+  /** The id of the check that the caller is. Absent: it is none. */
+  checkId?: string | undefined;
 }
 
 /**
@@ -87,38 +93,45 @@ export interface Known {
  */
 export async function letGo(ports: LinePorts, line: Line, known: Known = {}): Promise<Rest> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
-  if (line.kind === "pause") return letGoUnlessPaused(ports, line);
-  if (line.kind === "breaker") return letOneTry(ports, line, type);
+  if (line.kind === "pause") return letGoUnlessPaused(ports, line, known);
+  if (line.kind === "breaker") return letOneTry(ports, line, type, known);
   if (line.kind === "concurrency") {
     const limit = await placesOf(ports.flow, type);
     // The type was removed, or no longer has the limit.
-    return limit === undefined ? letAllGo(ports, line) : letGoByPlaces(ports, line, limit, known);
+    return limit === undefined ? letAllGo(ports, line, known) : letGoByPlaces(ports, line, limit, known);
   }
-  const rate = await rateOf(ports.flow, type);
-  return rate === undefined ? letAllGo(ports, line) : letGoByRate(ports, line, rate.intervalMs);
+  const pace = await paceOf(ports.flow, type);
+  return pace === undefined ? letAllGo(ports, line, known) : letGoByRate(ports, line, pace.intervalMs, known);
 }
 
 /** An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it. */
-async function letGoUnlessPaused(ports: LinePorts, line: Line): Promise<Rest> {
+async function letGoUnlessPaused(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
-  if (pause === undefined) return letAllGo(ports, line);
+  if (pause === undefined) return letAllGo(ports, line, known);
   const nextMs = ports.clock.now() + longestDelayMs;
   return { nextMs, empty: false, pausedMs: Date.parse(pause.since) };
 }
 
-async function letAllGo(ports: LinePorts, line: Line): Promise<Rest> {
-  const tasks = await ports.lines.first(line.name, mostLetGo);
+/**
+ * Lets the tasks go that nothing stops any more. Only checks of the line do so: a worker that has just put a task into it, as it did not know yet, sends
+ * this one alone.
+ */
+async function letAllGo(ports: LinePorts, line: Line, { added }: Known): Promise<Rest> {
+  const now = ports.clock.now();
+  if (added !== undefined) ports.flow.forget();
+  const most = added === undefined ? await tasksNow(ports.lines, line, now) : 1;
+  const tasks = added === undefined ? await ports.lines.first(line.name, most) : [added];
   await sendAll(ports, line, tasks);
-  return tasks.length < mostLetGo ? nothing : { nextMs: ports.clock.now() + soonMs, empty: false };
+  return tasks.length < most ? nothing : { nextMs: now + soonMs, empty: false };
 }
 
 /** The longest delay of a message, in milliseconds. */
 const longestDelayMs = 900_000;
 
 /** After the cool-down one task tries. Its end closes the breaker, or opens it again. */
-async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined): Promise<Rest> {
+async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined, known: Known): Promise<Rest> {
   const breaker = (await ports.flowSettings.find(line.name)) as Breaker | undefined;
-  if (breaker?.openUntilMs === undefined || type?.breaker === undefined) return letAllGo(ports, line);
+  if (breaker?.openUntilMs === undefined || type?.breaker === undefined) return letAllGo(ports, line, known);
   const now = ports.clock.now();
   if (now < breaker.openUntilMs) return { nextMs: breaker.openUntilMs, empty: false, open: true };
   const [task] = await ports.lines.first(line.name, 1);
@@ -138,7 +151,7 @@ async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known:
     const places = await withoutEnded(ports, line, state);
     const free = Math.min(limit - places.size, mostTogether);
     const full: Rest = { nextMs: nextEndMs(ports.clock.now(), places), empty: false, state };
-    if (free <= 0 && known.waits) return full;
+    if (free <= 0 && known.added !== undefined) return full;
     const { next, empty } = await nextWithoutPlace(ports, line, places, Math.max(1, free));
     if (empty) return nothing;
     const going = next.slice(0, Math.max(0, free));
@@ -214,15 +227,29 @@ async function setNearer(ports: LinePorts, line: Line, nextMs: number | undefine
   return true;
 }
 
-/** Assigns the next starts, a few seconds ahead, and sends each message for its start. */
-async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number): Promise<Rest> {
+/** True for a check that comes long after its time: its tier is behind. */
+const isLate = (planned: PlannedCheck | undefined, checkId: string | undefined, nowMs: number): boolean =>
+  planned !== undefined && planned.id === checkId && nowMs - planned.atMs > aheadMs;
+
+/** The number of starts that a call gives away, from a first one on. */
+function countOfStarts({ taker, clock }: LinePorts, slotMs: number, intervalMs: number, late: boolean): number {
+  const untilMs = clock.now() + (taker === undefined ? aheadMs : nearMs);
+  const most = taker === undefined && !late ? mostLetGo : 1;
+  return Math.min(most, Math.floor((untilMs - slotMs) / intervalMs) + 1);
+}
+
+/**
+ * Assigns the next starts, and sends each message for its start. A worker assigns one that is near, and takes its task. A check assigns those of a few
+ * seconds, unless it is late itself: the messages would be, too, and their starts lost.
+ */
+async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number, { checkId }: Known): Promise<Rest> {
   for (let tries = 0; tries < mostTries; tries++) {
     const state = await ports.lines.state(line.name);
     const { nextSlotMs } = state;
     const now = ports.clock.now();
     if (await setNearer(ports, line, nextSlotMs, now + aheadMs + intervalMs)) continue;
     const slotMs = Math.max(now, nextSlotMs ?? 0);
-    const count = Math.min(mostLetGo, Math.floor((now + aheadMs - slotMs) / intervalMs) + 1);
+    const count = countOfStarts(ports, slotMs, intervalMs, isLate(state.check, checkId, now));
     if (count < 1) {
       const [oldest] = await ports.lines.first(line.name, 1);
       return oldest === undefined ? nothing : { nextMs: slotMs - aheadMs / 2, empty: false, state, oldest };
@@ -249,9 +276,10 @@ async function sendAll(
 ): Promise<void> {
   await inLanes(tasks, lanes, async (task) => {
     const { id, tier, runsOn, envelope, createdAt } = task;
-    // While no message is sent, the task is still in its line.
-    const spare = more.held && taker?.take(task);
-    const grant: Grant = { ...earlierGrant(task), ...more, ...(spare && { spare }) };
+    const granted: Grant = { ...earlierGrant(task), ...more };
+    // While no message is sent, the task is still in its line. What a pause or a breaker lets go may still be stopped by what this process knows.
+    const spare = (line.kind === "concurrency" || line.kind === "rate") && taker?.take(task, granted) === true;
+    const grant: Grant = spare ? { ...granted, spare } : granted;
     const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
     const delaySeconds = spare ? spareSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
     await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });
@@ -260,7 +288,7 @@ async function sendAll(
 }
 
 /** The grants that a task had when it was put into its line. */
-export const earlierGrant = ({ slotMs, tryUntilMs }: WaitingTask): Grant => ({
+const earlierGrant = ({ slotMs, tryUntilMs }: WaitingTask): Grant => ({
   ...(slotMs !== undefined && { slotMs }),
   ...(tryUntilMs !== undefined && { tryUntilMs }),
 });
@@ -279,8 +307,6 @@ const leastOftenMs = 240_000;
 export interface Advance extends Known {
   /** Tier in whose queue the next check waits. */
   tier: Tier;
-  /** The id of the check that this call is. Absent: it is none. */
-  checkId?: string;
 }
 
 /**
@@ -290,7 +316,7 @@ export interface Advance extends Known {
  */
 export async function advance(ports: LinePorts, line: Line, { tier, checkId, ...known }: Advance): Promise<void> {
   const { lines, clock } = ports;
-  let rest = await letGo(ports, line, known);
+  let rest = await letGo(ports, line, { ...known, checkId });
   if (rest.empty && checkId !== undefined) {
     // Whoever adds a task after this finds no plan, and whoever added one before is seen now.
     await lines.endChecks(line.name, checkId);

@@ -5,6 +5,7 @@ import type { Tier } from "../model/tier.ts";
 import type { Settled } from "../task/settled.ts";
 import type { BreakerOption, LimitedType } from "../task/type-limits.ts";
 import { advance, type LinePorts } from "./advance.ts";
+import { noteOpened } from "./opened.ts";
 
 /**
  * Counts the end of an attempt for its type's breaker. A crash does not count: nobody knows what failed. Never throws: the next end counts.
@@ -72,6 +73,7 @@ async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier)
   const breaker = await ports.flow.breakerOf(line.type ?? "", tenantId);
   if (breaker === undefined) return;
   await ports.flowSettings.remove(line.name);
+  if (breaker.openUntilMs !== undefined) await noteOpened(ports.lines, line, ports.clock.now());
   ports.flow.forget();
   if (breaker.openUntilMs === undefined) return;
   ports.log.info("breaker closed", { type: line.type, tenant_id: tenantId });

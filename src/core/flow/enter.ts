@@ -47,6 +47,8 @@ export interface Admitted {
   as: "admitted";
   /** The task's place. Absent: it needs none. */
   place?: Place;
+  /** The line of the type's rate, if the task waited in it for its start. */
+  rate?: Line;
   /** Epoch milliseconds before which the handler does not start. Absent: immediately. */
   slotMs?: number;
   /** The error with which the attempt ends without a call of the handler. Absent: none. */
@@ -85,7 +87,8 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type);
   if (slot === "stopped") return { as: "stopped", line: lines.rate as Line, ...(await givenPlace(ports, message)) };
-  if (lines.concurrency === undefined) return { as: "admitted", ...slot };
+  const rate = message.grant?.slotMs === undefined ? undefined : lines.rate;
+  if (lines.concurrency === undefined) return { as: "admitted", ...slot, ...(rate && { rate }) };
   const place = await takePlace(ports, message, lines.concurrency, type);
   return place !== undefined ? { as: "admitted", place, ...slot } : { as: "stopped", line: lines.concurrency, ...slot };
 }
@@ -212,7 +215,7 @@ export async function park(
   await endInTime(ports, record, newest);
   reportParked(ports, record);
   // The line may have become free before the task was in it.
-  await advance(ports, line, { tier, waits: true });
+  await advance(ports, line, { tier, added: waiting });
   if (place !== undefined) await leave(ports, place, envelope, tier);
   return undefined;
 }
@@ -262,6 +265,16 @@ export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier:
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not give a place back; it is free again when it ends", { error: String(error) });
+  }
+}
+
+/** Goes on with the line of a rate in which a task has waited. Never throws: the line is looked at again. */
+export async function goOn(ports: FlowPorts, line: Line, tier: Tier): Promise<void> {
+  try {
+    await advance(ports, line, { tier });
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not go on with a line; it is looked at again", { error: String(error) });
   }
 }
 

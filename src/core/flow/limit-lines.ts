@@ -28,15 +28,34 @@ export async function placesOf(flow: FlowBook, type: LimitedType | undefined): P
   return (await flow.limitsOf(type.name))?.concurrency ?? type.concurrency?.limit;
 }
 
-/** The time between two starts of a type's keys. Undefined: the type is unknown, or has no such limit. */
-export async function rateOf(
-  flow: FlowBook,
-  type: LimitedType | undefined,
-): Promise<{ intervalMs: number } | undefined> {
+/**
+ * A start may be late by this part of the rate's window, and by a second at most. Starts are further apart by the same part, so that no window of that
+ * length has more of them than the limit: a window's starts had their times in a time that is longer by this part.
+ */
+const latePart = 0.05;
+const longestLateMs = 1_000;
+
+/** Times between starts from this one on are whole milliseconds. */
+export const slowMs = 1_000;
+
+/** The pace of a type's keys. */
+export interface Pace {
+  /** Milliseconds between two starts. */
+  intervalMs: number;
+  /** A task that comes later than this after its start takes another one, in milliseconds. */
+  lateMs: number;
+}
+
+/** The pace of a type's keys. Undefined: the type is unknown, or has no rate. */
+export async function paceOf(flow: FlowBook, type: LimitedType | undefined): Promise<Pace | undefined> {
   if (type === undefined) return undefined;
   const set = (await flow.limitsOf(type.name))?.rate;
-  if (set !== undefined) return { intervalMs: (set.per_seconds * 1000) / set.limit };
-  return type.rateLimit && { intervalMs: (type.rateLimit.perSeconds * 1000) / type.rateLimit.limit };
+  const rate = set === undefined ? type.rateLimit : { limit: set.limit, perSeconds: set.per_seconds };
+  if (rate === undefined) return undefined;
+  const windowMs = rate.perSeconds * 1000;
+  const lateMs = Math.min(windowMs * latePart, longestLateMs);
+  const intervalMs = (windowMs + lateMs) / rate.limit;
+  return { intervalMs: intervalMs < slowMs ? intervalMs : Math.ceil(intervalMs), lateMs };
 }
 
 const longestKey = 256;

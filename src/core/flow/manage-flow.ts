@@ -4,6 +4,7 @@ import type { Tier } from "../model/tier.ts";
 import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../ports/flow.ts";
 import type { CatalogEntry } from "../task/catalog.ts";
 import { type LinePorts, sendCheck } from "./advance.ts";
+import { noteOpened } from "./opened.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
 
@@ -30,7 +31,7 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
 }
 
 /**
- * Resumes. Waiting tasks start in order of submission, a hundred a second. Repeatable: the line is checked before the pause is removed and after it, so
+ * Resumes. Waiting tasks start in order of submission, ten a second at first and a hundred a second later. Repeatable: the line is checked before the pause is removed and after it, so
  * that a death in between leaves no line without a check.
  * @param tier Tier in whose queue the check waits.
  * @throws PortUnavailable
@@ -62,6 +63,7 @@ async function open(ports: ManageFlowPorts, line: Line, tier: Tier): Promise<voi
     sendCheck(ports, line, { tier, atMs: ports.clock.now() + delayMs, id: ports.newId() });
   await checkAfter(settingsKnownMs + spareMs);
   await ports.flowSettings.remove(line.name);
+  await noteOpened(ports.lines, line, ports.clock.now() + settingsKnownMs);
   await checkAfter(settingsKnownMs);
 }
 

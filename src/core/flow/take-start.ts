@@ -2,14 +2,14 @@ import type { Envelope } from "../model/envelope.ts";
 import type { Line } from "../model/line.ts";
 import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
-import { aheadMs, type LinePorts, mostTries } from "./advance.ts";
-import { rateOf } from "./limit-lines.ts";
+import { aheadMs, type LinePorts } from "./advance.ts";
+import { paceOf, slowMs } from "./limit-lines.ts";
 
-/** A task that comes later than this after its start takes another one, in milliseconds: else all that come late would start together. */
-const lateMs = 250;
-
-/** Tasks of a rate with fewer starts than one in this time start when they come, in milliseconds: another start could be far away. */
-const longestLateIntervalMs = 1_000;
+/**
+ * A task that never waited takes a start that is at most this far away, in milliseconds, and its worker waits for it: cheaper than a line. Tasks that come
+ * together, at a rate that is not reached, so start without one.
+ */
+const shortWaitMs = 500;
 
 /** A claimed task waits at most this long for its start, in milliseconds: no start is given away earlier. */
 export const longestSlotWaitMs = aheadMs;
@@ -19,41 +19,31 @@ export const longestSlotWaitMs = aheadMs;
  * @returns `stopped`: it waits in the line.
  */
 export async function takeStart(
-  ports: LinePorts,
+  { clock, flow, lines }: LinePorts,
   { envelope, grant }: TaskMessage,
   line: Line,
   type: TaskType,
 ): Promise<{ slotMs?: number } | "stopped"> {
+  const pace = await paceOf(flow, type);
+  if (pace === undefined) return {};
   const given = grant?.slotMs;
-  const rate = await rateOf(ports.flow, type);
-  if (given !== undefined) {
-    const late = ports.clock.now() - given > lateMs;
-    const isKept = rate === undefined || !late || rate.intervalMs > longestLateIntervalMs;
-    return isKept ? { slotMs: given } : nextStart(ports, line, rate.intervalMs, aheadMs);
-  }
-  if (rate === undefined) return {};
-  if (await isBehind(ports, line, envelope)) return "stopped";
-  return nextStart(ports, line, rate.intervalMs, 0);
+  const now = clock.now();
+  if (given !== undefined && now - given <= pace.lateMs) return { slotMs: given };
+  if (given === undefined && (await isBehind({ lines }, line, envelope))) return "stopped";
+  if (given !== undefined && (await movesStart(lines, line, { given, now, intervalMs: pace.intervalMs })))
+    return { slotMs: now };
+  const mostMs = given === undefined ? shortWaitMs : aheadMs;
+  const slotMs = await lines.takeSlot(line.name, { nowMs: now, intervalMs: pace.intervalMs, aheadMs: mostMs });
+  return slotMs === undefined ? "stopped" : { slotMs: Math.ceil(slotMs) };
 }
 
-/** Takes the next start that nobody has, unless it is more than `mostMs` away. */
-async function nextStart(
-  { lines, clock }: LinePorts,
+/** Moves the start of a late task of a slow rate to now, unless a later one was given away since: the next one is far away. */
+const movesStart = (
+  lines: LinePorts["lines"],
   line: Line,
-  intervalMs: number,
-  mostMs: number,
-): Promise<{ slotMs: number } | "stopped"> {
-  for (let tries = 0; tries < mostTries; tries++) {
-    const { nextSlotMs } = await lines.state(line.name);
-    const now = clock.now();
-    const slotMs = Math.max(now, Math.ceil(nextSlotMs ?? now));
-    if (slotMs > now + mostMs) return "stopped";
-    if (await lines.takeSlots(line.name, nextSlotMs, Math.max(now, nextSlotMs ?? now) + intervalMs)) return { slotMs };
-    // Of several that come at the same time one starts, and the others wait in order.
-    if (mostMs === 0) return "stopped";
-  }
-  return "stopped";
-}
+  { given, now, intervalMs }: { given: number; now: number; intervalMs: number },
+): Promise<boolean> =>
+  intervalMs < slowMs ? Promise.resolve(false) : lines.takeSlots(line.name, given + intervalMs, now + intervalMs);
 
 /** True when a task that was submitted before waits in the line. */
 export async function isBehind({ lines }: Pick<LinePorts, "lines">, line: Line, envelope: Envelope): Promise<boolean> {

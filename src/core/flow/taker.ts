@@ -1,3 +1,4 @@
+import type { Grant } from "../model/grant.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 
@@ -6,18 +7,18 @@ import type { TaskMessage } from "../task/task-message.ts";
  * Has one task at a time.
  */
 export class Taker {
-  readonly #messageOf: (task: WaitingTask) => TaskMessage | undefined;
+  readonly #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;
   #message: TaskMessage | undefined;
 
   /** @param messageOf Returns undefined for a task that the worker cannot run, or not in its time. */
-  constructor(messageOf: (task: WaitingTask) => TaskMessage | undefined) {
+  constructor(messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined) {
     this.#messageOf = messageOf;
   }
 
   /** Returns false when the task has to go by message. */
-  take(task: WaitingTask): boolean {
+  take(task: WaitingTask, grant: Grant): boolean {
     if (this.#message !== undefined) return false;
-    this.#message = this.#messageOf(task);
+    this.#message = this.#messageOf(task, grant);
     return this.#message !== undefined;
   }
 

@@ -52,6 +52,16 @@ export interface HeldPlace {
   untilMs: number;
 }
 
+/** A start that a task wants. */
+export interface WantedSlot {
+  /** Epoch milliseconds. */
+  nowMs: number;
+  /** Milliseconds between two starts. */
+  intervalMs: number;
+  /** The task waits for its start at most this long, in milliseconds. */
+  aheadMs: number;
+}
+
 /** Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite: `test/contract/lines.ts`. */
 export interface Lines {
   /** Adds a task to a line. One that is in it already keeps its turn, and waits with the new id. */
@@ -81,6 +91,11 @@ export interface Lines {
    * the task has no such place, the other one has a place, or there are more places than `limit`.
    */
   passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined>;
+  /**
+   * Takes the next start of a rate: now, or up to `aheadMs` later. One write where the rate has not been reached.
+   * @returns Epoch milliseconds of the start, with fractions. Undefined: the next start is later.
+   */
+  takeSlot(line: string, want: WantedSlot): Promise<number | undefined>;
   /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
   /**

@@ -1,6 +1,6 @@
-import { earlierGrant } from "../flow/advance.ts";
 import { Taker } from "../flow/taker.ts";
 import { messageText, parseEnvelope } from "../model/envelope.ts";
+import type { Grant } from "../model/grant.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import type { Visibility } from "../ports/visibility.ts";
@@ -29,11 +29,11 @@ export interface TakingPorts extends WorkPorts {
 export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Number.POSITIVE_INFINITY): Taker {
   const { clock, isStopping } = ports;
   const untilMs = clock.now() + longestChainMs;
-  return new Taker((task) => {
+  return new Taker((task, grant) => {
     const now = clock.now();
     if (isStopping?.() || now > untilMs || task.tier !== delivery.tier || task.runsOn !== delivery.runsOn)
       return undefined;
-    const message = messageOf(ports, task);
+    const message = messageOf(ports, task, grant);
     return message?.type !== undefined && fitsIn(message, now, deadlineMs) ? message : undefined;
   });
 }
@@ -58,7 +58,7 @@ const sendAgain = ({ queues, log }: WorkPorts, { as, delivery, envelope, grant }
     .catch((error: unknown) => log.warn("could not send a task's message again", { error: String(error) }));
 
 /** The message of a task that a line let go, as if it had passed through the queue. Undefined: it is not an envelope. */
-function messageOf({ registry, clock }: WorkPorts, task: WaitingTask): TaskMessage | undefined {
+function messageOf({ registry, clock }: WorkPorts, task: WaitingTask, grant: Grant): TaskMessage | undefined {
   const { id, tier, runsOn } = task;
   const body = messageText(task.envelope);
   const parsed = parseEnvelope(body);
@@ -75,5 +75,5 @@ function messageOf({ registry, clock }: WorkPorts, task: WaitingTask): TaskMessa
     redrives: 0,
     sentAt: clock.now(),
   };
-  return { delivery, envelope, type: registry.get(envelope.type), grant: { held: true, ...earlierGrant(task) } };
+  return { delivery, envelope, type: registry.get(envelope.type), grant };
 }

@@ -1,6 +1,16 @@
 import { tellChange } from "../end/tell.ts";
 import { countForBreaker } from "../flow/breaker.ts";
-import { type Admitted, enter, type FlowPorts, keepPlace, leave, park, readNext, type Stopped } from "../flow/enter.ts";
+import {
+  type Admitted,
+  enter,
+  type FlowPorts,
+  goOn,
+  keepPlace,
+  leave,
+  park,
+  readNext,
+  type Stopped,
+} from "../flow/enter.ts";
 import { giveUp } from "../flow/give-up.ts";
 import { longestSlotWaitMs } from "../flow/take-start.ts";
 import { isRuled } from "../model/classify.ts";
@@ -71,7 +81,10 @@ export function begin(
 ): Promise<Begun | Crashed> {
   const log = ports.log.with(messageFields(message));
   let late = false;
-  const begun = beginLogged({ ...ports, log }, visibility, message, { how, isLate: () => late });
+  // A process that stood still hears of its timers after this.
+  const untilMs = ports.clock.now() + beginSeconds * 1000;
+  const isLate = () => late || ports.clock.now() > untilMs;
+  const begun = beginLogged({ ...ports, log }, visibility, message, { how, isLate });
   return within(ports.clock, beginSeconds * 1000, begun, () => {
     late = true;
     const verdict = leaveInQueue(log, `the claim took longer than ${beginSeconds} s`);
@@ -193,6 +206,7 @@ export async function finish(ports: WorkPorts, visibility: Visibility, begun: Be
     return leaveInQueue(log, error);
   } finally {
     if (entered.place !== undefined) await leave({ ...ports, log }, entered.place, envelope, delivery.tier);
+    if (entered.rate !== undefined) await goOn({ ...ports, log }, entered.rate, delivery.tier);
   }
 }
 

@@ -30,12 +30,16 @@ describe("the run of checks", () => {
       checkOf("slow", async ({ clock }) => clock.pause(5_000).then(() => "late")),
       checkOf("wrong", () => Promise.reject(new Error("another"))),
       checkOf("lacking", () => Promise.reject(new NotPossible("no such thing"))),
+      checkOf("denied", () => Promise.reject(Object.assign(new Error("not you"), { name: "AccessDeniedException" }))),
+      checkOf("unknown", () => Promise.reject(new Error("Unknown action: DescribeQueryDefinitions"))),
       checkOf("endless", () => never),
     ]);
     expect(found).toEqual([
       ["slow", "ok", "late"],
       ["wrong", "differs", "another"],
       ["lacking", "not possible here", "no such thing"],
+      ["denied", "not possible here", "not you"],
+      ["unknown", "not possible here", "Unknown action: DescribeQueryDefinitions"],
       ["endless", "differs", "not ended after 60 s"],
     ]);
   });
@@ -114,7 +118,7 @@ test("the pages name the groups, and what the command says first", async () => {
 describe("the report", () => {
   const run: Run = {
     ...{ date: "2027-01-01T00:00:00.000Z", stage: "dev", version: "1.2.3", region: "eu-central-1", minutes: 20 },
-    ...{ tasks: 90, price: "$0.03", options: ["--stack"], left: undefined, place: undefined },
+    ...{ tasks: 90, price: "$0.03", options: ["--stack"], left: undefined, place: undefined, isEmulated: false },
     outcomes: [
       {
         ...{ group: "delays", name: "a | b", expected: "x", verdict: "differs" },

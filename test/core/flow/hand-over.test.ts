@@ -85,6 +85,19 @@ describe("a line hands its places over in the worker", () => {
     expect(starts).toHaveLength(7);
   });
 
+  test("the worker of a long attempt dies after its first leases: the attempt starts again", async () => {
+    const { submitMany, pool, starts, records } = setUp(1, 0, { timeoutSeconds: 800 });
+    await submitMany(2, 300_000);
+    await pool.pass(500_000);
+    expect(starts.map(({ n }) => n)).toEqual([0, 1]);
+    pool.kill(() => 0);
+    await pool.pass(1_200_000);
+    expect(records.all().map(({ status, attempts }) => [status, attempts])).toEqual([
+      ["completed", 1],
+      ["completed", 2],
+    ]);
+  });
+
   test("a line gives the worker back to others after a minute", async () => {
     const { submitMany, pool, starts, grants } = setUp(1, 0);
     await submitMany(200, 1_000);
@@ -95,13 +108,58 @@ describe("a line hands its places over in the worker", () => {
   });
 
   test("a worker has one next task at a time, and only those that it may run", () => {
-    const task = (id: string) => ({ id }) as Parameters<Taker["take"]>[0];
+    const task = (id: string): Parameters<Taker["take"]> => [{ id } as Parameters<Taker["take"]>[0], {}];
     const messageOf = (id: string) => ({ delivery: { messageId: id } }) as NonNullable<ReturnType<Taker["taken"]>>;
     const taker = new Taker(({ id }) => (id === "other" ? undefined : messageOf(id)));
-    expect(taker.take(task("other"))).toBe(false);
-    expect(taker.take(task("a"))).toBe(true);
-    expect(taker.take(task("b"))).toBe(false);
+    expect(taker.take(...task("other"))).toBe(false);
+    expect(taker.take(...task("a"))).toBe(true);
+    expect(taker.take(...task("b"))).toBe(false);
     expect(taker.taken()).toEqual(messageOf("a"));
     expect(taker.taken()).toBeUndefined();
+  });
+});
+
+describe("a line of a rate keeps its pace in a tier that is behind", () => {
+  const noPlaces = { concurrency: undefined };
+
+  test.each([0, 30, 90])(
+    "60 tasks at 10 a second start within seconds in a tier that is %s s behind",
+    async (behindSeconds) => {
+      const { submitMany, pool, starts, clock, records } = setUp(1, behindSeconds, {
+        ...noPlaces,
+        rateLimit: { limit: 10, perSeconds: 1 },
+      });
+      const began = clock.now();
+      await submitMany(60, 100);
+      await pool.pass((behindSeconds + 30) * 1000, 100);
+      expect(starts).toHaveLength(60);
+      const last = Math.max(...starts.map(({ at }) => at));
+      expect(last - began).toBeLessThan((behindSeconds + 12) * 1000);
+      for (const { at } of starts) {
+        expect(starts.filter((other) => other.at >= at && other.at < at + 1_000).length).toBeLessThanOrEqual(10);
+      }
+      await pool.pass(600_000);
+      expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
+    },
+  );
+
+  test("tasks that come together, far below the rate, do not wait in a line", async () => {
+    const { submitMany, pool, starts, records } = setUp(1, 0, {
+      ...noPlaces,
+      rateLimit: { limit: 1_000, perSeconds: 1 },
+    });
+    await submitMany(10, 100);
+    await pool.pass(900, 10);
+    expect(starts).toHaveLength(10);
+    expect(records.all().every(({ line }) => line === undefined)).toBe(true);
+  });
+
+  test("a slow rate and places: no window has more starts than the rate", async () => {
+    const { submitMany, pool, starts } = setUp(5, 0, { rateLimit: { limit: 1, perSeconds: 10 } });
+    await submitMany(12, 25_000);
+    await pool.pass(400_000, 100);
+    expect(starts).toHaveLength(12);
+    const gaps = starts.slice(1).map(({ at }, index) => at - (starts[index]?.at ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10_000);
   });
 });

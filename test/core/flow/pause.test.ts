@@ -130,6 +130,31 @@ test("a resume lets at most a hundred tasks go in a second", async () => {
   expect(ran).toHaveLength(350);
 });
 
+test("workers that learn of a resume late send their own task again, and no others", async () => {
+  const { accept, pool, ran, paused, ports, queues } = setUp();
+  const target = { scope: "tier", tier: "normal" } as const;
+  await paused(target);
+  for (let n = 0; n < 200; n++) await accept({ input: n });
+  await pool.pass(1_000);
+  let sent = 0;
+  const send = queues.send.bind(queues);
+  queues.send = (message) => {
+    sent += 1;
+    return send(message);
+  };
+  const resuming = resume(ports, target, "normal", "olga");
+  // Tasks that arrive while the workers still heed the pause.
+  for (let n = 200; n < 400; n++) {
+    await accept({ input: n });
+    await pool.pass(10, 10);
+  }
+  await resuming;
+  await pool.pass(60_000);
+  expect(ran).toHaveLength(400);
+  // One message for each task that waited before; for a new one its submit, and at most once more.
+  expect(sent).toBeLessThanOrEqual(200 + 200 * 2 + 20);
+});
+
 test("resume that dies before, between or after its writes: a repeat lets all go", async () => {
   for (const dyingCall of ["sendCheck", "remove", "second sendCheck"]) {
     const { accept, pool, ran, paused, ports, flowSettings, queues } = setUp();
