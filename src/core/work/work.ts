@@ -3,7 +3,7 @@ import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
 import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
-import { fitsIn, longestTogetherMs, planBatch } from "./batch-plan.ts";
+import { fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
 import { BatchVisibility } from "./batch-visibility.ts";
 import { readMessage } from "./read-message.ts";
 import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
@@ -81,10 +81,13 @@ async function hideAtStart(
   alone: readonly TaskMessage[],
   late: readonly TaskMessage[],
 ): Promise<void> {
-  const waitSeconds = Math.ceil(longestTogetherMs(together) / 1000);
+  const waits = waitsMs(together, alone);
   await visibility.hide([
     ...together.map((message) => ({ delivery: message.delivery, seconds: holdSeconds(message) })),
-    ...alone.map((message) => ({ delivery: message.delivery, seconds: waitSeconds + holdSeconds(message) })),
+    ...alone.map((message, index) => ({
+      delivery: message.delivery,
+      seconds: Math.ceil((waits[index] ?? 0) / 1000) + holdSeconds(message),
+    })),
     ...late.map(({ delivery }) => ({ delivery, seconds: 0 })),
   ]);
 }
