@@ -81,6 +81,7 @@ export class Witness extends Lives {
     if (life !== undefined) {
       life.purged = true;
       life.steps = newStepFacts();
+      life.children = new Map();
     }
     this.told.lost(record.task_id);
     this.letters.add(record);

@@ -15,6 +15,7 @@ import { giveUp } from "../flow/give-up.ts";
 import { longestSlotWaitMs } from "../flow/take-start.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
+import { PortUnavailable } from "../model/errors.ts";
 import type { Grant } from "../model/grant.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
@@ -44,6 +45,9 @@ export interface WorkPorts extends FlowPorts, AttemptPorts {
 
 /** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
 export const holdMarginSeconds = 5;
+
+/** A message that could not be put into its line comes again after this time, in seconds, or up to twice of it. */
+const laterSeconds = 10;
 
 interface LoggedMessage extends TaskMessage {
   log: Log;
@@ -222,8 +226,23 @@ async function waitInLine(
     await giveUp(ports, begun, parked.unfit, stopped.place);
     return await resolveUnclaimed(ports, visibility, begun, parked.unfit);
   } catch (error) {
-    return leaveInQueue(ports.log, error);
+    return error instanceof PortUnavailable ? sendLater(ports, begun, error) : leaveInQueue(ports.log, error);
   }
+}
+
+/**
+ * Sends a message anew that could not be put into its line, such as one of a line that is throttled. Its receives do not count towards redrive, which would
+ * end a task that nothing is wrong with.
+ */
+function sendLater({ queues, log, random }: WorkPorts, message: TaskMessage, error: PortUnavailable): Promise<Verdict> {
+  const { delivery, envelope, grant } = message;
+  const { tier, runsOn, solo, redrives } = delivery;
+  const delaySeconds = Math.ceil(laterSeconds * (1 + random()));
+  log.warn("could not put a task into its line; its message is sent anew", { error: String(error) });
+  return queues.send({ tier, runsOn, envelope, delaySeconds, solo, redrives, ...(grant && { grant }) }).then(
+    () => "done",
+    (failed: unknown) => leaveInQueue(log, failed),
+  );
 }
 
 /** A message arrives up to a second before the start that the type's rate gave its task. */
