@@ -78,11 +78,7 @@ export class Witness extends Lives {
   /** The table has lost a dead letter's record. What comes back has no history: only its letter is judged from now on. */
   lost(record: TaskRecord): void {
     const life = this.lives.get(record.task_id);
-    if (life !== undefined) {
-      life.purged = true;
-      life.steps = newStepFacts();
-      life.children = new Map();
-    }
+    if (life !== undefined) life.purged = true;
     this.told.lost(record.task_id);
     this.letters.add(record);
   }
