@@ -23,7 +23,12 @@ function spin() {
 
 function hoard() {
   const kept: unknown[] = [];
-  for (;;) kept.push(new Array(100_000).fill(kept.length));
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  // The watchdog's thread sees the heap grow, also on a busy machine.
+  for (;;) {
+    kept.push(new Array(1_000_000).fill(kept.length));
+    Atomics.wait(pause, 0, 0, 25);
+  }
 }
 
 export default defineTask({
