@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 323,
   status: 132,
   control: 406,
-  worker: 443,
+  worker: 444,
   redrive: 283,
   fire: 393,
   authorizer: 94,
