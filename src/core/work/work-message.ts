@@ -34,6 +34,7 @@ import { type Ended, runAttempt } from "./attempt.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed } from "./claim.ts";
+import { sentAgain } from "./sent-again.ts";
 import { settle } from "./settle.ts";
 import { settleInTime } from "./settle-in-time.ts";
 import { endOfUnknown } from "./unknown-type.ts";
@@ -131,21 +132,11 @@ async function resolveSpare(
   visibility: Visibility,
   message: LoggedMessage,
 ): Promise<Begun | undefined> {
-  const { envelope, delivery, grant = {} } = message;
-  const record = await ports.records.get(envelope, "consistently");
+  const record = await ports.records.get(message.envelope, "consistently");
   if (record?.status === "pending" && record.due_at <= iso(ports.clock.now())) return undefined;
   const leftMs = Date.parse(record?.lease_until ?? "") - ports.clock.now();
   if (record?.status !== "processing" || !(leftMs >= 0)) return resolve(ports, visibility, message, record);
-  const { tier, runsOn, redrives } = delivery;
-  await ports.queues.send({
-    tier,
-    runsOn,
-    envelope,
-    delaySeconds: Math.ceil(leftMs / 1000) + 1,
-    solo: false,
-    redrives,
-    grant,
-  });
+  await ports.queues.send(sentAgain(message, { delaySeconds: Math.ceil(leftMs / 1000) + 1 }));
   return { ...message, as: "resolved", verdict: "done" };
 }
 
@@ -235,11 +226,9 @@ async function waitInLine(
  * end a task that nothing is wrong with.
  */
 function sendLater({ queues, log, random }: WorkPorts, message: TaskMessage, error: PortUnavailable): Promise<Verdict> {
-  const { delivery, envelope, grant } = message;
-  const { tier, runsOn, solo, redrives } = delivery;
   const delaySeconds = Math.ceil(laterSeconds * (1 + random()));
   log.warn("could not put a task into its line; its message is sent anew", { error: String(error) });
-  return queues.send({ tier, runsOn, envelope, delaySeconds, solo, redrives, ...(grant && { grant }) }).then(
+  return queues.send(sentAgain(message, { delaySeconds })).then(
     () => "done",
     (failed: unknown) => leaveInQueue(log, failed),
   );

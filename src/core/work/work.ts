@@ -7,6 +7,7 @@ import { fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
 import { BatchVisibility } from "./batch-visibility.ts";
 import { readMessage } from "./read-message.ts";
 import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
+import { sentAgain } from "./sent-again.ts";
 import { type Begun, begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
 
 /** An answer is given this many seconds before the worker is stopped. */
@@ -148,9 +149,6 @@ async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promis
  * would make a dead letter of a task that nothing is wrong with.
  */
 async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
-  const { delivery, envelope } = message;
-  const { tier, runsOn, redrives } = delivery;
-  const grant = message.grant && { grant: message.grant };
-  const sent = batch.ports.queues.send({ tier, runsOn, envelope, delaySeconds: 0, solo, redrives, ...grant });
-  decide(batch, delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
+  const sent = batch.ports.queues.send(sentAgain(message, { solo }));
+  decide(batch, message.delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
 }
