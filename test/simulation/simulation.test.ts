@@ -44,6 +44,10 @@ describe("the promises under crashes, failures, repeats and delays", () => {
   test.each([6841171, 7002108])("one idempotency key had two tasks in the world of seed %i", async (seed) => {
     expect(await faultsOf(seed)).toEqual([]);
   });
+
+  test("a client submits a dead letter again that the table has lost", async () => {
+    expect(await faultsOf(95127, "flow")).toEqual([]);
+  });
 });
 
 test("a seed gives the same story every time", async () => {
