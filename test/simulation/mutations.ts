@@ -226,7 +226,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an attempt that does not stop keeps its process",
-    file: "work/work-message.ts",
+    file: "work/run-claimed.ts",
     find: "record?.cancel_now) endProcess?.();",
     replace: "record === undefined) endProcess?.();",
   },

@@ -60,7 +60,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: a worker runs the input of its message",
-    file: "work/work-message.ts",
+    file: "work/run-claimed.ts",
     find: "    newest = await newestEnvelope(ports, record, envelope);\n",
     replace: "    newest = record.round < 0 ? await newestEnvelope(ports, record, envelope) : envelope;\n",
   },
