@@ -45,6 +45,10 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     expect(await faultsOf(seed)).toEqual([]);
   });
 
+  test("an idempotency key outlives its task, whose id is another task's by then", async () => {
+    expect(await faultsOf(157002219, "unique")).toEqual([]);
+  });
+
   test("a client submits a dead letter again that the table has lost", async () => {
     expect(await faultsOf(95127, "flow")).toEqual([]);
   });
