@@ -75,6 +75,7 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "unique/submit-unique.ts",
     find: "  if (one.own === undefined) return false;\n",
     replace: "  if (one.own !== null) return false;\n",
+    theme: "unique",
   },
   {
     name: "idempotency: a task is made although another call joined one in another way",
