@@ -88,6 +88,9 @@ export class Witness extends Lives {
     if (changed !== undefined) {
       if (changed.length > 0)
         this.violated(`a lost dead letter came back with another ${changed.join(", ")}`, record.task_id);
+      // Its letter does not say when it was created, and its next steps belong to the record that it has now.
+      const life = this.lives.get(record.task_id);
+      if (life !== undefined) life.createdAt = record.created_at;
       return;
     }
     if (record.status !== "pending" || record.attempts_total !== 0) this.violated("it was born old", record.task_id);
