@@ -35,6 +35,10 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     for (const seed of seeds(firstOfCommit(), 300)) expect(await faultsOf(seed)).toEqual([]);
   });
 
+  test("a dead letter does not come back after its 14 days", async () => {
+    expect(await faultsOf(201007684)).toEqual([]);
+  });
+
   test("one idempotency key has one task in worlds of submits that share unique keys", async () => {
     for (const seed of [...seeds(1, 150), ...seeds(firstOfCommit(), 150)]) {
       expect(await faultsOf(seed, "unique")).toEqual([]);
