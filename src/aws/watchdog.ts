@@ -23,6 +23,8 @@ const longestExitMs = 2_000;
 export interface Witnessed {
   shared: SharedArrayBuffer;
   longestExitMs: number;
+  /** Memory of the process besides the heap of its main thread, which that thread alone can tell. */
+  besideHeapBytes: number;
 }
 
 /** What the main thread says of an exit, before it. */
@@ -65,7 +67,8 @@ export function threadWatchdog(): Watchdog {
 
 /** The thread's code is beside this one: as a source, compiled, or in a bundle. */
 function startThread(shared: SharedArrayBuffer): void {
-  const workerData: Witnessed = { shared, longestExitMs };
+  const { rss, heapTotal } = process.memoryUsage();
+  const workerData: Witnessed = { shared, longestExitMs, besideHeapBytes: rss - heapTotal };
   const thread = new Worker(new URL(`./watcher${extname(import.meta.url)}`, import.meta.url), { workerData });
   thread.unref();
   process.on("exit", (code) => noteExit(thread, shared, code));

@@ -9,7 +9,7 @@ import type { Seen } from "./witness.ts";
  * about to end loads the code that takes notes (`witness.ts`). It ends the process in any case.
  */
 
-const { shared, longestExitMs } = workerData as Witnessed;
+const { shared, longestExitMs, besideHeapBytes } = workerData as Witnessed;
 const deadline = new BigInt64Array(shared, 0, 1);
 const exit = new Int32Array(shared, 8, 1);
 
@@ -30,13 +30,11 @@ const megabyte = 1024 * 1024;
 /** The heap may grow to its limit; all of the process to that of its container or function. */
 function memoryLimit(env: NodeJS.ProcessEnv = process.env) {
   const heap = heapLimit(env);
-  // The main thread has just started.
-  const besideHeap = process.memoryUsage.rss() - getHeapStatistics().total_heap_size;
   const { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: functionMb } = env;
   const given = functionMb === undefined ? process.constrainedMemory() : Number(functionMb) * megabyte;
   // Without a limit, the answer is 0 or larger than any memory.
   const whole = given > 0 ? given : Number.POSITIVE_INFINITY;
-  const at = (share: number) => Math.min(besideHeap + heap * share, whole * share);
+  const at = (share: number) => Math.min(besideHeapBytes + heap * share, whole * share);
   const [limit, limitOf] = at(1) === whole ? ([whole, "process"] as const) : ([heap, "heap"] as const);
   return { scarceBytes: at(scarceShare), fullBytes: at(fullShare), limitMb: Math.round(limit / megabyte), limitOf };
 }
