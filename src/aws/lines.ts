@@ -17,9 +17,6 @@ import { keys, lineListPartition, waitingPrefix } from "./table.ts";
  */
 const keepSeconds = 7 * 86_400;
 
-/** Tries to take a start: between the two writes of one, another task can take the free start. */
-const mostSlotTries = 2;
-
 /** The attribute of a task's place. */
 const placeOf = (task: string): string => `place_${task}`;
 
@@ -126,11 +123,7 @@ export class DynamoLines implements Lines {
   }
 
   async takeSlot(line: string, want: WantedSlot): Promise<number | undefined> {
-    for (let tries = 0; tries < mostSlotTries; tries++) {
-      const slotMs = (await this.#takeFreeSlot(line, want)) ?? (await this.#takeSlotAhead(line, want));
-      if (slotMs !== undefined) return slotMs;
-    }
-    return undefined;
+    return (await this.#takeFreeSlot(line, want)) ?? (await this.#takeSlotAhead(line, want));
   }
 
   /** The start that is now, where the rate has not been reached. */

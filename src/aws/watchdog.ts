@@ -27,7 +27,7 @@ export interface Witnessed {
   besideHeapBytes: number;
 }
 
-/** What the main thread says of an exit, before it. */
+/** The message of the main thread before it exits. */
 export interface Exit {
   code: number;
   stack: string;

@@ -36,7 +36,7 @@ export type Seen =
 /** Folders of Offload's own code, where it runs from its sources or compiled. In a bundle, source maps leave it out. */
 const ownFolders = ["lambdas", "src"].map((name) => `${join(import.meta.dirname, "../..", name)}/`);
 
-/** What the notes need besides: the memory with the attempts, and the limit that is nearest. */
+/** The further needs of the notes: the memory with the attempts, and the limit that is nearest. */
 interface Witnessed {
   shared: SharedArrayBuffer;
   limitMb: number;

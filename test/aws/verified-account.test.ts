@@ -92,7 +92,6 @@ const resourcesXml = (stack: string) =>
 describe("the account of a deployment", () => {
   let server: Server;
   let account: AwsAccount;
-  const before = { ...process.env };
 
   beforeAll(async () => {
     server = createServer(async (request, response) => {
@@ -109,7 +108,6 @@ describe("the account of a deployment", () => {
   });
   afterAll(async () => {
     account.close();
-    process.env = before;
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });

@@ -75,7 +75,8 @@ describe("scripts", () => {
 
   test("bash completes groups, commands, options and values", () => {
     expect(inBash(["ta"])).toEqual(["tasks"]);
-    expect(inBash(["dlq", ""])).toEqual(["list", "groups", "show", "replay", "discard", "operation", "help"]);
+    const verbs = ["list", "groups", "show", "replay", "discard", "recover", "operation", "help"];
+    expect(inBash(["dlq", ""])).toEqual(verbs);
     expect(inBash(["run", "x", "--pri"])).toEqual(["--priority"]);
     expect(inBash(["tasks", "list", "--status", "pe"])).toEqual(["pending"]);
   });

@@ -57,7 +57,7 @@ describe("many requests that wait", { timeout: 300_000 }, () => {
   test("a client beyond a tenant's half of the places is answered immediately, and places are given back", async () => {
     const beganMs = Date.now();
     const { answers } = await waitingRequests(525);
-    const waitedTogether = Date.now() - beganMs < 20_000;
+    const waitedTogether = Date.now() - beganMs < 6_000;
     const all = await answers;
     const refused = all.filter(({ headers }) => !headers.has("preference-applied"));
     // On a busy machine, the first ones have their answers before the last ones ask.

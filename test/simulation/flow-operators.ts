@@ -22,7 +22,7 @@ async function operateOn(world: World, target: PauseTarget): Promise<void> {
     await wait(world, dice.spread(1, 30_000));
     const paused = await act(world, "pause", target);
     if (paused) witness.flow.paused(target);
-    await wait(world, dice.chance(0.1) ? dice.spread(60_000, 40 * 86_400_000) : dice.spread(1, 600_000));
+    await wait(world, dice.chance(0.1) ? dice.spread(60_000, 20 * 86_400_000) : dice.spread(1, 600_000));
     witness.flow.resuming(target);
     for (let tries = 1; !(await act(world, "resume", target)); tries++)
       await wait(world, dice.spread(10, 60_000 * tries));

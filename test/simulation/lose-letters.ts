@@ -1,5 +1,6 @@
 import { isInternal } from "../../src/core/model/internal-names.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import type { Life } from "./lives.ts";
 import { portsFor } from "./ports.ts";
 import { serve } from "./serve.ts";
 import type { World } from "./world.ts";
@@ -7,7 +8,7 @@ import type { World } from "./world.ts";
 /** The table loses the record of a dead letter, as one that is restored to an earlier time. An operator then has the DLQ compared with it. */
 export function loseOne(world: World): void {
   const { table, witness, dice, story, time } = world;
-  const found = [...witness.lives.values()].flatMap(({ tenantId, taskId }) => {
+  const found = [...witness.lives.values()].filter(hasNoHistory).flatMap(({ tenantId, taskId }) => {
     const record = table.read({ tenant_id: tenantId, task_id: taskId });
     return record !== undefined && canBeLost(record) ? [record] : [];
   });
@@ -29,6 +30,10 @@ const canBeLost = (record: TaskRecord): boolean =>
   record.parent_id === undefined &&
   record.unique_key === undefined &&
   !isInternal(record);
+
+/** What a lost task's attempts have stored and submitted cannot be told from its letter. */
+const hasNoHistory = ({ steps, children }: Life): boolean =>
+  steps.called.size + steps.states.size + steps.signals.size + children.size === 0;
 
 async function recover(world: World, { priority, tenant_id, task_id }: TaskRecord): Promise<void> {
   const { core, story } = world;

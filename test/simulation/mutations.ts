@@ -385,9 +385,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a message that did not fit in its batch counts as a failed delivery",
     file: "work/work.ts",
-    find: "  const { tier, runsOn, redrives } = delivery;\n",
+    find: "  const sent = batch.ports.queues.send(sentAgain(message, { solo }));\n",
     replace:
-      '  const { tier, runsOn, redrives } = delivery;\n  if (redrives >= 0) return decide(batch, delivery, "again");\n',
+      '  if (solo !== undefined) return decide(batch, message.delivery, "again");\n  const sent = batch.ports.queues.send(sentAgain(message, { solo }));\n',
   },
   {
     name: "a task that must run alone waits for the rest, whatever its time-out",

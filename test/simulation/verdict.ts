@@ -139,9 +139,11 @@ function judgeFamily({ table, witness }: World, parent: TaskRecord, law: Law): v
 
 /** A handler starts after each claim that its worker knows of, also where the claim's first answer was lost. */
 function judgeClaims(claims: readonly Claim[], law: Law): void {
-  for (const { known, started, readFirst, total, by } of claims) {
+  for (const { known, started, readFirst, suspended, total, by } of claims) {
     const couldNotRead = readFirst && by.troubledUntil > 0;
-    const never = known && !started && !couldNotRead && by.process.alive && !by.process.stood;
+    // What comes before the claim may have taken its time: then the task is given back.
+    const tooLate = suspended && by.troubledUntil > 0;
+    const never = known && !started && !couldNotRead && !tooLate && by.process.alive && !by.process.stood;
     law(!never, `attempt ${total} was claimed, and its handler never started`);
   }
 }

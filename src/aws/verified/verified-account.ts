@@ -38,7 +38,7 @@ export interface DeadFiring {
   readonly attributes: readonly string[];
 }
 
-/** What the checks do in the AWS account of a deployment. */
+/** The requests of the checks to the AWS account of a deployment. */
 export interface VerifiedAccount {
   readonly facts: AccountFacts;
   /** The one-off schedule of a task: its name and expression. Undefined: it has none. */

@@ -19,7 +19,7 @@ export const groups = [
 ] as const;
 export type Group = (typeof groups)[number];
 
-/** What a check can use. */
+/** The tools of a check. */
 export interface Tools {
   readonly target: Target;
   readonly prober: Prober;
@@ -62,7 +62,7 @@ export interface Check {
   run(tools: Tools): Promise<string>;
 }
 
-/** What was seen is not what was expected. */
+/** The check has seen something else than it expected. */
 export class Differs extends Error {}
 
 /** The check cannot be made here. The message is the reason. */
@@ -73,7 +73,7 @@ export type Verdict = "ok" | "differs" | "not possible here";
 /** The end of a check. */
 export interface Outcome extends Pick<Check, "group" | "name" | "expected"> {
   readonly verdict: Verdict;
-  /** What was seen, or why the check was not possible. */
+  /** The observation, or the reason why the check was not possible. */
   readonly seen: string;
 }
 

@@ -25,7 +25,7 @@ const dollarsPerTask =
   gbOfFunction * prices.lambdaGbSeconds.value +
   dollarsPerRequest;
 
-/** What checks cost at most. */
+/** The highest price of checks. */
 export interface Estimate {
   readonly tasks: number;
   readonly dollars: number;

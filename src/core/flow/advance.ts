@@ -20,6 +20,7 @@ import { paceOf, placesOf } from "./limit-lines.ts";
 import { tasksNow } from "./opened.ts";
 import { onTheWayUntilMs } from "./place-end.ts";
 import type { Taker } from "./taker.ts";
+import { takeTry } from "./try-breaker.ts";
 import { type Held, watchLine } from "./watch-line.ts";
 
 export interface LinePorts {
@@ -136,11 +137,11 @@ async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undef
   if (now < breaker.openUntilMs) return { nextMs: breaker.openUntilMs, empty: false, open: true };
   const [task] = await ports.lines.first(line.name, 1);
   if (task === undefined) return nothing;
-  const untilMs = now + Math.max(type.breaker.coolDownSeconds, type.timeoutSeconds) * 1000;
+  const tryUntilMs = await takeTry(ports, line, { ...type, breaker: type.breaker }, breaker.openUntilMs);
   // Another call lets one try.
-  if (await ports.flowSettings.tryBreaker(line.name, breaker.openUntilMs, untilMs))
-    await sendAll(ports, line, [task], { tryUntilMs: untilMs });
-  return { nextMs: untilMs, empty: false, open: true };
+  if (tryUntilMs === undefined) return { nextMs: now + soonMs, empty: false, open: true };
+  await sendAll(ports, line, [task], { tryUntilMs });
+  return { nextMs: tryUntilMs, empty: false, open: true };
 }
 
 async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known: Known): Promise<Rest> {

@@ -22,6 +22,7 @@ import { type LimitsInForce, limitsInForce, lineFor, placesOf } from "./limit-li
 import { takeOver } from "./on-the-way.ts";
 import { keptUntilMs, takenUntilMs } from "./place-end.ts";
 import { isBehind, takeStart } from "./take-start.ts";
+import { mayTry } from "./try-breaker.ts";
 
 export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
   registry: Registry;
@@ -101,8 +102,10 @@ async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: Tas
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
   const stop = await ports.flow.stopOf(work);
   const line = stop === undefined ? undefined : lineOf(stop);
-  const passes = line?.kind === "breaker" && (type?.breaker === undefined || grant?.tryUntilMs !== undefined);
-  return passes ? undefined : line;
+  if (line?.kind !== "breaker") return line;
+  if (type?.breaker === undefined) return undefined;
+  if (grant?.tryUntilMs === undefined) return line;
+  return (await mayTry(ports, line, { ...type, breaker: type.breaker }, grant.tryUntilMs)) ? undefined : line;
 }
 
 /** The place of a task that was let go by its line of places. It is given back when something else stops the task: others wait for it. */

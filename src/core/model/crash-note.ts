@@ -1,7 +1,7 @@
 import type { Classified } from "./classify.ts";
 import { firstPlaceIn } from "./stack.ts";
 
-/** What a process could still tell about an attempt that ended with it. It is a part beside the task's record. */
+/** The last words of a process about an attempt that ended with it. It is a part beside the task's record. */
 export interface CrashNote {
   /** `blocked`: its event loop was blocked until the process was ended. `exited`: a handler called `process.exit`. */
   cause: "blocked" | "exited" | "out_of_memory";

@@ -27,7 +27,17 @@ export const fitsIn = (message: TaskMessage, nowMs: number, deadlineMs: number):
   nowMs + longestMs(message) <= deadlineMs;
 
 /** The longest time, in milliseconds, that the messages before the ones that run alone may take. */
-export const longestTogetherMs = (together: readonly TaskMessage[]): number => Math.max(0, ...together.map(longestMs));
+const longestTogetherMs = (together: readonly TaskMessage[]): number => Math.max(0, ...together.map(longestMs));
+
+/** The longest time, in milliseconds, until each message that runs alone starts: after the rest, and after those before it. */
+export function waitsMs(together: readonly TaskMessage[], alone: readonly TaskMessage[]): number[] {
+  let waitMs = longestTogetherMs(together);
+  return alone.map((message) => {
+    const own = waitMs;
+    waitMs += longestMs(message);
+    return own;
+  });
+}
 
 /**
  * Plans a batch. Messages of crashed tasks run alone, after the rest. Where that may not fit before the deadline, the first of them

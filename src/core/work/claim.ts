@@ -20,20 +20,22 @@ import { settleCrashed } from "./settle.ts";
 /**
  * Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds.
  * @param alone False: a task whose last attempt crashed is not claimed.
+ * @param slotMs Epoch milliseconds of the start that a rate gave the task: its handler waits for it. Absent: it starts at once.
  */
 export function claim(
   ports: SettlePorts,
   message: TaskMessage,
-  { token, alone }: { token: string; alone: boolean },
+  { token, alone, slotMs = 0 }: { token: string; alone: boolean; slotMs?: number | undefined },
 ): Promise<Changed> {
   const now = ports.clock.now();
+  const startMs = Math.max(now, slotMs);
   return ports.records.change(message.envelope, {
     when: { ...canStart(message, now), ...(alone ? {} : { error_kind: { not: "crashed" } }) },
     set: {
       status: "processing",
-      started_at: iso(now),
+      started_at: iso(startMs),
       updated_at: iso(now),
-      lease_until: iso(now + leaseSeconds(timeoutOf(message)) * 1000),
+      lease_until: iso(startMs + leaseSeconds(timeoutOf(message)) * 1000),
       lease_token: token,
     },
     add: { attempts: 1, attempts_total: 1 },

@@ -3,6 +3,7 @@ import type { WorkQueues } from "../ports/serve.ts";
 import type { Clock, Delivery, Log, Queues } from "../ports/tasks.ts";
 import type { Visibility } from "../ports/visibility.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
+import { sentAgain } from "./sent-again.ts";
 
 /** SQS hides a message for at most this time after its receive, in seconds, and answers an error to a longer hold. */
 const longestHoldSeconds = 43_200;
@@ -61,9 +62,8 @@ export class HeldMessage implements Visibility {
 export async function sendAgain(ports: HoldPorts, delivery: Delivery, delaySeconds: number): Promise<void> {
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return;
-  const { tier, runsOn, solo, redrives } = delivery;
-  const grant = delivery.grant && { grant: delivery.grant };
-  await ports.queues.send({ tier, runsOn, envelope: parsed.envelope, delaySeconds, solo, redrives, ...grant });
+  const { envelope } = parsed;
+  await ports.queues.send(sentAgain({ delivery, envelope, grant: delivery.grant }, { delaySeconds }));
   await removeSafely(ports, delivery);
 }
 

@@ -6,6 +6,7 @@ import type { Delivery } from "../ports/tasks.ts";
 import type { Visibility } from "../ports/visibility.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { fitsIn } from "./batch-plan.ts";
+import { sentAgain } from "./sent-again.ts";
 import { type Begun, begin, type Crashed, finish, type WorkPorts } from "./work-message.ts";
 
 /**
@@ -52,9 +53,9 @@ export async function runTaken(ports: TakingPorts): Promise<void> {
 }
 
 /** Sends the message that a queue would deliver again. A task whose last attempt crashed runs alone. If this fails, the spare message comes later. */
-const sendAgain = ({ queues, log }: WorkPorts, { as, delivery, envelope, grant }: Begun | Crashed): Promise<void> =>
+const sendAgain = ({ queues, log }: WorkPorts, begun: Begun | Crashed): Promise<void> =>
   queues
-    .send({ ...delivery, envelope, delaySeconds: 0, solo: as === "crashed", ...(grant && { grant }) })
+    .send(sentAgain(begun, { solo: begun.as === "crashed" }))
     .catch((error: unknown) => log.warn("could not send a task's message again", { error: String(error) }));
 
 /** The message of a task that a line let go, as if it had passed through the queue. Undefined: it is not an envelope. */

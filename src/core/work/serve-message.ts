@@ -1,3 +1,4 @@
+import { Taker } from "../flow/taker.ts";
 import { leaseSeconds } from "../model/lease.ts";
 import type { WorkQueues } from "../ports/serve.ts";
 import type { Delivery } from "../ports/tasks.ts";
@@ -32,7 +33,9 @@ export async function serveMessage(
     return "ended";
   }
   const hidden = hideAtStart(ports, held, delivery, leaseSeconds(timeoutOf(message)) + holdMarginSeconds);
-  const working = { ...ports, taker: takerFor(ports, delivery) };
+  // A process that runs one task alone takes no others.
+  const taker = how === "alone" ? new Taker(() => undefined) : takerFor(ports, delivery);
+  const working = { ...ports, taker };
   const begun = how === "alone" ? await begin(working, held, message, how) : await begin(working, held, message, how);
   if (begun.as === "crashed") {
     await hidden;

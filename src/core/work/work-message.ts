@@ -15,6 +15,7 @@ import { giveUp } from "../flow/give-up.ts";
 import { longestSlotWaitMs } from "../flow/take-start.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
+import { PortUnavailable } from "../model/errors.ts";
 import type { Grant } from "../model/grant.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
@@ -33,6 +34,7 @@ import { type Ended, runAttempt } from "./attempt.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed } from "./claim.ts";
+import { sentAgain } from "./sent-again.ts";
 import { settle } from "./settle.ts";
 import { settleInTime } from "./settle-in-time.ts";
 import { endOfUnknown } from "./unknown-type.ts";
@@ -44,6 +46,9 @@ export interface WorkPorts extends FlowPorts, AttemptPorts {
 
 /** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
 export const holdMarginSeconds = 5;
+
+/** A message that could not be put into its line comes again after this time, in seconds, or up to twice of it. */
+const laterSeconds = 10;
 
 interface LoggedMessage extends TaskMessage {
   log: Log;
@@ -127,21 +132,11 @@ async function resolveSpare(
   visibility: Visibility,
   message: LoggedMessage,
 ): Promise<Begun | undefined> {
-  const { envelope, delivery, grant = {} } = message;
-  const record = await ports.records.get(envelope, "consistently");
+  const record = await ports.records.get(message.envelope, "consistently");
   if (record?.status === "pending" && record.due_at <= iso(ports.clock.now())) return undefined;
   const leftMs = Date.parse(record?.lease_until ?? "") - ports.clock.now();
   if (record?.status !== "processing" || !(leftMs >= 0)) return resolve(ports, visibility, message, record);
-  const { tier, runsOn, redrives } = delivery;
-  await ports.queues.send({
-    tier,
-    runsOn,
-    envelope,
-    delaySeconds: Math.ceil(leftMs / 1000) + 1,
-    solo: false,
-    redrives,
-    grant,
-  });
+  await ports.queues.send(sentAgain(message, { delaySeconds: Math.ceil(leftMs / 1000) + 1 }));
   return { ...message, as: "resolved", verdict: "done" };
 }
 
@@ -159,7 +154,7 @@ async function beginEntered(
   };
   if (isLate()) return again();
   const token = ports.newId();
-  const claimed = await claim(ports, message, { token, alone: how === "alone" });
+  const claimed = await claim(ports, message, { token, alone: how === "alone", slotMs: entered.slotMs });
   // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
   const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
   if (record !== undefined && isLate()) {
@@ -222,8 +217,21 @@ async function waitInLine(
     await giveUp(ports, begun, parked.unfit, stopped.place);
     return await resolveUnclaimed(ports, visibility, begun, parked.unfit);
   } catch (error) {
-    return leaveInQueue(ports.log, error);
+    return error instanceof PortUnavailable ? sendLater(ports, begun, error) : leaveInQueue(ports.log, error);
   }
+}
+
+/**
+ * Sends a message anew that could not be put into its line, such as one of a line that is throttled. Its receives do not count towards redrive, which would
+ * end a task that nothing is wrong with.
+ */
+function sendLater({ queues, log, random }: WorkPorts, message: TaskMessage, error: PortUnavailable): Promise<Verdict> {
+  const delaySeconds = Math.ceil(laterSeconds * (1 + random()));
+  log.warn("could not put a task into its line; its message is sent anew", { error: String(error) });
+  return queues.send(sentAgain(message, { delaySeconds })).then(
+    () => "done",
+    (failed: unknown) => leaveInQueue(log, failed),
+  );
 }
 
 /** A message arrives up to a second before the start that the type's rate gave its task. */

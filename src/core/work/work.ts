@@ -3,10 +3,11 @@ import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
 import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
-import { fitsIn, longestTogetherMs, planBatch } from "./batch-plan.ts";
+import { fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
 import { BatchVisibility } from "./batch-visibility.ts";
 import { readMessage } from "./read-message.ts";
 import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
+import { sentAgain } from "./sent-again.ts";
 import { type Begun, begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
 
 /** An answer is given this many seconds before the worker is stopped. */
@@ -81,10 +82,13 @@ async function hideAtStart(
   alone: readonly TaskMessage[],
   late: readonly TaskMessage[],
 ): Promise<void> {
-  const waitSeconds = Math.ceil(longestTogetherMs(together) / 1000);
+  const waits = waitsMs(together, alone);
   await visibility.hide([
     ...together.map((message) => ({ delivery: message.delivery, seconds: holdSeconds(message) })),
-    ...alone.map((message) => ({ delivery: message.delivery, seconds: waitSeconds + holdSeconds(message) })),
+    ...alone.map((message, index) => ({
+      delivery: message.delivery,
+      seconds: Math.ceil((waits[index] ?? 0) / 1000) + holdSeconds(message),
+    })),
     ...late.map(({ delivery }) => ({ delivery, seconds: 0 })),
   ]);
 }
@@ -145,9 +149,6 @@ async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promis
  * would make a dead letter of a task that nothing is wrong with.
  */
 async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
-  const { delivery, envelope } = message;
-  const { tier, runsOn, redrives } = delivery;
-  const grant = message.grant && { grant: message.grant };
-  const sent = batch.ports.queues.send({ tier, runsOn, envelope, delaySeconds: 0, solo, redrives, ...grant });
-  decide(batch, delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
+  const sent = batch.ports.queues.send(sentAgain(message, { solo }));
+  decide(batch, message.delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
 }

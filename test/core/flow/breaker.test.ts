@@ -93,6 +93,30 @@ test("the worker of the task that tries dies: another one tries", async () => {
   expect(calls.length).toBeGreaterThanOrEqual(5);
 });
 
+test("of several tasks that were let go to try while their tier was behind, one tries", async () => {
+  const { accept, pool, calls, queues, clock, records } = setUp({
+    breaker: { failures: 1, coolDownSeconds: 60 },
+    timeoutSeconds: 10,
+    maxAttempts: 20,
+    retry: { waitsSeconds: [1] },
+  });
+  await accept();
+  await pool.pass(2_000, 100);
+  for (let n = 0; n < 9; n++) await accept();
+  await pool.pass(5_000);
+  expect(calls).toHaveLength(1);
+  // What is let go from now on comes at one moment.
+  const backAt = clock.now() + 300_000;
+  const send = queues.send.bind(queues);
+  queues.send = (message) =>
+    send({ ...message, delaySeconds: Math.max(message.delaySeconds, Math.ceil((backAt - clock.now()) / 1000)) });
+  await pool.pass(420_000);
+  const gaps = calls.slice(1).map(({ at }, index) => at - (calls[index]?.at ?? 0));
+  expect(calls.length).toBeGreaterThan(2);
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(60_000);
+  expect(records.all().every(({ status }) => status === "pending")).toBe(true);
+});
+
 test("a task that comes after the cool-down tries at once, when none waits", async () => {
   const { accept, pool, calls, service, flowSettings } = setUp({ breaker: { failures: 1, coolDownSeconds: 10 } });
   await accept();

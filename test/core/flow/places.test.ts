@@ -68,6 +68,19 @@ describe("places of a key", () => {
     expect((200 * 400) / (3 * (ended - began))).toBeGreaterThan(0.95);
   });
 
+  test("no task fails while its line is throttled for an hour", async () => {
+    const { submitMany, pool, records, lines } = setUp(1, { timeoutSeconds: 840 });
+    const add = lines.add.bind(lines);
+    lines.add = () => Promise.reject(new PortUnavailable("throttled"));
+    await submitMany(4, "a", 800_000);
+    await pool.pass(3_600_000, 10_000);
+    lines.add = add;
+    await pool.pass(4_000_000, 10_000);
+    expect(records.all().map(({ status, attempts }) => [status, attempts])).toEqual(
+      Array.from({ length: 4 }, () => ["completed", 1]),
+    );
+  });
+
   test("a waiting task says so, has no message, and starts when a place is free", async () => {
     const { submitMany, pool, records, lines } = setUp(1);
     await submitMany(2, "a", 5_000);

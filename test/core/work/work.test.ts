@@ -569,6 +569,21 @@ describe("a task that must run alone", () => {
     ]);
   });
 
+  test("each of several that must run alone stays hidden until those before it have certainly ended", async () => {
+    const { accept, work, queues } = setUp(() => 1, { timeoutSeconds: 60 });
+    for (const input of ["first", "second", "third"]) {
+      const alone = await accept({ input });
+      queues.take("normal", 1, 3_600);
+      queues.put("normal", JSON.stringify(envelopeOf(alone, input)), { solo: true });
+    }
+    const hold = vi.spyOn(queues, "hold");
+    await work();
+    const seconds = leaseSeconds(60) + 5;
+    const longest = 60 + reserveSeconds;
+    const [hidden] = hold.mock.calls.map(([, messages]) => messages.map((message) => message.seconds));
+    expect(hidden).toEqual([seconds, longest + seconds, 2 * longest + seconds]);
+  });
+
   test("starts first where it may not fit after the rest, which is sent back without a failed delivery", async () => {
     const order: unknown[] = [];
     const { accept, queues, work, recordOf } = setUp((input) => void order.push(input), { timeoutSeconds: 840 });
