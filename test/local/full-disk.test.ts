@@ -66,22 +66,27 @@ test("a full disk refuses writes with 503 and one line, and the server goes on w
   for (let outage = 1; outage <= 2; outage += 1) {
     const makeRoom = fill(disk.path);
     const refused: Awaited<ReturnType<typeof submit>>[] = [];
-    for (const until = Date.now() + 6_000; Date.now() < until; ) {
+    while (refused.length < 10) {
       const answer = await acceptDelayed();
       if (answer.status !== 202) refused.push(answer);
     }
-    expect(refused.length).toBeGreaterThan(0);
     for (const { status, body } of refused) expect([status, body.code]).toEqual([503, "unavailable"]);
     expect((await fetch(`${server.url}/tasks`, { headers })).status).toBe(200);
     expect(server.output().match(/Could not write .*(no space|full)/gi)).toHaveLength(outage);
 
     makeRoom();
-    await vi.waitFor(async () => expect((await acceptDelayed()).status).toBe(202), { timeout: 120_000, interval: 200 });
-    await vi.waitFor(() => expect(server.output().match(/can be written again/g)).toHaveLength(outage), 120_000);
+    await vi.waitFor(async () => expect((await acceptDelayed()).status).toBe(202), { timeout: 300_000, interval: 250 });
+    await vi.waitFor(() => expect(server.output().match(/can be written again/g)).toHaveLength(outage), {
+      timeout: 300_000,
+      interval: 250,
+    });
   }
   const { body } = await submit(server, "after");
   const id = String(body.task_id);
-  await vi.waitFor(async () => expect(await statusOf(server, id)).toBe("completed"), 120_000);
+  await vi.waitFor(async () => expect(await statusOf(server, id)).toBe("completed"), {
+    timeout: 300_000,
+    interval: 250,
+  });
 
   await server.kill();
   const next = await startOwnServer(settings);
