@@ -15,11 +15,11 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe("a large family", { timeout: 300_000 }, () => {
-  test("of 250 completes with exact numbers when every 27th child fails and 0.95 suffice", () =>
-    families.completesWithFailedChildren(250));
+  test("of 150 completes with exact numbers when every 27th child fails and 0.95 suffice", () =>
+    families.completesWithFailedChildren(150));
 
-  test("of 120 whose coordinator dies after 60 has 120 children, none twice", () =>
-    families.survivesItsWorker(120, 60));
+  test("of 80 whose coordinator dies after 40 has 80 children, none twice", () =>
+    families.survivesItsWorker(80, 40));
 
   test("that is cancelled has only cancelled children soon", () => families.cancelsItsChildren(30));
 });
