@@ -18,8 +18,7 @@ describe("a large family", { timeout: 300_000 }, () => {
   test("of 150 completes with exact numbers when every 27th child fails and 0.95 suffice", () =>
     families.completesWithFailedChildren(150));
 
-  test("of 80 whose coordinator dies after 40 has 80 children, none twice", () =>
-    families.survivesItsWorker(80, 40));
+  test("of 80 whose coordinator dies after 40 has 80 children, none twice", () => families.survivesItsWorker(80, 40));
 
   test("that is cancelled has only cancelled children soon", () => families.cancelsItsChildren(30));
 });
