@@ -21,6 +21,8 @@ interface Cost {
   parks: number;
   /** Times that a sweep of its DLQ received a letter of it. */
   swept: number;
+  /** Spare messages of a task that a worker takes from its line. */
+  spares: number;
 }
 
 /** Events that are allowed to cost more requests. */
@@ -39,8 +41,9 @@ export class Costs {
   /** Requests for earlier tasks with the same id, whose ends are judged with those of the later one. */
   readonly #earlier = new Map<string, Pick<Cost, "receives" | "clientSends">>();
 
-  sent(from: Invocation, taskId: string): void {
+  sent(from: Invocation, taskId: string, isSpare: boolean): void {
     const cost = this.#of(taskId);
+    if (isSpare) cost.spares += 1;
     if (from.kind === "worker" || from.kind === "redrive") cost.sends += 1;
     else cost.clientSends += 1;
     if (from.kind === "redrive") cost.redriveSends += 1;
@@ -110,7 +113,7 @@ export class Costs {
     { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
     { troubles, deaths }: Excuses,
   ): string[] {
-    const { sends, redriveSends, clientSends, receives, writes, moves, postponed, besideAlone, parks, swept } =
+    const { sends, redriveSends, clientSends, receives, writes, moves, postponed, besideAlone, parks, swept, spares } =
       this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
@@ -118,7 +121,9 @@ export class Costs {
     const sentOn = moves * (clientSends + parentClaims + 1);
     // Each message of a task whose due time moved is sent anew when it comes early.
     const early = 2 * postponed * Math.max(1, clientSends);
-    const resent = besideAlone + circling + sentOn + early + parks;
+    // A spare message is sent once for a place in a line, and once more in each attempt that it finds at work.
+    const spared = Math.min(spares, parks * attempts);
+    const resent = besideAlone + circling + sentOn + early + parks + spared;
     const most = {
       sends: attempts + 2 + parentClaims + 3 * troubles + deaths + childReceives + resent,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
@@ -146,6 +151,7 @@ export class Costs {
       besideAlone: 0,
       parks: 0,
       swept: 0,
+      spares: 0,
     };
     this.#byTask.set(taskId, cost);
     return cost;

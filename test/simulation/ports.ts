@@ -107,7 +107,7 @@ function queuesFor(world: World, from: Invocation): Queues {
       await ask(
         what,
         () => {
-          witness.costs.sent(from, message.envelope.task_id);
+          witness.costs.sent(from, message.envelope.task_id, message.grant?.spare === true);
           witness.unique.sent(from, message.envelope.task_id);
           return queues.send(message);
         },

@@ -52,6 +52,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
   test.each([
     ["a client submits a dead letter again that the table has lost", 95127, "flow"],
     ["a lost dead letter that came back runs a step", 97008278, "flow"],
+    ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
     ["an idempotency key outlives its task, whose id is another task's by then", 157002219, "unique"],
     ["a sweep looks at five letters of a task", 157005879, "unique"],
