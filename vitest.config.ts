@@ -52,13 +52,24 @@ const outage = "test/aws/outage.test.ts";
  * seconds each, and rarely of use before a commit.
  */
 const builds = [
-  "test/cli/{completion,doctor}.test.ts",
+  "test/bench/**/*.test.ts",
+  "test/build/**/*.test.ts",
+  "test/aws/exit-after-answer.test.ts",
+  "test/cli/{completion,doctor,openapi}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
-  "test/lib/{container-code,events,read-only,runbook,same-bytes,scopes,setting-error,sizes,source-maps,upgrade}.test.ts",
+  "test/lib/{container-code,containers,direct-submit,events,network,packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
+  "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,upgrade}.test.ts",
   "test/structure/snippets.test.ts",
-  "test/tasks/invoice-logo.test.ts",
+  "test/tasks/invoice*.test.ts",
+  "test/task-files.test.ts",
   "test/webhooks/receiver-guide.test.ts",
 ];
+
+/** Many worlds, and much data: minutes in all. `test/simulation/simulation.test.ts` has a hundred worlds. */
+const worlds = ["test/simulation/many-worlds.test.ts", "test/scale/**/*.test.ts", "test/http/hostile.test.ts"];
+
+/** They start an S3 server, for the clients that bundles have: `test/contract/blobs.test.ts` has those of the SDK. */
+const s3 = "test/aws/s3/**/*.test.ts";
 
 /** Syntheses of the CDK app take half of the unit tests' time: `npm run check` leaves them to `npm test`. */
 const syntheses = process.env.OFFLOAD_TESTS === "quick" ? ["test/{lib,doctor}/**"] : [];
@@ -75,7 +86,6 @@ const wireSuites = [
 const unitFolders = [
   ...[
     "aws",
-    "build",
     "cli",
     "client",
     "console",
@@ -105,7 +115,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
-          exclude: [...builds, ...syntheses, ...ownModules, outage, "test/http/hostile.test.ts"],
+          exclude: [...builds, ...syntheses, ...ownModules, ...worlds, outage, s3],
           expect: expectSomething,
           setupFiles: ["test/support/own-environment.ts"],
           isolate: false,
@@ -140,7 +150,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "contract-own",
-          include: ["test/bench/**/*.test.ts", ...ownModules],
+          include: ownModules,
           env: slowEmulators,
           ...patience,
         },
@@ -151,7 +161,7 @@ export default defineConfig({
         ssr: { resolve: { conditions: [leanClients] } },
         test: {
           name: "contract-lean",
-          include: [...wireSuites, "test/aws/s3/**/*.test.ts"],
+          include: [...wireSuites, s3],
           isolate: false,
           pool: "threads",
           env: slowEmulators,
@@ -180,7 +190,16 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "simulation",
-          include: ["test/{simulation,scale}/**/*.test.ts", "test/http/hostile.test.ts"],
+          include: ["test/simulation/simulation.test.ts"],
+          expect: expectSomething,
+          ...patience,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "worlds",
+          include: worlds,
           expect: expectSomething,
           ...patience,
         },
@@ -191,7 +210,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/local-server.ts"],
-          maxWorkers: 6,
+          maxWorkers: 4,
           ...patience,
           sequence: { groupOrder: 1 },
         },
