@@ -71,9 +71,6 @@ const worlds = ["test/simulation/many-worlds.test.ts", "test/scale/**/*.test.ts"
 /** They start an S3 server, for the clients that bundles have: `test/contract/blobs.test.ts` has those of the SDK. */
 const s3 = "test/aws/s3/**/*.test.ts";
 
-/** Syntheses of the CDK app take half of the unit tests' time: `npm run check` leaves them to `npm test`. */
-const syntheses = process.env.OFFLOAD_TESTS === "quick" ? ["test/{lib,doctor}/**"] : [];
-
 /**
  * Each operation of the lean clients is in one of these. The other suites' adapters make the same requests of the table with other items;
  * `test/aws/lean.test.ts` compares how items are written with the SDK.
@@ -115,7 +112,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
-          exclude: [...builds, ...syntheses, ...ownModules, ...worlds, outage, s3],
+          exclude: [...builds, ...ownModules, ...worlds, outage, s3],
           expect: expectSomething,
           setupFiles: ["test/support/own-environment.ts"],
           isolate: false,

@@ -448,7 +448,10 @@ describe("the budget of a family", () => {
     expect(spawning.SendMessageBatchCommand).toBeLessThanOrEqual(children / 5);
     // The parent's claim, note and wait; a seal of each leaf and of the root.
     expect(spawning.UpdateItemCommand).toBe(3 + leaves + 1);
-    expect(spawning.GetItemCommand ?? 0).toBeLessThanOrEqual(2);
+    // On a slow machine, the minute's settings are read again in between.
+    const own = (name: string) =>
+      sent.filter(({ command, input }) => command === name && keyText(input.Key).includes(id));
+    expect(own("GetItemCommand").length).toBeLessThanOrEqual(2);
     const ends: typeof sent = [];
     // A poll that comes too soon is refused, and its problem has a status of its own.
     let end = await poll(id);
