@@ -19,6 +19,8 @@ interface Cost {
   besideAlone: number;
   /** Times that it was put into a line. */
   parks: number;
+  /** Times that a sweep of its DLQ received a letter of it. */
+  swept: number;
 }
 
 /** Events that are allowed to cost more requests. */
@@ -34,6 +36,8 @@ export class Costs {
   /** Processes of workers that ended in the middle of a batch. */
   deaths = 0;
   readonly #byTask = new Map<string, Cost>();
+  /** Requests for earlier tasks with the same id, whose ends are judged with those of the later one. */
+  readonly #earlier = new Map<string, Pick<Cost, "receives" | "clientSends">>();
 
   sent(from: Invocation, taskId: string): void {
     const cost = this.#of(taskId);
@@ -44,16 +48,23 @@ export class Costs {
 
   /** A new task may have the id of one whose retention has ended. */
   begin(taskId: string): void {
+    this.#earlier.set(taskId, this.#withEarlier(taskId));
     this.#byTask.delete(taskId);
   }
 
   receivesOf(taskIds: Iterable<string>): number {
-    return [...taskIds].reduce((sum, taskId) => sum + this.#of(taskId).receives, 0);
+    return [...taskIds].reduce((sum, taskId) => sum + this.#withEarlier(taskId).receives, 0);
   }
 
   /** Messages of a task that clients caused: a retry sends some, and tells again of the end before it. */
   clientSendsOf(taskId: string): number {
-    return this.#of(taskId).clientSends;
+    return this.#withEarlier(taskId).clientSends;
+  }
+
+  #withEarlier(taskId: string): Pick<Cost, "receives" | "clientSends"> {
+    const { receives, clientSends } = this.#of(taskId);
+    const earlier = this.#earlier.get(taskId) ?? { receives: 0, clientSends: 0 };
+    return { receives: receives + earlier.receives, clientSends: clientSends + earlier.clientSends };
   }
 
   received(taskId: string): void {
@@ -70,6 +81,10 @@ export class Costs {
 
   moved(taskId: string): void {
     this.#of(taskId).moves += 1;
+  }
+
+  swept(taskId: string): void {
+    this.#of(taskId).swept += 1;
   }
 
   deliveredBesideAlone(taskId: string): void {
@@ -95,7 +110,7 @@ export class Costs {
     { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
     { troubles, deaths }: Excuses,
   ): string[] {
-    const { sends, redriveSends, clientSends, receives, writes, moves, postponed, besideAlone, parks } =
+    const { sends, redriveSends, clientSends, receives, writes, moves, postponed, besideAlone, parks, swept } =
       this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
@@ -110,8 +125,8 @@ export class Costs {
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       // By a pause, a rate and for places before each attempt, and once more by a grant that came too late.
       parks: 4 * (attempts + 1) + 3 * troubles + deaths + clientSends,
-      // Messages that meet at an expired task each try to end it.
-      writes: 2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths + childReceives,
+      // Messages that meet at an expired task each try to end it. A sweep looks at each letter by a write.
+      writes: 2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths + childReceives + swept,
     };
     const counted = { sends, receives, writes, parks };
     return (["sends", "receives", "writes", "parks"] as const)
@@ -130,6 +145,7 @@ export class Costs {
       postponed: 0,
       besideAlone: 0,
       parks: 0,
+      swept: 0,
     };
     this.#byTask.set(taskId, cost);
     return cost;

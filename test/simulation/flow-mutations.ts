@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: one task more than there are places is let go",
-    file: "flow/advance.ts",
+    file: "flow/let-go.ts",
     find: "if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit))) continue;",
     replace: "if (!(await ports.lines.takePlaces(line.name, ids, untilMs, limit + 1))) continue;",
     also: {
@@ -14,7 +14,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place does not outlast the renewal of its attempt's lease",
-    file: "work/work-message.ts",
+    file: "work/run-claimed.ts",
     find: "if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);",
     replace: "",
   },
@@ -32,7 +32,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that a worker takes from its line has no spare message",
-    file: "flow/advance.ts",
+    file: "flow/let-go.ts",
     find: "    await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });",
     replace:
       "    if (!spare) await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });",
@@ -47,7 +47,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: two tasks of a rate get one start",
-    file: "flow/advance.ts",
+    file: "flow/let-go.ts",
     find: "slotMs: Math.ceil(slotMs + index * intervalMs)",
     replace: "slotMs: Math.ceil(slotMs)",
     theme: "flow",
@@ -67,7 +67,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: nobody looks at the line of a pause",
-    file: "flow/advance.ts",
+    file: "flow/let-go.ts",
     find: "  return { nextMs, empty: false, pausedMs: Date.parse(pause.since) };",
     replace: "  return { empty: false, pausedMs: nextMs };",
     theme: "flow",
@@ -80,7 +80,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: places of dead workers never end",
-    file: "flow/advance.ts",
+    file: "flow/let-go.ts",
     find: "const ended = [...places].filter(([, untilMs]) => untilMs <= now);",
     replace: "const ended = [...places].filter(([, untilMs]) => untilMs <= now - 1e12);",
     also: {
@@ -90,7 +90,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: the last task of a line goes first",
-    file: "flow/advance.ts",
+    file: "flow/let-go.ts",
     find: "const going = next.slice(0, Math.max(0, free));",
     replace:
       "const going = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.envelope.task_id)).slice(-1);",
@@ -128,7 +128,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: tasks that are let go stay in their line",
-    file: "flow/advance.ts",
+    file: "flow/let-go.ts",
     find: "    await lines.remove(line.name, { id, createdAt, taskId: envelope.task_id });",
     replace: "",
   },

@@ -20,7 +20,7 @@ export const sweepFor = (world: World, from: Invocation, ports: SubmitPorts, tie
 
 /** The DLQs as a sweep reads them. */
 function lettersFor(world: World, from: Invocation) {
-  const { queues, time } = world;
+  const { queues, time, witness } = world;
   const ask = <T>(what: string, apply: () => T) => request(world, from, { service: "queue", what: () => what, apply });
   const byHandle = (handle: string) => queues.dead.find((dead) => dead.handle === handle);
   const deadLetterQueues: DeadLetterQueues = {
@@ -31,6 +31,8 @@ function lettersFor(world: World, from: Invocation) {
           dead.visibleAt = time.now + holdSeconds * 1000;
           dead.id ??= `l${queues.dead.indexOf(dead)} ${world.dice.next()}`;
           dead.handle = `${dead.id} ${time.now}`;
+          const original = "letter" in dead ? dead.letter.original_message : "";
+          if (typeof original !== "string") witness.costs.swept(original.task_id);
           return { messageId: dead.id, receiptHandle: dead.handle, body: bodyOf(dead) };
         });
       }),

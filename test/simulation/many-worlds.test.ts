@@ -34,4 +34,13 @@ describe("the promises under crashes, failures, repeats and delays", () => {
   test.each([6841171, 7002108])("one idempotency key had two tasks in the world of seed %i", async (seed) => {
     expect(await faultsOf(seed)).toEqual([]);
   });
+
+  test.each([
+    ["a client submits a dead letter again that the table has lost", 95127, "flow"],
+    ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
+    ["an idempotency key outlives its task, whose id is another task's by then", 157002219, "unique"],
+    ["a sweep looks at five letters of a task", 157005879, "unique"],
+  ] as const)("%s", async (_, seed, theme) => {
+    expect(await faultsOf(seed, theme)).toEqual([]);
+  });
 });

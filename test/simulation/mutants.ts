@@ -42,7 +42,10 @@ async function hunt(mutation: Mutation): Promise<Found> {
     const core = await loadCore(join(folder, "core"));
     for (let seed = 1; seed <= mostSeeds; seed++) {
       const { violations } = await simulate(seed, { core, theme: mutation.theme });
-      if (violations[0] !== undefined) return { name: mutation.name, seeds: seed, text: violations[0].text };
+      const [first] = violations;
+      // Its text names what the file no longer has.
+      if (first?.text.includes("ReferenceError")) throw new Error(first.text);
+      if (first !== undefined) return { name: mutation.name, seeds: seed, text: first.text };
     }
     return { name: mutation.name, seeds: undefined, text: "not found" };
   } catch (error) {

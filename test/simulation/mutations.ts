@@ -38,7 +38,8 @@ export const mutations: readonly Mutation[] = [
       "  if (existing === undefined) return { record, replayed: false };\n  if (existing === null) return sendFirst(",
     also: {
       find: "  const existing = await orUnavailable(ports.records.create",
-      replace: "  await send(ports, record, envelope);\n  const existing = await orUnavailable(ports.records.create",
+      replace:
+        "  await send(ports, record, task.envelope);\n  const existing = await orUnavailable(ports.records.create",
     },
   },
   {
@@ -226,7 +227,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an attempt that does not stop keeps its process",
-    file: "work/work-message.ts",
+    file: "work/run-claimed.ts",
     find: "record?.cancel_now) endProcess?.();",
     replace: "record === undefined) endProcess?.();",
   },

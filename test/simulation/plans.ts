@@ -110,7 +110,10 @@ function drawFamily(dice: Dice, theme: Theme, depth: number): TaskPlan {
   const attempts: Step[][] = [];
   while (dice.chance(0.3) && attempts.length < 3)
     attempts.push([...way.slice(0, dice.int(0, way.length)), badEnd(dice, theme)]);
-  return { type: familyType, tier: undefined, attempts: [...attempts, way] };
+  // Some remember by their keys what they have spawned. The family of the last attempt is that of the earlier ones.
+  const remembers = keyed && planner === undefined && attempts.length > 0 && way.length % 2 === 0;
+  const last = remembers ? way.filter(({ do: what }) => what !== "spawn") : way;
+  return { type: familyType, tier: undefined, attempts: [...attempts, last] };
 }
 
 /** Of types whose attempts are long, by theme. */

@@ -17,7 +17,8 @@ interface Submit {
   idempotencyKey: string | undefined;
   /** When its first try began. */
   began: number;
-  ids: Set<string>;
+  /** Its answers: the times at which their tasks were created, by task id. */
+  ids: Map<string, string>;
   act: Act;
 }
 
@@ -38,9 +39,9 @@ export async function submitBurst(world: World, identity: Identity, act: Act): P
     const idempotencyKey = dice.chance(world.theme === "unique" ? 0.8 : 0.4)
       ? `burst-${dice.int(1, 1_000_000_000)}`
       : undefined;
-    const one: Submit = { identity, body, idempotencyKey, began: time.now, ids: new Set(), act };
+    const one: Submit = { identity, body, idempotencyKey, began: time.now, ids: new Map(), act };
     const sent = submitUntilAnswered(world, one).then(() => {
-      for (const id of one.ids) ids.add(id);
+      for (const id of one.ids.keys()) ids.add(id);
     });
     all.push(sent);
     if (dice.chance(0.3)) await sent;
@@ -87,14 +88,15 @@ async function submitUntilAnswered(world: World, one: Submit): Promise<void> {
   const places = !keyed ? 1 : world.theme === "unique" ? dice.int(1, 4) : dice.chance(0.2) ? 2 : 1;
   await Promise.all(Array.from({ length: places }, place));
   if (keyed && one.ids.size === 1 && dice.chance(0.3)) {
-    const [taskId = ""] = one.ids;
+    const [taskId = ""] = one.ids.keys();
     await pause(world, dice.spread(1, 50_000));
     const record = world.table.read({ tenant_id: one.identity.tenantId, task_id: taskId });
     if (record !== undefined && record.purge_at * 1000 > world.time.now + 60_000) await submitOnce(world, one);
   }
-  const isKept = (taskId: string) => {
+  // A later task may have the same id.
+  const isKept = ([taskId, createdAt]: [string, string]) => {
     const record = world.table.read({ tenant_id: one.identity.tenantId, task_id: taskId });
-    return record !== undefined && record.purge_at * 1000 > world.time.now;
+    return record?.created_at === createdAt && record.purge_at * 1000 > world.time.now;
   };
   // A key is remembered as long as its task is kept.
   if (one.ids.size > 1 && [...one.ids].slice(0, -1).every(isKept)) {
@@ -125,8 +127,10 @@ async function submitOnce(world: World, one: Submit): Promise<boolean> {
     witness.keys.answered(identity, idempotencyKey, record);
     if (world.theme === "unique" && dice.chance(0.4)) time.after(dice.spread(1, 3000), () => one.act(record));
     witness.unique.accepted({ ...answer.value, input, mode, began });
-    if (idempotencyKey !== undefined) one.ids.add(answer.value.record.task_id);
-    else one.ids = new Set([answer.value.record.task_id]);
+    // The newest answer is the last one.
+    if (idempotencyKey === undefined) one.ids.clear();
+    else one.ids.delete(record.task_id);
+    one.ids.set(record.task_id, record.created_at);
   }
   return answer.got === "value" || (answer.got === "problem" && !passing.has(answer.code));
 }

@@ -60,7 +60,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: a worker runs the input of its message",
-    file: "work/work-message.ts",
+    file: "work/run-claimed.ts",
     find: "    newest = await newestEnvelope(ports, record, envelope);\n",
     replace: "    newest = record.round < 0 ? await newestEnvelope(ports, record, envelope) : envelope;\n",
   },
@@ -75,6 +75,7 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "unique/submit-unique.ts",
     find: "  if (one.own === undefined) return false;\n",
     replace: "  if (one.own !== null) return false;\n",
+    theme: "unique",
   },
   {
     name: "idempotency: a task is made although another call joined one in another way",

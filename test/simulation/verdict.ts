@@ -4,7 +4,7 @@ import { isTerminal, type Status } from "../../src/core/model/status.ts";
 import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { judgeLetters } from "./letters.ts";
 import type { Claim, Life } from "./lives.ts";
-import { lostType } from "./plans.ts";
+import { familyType, lostType } from "./plans.ts";
 import type { World } from "./world.ts";
 
 /** When everything has come to rest: what must be true of every task, and of every queue. */
@@ -98,7 +98,7 @@ function judgeTask(world: World, life: Life): void {
     );
   }
   if (status === "failed" && !life.discarded && core.record.isKept(record, time.now)) judgeFailed(world, record, law);
-  if (ended && record.family_state !== undefined) judgeFamily(world, record, law);
+  if (ended && record.type === familyType) judgeFamily(world, record, law);
   if (status === "completed" && life.tenantId !== systemTenant)
     law(JSON.stringify(resultOf(world, record)).includes(`"attempt":${record.attempts}`), "another attempt's result");
   if (record.error_type === "Undeliverable")
@@ -117,10 +117,12 @@ function judgeCancelled(life: Life, record: TaskRecord, status: Status, law: Law
 function judgeFamily({ table, witness }: World, parent: TaskRecord, law: Law): void {
   const counts = parent.family_counts;
   const lives = [...witness.lives.values()];
-  if (counts === undefined || lives.some(({ purged }) => purged)) return;
+  if (lives.some(({ purged }) => purged)) return;
   const children = lives
     .map(({ tenantId, taskId }) => table.read({ tenant_id: tenantId, task_id: taskId }))
     .filter((record) => record?.parent_id === parent.task_id && isChildOf(record, parent));
+  law(counts !== undefined || parent.status !== "completed" || children.length === 0, "family: it is not counted");
+  if (counts === undefined) return;
   const { completed, failed, cancelled, expired } = counts;
   const total = completed + failed + cancelled + expired;
   law(total === children.length, `family: the numbers say ${total} children, there are ${children.length}`);

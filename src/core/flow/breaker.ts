@@ -4,7 +4,8 @@ import type { TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Settled } from "../task/settled.ts";
 import type { BreakerOption, LimitedType } from "../task/type-limits.ts";
-import { advance, type LinePorts } from "./advance.ts";
+import { advance } from "./advance.ts";
+import type { LinePorts } from "./let-go.ts";
 import { noteOpened } from "./opened.ts";
 
 /**

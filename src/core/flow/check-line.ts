@@ -2,7 +2,8 @@ import type { LineCheck } from "../model/envelope.ts";
 import { lineOf } from "../model/line.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import { advance, type LinePorts } from "./advance.ts";
+import { advance } from "./advance.ts";
+import type { LinePorts } from "./let-go.ts";
 
 /** Goes on with the line that a message names. */
 export function checkLine(ports: LinePorts, { tier }: Delivery, check: LineCheck): Promise<Verdict> {

@@ -3,7 +3,8 @@ import { iso } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../ports/flow.ts";
 import type { CatalogEntry } from "../task/catalog.ts";
-import { type LinePorts, sendCheck } from "./advance.ts";
+import { sendCheck } from "./advance.ts";
+import type { LinePorts } from "./let-go.ts";
 import { noteOpened } from "./opened.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;

@@ -2,7 +2,7 @@ import type { Envelope } from "../model/envelope.ts";
 import type { Line } from "../model/line.ts";
 import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
-import { aheadMs, type LinePorts } from "./advance.ts";
+import { aheadMs, type LinePorts } from "./let-go.ts";
 import { paceOf, slowMs } from "./limit-lines.ts";
 
 /**

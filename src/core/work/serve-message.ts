@@ -7,8 +7,9 @@ import { timeoutOf } from "../task/task-message.ts";
 import { hideSeconds } from "./batch-visibility.ts";
 import { HeldMessage } from "./held-message.ts";
 import { readMessage } from "./read-message.ts";
+import { holdMarginSeconds } from "./run-claimed.ts";
 import { runTaken, takerFor } from "./run-taken.ts";
-import { begin, finish, holdMarginSeconds, type WorkPorts } from "./work-message.ts";
+import { begin, finish, type WorkPorts } from "./work-message.ts";
 
 export interface ServePorts extends WorkPorts {
   workQueues: WorkQueues;

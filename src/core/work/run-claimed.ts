@@ -1,0 +1,129 @@
+import { tellChange } from "../end/tell.ts";
+import { countForBreaker } from "../flow/breaker.ts";
+import { type Admitted, type FlowPorts, keepPlace, readNext } from "../flow/enter.ts";
+import { isRuled } from "../model/classify.ts";
+import type { Envelope } from "../model/envelope.ts";
+import type { TaskRecord } from "../model/record.ts";
+import { isOwnBug } from "../model/stack.ts";
+import type { Verdict } from "../model/verdict.ts";
+import type { Span, SpanStart, Tracing } from "../ports/tasks.ts";
+import type { Visibility } from "../ports/visibility.ts";
+import { newestEnvelope } from "../send/newest-envelope.ts";
+import { reportSettled } from "../send/report.ts";
+import { keepThroughWait } from "../steps/keep-entries.ts";
+import type { Settled } from "../task/settled.ts";
+import type { TaskType } from "../task/task.ts";
+import type { TaskMessage } from "../task/task-message.ts";
+import { type Ended, runAttempt } from "./attempt.ts";
+import type { AttemptPorts, Running } from "./attempt-context.ts";
+import { resolveUnclaimed } from "./claim.ts";
+import { settleInTime } from "./settle-in-time.ts";
+import { endOfUnknown } from "./unknown-type.ts";
+
+export interface RunPorts extends FlowPorts, AttemptPorts {
+  tracing: Tracing;
+}
+
+/** A message whose task is claimed, so that its attempt can start. */
+export interface Claimed extends TaskMessage {
+  record: TaskRecord;
+  entered: Admitted;
+}
+
+/** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
+export const holdMarginSeconds = 5;
+
+/** run → settle, as one span of the task's trace. */
+export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Claimed): Promise<Verdict> =>
+  ports.tracing.span(spanOf(message, message.record), async (span) => {
+    const { type, record, entered } = message;
+    const log = ports.log.with({ attempt: record.attempts });
+    const told = tellChange({ ...ports, log }, record, "processing");
+    const { envelope, ended, left } = await run({ ...ports, log }, visibility, message, span);
+    // A task that waited for its place may have others behind it.
+    if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place);
+    const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
+    await told;
+    const bug = ended.how === "threw" && (await isBugOf(ports, type, ended.error));
+    const settled = await settleInTime(ports, { record, envelope, type, stack, isOwnBug: bug }, ended);
+    endProcessOf(ports, settled, left);
+    noteOver(entered, settled);
+    await countForBreaker(ports, type, settled, message.delivery.tier);
+    await keepThroughWait(ports, settled);
+    reportSettled(ports, record, settled, type?.sensitive ?? false);
+    span.set({ "offload.outcome": settled.as });
+    if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
+    return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
+  });
+
+/** Ends the process of a handler that goes on after a cancel `now`. */
+function endProcessOf({ endProcess }: RunPorts, { as, record }: Settled, goesOn = false): void {
+  if (goesOn && as === "cancelled" && record?.cancel_now) endProcess?.();
+}
+
+/** True for a bug of the handler's own code, of which the type's own rules say nothing. */
+const isBugOf = async ({ stackOf }: RunPorts, type: TaskType | undefined, error: unknown): Promise<boolean> =>
+  !isRuled(error, type?.classify ?? []) && isOwnBug(error, stackOf);
+
+/** A failed task may be retried by an operator at any time. */
+function noteOver({ place }: Admitted, { as }: Settled): void {
+  if (place !== undefined && (as === "completed" || as === "cancelled")) place.over = true;
+}
+
+/** Runs the attempt with the newest input, whose message stands for the task from then on. */
+async function run(
+  ports: RunPorts,
+  visibility: Visibility,
+  message: Claimed,
+  span: Span,
+): Promise<{ envelope: Envelope; ended: Ended; left?: boolean }> {
+  const { envelope, type, record } = message;
+  const { fault } = message.entered;
+  if (fault !== undefined) return { envelope, ended: { how: "threw", error: fault } };
+  if (type === undefined) return { envelope, ended: endOfUnknown(ports, record) };
+  let newest: Envelope;
+  try {
+    newest = await newestEnvelope(ports, record, envelope);
+  } catch (error) {
+    return { envelope, ended: { how: "threw", error } };
+  }
+  const running = runningOf(ports, visibility, { ...message, envelope: newest }, type, span);
+  let left = false;
+  const onLeft = () => {
+    left = true;
+  };
+  const ended = await runAttempt(ports, { ...running, onLeft });
+  // A suspended handler waits for ever, and does nothing.
+  return { envelope: newest, ended, left: left && ended.how !== "suspended" };
+}
+
+const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
+  name: `task ${record.type}`,
+  kind: "consumer",
+  traceparent: envelope.traceparent,
+  attributes: {
+    "offload.task_id": record.task_id,
+    "offload.tenant_id": record.tenant_id,
+    "offload.type": record.type,
+    "offload.tier": delivery.tier,
+    "offload.attempt": record.attempts,
+    "offload.correlation_id": record.correlation_id,
+  },
+});
+
+const runningOf = (
+  ports: RunPorts,
+  visibility: Visibility,
+  { delivery, envelope, record, entered }: Claimed,
+  type: TaskType,
+  { traceparent }: Span,
+): Running => ({
+  record,
+  envelope,
+  type,
+  traceparent,
+  renewMessage: async (seconds) => {
+    if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);
+    await visibility.renew(delivery, seconds + holdMarginSeconds);
+  },
+});
