@@ -32,14 +32,24 @@ const alias = Object.entries({
   "offload/direct": "src/direct/index.ts",
 }).map(([name, file]) => ({ find: new RegExp(`^${name}$`), replacement: `${import.meta.dirname}/${file}` }));
 
-/** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
-const expectSomething = { requireAssertions: true };
-
 /** Ends a test that hangs. Long, because a busy machine is no fault: what has to be quick is a benchmark. */
-const patience = { testTimeout: 300_000, hookTimeout: 300_000 };
+const patienceMs = 300_000;
+const patience = { testTimeout: patienceMs, hookTimeout: patienceMs };
+
+/** `expect.poll` has the same patience; and each look costs a processor, which what it waits for needs. */
+const patientPolls = { poll: { timeout: patienceMs, interval: 200 } };
+
+/** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
+const expectSomething = { requireAssertions: true, ...patientPolls };
 
 /** The emulators of a busy machine answer late, and a call that is tried again is counted twice. */
 const slowEmulators = { OFFLOAD_CALL_TIME_FACTOR: "20" };
+
+/**
+ * Node keeps compiled code here for the servers, workers and commands that these tests start: half of a start's time is the compilation of the
+ * same modules.
+ */
+const compiledOnce = { NODE_COMPILE_CACHE: `${import.meta.dirname}/node_modules/.cache/offload-tests` };
 
 /** They replace modules, which holds only where a file's modules are not those of the files before it. */
 const ownModules = ["budget", "flow-budget", "notify-budget"].map((name) => `test/aws/${name}.test.ts`);
@@ -79,6 +89,18 @@ const wireSuites = [
   ...["blobs", "clients", "event-bus", "families", "lines", "one-offs", "queue-ages", "queues"],
   ...["records", "schedules", "step-store", "work-queues"],
 ].map((name) => `test/contract/${name}.test.ts`);
+
+/** Parts of the local server, each in the test's own process: they share its modules. The other tests there start servers and browsers. */
+const localParts = [
+  "test/local/{scheduler,sqs}/*.test.ts",
+  "test/local/s3/{boto3,download,multipart,signature,state,upload,web-pages}.test.ts",
+  "test/local/console/rules.test.ts",
+  "test/local/events/event-bus.test.ts",
+  `test/local/{${[
+    ...["app-schedules", "console-link", "gateway", "gateway-edges", "guard", "metric-store", "processor-use"],
+    ...["schedules", "source-places", "table", "table-operations", "tenants-of-keys", "web-sockets", "webhook-key"],
+  ].join(",")}}.test.ts`,
+];
 
 const unitFolders = [
   ...[
@@ -136,6 +158,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "contract",
+          expect: patientPolls,
           include: ["test/contract/**/*.test.ts"],
           isolate: false,
           pool: "threads",
@@ -147,6 +170,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "contract-own",
+          expect: patientPolls,
           include: ownModules,
           env: slowEmulators,
           ...patience,
@@ -158,6 +182,7 @@ export default defineConfig({
         ssr: { resolve: { conditions: [leanClients] } },
         test: {
           name: "contract-lean",
+          expect: patientPolls,
           include: [...wireSuites, s3],
           isolate: false,
           pool: "threads",
@@ -168,9 +193,23 @@ export default defineConfig({
       {
         resolve: { alias },
         test: {
+          name: "local-parts",
+          include: localParts,
+          expect: expectSomething,
+          setupFiles: ["test/support/own-environment.ts"],
+          isolate: false,
+          pool: "threads",
+          ...patience,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
           name: "local",
           include: ["test/local/**/*.test.ts", outage],
+          exclude: localParts,
           expect: expectSomething,
+          env: compiledOnce,
           ...patience,
         },
       },
@@ -179,6 +218,7 @@ export default defineConfig({
         ssr: { resolve: { conditions: [leanClients] } },
         test: {
           name: "local-lean",
+          expect: patientPolls,
           include: [outage],
           ...patience,
         },
@@ -205,9 +245,11 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "e2e",
+          expect: patientPolls,
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/local-server.ts"],
           maxWorkers: 4,
+          env: compiledOnce,
           ...patience,
           sequence: { groupOrder: 1 },
         },

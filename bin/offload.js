@@ -3,8 +3,10 @@
  * The command `offload`. Plain JavaScript, so that an old Node can read it and say what it lacks: the local server and the task
  * files need Node 24, which is what Lambda runs. `init` runs on Node 20, too, and adds Node 24 to the project.
  */
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
+import { existsSync, mkdirSync } from "node:fs";
+import nodeModule, { createRequire } from "node:module";
+import { homedir } from "node:os";
+import { join } from "node:path";
 
 const [major] = process.versions.node.split(".").map(Number);
 const needed = process.argv[2] === "init" ? 20 : 24;
@@ -29,6 +31,20 @@ function zodVersion() {
     return "";
   }
 }
+keepCompiledCode();
+
+/** Half of a command's start is the compilation of the same modules. The folder is this user's own, as Node trusts what it finds there. */
+function keepCompiledCode() {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+  const folder = join(cache, "offload");
+  try {
+    for (const path of [cache, folder]) if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
+    nodeModule.enableCompileCache?.(folder);
+  } catch {
+    // Without a home that can be written, commands start as slowly as the first one.
+  }
+}
+
 // The sources are in the repository, and the compiled code in the package.
 const sources = new URL("../src/cli/main.ts", import.meta.url);
 const main = existsSync(sources) ? sources : new URL("../dist/src/cli/main.js", import.meta.url);

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { type Role, roleVariable } from "../work/messages.ts";
 import { runProcess } from "../work/work-process.ts";
 import { localCode } from "./local-code.ts";
@@ -10,5 +11,7 @@ import { sourceStackOf } from "./source-places.ts";
 const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).keepSpans(spansFile);
 
+// It often ends by a signal: where Node keeps compiled code, this one's is kept now.
+flushCompileCache();
 const role: Role = process.env[roleVariable] === "alone" ? "alone" : "all";
 await runProcess(role, await localCode(), { stackOf: sourceStackOf });

@@ -1,5 +1,6 @@
 import { on } from "node:events";
 import { url } from "node:inspector";
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
@@ -59,11 +60,18 @@ if (tracing === "1" && spansFile !== undefined) (await import("./spans.ts")).kee
 const { [movedVariable]: addedMs } = process.env;
 if (addedMs !== undefined) useMovableClock(Number(addedMs));
 
+/** Offload's own code in a process. It often ends by a signal: where Node keeps compiled code, this one's is kept now. */
+async function ownCode() {
+  const code = await import("../../lambdas/worker.ts");
+  flushCompileCache();
+  return code;
+}
+
 /** Loads Offload's own code, then a project's, and waits until it is to work with it. */
 async function waitAsSpare(): Promise<void> {
   const messages = on(process, "message") as AsyncIterator<[Load | Begin]>;
   const { sayStrayErrors, writeDescription } = await import("../describe/write-description.ts");
-  await import("../../lambdas/worker.ts");
+  await ownCode();
   const endSaying = sayStrayErrors();
   for await (const [message] of { [Symbol.asyncIterator]: () => messages }) {
     if ("load" in message) {
@@ -85,7 +93,7 @@ type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 async function localHandler(): Promise<Handler> {
   const { OFFLOAD_UNDECLARED: undeclared = "" } = process.env;
   process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
-  const { createWorker } = await import("../../lambdas/worker.ts");
+  const { createWorker } = await ownCode();
   return createWorker(await localCode(), own, () => reply({ kind: "worn" }));
 }
 

@@ -46,7 +46,7 @@ describe("the protection of a container", () => {
     await protection.protect(80 * minuteMs);
     expect(states()).toEqual([{ ProtectionEnabled: true, ExpiresInMinutes: 60 }]);
     await clock.advance(30 * minuteMs);
-    await vi.waitFor(() => expect(states()).toHaveLength(2));
+    await vi.waitFor(() => expect(states()).toHaveLength(2), { timeout: 300_000 });
     expect(states()[1]).toEqual({ ProtectionEnabled: true, ExpiresInMinutes: 50 });
   });
 
@@ -68,7 +68,7 @@ describe("the protection of a container", () => {
     await protection.protect(100 * minuteMs);
     expect(states()).toHaveLength(1);
     await clock.advance(30 * minuteMs);
-    await vi.waitFor(() => expect(states()).toHaveLength(2));
+    await vi.waitFor(() => expect(states()).toHaveLength(2), { timeout: 300_000 });
   });
 
   test("an attempt that starts as the last one ends keeps the protection", async () => {

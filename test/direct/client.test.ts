@@ -297,7 +297,7 @@ describe("the end of a call", () => {
     });
     await expect(app.client.submit("mail.send", mail, { timeoutMs: 20 })).rejects.toBeInstanceOf(CallTimeout);
     open();
-    await vi.waitFor(() => expect(app.records.all()).toHaveLength(1));
+    await vi.waitFor(() => expect(app.records.all()).toHaveLength(1), { timeout: 300_000 });
   });
 
   test("an aborted signal submits nothing and throws its reason", async () => {

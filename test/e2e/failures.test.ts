@@ -44,7 +44,7 @@ describe.concurrent("failures", () => {
 
   test("a transient failure gets five attempts, with the common waits between them", async ({ skip }) => {
     skip(!scaledDown, tooLong);
-    const [task, attempts] = await fail({ kind: "transient", message: "try again" }, {}, 100_000);
+    const [task, attempts] = await fail({ kind: "transient", message: "try again" });
     expect(task).toMatchObject({ status: "failed", attempts: 5, max_attempts: 5, error_kind: "transient" });
     expect(attempts.at(-1)).toMatchObject({ outcome: "failed", error_kind: "transient", next_attempt_at: null });
     for (const [index, wait] of waitsOf(attempts, "transient", 5).entries()) {
@@ -125,7 +125,7 @@ describe.concurrent("failures", () => {
 
   test("a task completes when its failure passes, and the history keeps the failure", async ({ skip }) => {
     skip(!scaledDown, tooLong);
-    const [task, attempts] = await fail({ kind: "transient", times: 2 }, {}, 60_000);
+    const [task, attempts] = await fail({ kind: "transient", times: 2 });
     expect(task).toMatchObject({ status: "completed", attempts: 3, error: null, error_kind: null });
     expect(task.result).toEqual({ attempt: 3 });
     expect(attempts.map(({ outcome }) => outcome)).toEqual(["retried", "retried", "completed"]);

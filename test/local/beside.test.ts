@@ -66,7 +66,7 @@ describe("a program beside the local server", () => {
        console.log("waits");`,
     );
     const { child, ended, output } = dev(process.execPath, file);
-    await expect.poll(output, { timeout: 120_000 }).toContain("waits");
+    await expect.poll(output, { timeout: 300_000, interval: 250 }).toContain("waits");
     child.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
     expect(output()).toContain("health at the end 200");

@@ -45,7 +45,7 @@ async function refusal(url: string, options = {}): Promise<number> {
 }
 
 const eventually = async (holds: () => unknown) => {
-  for (let tries = 0; tries < 100 && !(await holds()); tries++) await sleep(20);
+  await expect.poll(async () => Boolean(await holds()), { interval: 20 }).toBe(true);
 };
 const hears = (principal: string) =>
   new DynamoListeners(new DynamoTable(tableClient(), localTable), systemClock).hears("acme", principal, true);

@@ -56,7 +56,7 @@ function start(stateDir: string): ChildProcess {
   return child;
 }
 
-test("data that was answered before kill -9 exists after it", { timeout: 120_000 }, async ({ onTestFinished }) => {
+test("data that was answered before kill -9 exists after it", async ({ onTestFinished }) => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-"));
   const child = start(stateDir);
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -122,7 +122,7 @@ test("data that was answered before kill -9 exists after it", { timeout: 120_000
   const found = await after.table.send(new GetItemCommand({ TableName: "tasks", Key: key }));
   expect(found.Item).toEqual({ ...key, n: { N: "1" } });
 
-  await vi.waitFor(() => expect(fired).toHaveLength(1), { timeout: 120_000 });
+  await vi.waitFor(() => expect(fired).toHaveLength(1), { timeout: 300_000 });
   expect(fired).toMatchObject([{ arn: "arn:target", input: "hello", attempt: 1 }]);
   expect(await after.scheduler.send(new GetScheduleCommand({ Name: "later" }))).toMatchObject(later);
 });

@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined)("the example page in a browser", () => {
 
   const until = async (holds: (page: Shown) => boolean) => {
     for (const start = Date.now(); !holds(shown); await sleep(20)) {
-      if (Date.now() - start > 20_000) throw new Error(`the page shows ${JSON.stringify(shown)}`);
+      if (Date.now() - start > 300_000) throw new Error(`the page shows ${JSON.stringify(shown)}`);
     }
   };
   const rowOf = (id: string) => shown.rows.find((row) => row.id === id);

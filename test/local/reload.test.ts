@@ -25,7 +25,7 @@ export default defineTask({
 });
 `;
 
-const patience = { timeout: 120_000, interval: 100 };
+const patience = { timeout: 300_000, interval: 250 };
 
 describe("a local server that reloads", { timeout: 300_000 }, () => {
   let folder: string;
@@ -59,11 +59,8 @@ describe("a local server that reloads", { timeout: 300_000 }, () => {
   });
 
   test("running attempts end on the old code, later ones run the new code, and no task is lost", async () => {
-    const running = await Promise.all(Array.from({ length: 20 }, () => tell({ ms: 12_000 })));
-    await vi.waitFor(async () => {
-      const started = await client.list("status=processing&limit=100");
-      expect(started).toHaveLength(20);
-    }, patience);
+    const running = await Promise.all(Array.from({ length: 5 }, () => tell({ ms: 12_000 })));
+    for (const { task_id } of running) await client.waitFor(task_id, ({ started_at }) => started_at !== null);
     await reloaded(() => saveVersion("two"));
     const later = await tell({ ms: 0 });
     expect(await resultOf(later)).toBe("two");
@@ -92,11 +89,12 @@ describe("a local server that reloads", { timeout: 300_000 }, () => {
   test("a changed .env reaches the next attempts", async () => {
     const declare =
       'import { defineEnvironment } from "offload"; export default defineEnvironment({ variables: { GREETING: {} } });';
-    await reloaded(() => save("tasks/environment.ts", declare));
-    await reloaded(() => save("version.ts", "export const version: string = process.env.GREETING ?? 'none';\n"));
+    await reloaded(() => {
+      save("tasks/environment.ts", declare);
+      save("version.ts", "export const version: string = process.env.GREETING ?? 'none';\n");
+    });
     await reloaded(() => save(".env", "GREETING=hello\n"));
     expect(await resultOf(await tell({ ms: 0 }))).toBe("hello");
-    await reloaded(() => saveVersion("three"));
   });
 
   test("a submit of a type whose file cannot be loaded says so, until it is mended", async () => {
@@ -119,7 +117,7 @@ describe("a local server that reloads", { timeout: 300_000 }, () => {
     const file = sleepThenTell.replace("version.tell", "version.repeat");
     expect((await client.post("/tasks", { type: "version.repeat", input: { ms: 0 } })).status).toBe(422);
     await reloaded(() => save("tasks/version.repeat.ts", file));
-    expect(await resultOf(await client.submit("version.repeat", { ms: 0 }))).toBe("three");
+    expect(await resultOf(await client.submit("version.repeat", { ms: 0 }))).toBe("hello");
   });
 });
 

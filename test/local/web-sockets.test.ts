@@ -147,11 +147,11 @@ describe("the WebSocket API of the local server", () => {
   });
 
   test("messages keep a connection open", async () => {
-    const { url } = await started(undefined, { idleMs: 300 });
+    const { url } = await started(undefined, { idleMs: 2_000 });
     const client = await opened(url);
     for (let n = 0; n < 6; n++) {
       client.send("ping");
-      await sleep(100);
+      await sleep(400);
     }
     expect(client.readyState).toBe(WebSocket.OPEN);
   });

@@ -13,10 +13,11 @@ import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 let server: OwnServer;
 beforeAll(async () => {
   server = await startOwnServer({ OFFLOAD_CONTAINER_CONCURRENCY: "0" });
-}, 300_000);
+});
 afterAll(() => server.stop());
 
-const patience = { timeout: 120_000 };
+/** Polls are slow: each view costs the server's processor, which the workers need. */
+const patience = { timeout: 300_000, interval: 250 };
 
 const headers = { authorization: "Bearer dev-acme", "content-type": "application/json" };
 
@@ -36,11 +37,18 @@ const viewOf = (id: string) => api<TaskView>(`/tasks/${id}`);
 const viewsOf = (ids: readonly string[]) => Promise.all(ids.map(viewOf));
 
 /** Waits until so many of the tasks have the status. */
-const untilStatus = (ids: readonly string[], status: string, count = ids.length, timeout = 50_000) =>
+const untilStatus = (ids: readonly string[], status: string, count = ids.length) =>
   vi.waitFor(
     async () =>
       expect((await viewsOf(ids)).filter((view) => view.status === status).length).toBeGreaterThanOrEqual(count),
-    { timeout, interval: 50 },
+    patience,
+  );
+
+/** Waits until each task has started. On a slow machine, some may have ended already. */
+const untilStarted = (ids: readonly string[]) =>
+  vi.waitFor(
+    async () => expect((await viewsOf(ids)).filter(({ started_at }) => started_at === null)).toEqual([]),
+    patience,
   );
 
 /** Workers of one test: the next one is to have its tasks for itself. */
@@ -59,8 +67,8 @@ function work(...args: string[]): ContainerWorker {
   return worker;
 }
 
-test("of 100 low tasks, at most one starts before the last of 10 critical tasks that come later", async () => {
-  const low = await submit("low", { ms: 150 }, 100);
+test("of 30 low tasks, at most one starts before the last of 10 critical tasks that come later", async () => {
+  const low = await submit("low", { ms: 150 }, 30);
   const worker = work("--concurrency", "1");
   await untilStatus(low, "completed", 3);
   const critical = await submit("critical", { ms: 150 }, 10);
@@ -73,13 +81,13 @@ test("of 100 low tasks, at most one starts before the last of 10 critical tasks 
   worker.child.kill("SIGTERM");
   expect(await worker.ended).toBe(0);
   await Promise.all(low.map((id) => api(`/tasks/${id}/cancel`, {})));
-}, 300_000);
+});
 
 describe("signals", () => {
-  test("the first signal: 20 running tasks finish, none is attempted twice, and the exit code is 0", async () => {
-    const worker = work("--concurrency", "20");
-    const ids = await submit("normal", { ms: 10_000 }, 20);
-    await untilStatus(ids, "processing");
+  test("the first signal: six running tasks finish, none is attempted twice, and the exit code is 0", async () => {
+    const worker = work("--concurrency", "6");
+    const ids = await submit("normal", { ms: 10_000 }, 6);
+    await untilStarted(ids);
     worker.child.kill("SIGTERM");
     const later = await submit("normal", { ms: 10 });
     expect(await worker.ended).toBe(0);
@@ -90,21 +98,20 @@ describe("signals", () => {
     await untilStatus(later, "completed");
     next.child.kill("SIGINT");
     expect(await next.ended).toBe(0);
-  }, 300_000);
+  });
 
-  test("a task whose handler ignores the drain is given back without an attempt, and another worker finishes it", async () => {
+  test("a task whose handler ignores the drain is given back without an attempt, and another worker starts it", async () => {
     const worker = work("--drain-seconds", "1");
-    const [id = ""] = await submit("normal", { ms: 15_000, heed_abort: false });
+    const [id = ""] = await submit("normal", { ms: 600_000, heed_abort: false });
     await untilStatus([id], "processing");
     worker.child.kill("SIGTERM");
     expect(await worker.ended).toBe(0);
     expect(await viewOf(id)).toMatchObject({ status: "pending", attempts: 0 });
-    const next = work();
-    await untilStatus([id], "completed");
+    work();
+    await untilStatus([id], "processing");
     expect(await viewOf(id)).toMatchObject({ attempts: 1 });
-    next.child.kill("SIGTERM");
-    expect(await next.ended).toBe(0);
-  }, 300_000);
+    await api(`/tasks/${id}/cancel`, {});
+  });
 
   test("a second signal ends the worker and its processes at once", async () => {
     // Both are longer than this test may take.
@@ -119,25 +126,25 @@ describe("signals", () => {
     expect(await worker.ended).toBe(143);
     await vi.waitFor(() => expect(pids.filter((pid) => isAlive(pid))).toEqual([]), patience);
     await api(`/tasks/${ids[0]}/cancel`, {});
-  }, 300_000);
+  });
 });
 
 test("a process that dies is started again", async () => {
   const worker = work();
-  const [id = ""] = await submit("high", { ms: 30_000 });
+  const [id = ""] = await submit("high", { ms: 600_000 });
   await untilStatus([id], "processing");
   for (const pid of childrenOf(worker.child.pid)) process.kill(pid, "SIGKILL");
   const [other = ""] = await submit("high", { ms: 10 });
   // SQS may have given the message to a poll of the dead process: then it comes back after a minute.
-  await untilStatus([other], "completed", 1, 150_000);
+  await untilStatus([other], "completed");
   expect(worker.output()).toContain("a process of the worker died");
+  await api(`/tasks/${id}/cancel`, {});
   worker.child.kill("SIGTERM");
   expect(await worker.ended).toBe(0);
-  await api(`/tasks/${id}/cancel`, {});
-}, 300_000);
+});
 
 test("the health answer is 200 while the worker takes tasks, and 503 while it drains", async () => {
-  const worker = work("--health-port", "0");
+  const worker = work("--health-port", "0", "--drain-seconds", "600");
   await vi.waitFor(() => expect(worker.output()).toMatch(/health_port=\d+/), patience);
   const port = /health_port=(\d+)/.exec(worker.output())?.[1];
   const health = async () => {
@@ -148,15 +155,15 @@ test("the health answer is 200 while the worker takes tasks, and 503 while it dr
     async () => expect(await health()).toEqual({ code: 200, body: { status: "ok", running: 0 } }),
     patience,
   );
-  const ids = await submit("normal", { ms: 15_000 });
-  await untilStatus(ids, "processing");
+  const [id = ""] = await submit("normal", { ms: 600_000, heed_abort: false });
+  await untilStatus([id], "processing");
   const answers = (code: number, status: string) =>
     vi.waitFor(async () => expect(await health()).toEqual({ code, body: { status, running: 1 } }), patience);
   await answers(200, "ok");
   worker.child.kill("SIGTERM");
   await answers(503, "draining");
-  expect(await worker.ended).toBe(0);
-}, 300_000);
+  await api(`/tasks/${id}/cancel`, {});
+});
 
 test("the bundle of a container runs tasks, and ends with 0 after SIGTERM", async () => {
   const folder = mkdtempSync(join(tmpdir(), "offload-container-"));
@@ -174,7 +181,7 @@ test("the bundle of a container runs tasks, and ends with 0 after SIGTERM", asyn
   child.kill("SIGTERM");
   expect(await ended).toEqual([0, null]);
   rmSync(folder, { recursive: true });
-}, 300_000);
+});
 
 test("a worker without a server says what to do, and a wrong flag ends with 2", async () => {
   const nowhere = work("--url", "http://127.0.0.1:9");
@@ -183,4 +190,4 @@ test("a worker without a server says what to do, and a wrong flag ends with 2", 
   const wrong = work("--concurrency", "0");
   expect(await wrong.ended).toBe(2);
   expect(wrong.output()).toContain("--concurrency");
-}, 300_000);
+});

@@ -6,7 +6,7 @@ import { defineEnvironment, emptyEnvironment } from "../../src/core/task/environ
 import { keptVariables, readDotEnv, watched, workerEnvironment } from "../../src/local/worker-environment.ts";
 import { Client, until } from "../support/http-client.ts";
 import { startOwnServer } from "../support/local-server.ts";
-import { releaseOf } from "../support/releases.ts";
+import { projectWith } from "../support/project.ts";
 
 const declared = defineEnvironment({
   variables: { API_BASE: "https://api.example.com", BUCKET: {} },
@@ -98,12 +98,10 @@ export default defineEnvironment({
 `;
 
 test("a handler sees declared variables, and one log line names each undeclared one that it reads", async (context) => {
-  using release = releaseOf("first");
-  writeFileSync(join(release.folder, "tasks/env.read.ts"), type);
-  writeFileSync(join(release.folder, "tasks/environment.ts"), environment);
-  writeFileSync(join(release.folder, ".env"), "BUCKET=from-file\nSTRIPE_KEY=sk_test_1\nHIDDEN=a-value\n");
+  using project = projectWith({ "env.read": type, environment });
+  writeFileSync(join(project.folder, ".env"), "BUCKET=from-file\nSTRIPE_KEY=sk_test_1\nHIDDEN=a-value\n");
   const settings = { OFFLOAD_KEYS: "key:acme:operator", SHELL_ONLY: "a-value", BUCKET: "from-shell" };
-  const server = await startOwnServer(settings, release.folder);
+  const server = await startOwnServer(settings, project.folder);
   context.onTestFinished(() => server.stop());
   const client = new Client(server.url, { token: "key", tenant: "acme", role: "operator" });
   const names = ["API_BASE", "BUCKET", "STRIPE_KEY", "MAIL_KEY", "HIDDEN", "SHELL_ONLY"];

@@ -1,17 +1,12 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Client, until } from "../support/http-client.ts";
 import { startOwnServer } from "../support/local-server.ts";
-import { releaseOf } from "../support/releases.ts";
-
-/** Folder of the core, as seen from the folder of task types. */
-const core = "../src/core";
+import { projectWith } from "../support/project.ts";
 
 /** A task type whose exception escapes its handler. */
 const escapes = `import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { defineTask } from "${core}/task/task.ts";
+import { defineTask } from "offload";
 
 export default defineTask({
   name: "escapes",
@@ -29,9 +24,8 @@ export default defineTask({
 `;
 
 test("an exception that escapes a handler fails its own attempt, and its process is replaced without a death", async (context) => {
-  using release = releaseOf("first");
-  writeFileSync(join(release.folder, "tasks/escapes.ts"), escapes);
-  const server = await startOwnServer({ OFFLOAD_KEYS: "key:acme:operator" }, release.folder);
+  using project = projectWith({ escapes });
+  const server = await startOwnServer({ OFFLOAD_KEYS: "key:acme:operator" }, project.folder);
   context.onTestFinished(() => server.stop());
   const client = new Client(server.url, { token: "key", tenant: "acme", role: "operator" });
   for (let attempt = 0; attempt < 2; attempt++) {

@@ -85,15 +85,32 @@ describe("every numeric option of a deployment has a range check", () => {
   });
 });
 
+/** The tests' files. */
+const testFiles = globSync(["test/**/*.ts", "examples/*/test/**/*.ts", "templates/**/*.ts"], {
+  exclude: ["**/node_modules/**"],
+})
+  .sort()
+  .map((path) => ({ path, text: readFileSync(path, "utf8") }));
+
+describe("a test that waits says how long", () => {
+  // Without a second argument it waits for a second, which a busy machine outlasts. `expect.poll` has the patience of the configuration.
+  const waits = /\bvi\.(?:waitFor|waitUntil)\(/g;
+  const files = testFiles.filter(({ text }) => text.search(waits) >= 0);
+
+  test("the search finds the files", () => {
+    expect(files.length).toBeGreaterThan(10);
+  });
+
+  test.each(files.map(({ path, text }) => [path, text] as const))("%s", (_, text) => {
+    const calls = [...text.matchAll(waits)].length;
+    expect([...text.matchAll(/,\s*(?:patience|patient|\{\s*timeout\b)/g)].length).toBeGreaterThanOrEqual(calls);
+  });
+});
+
 describe("a test that stands still for a process has a time limit", () => {
   // A synchronous wait stops the test's own timer as well: without a limit, a process that hangs stops the whole run.
   const waits = /\b(?:spawnSync|execFileSync|execSync)\(/g;
-  const files = globSync(["test/**/*.ts", "examples/*/test/**/*.ts", "templates/**/*.ts"], {
-    exclude: ["**/node_modules/**"],
-  })
-    .sort()
-    .map((path) => ({ path, text: readFileSync(path, "utf8") }))
-    .filter(({ text }) => /from "node:child_process"/.test(text) && text.search(waits) >= 0);
+  const files = testFiles.filter(({ text }) => /from "node:child_process"/.test(text) && text.search(waits) >= 0);
 
   test("the search finds the files", () => {
     expect(files.length).toBeGreaterThan(15);

@@ -44,7 +44,7 @@ export function describeConsole(
 export async function expectClean(page: Page, name: string): Promise<void> {
   await page.locator("h1").first().waitFor();
   const loading = page.getByText("Loading …", { exact: true });
-  await expect.poll(() => loading.count(), { timeout: 240_000 }).toBe(0);
+  await expect.poll(() => loading.count(), { timeout: 300_000, interval: 250 }).toBe(0);
   await pictures(page, name);
   expect(await axeFaults(page)).toEqual([]);
   const before = page.viewportSize() ?? { width: 1280, height: 900 };

@@ -58,16 +58,18 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 
 /** What axe finds on a page: each fault with the elements that have it. */
 export async function axeFaults(page: Page): Promise<string[]> {
-  // Evaluated by the debugger, which the page's CSP does not bind.
-  await page.evaluate(axeSource);
+  // Evaluated by the debugger, which the page's CSP does not bind; once in a page.
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeSource);
   return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: AxeFault[] }> } };
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: AxeFault[] }> };
+    };
     interface AxeFault {
       id: string;
       help: string;
       nodes: { html: string }[];
     }
-    const { violations } = await axe.run();
+    const { violations } = await axe.run({ resultTypes: ["violations"], preload: false });
     return violations.map(
       ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" | ")}`,
     );

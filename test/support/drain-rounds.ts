@@ -116,13 +116,18 @@ async function endWorker({ child, ended, output }: ContainerWorker, random: () =
   return clean;
 }
 
-/** The views of all tasks, when each has ended, or after 90 s. */
+/** The views of all tasks, when each has ended, or after 240 s. */
 async function untilEnded(url: string, ids: readonly string[]): Promise<TaskView[]> {
-  const untilMs = Date.now() + 90_000;
-  for (;;) {
-    const views: TaskView[] = [];
-    for (const id of ids) views.push((await (await fetch(`${url}/tasks/${id}`, { headers })).json()) as TaskView);
-    if (Date.now() > untilMs || views.every(({ status }) => ["completed", "failed"].includes(status))) return views;
-    await sleep(500);
+  const untilMs = Date.now() + 240_000;
+  const views: TaskView[] = [];
+  for (const id of ids) {
+    const read = async () => (await (await fetch(`${url}/tasks/${id}`, { headers })).json()) as TaskView;
+    let view = await read();
+    while (!["completed", "failed"].includes(view.status) && Date.now() < untilMs) {
+      await sleep(500);
+      view = await read();
+    }
+    views.push(view);
   }
+  return views;
 }

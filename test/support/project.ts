@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 
@@ -24,6 +24,13 @@ export function projectOf(
   link("zod", () => resolve("node_modules/zod"));
   for (const [name, target] of Object.entries(links)) link(name, (folder) => relative(folder, join(root, target)));
   return root;
+}
+
+/** A project with these task files, for a server of this installation; disposing of it deletes the project. */
+export function projectWith(tasks: Readonly<Record<string, string>>): Disposable & { folder: string } {
+  const files = Object.entries(tasks).map(([name, text]) => [`tasks/${name}.ts`, text]);
+  const folder = projectOf({ "package.json": '{ "type": "module" }', ...Object.fromEntries(files) });
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 /** Text of a task file. `result` is the handler's, and may use what `imports` declare. */

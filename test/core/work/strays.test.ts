@@ -118,7 +118,7 @@ describe("an error that nobody catches", () => {
     });
     const { log, metrics, records } = await batchOf([null, null], late);
     expect(records.map(({ status }) => status)).toEqual(["completed", "completed"]);
-    await vi.waitFor(() => expect(metrics.sum("stray_errors")).toBe(2));
+    await vi.waitFor(() => expect(metrics.sum("stray_errors")).toBe(2), { timeout: 300_000 });
     const lines = log.lines.filter(({ level }) => level === "warn");
     expect(lines.map(({ fields }) => fields)).toEqual(
       records.map(({ task_id }) =>
@@ -133,7 +133,7 @@ describe("an error that nobody catches", () => {
   test("of a sensitive type is not told after its end", async () => {
     const late = variant({ sensitive: true, handler: () => void sleep(5).then(() => Promise.reject("4111")) });
     const { log, metrics } = await batchOf([null], late);
-    await vi.waitFor(() => expect(metrics.sum("stray_errors")).toBe(1));
+    await vi.waitFor(() => expect(metrics.sum("stray_errors")).toBe(1), { timeout: 300_000 });
     expect(JSON.stringify(log.lines)).not.toContain("4111");
   });
 
@@ -164,12 +164,12 @@ describe("an error that nobody catches", () => {
     await working;
     const record = await pipeline.recordOf(task);
     expect(record.history).toMatchObject([{ outcome: "timed_out", error_kind: "timed_out" }]);
-    await vi.waitFor(() => expect(pipeline.metrics.sum("stray_errors")).toBe(1));
+    await vi.waitFor(() => expect(pipeline.metrics.sum("stray_errors")).toBe(1), { timeout: 300_000 });
   });
 
   test("that belongs to no attempt is the process's own", async () => {
     void Promise.reject(new Error("own"));
-    await vi.waitFor(() => expect(own).toHaveBeenCalledOnce());
+    await vi.waitFor(() => expect(own).toHaveBeenCalledOnce(), { timeout: 300_000 });
   });
 });
 

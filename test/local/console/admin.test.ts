@@ -154,7 +154,7 @@ describeConsole("the pages for admins", {}, (here) => {
     const phone = await here.browser.open("dev-admin", "#/keys", { viewport: { width: 390, height: 844 } });
     const right = () =>
       phone.locator('nav [aria-current="page"]').evaluate((link) => link.getBoundingClientRect().right);
-    await expect.poll(right, { timeout: 120_000 }).toBeLessThanOrEqual(390);
+    await expect.poll(right, { timeout: 300_000, interval: 250 }).toBeLessThanOrEqual(390);
     await phone.context().close();
   });
 

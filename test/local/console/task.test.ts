@@ -58,7 +58,7 @@ describeConsole("a task", settings, (here) => {
     await page.getByRole("searchbox", { name: "Search" }).fill("7001");
     await page.keyboard.press("Enter");
     const found = page.getByRole("table", { name: "Tasks" }).getByRole("link", { name: "probe.fail" });
-    await expect.poll(() => found.count(), { timeout: 300_000 }).toBe(1);
+    await expect.poll(() => found.count(), { timeout: 300_000, interval: 250 }).toBe(1);
     await found.click();
 
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
@@ -175,7 +175,7 @@ describeConsole("a task", settings, (here) => {
     expect(await readFile(await saved.path())).toEqual(Buffer.alloc(1_000));
     const tries = async () =>
       (await here.operator.get(`/tasks/${task_id}/deliveries`)).json<{ deliveries: [] }>().deliveries.length;
-    await expect.poll(tries, { timeout: 300_000 }).toBeGreaterThan(0);
+    await expect.poll(tries, { timeout: 300_000, interval: 250 }).toBeGreaterThan(0);
     await page.reload();
     await part("Webhook").getByRole("row").nth(1).waitFor();
     await part("Webhook").getByRole("button", { name: "Send again" }).click();

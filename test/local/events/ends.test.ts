@@ -37,7 +37,7 @@ test("the bus has an event for each end of a task, without its result", async ({
     ...before.map(({ task_id }): [string, string] => [task_id, "Task Completed"]),
   ];
   for (const [taskId, type] of expected) {
-    await expect.poll(async () => typesOf(await events(), taskId), { timeout: 300_000 }).toEqual([type]);
+    await expect.poll(async () => typesOf(await events(), taskId), { timeout: 300_000, interval: 250 }).toEqual([type]);
   }
   const all = await events();
   expect(new Set(all.map(({ source }) => source))).toEqual(new Set(["offload.local"]));
@@ -48,7 +48,7 @@ test("the bus has an event for each end of a task, without its result", async ({
   // A retry is another round: its end is another event.
   await client.post(`/tasks/${failed.task_id}/retry`, {});
   await expect
-    .poll(async () => typesOf(await events(), failed.task_id), { timeout: 300_000 })
+    .poll(async () => typesOf(await events(), failed.task_id), { timeout: 300_000, interval: 250 })
     .toEqual(["Task Failed", "Task Failed"]);
   expect(new Set((await events()).map(({ detail }) => detail.id)).size).toBe(12);
 });

@@ -40,7 +40,7 @@ const uploaded = (bucket: string, id?: string, size: unknown = 1024) => ({
   ...(id === undefined ? {} : { id }),
 });
 
-const patience = { timeout: 120_000, interval: 50 };
+const patience = { timeout: 300_000, interval: 250 };
 
 /** A project with a task type and a trigger. */
 function makeProject(): { folder: string; save(path: string, text: string): void } {

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { offloadAnywhere } from "../../e2e/command-line.ts";
 import { Client, expectStatus, until } from "../../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../../support/local-server.ts";
+import { projectWith } from "../../support/project.ts";
 import { Receiver } from "../../support/receiver.ts";
-import { releaseOf } from "../../support/releases.ts";
 
 /*
  * Three incidents, each by the steps of the person on call, who has an admin's key of a tenant of its own. What the alarm's mail says is in
@@ -22,8 +22,7 @@ import { releaseOf } from "../../support/releases.ts";
 /** A type that fails for good until a file says that it is mended. */
 const mail = `import { existsSync } from "node:fs";
 import * as z from "zod";
-import { PermanentError } from "${"../src/core"}/model/errors.ts";
-import { defineTask } from "${"../src/core"}/task/task.ts";
+import { defineTask, PermanentError } from "offload";
 
 export default defineTask({
   name: "mail.send",
@@ -36,22 +35,21 @@ export default defineTask({
 });
 `;
 
-let release: ReturnType<typeof releaseOf>;
+let project: ReturnType<typeof projectWith>;
 let server: OwnServer;
 let receiver: Receiver;
 const clientOf = (tenant: string) => new Client(server.url, { token: `${tenant}-key`, tenant, role: "operator" });
 
 beforeAll(async () => {
-  release = releaseOf("first");
-  writeFileSync(join(release.folder, "tasks/mail.send.ts"), mail);
+  project = projectWith({ "mail.send": mail });
   receiver = await Receiver.start(0);
   const keys = "acme-key:acme:operator,globex-key:globex:operator,initech-key:initech:operator,admin-key:on-call:admin";
-  server = await startOwnServer({ OFFLOAD_KEYS: keys, OFFLOAD_CALLBACK_HOSTS: receiver.host }, release.folder);
+  server = await startOwnServer({ OFFLOAD_KEYS: keys, OFFLOAD_CALLBACK_HOSTS: receiver.host }, project.folder);
 });
 afterAll(async () => {
   await server.stop();
   await receiver.close();
-  release[Symbol.dispose]();
+  project[Symbol.dispose]();
 });
 
 /** A command of the person on call, which must succeed. */
@@ -72,7 +70,7 @@ const completed = (tenant: string, taskId: string) =>
   until("the end", async () => ((await clientOf(tenant).task(taskId)).status === "completed" ? true : undefined));
 
 test("a type fails for other tenants: the key of the person on call sees whose tasks, and puts all back", async () => {
-  const file = join(release.folder, "all-tenants");
+  const file = join(project.folder, "all-tenants");
   const [first, second] = [await fails("acme", file), await fails("globex", file)];
   expect(await onCall("dlq", "groups")).toContain("No dead letters");
   const groups = await onCall("dlq", "groups", "--tenant", "*");
@@ -86,7 +84,7 @@ test("a type fails for other tenants: the key of the person on call sees whose t
 });
 
 test("a dead letter vanishes from the list while its DLQ has it: it comes back with its input, and is put back", async () => {
-  const file = join(release.folder, "lost-letter");
+  const file = join(project.folder, "lost-letter");
   const taskId = await fails("acme", file);
   const { dynamodb_url } = (await clientOf("acme").get("/health")).json<{ dynamodb_url: string }>();
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
@@ -110,7 +108,7 @@ test("a dead letter vanishes from the list while its DLQ has it: it comes back w
 });
 
 test("a customer's receiver fails: the list of receivers says so at once, and what it missed is delivered once it is mended", async () => {
-  const file = join(release.folder, "receiver");
+  const file = join(project.folder, "receiver");
   writeFileSync(file, "");
   let mended = false;
   const url = receiver.url(() => (mended ? 204 : 500));

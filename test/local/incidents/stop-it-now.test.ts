@@ -1,19 +1,16 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { offloadAnywhere } from "../../e2e/command-line.ts";
 import { Client, until } from "../../support/http-client.ts";
 import { startOwnServer } from "../../support/local-server.ts";
-import { releaseOf } from "../../support/releases.ts";
-
-/** Folder of the core, as seen from the folder of task types. */
-const core = "../src/core";
+import { projectWith } from "../../support/project.ts";
 
 /** A type whose handler sends again and again, whatever it is told. */
 const mail = `import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { defineTask } from "${core}/task/task.ts";
+import { defineTask } from "offload";
 
 export default defineTask({
   name: "mail.send",
@@ -40,14 +37,13 @@ function commandsOf(section: string): string[][] {
 }
 
 test("the commands of the runbook's first page stop what does harm, say who got it, and let the rest go on slowly", async (context) => {
-  using release = releaseOf("first");
-  writeFileSync(join(release.folder, "tasks/mail.send.ts"), mail);
+  using project = projectWith({ "mail.send": mail });
   const keys = "acme-key:acme:operator,globex-key:globex:operator,admin-key:on-call:admin";
-  const server = await startOwnServer({ OFFLOAD_KEYS: keys }, release.folder);
+  const server = await startOwnServer({ OFFLOAD_KEYS: keys }, project.folder);
   context.onTestFinished(() => server.stop());
   const acme = new Client(server.url, { token: "acme-key", tenant: "acme", role: "operator" });
   const globex = new Client(server.url, { token: "globex-key", tenant: "globex", role: "operator" });
-  const file = join(release.folder, "mails");
+  const file = join(project.folder, "mails");
   const send = (client: Client, to: string, mended?: boolean) => client.submit("mail.send", { to, file, mended });
   const sent = () => readFileSync(file, "utf8").trim().split("\n");
   const offload = async (words: readonly string[]) => {

@@ -8,7 +8,7 @@ import { localServicesEnv } from "../../../src/aws/local-services.ts";
 import { bucket } from "./s3-client.ts";
 
 const mib = 1024 * 1024;
-const sizeMiB = 300;
+const sizeMiB = 200;
 
 const source = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
 

@@ -46,10 +46,13 @@ test("kill -9 in the middle of an upload leaves no part of it, and keeps what wa
       .on("error", () => {})
       .write(Buffer.alloc(1_000_000));
   }
-  await vi.waitFor(() => {
-    const sizes = filesIn(stateDir).map((name) => statSync(join(stateDir, "s3", name)).size);
-    expect(sizes.filter((size) => size > 500_000)).toHaveLength(2);
-  });
+  await vi.waitFor(
+    () => {
+      const sizes = filesIn(stateDir).map((name) => statSync(join(stateDir, "s3", name)).size);
+      expect(sizes.filter((size) => size > 500_000)).toHaveLength(2);
+    },
+    { timeout: 300_000 },
+  );
   child.kill("SIGKILL");
   await once(child, "exit");
 

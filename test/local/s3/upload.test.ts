@@ -134,7 +134,7 @@ test("of two PUTs at the same time with `If-None-Match: *`, the second to end is
   const sent = openRequest(server.url, slow);
   const status = new Promise((resolve) => sent.on("response", ({ statusCode }) => resolve(statusCode)));
   sent.write("first");
-  await vi.waitFor(() => expect(files()).toHaveLength(1));
+  await vi.waitFor(() => expect(files()).toHaveLength(1), { timeout: 300_000 });
   expect((await send(await sign(put({ "if-none-match": "*" })))).status).toBe(200);
   sent.end("later");
   expect(await status).toBe(412);
@@ -148,9 +148,9 @@ test("an upload that the client cuts leaves nothing, and the object before it st
   const cut = await sign({ ...put({ "content-length": "1000000" }), payload: "UNSIGNED-PAYLOAD" });
   const sent = openRequest(server.url, cut).on("error", () => {});
   sent.write(Buffer.alloc(100_000));
-  await vi.waitFor(() => expect(files()).toHaveLength(2));
+  await vi.waitFor(() => expect(files()).toHaveLength(2), { timeout: 300_000 });
   sent.destroy();
-  await vi.waitFor(() => expect(files()).toHaveLength(1));
+  await vi.waitFor(() => expect(files()).toHaveLength(1), { timeout: 300_000 });
   expect((await signed({ path })).body).toBe("hello");
 });
 
@@ -171,7 +171,7 @@ test("a replaced object is read to its end by those who began before", async () 
   await sleep(50);
   await signed(put());
   expect(await read).toBe(long.length);
-  await vi.waitFor(() => expect(files()).toHaveLength(1));
+  await vi.waitFor(() => expect(files()).toHaveLength(1), { timeout: 300_000 });
 });
 
 describe("a body in chunks", () => {

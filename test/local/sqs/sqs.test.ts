@@ -219,7 +219,7 @@ describe("long polls", () => {
     const command = new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 });
     const poll = client.send(command, { abortSignal: abort.signal });
     const listen = vi.spyOn(sqs.store, "whenAvailable");
-    await vi.waitFor(() => expect(listen).toHaveBeenCalled(), { timeout: 120_000 });
+    await vi.waitFor(() => expect(listen).toHaveBeenCalled(), { timeout: 300_000 });
     const polled = listen.mock.results[0]?.value as Promise<void>;
     abort.abort();
     await expect(poll).rejects.toThrow(/abort/i);
@@ -234,7 +234,7 @@ describe("long polls", () => {
     const QueueUrl = `${other.url}/000000000000/q`;
     const listen = vi.spyOn(other.store, "whenAvailable");
     const poll = otherClient.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }));
-    await vi.waitFor(() => expect(listen).toHaveBeenCalled(), { timeout: 120_000 });
+    await vi.waitFor(() => expect(listen).toHaveBeenCalled(), { timeout: 300_000 });
     await other.close();
     expect((await poll).Messages).toBeUndefined();
     otherClient.destroy();
