@@ -221,5 +221,6 @@ export async function deliveriesOf(ports: LogPorts, key: ReceiverKey, query: Log
     items.map(({ task_id, id }) => ({ tenant_id: key.tenant_id, task_id, id })),
   );
   // A delivery that was logged twice, as its notice came twice, was stored once: with the time of one of the entries.
-  return { items: found.filter((one, index) => one !== undefined && one.created_at === items[index]?.at), next };
+  const isIts = (one: Delivery | undefined, index: number): one is Delivery => one?.created_at === items[index]?.at;
+  return { items: found.filter(isIts), next };
 }
