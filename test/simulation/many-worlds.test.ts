@@ -25,6 +25,10 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     for (const seed of seeds(firstOfCommit(), 300)) expect(await faultsOf(seed)).toEqual([]);
   });
 
+  test("a dead letter does not come back after its 14 days", async () => {
+    expect(await faultsOf(201007684)).toEqual([]);
+  });
+
   test("one idempotency key has one task in worlds of submits that share unique keys", async () => {
     for (const seed of [...seeds(1, 150), ...seeds(firstOfCommit(), 150)]) {
       expect(await faultsOf(seed, "unique")).toEqual([]);
@@ -37,6 +41,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
 
   test.each([
     ["a client submits a dead letter again that the table has lost", 95127, "flow"],
+    ["a lost dead letter that came back runs a step", 97008278, "flow"],
     ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
     ["an idempotency key outlives its task, whose id is another task's by then", 157002219, "unique"],
     ["a sweep looks at five letters of a task", 157005879, "unique"],

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { offloadAnywhere } from "../../e2e/command-line.ts";
 import { Client, until } from "../../support/http-client.ts";
@@ -66,6 +67,14 @@ test("the commands of the runbook's first page stop what does harm, say who got 
   expect(cancel).toEqual(expect.arrayContaining(["cancel", "--wait"]));
   await offload(cancelNow);
   await until("the end of both", async () => ((await offload(running)).startsWith("No tasks") ? true : undefined));
+  // The processes of both end, when a busy machine comes to it.
+  await expect
+    .poll(async () => {
+      const before = sent().length;
+      await sleep(1_000);
+      return sent().length - before;
+    })
+    .toBe(0);
   const harm = sent().length;
   const concerned = await offload(csv.map((word) => (word.startsWith("2026-") ? "2020-01-01" : word)));
   for (const [tenant, to] of [
