@@ -62,16 +62,24 @@ const outage = "test/aws/outage.test.ts";
  * seconds each, and rarely of use before a commit.
  */
 const builds = [
-  "test/cli/{completion,doctor}.test.ts",
+  "test/bench/**/*.test.ts",
+  "test/build/**/*.test.ts",
+  "test/aws/exit-after-answer.test.ts",
+  "test/cli/{completion,doctor,openapi}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
-  "test/lib/{container-code,events,read-only,runbook,same-bytes,scopes,setting-error,sizes,source-maps,upgrade}.test.ts",
+  "test/lib/{container-code,containers,direct-submit,events,network,packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
+  "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,upgrade}.test.ts",
   "test/structure/snippets.test.ts",
-  "test/tasks/invoice-logo.test.ts",
+  "test/tasks/invoice*.test.ts",
+  "test/task-files.test.ts",
   "test/webhooks/receiver-guide.test.ts",
 ];
 
-/** Syntheses of the CDK app take half of the unit tests' time: `npm run check` leaves them to `npm test`. */
-const syntheses = process.env.OFFLOAD_TESTS === "quick" ? ["test/{lib,doctor}/**"] : [];
+/** Many worlds, and much data: minutes in all. `test/simulation/simulation.test.ts` has a hundred worlds. */
+const worlds = ["test/simulation/many-worlds.test.ts", "test/scale/**/*.test.ts", "test/http/hostile.test.ts"];
+
+/** They start an S3 server, for the clients that bundles have: `test/contract/blobs.test.ts` has those of the SDK. */
+const s3 = "test/aws/s3/**/*.test.ts";
 
 /**
  * Each operation of the lean clients is in one of these. The other suites' adapters make the same requests of the table with other items;
@@ -97,7 +105,6 @@ const localParts = [
 const unitFolders = [
   ...[
     "aws",
-    "build",
     "cli",
     "client",
     "console",
@@ -127,7 +134,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/*.test.ts", `test/{${unitFolders.join(",")}}/**/*.test.ts`, "templates/test/*.test.ts"],
-          exclude: [...builds, ...syntheses, ...ownModules, outage, "test/http/hostile.test.ts"],
+          exclude: [...builds, ...ownModules, ...worlds, outage, s3],
           expect: expectSomething,
           setupFiles: ["test/support/own-environment.ts"],
           isolate: false,
@@ -164,7 +171,7 @@ export default defineConfig({
         test: {
           name: "contract-own",
           expect: patientPolls,
-          include: ["test/bench/**/*.test.ts", ...ownModules],
+          include: ownModules,
           env: slowEmulators,
           ...patience,
         },
@@ -176,7 +183,7 @@ export default defineConfig({
         test: {
           name: "contract-lean",
           expect: patientPolls,
-          include: [...wireSuites, "test/aws/s3/**/*.test.ts"],
+          include: [...wireSuites, s3],
           isolate: false,
           pool: "threads",
           env: slowEmulators,
@@ -220,7 +227,16 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: "simulation",
-          include: ["test/{simulation,scale}/**/*.test.ts", "test/http/hostile.test.ts"],
+          include: ["test/simulation/simulation.test.ts"],
+          expect: expectSomething,
+          ...patience,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "worlds",
+          include: worlds,
           expect: expectSomething,
           ...patience,
         },
@@ -232,7 +248,7 @@ export default defineConfig({
           expect: patientPolls,
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/support/local-server.ts"],
-          maxWorkers: 6,
+          maxWorkers: 4,
           env: compiledOnce,
           ...patience,
           sequence: { groupOrder: 1 },

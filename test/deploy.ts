@@ -16,6 +16,7 @@ import {
 } from "./support/deployment.ts";
 import { submitDirectly } from "./support/direct-submits.ts";
 import { type EmulatedAccount, emulatedAccount } from "./support/emulated-account.ts";
+import { printFunctionErrors } from "./support/function-errors.ts";
 import { openGateway } from "./support/gateway.ts";
 import { receiverHost } from "./support/receiver.ts";
 import { releaseOf } from "./support/releases.ts";
@@ -115,7 +116,9 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
   try {
     await verifyByStack(account, gateway.url);
     await submitDirectly(account, outputs.CallerName ?? "", gateway.url, env.OFFLOAD_KEYS.split(":")[0] ?? "");
-    return await run("vitest", [...suite, ...process.argv.slice(2)], env);
+    const code = await run("vitest", [...suite, ...process.argv.slice(2)], env);
+    if (code !== 0) await printFunctionErrors(account, "Offload-dev-service");
+    return code;
   } finally {
     await gateway.close();
   }

@@ -14,7 +14,7 @@ export const mostKeys = 100;
 /**
  * Gets items in any order; items that do not exist are left out. Asks again, after a random pause, for the keys that DynamoDB
  * did not process.
- * @param wanted Keys without repeats: DynamoDB refuses a request that names a key twice.
+ * @param wanted A key may repeat: its item is returned once. DynamoDB itself refuses a request that names a key twice.
  * @throws PortUnavailable, also when keys remain after five requests
  */
 export async function getMany(
@@ -22,8 +22,9 @@ export async function getMany(
   wanted: readonly Item[],
   how: Consistency = "consistently",
 ): Promise<Item[]> {
-  const batches = Array.from({ length: Math.ceil(wanted.length / mostKeys) }, (_, batch) =>
-    wanted.slice(batch * mostKeys, (batch + 1) * mostKeys),
+  const distinct = [...new Map(wanted.map((key) => [JSON.stringify(key), key])).values()];
+  const batches = Array.from({ length: Math.ceil(distinct.length / mostKeys) }, (_, batch) =>
+    distinct.slice(batch * mostKeys, (batch + 1) * mostKeys),
   );
   return (await Promise.all(batches.map((batch) => getAll(table, batch, how)))).flat();
 }

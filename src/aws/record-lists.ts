@@ -126,8 +126,7 @@ export class RecordLists {
    * of one record.
    */
   async #fetch(sk: string, entries: readonly IndexEntry[]): Promise<TaskRecord[]> {
-    const wanted = new Map(entries.map((entry) => [entry.task_id, keys.record(entry)]));
-    const items = await getMany(this.#table, [...wanted.values()], "eventually");
+    const items = await getMany(this.#table, entries.map(keys.record), "eventually");
     const found = new Map(items.map((item) => [`${item.task_id} ${item[sk]}`, recordOf(item)]));
     return entries.flatMap((entry) => found.get(`${entry.task_id} ${entry.sortKey}`) ?? []);
   }

@@ -54,8 +54,7 @@ export class DynamoRecords implements Records {
 
   async getMany(wanted: readonly TaskKey[]): Promise<(TaskRecord | undefined)[]> {
     const nameOf = ({ tenant_id, task_id }: TaskKey) => `${tenant_id}\n${task_id}`;
-    const unique = new Map(wanted.map((key) => [nameOf(key), keys.record(key)]));
-    const items = await getMany(this.#table, [...unique.values()]);
+    const items = await getMany(this.#table, wanted.map(keys.record));
     const found = new Map(items.map((item) => [nameOf(recordOf(item)), recordOf(item)]));
     return wanted.map((key) => found.get(nameOf(key)));
   }

@@ -9,7 +9,7 @@ import { tenantPattern } from "../core/model/keys.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
 
 /** Time limit for the local server's answer with the URL of its table. */
-const healthTimeoutMs = 5_000;
+const healthTimeoutMs = 30_000;
 
 /** The options of commands that work on a deployment's table, with AWS credentials rather than with an API key. */
 export interface TableOptions {

@@ -448,7 +448,8 @@ describe("the budget of a family", () => {
     expect(spawning.SendMessageBatchCommand).toBeLessThanOrEqual(children / 5);
     // The parent's claim, note and wait; a seal of each leaf and of the root.
     expect(spawning.UpdateItemCommand).toBe(3 + leaves + 1);
-    expect(spawning.GetItemCommand ?? 0).toBeLessThanOrEqual(2);
+    // None for each child. An attempt that takes long asks again and again if it is cancelled, and reads the limits anew.
+    expect(spawning.GetItemCommand ?? 0).toBeLessThanOrEqual(children / 10);
     const ends: typeof sent = [];
     // A poll that comes too soon is refused, and its problem has a status of its own.
     let end = await poll(id);

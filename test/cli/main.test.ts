@@ -152,11 +152,12 @@ describe("a server that does not help", () => {
     },
   );
 
-  /** A server that answers with these bytes, and then closes the connection or stays silent. */
-  async function answering(bytes: string, then: "closes" | "stays silent") {
+  /** A server that answers with these bytes, and then closes the connection or stays silent; `asked` is called for each request. */
+  async function answering(bytes: string, then: "closes" | "stays silent", asked: () => void) {
     const server = createServer((request) => {
       request.socket.write(bytes);
       if (then === "closes") request.socket.end();
+      else asked();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const stop = async () => {
@@ -173,20 +174,23 @@ describe("a server that does not help", () => {
     ["", "stays silent", /does not answer: the time limit of 30 s is over/],
     [`${head}{"queues"`, "stays silent", /answered 200, but not completely: the time limit of 30 s is over/],
   ] as const)("a server that sends %j and %s is reported", async ([bytes, then, notes]) => {
-    const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(soonOver());
-    await using server = await answering(bytes, then);
+    // The time limit is over when the client has what the server sends.
+    const limit = new AbortController();
+    const end = () => limit.abort(new DOMException("over", "TimeoutError"));
+    const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(limit.signal);
+    const { fetch } = globalThis;
+    const fetched = vi.spyOn(globalThis, "fetch").mockImplementation(async (...request) => {
+      const response = await fetch(...request);
+      if (then === "stays silent") end();
+      return response;
+    });
+    await using server = await answering(bytes, then, () => bytes === "" && end());
     const ran = await offload(server.url, ["queues"]);
     timeout.mockRestore();
+    fetched.mockRestore();
     expect(ran.code).toBe(1);
     expect(ran.notes).toMatch(notes);
   });
-
-  /** The signal of a time limit, much earlier. */
-  function soonOver(): AbortSignal {
-    const controller = new AbortController();
-    setTimeout(() => controller.abort(new DOMException("over", "TimeoutError")), 300);
-    return controller.signal;
-  }
 
   test("an answer of API Gateway itself is shown", async () => {
     const json = { message: "Service Unavailable" };

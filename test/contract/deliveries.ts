@@ -54,6 +54,19 @@ export function describeDeliveries(name: string, make: () => Promise<DeliveriesU
       expect(await under.deliveries.get(delivery, "msg_other")).toBeUndefined();
     });
 
+    test("many are read in the order of their keys, with gaps and repeats", async () => {
+      const [one, two] = [newDelivery(), newDelivery({ id: "msg_two" })];
+      for (const delivery of [one, two]) await under.deliveries.put(delivery, -1);
+      const none = { ...one, id: "msg_none" };
+      expect(await under.deliveries.getMany([two, none, one, two])).toEqual([two, undefined, one, two]);
+    });
+
+    test("hosts are asked for in order, with repeats", async () => {
+      const [slow, other] = [`${randomUUID()}.example`, `${randomUUID()}.example`];
+      await under.slowHosts.markSlow("acme", slow, 9_000_000_000_000);
+      expect(await under.slowHosts.areSlow("acme", [slow, other, slow], 1)).toEqual([true, false, true]);
+    });
+
     test("of two puts that expect the same tries, one succeeds", async () => {
       const delivery = newDelivery();
       const puts = [under.deliveries.put(delivery, -1), under.deliveries.put(delivery, -1)];

@@ -250,7 +250,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
             expect(changed).toEqual({ done: expected !== undefined, record: expected ?? record });
             expect(await records().get(record)).toEqual(expected ?? record);
           }),
-          { numRuns: 150 },
+          { numRuns: 60 },
         );
       });
     });
@@ -456,7 +456,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
               expect(ids(await listed(tenantId, {}, limits))).toEqual(expected);
             },
           ),
-          { numRuns: 8 },
+          { numRuns: 4 },
         );
       });
     });

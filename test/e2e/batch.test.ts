@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/index.ts";
 import type echo from "../../tasks/probe.echo.ts";
-import { operator } from "./callers.ts";
+import { operator, requestTimeoutMs } from "./callers.ts";
 import { deployed } from "./command-line.ts";
 
 const url = process.env.OFFLOAD_URL ?? "";
-const client = createClient<{ echo: typeof echo }>({ url, key: operator.token });
+const client = createClient<{ echo: typeof echo }>({ url, key: operator.token, requestTimeoutMs });
 
 interface Answer {
   accepted: number;

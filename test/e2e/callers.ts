@@ -16,6 +16,9 @@ if (baseUrl === "") {
   throw new Error("OFFLOAD_URL is not set: the base URL of the Offload to test, such as http://127.0.0.1:3000");
 }
 
+/** Time limit of one request, in milliseconds: a busy machine answers late, which is no fault. */
+export const requestTimeoutMs = 240_000;
+
 const keys: Key[] = (process.env.OFFLOAD_KEYS || localKeys).split(",").map((entry) => {
   const [token = "", tenant = "", role = ""] = entry.trim().split(":");
   return { token, tenant, role };

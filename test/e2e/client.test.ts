@@ -14,7 +14,7 @@ import type echo from "../../tasks/probe.echo.ts";
 import type fail from "../../tasks/probe.fail.ts";
 import type keyed from "../../tasks/probe.keyed.ts";
 import type sleep from "../../tasks/probe.sleep.ts";
-import { admin, operator, stranger } from "./callers.ts";
+import { admin, operator, requestTimeoutMs, stranger } from "./callers.ts";
 
 interface Tasks {
   invoiceGenerate: typeof invoiceGenerate;
@@ -25,7 +25,7 @@ interface Tasks {
 }
 
 const url = process.env.OFFLOAD_URL ?? "";
-const clientOf = (key: string) => createClient<Tasks>({ url, key });
+const clientOf = (key: string) => createClient<Tasks>({ url, key, requestTimeoutMs });
 const client = clientOf(operator.token);
 const soon = { pollMs: 200, timeoutMs: 240_000 };
 
@@ -141,7 +141,7 @@ describe.concurrent("the client", () => {
   test("an admin reads the queues, and another tenant's tasks", async () => {
     expect(Object.keys(await clientOf(admin.token).queues())).toEqual(["critical", "high", "normal", "low"]);
     const task = await clientOf(stranger.token).submit("probe.echo", { value: 1 });
-    const other = createClient({ url, key: async () => admin.token, tenant: stranger.tenant });
+    const other = createClient({ url, key: async () => admin.token, tenant: stranger.tenant, requestTimeoutMs });
     expect(await other.status(task)).toMatchObject({ task_id: task.task_id });
   });
 });

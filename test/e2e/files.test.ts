@@ -3,11 +3,11 @@ import { compactDecrypt, importJWK } from "jose";
 import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/index.ts";
 import { expectProblem, expectStatus, until } from "../support/http-client.ts";
-import { operator, stranger, submitter } from "./callers.ts";
+import { operator, requestTimeoutMs, stranger, submitter } from "./callers.ts";
 import { deployed } from "./command-line.ts";
 
 const url = process.env.OFFLOAD_URL ?? "";
-const client = createClient({ url, key: operator.token });
+const client = createClient({ url, key: operator.token, requestTimeoutMs });
 const authorized = { authorization: `Bearer ${operator.token}` };
 const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 

@@ -10,7 +10,7 @@ export function loseOne(world: World): void {
   const { table, witness, dice, story, time } = world;
   const found = [...witness.lives.values()].filter(hasNoHistory).flatMap(({ tenantId, taskId }) => {
     const record = table.read({ tenant_id: tenantId, task_id: taskId });
-    return record !== undefined && canBeLost(record) ? [record] : [];
+    return record !== undefined && canBeLost(record) && hasLetter(record, time.now) ? [record] : [];
   });
   const [first, ...others] = found;
   if (first === undefined) return;
@@ -30,6 +30,10 @@ const canBeLost = (record: TaskRecord): boolean =>
   record.parent_id === undefined &&
   record.unique_key === undefined &&
   !isInternal(record);
+
+/** A DLQ keeps a letter for 14 days. Until the last of them, a sweep has the time to find it. */
+const hasLetter = ({ dead_letter_at: diedAt = "" }: TaskRecord, nowMs: number): boolean =>
+  nowMs - Date.parse(diedAt) < 13 * 86_400_000;
 
 /** What a lost task's attempts have stored and submitted cannot be told from its letter. */
 const hasNoHistory = ({ steps, children }: Life): boolean =>

@@ -2,6 +2,7 @@ import type { Change, Changed } from "../../src/core/model/change.ts";
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
 import { isInternal } from "../../src/core/model/internal-names.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
+import { letterSeconds } from "../../src/core/send/retention.ts";
 import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { beginSeconds } from "../../src/core/work/batch-plan.ts";
 import { FlowLaws } from "./flow-laws.ts";
@@ -88,6 +89,12 @@ export class Witness extends Lives {
     if (changed !== undefined) {
       if (changed.length > 0)
         this.violated(`a lost dead letter came back with another ${changed.join(", ")}`, record.task_id);
+      this.#cameBack(record);
+      return;
+    }
+    if (this.#isOfOldLetter(record)) {
+      this.told.lost(record.task_id);
+      this.#cameBack(record);
       return;
     }
     if (record.status !== "pending" || record.attempts_total !== 0) this.violated("it was born old", record.task_id);
@@ -114,6 +121,19 @@ export class Witness extends Lives {
       keptUntil: 0,
       purged: false,
     });
+  }
+
+  /** A letter does not say when its task was created. The steps of the next attempts belong to the record that the task has now. */
+  #cameBack(record: TaskRecord): void {
+    const life = this.lives.get(record.task_id);
+    if (life !== undefined) life.createdAt = record.created_at;
+  }
+
+  /** The table has deleted the record with its retention, and a sweep has found a letter of it that no sweep had deleted in 14 days. */
+  #isOfOldLetter({ task_id, status, dead_letter_at: diedAt = "" }: TaskRecord): boolean {
+    const life = this.lives.get(task_id);
+    const isFresh = this.watched.time.now - Date.parse(diedAt) < letterSeconds * 1000 + 1000;
+    return status === "failed" && life?.purged === true && life.deaths.has(diedAt) && isFresh;
   }
 
   changed(before: TaskRecord, after: TaskRecord, from: Invocation, issuedAt: number): void {

@@ -5,6 +5,7 @@ import { isKept, iso } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../ports/dead-letters.ts";
 import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports/tasks.ts";
+import { letterSeconds } from "../send/retention.ts";
 import { systemTenant } from "../task/internal-types.ts";
 import { type LetterKey, stillThere } from "./act-on-letter.ts";
 import { pause } from "./pause.ts";
@@ -212,7 +213,8 @@ interface Judged extends HeldLetter {
 
 /**
  * Compares a letter with its task. A letter whose body cannot be parsed is not stale, and neither is one whose task has no record: it is the last
- * copy, and becomes the record. A record that is there and is no dead letter, or whose retention has ended, shows that the letter is stale.
+ * copy, and becomes the record, until SQS would delete it anyway. A record that is there and is no dead letter, or whose retention has ended, shows that the
+ * letter is stale.
  */
 async function judge(ports: SweepPorts, held: HeldLetter, log: Sweeper["log"]): Promise<Judged> {
   const letter = parseDeadLetter(held.body);
@@ -224,12 +226,17 @@ async function judge(ports: SweepPorts, held: HeldLetter, log: Sweeper["log"]): 
   const key = { tenant_id, task_id, dead_letter_at: letter.last_failed_at };
   const record = await ports.records.get(key);
   if (record === undefined) {
+    if (isOver(ports.clock, key.dead_letter_at)) return { ...held, name: letterName(key), isStale: true };
     await restoreLetter(ports, { ...letter, original_message }, log);
     return { ...held, name: letterName(key), isStale: false };
   }
   const isCurrent = record.dead_letter_at === key.dead_letter_at && isKept(record, ports.clock.now());
   return { ...held, name: letterName(key), isStale: !isCurrent && (await stillThere(ports, key)) === undefined };
 }
+
+/** True when a dead letter's time is over: its record was deleted with its retention, and is not lost. */
+const isOver = (clock: Clock, deadLetterAt: string): boolean =>
+  clock.now() - Date.parse(deadLetterAt) >= letterSeconds * 1000;
 
 /** True when another message of the same letter is kept. SQS may deliver one message twice, which is not another message. */
 function isSurplus(kept: Map<string, string>, { name, messageId }: Judged): boolean {

@@ -220,5 +220,7 @@ export async function deliveriesOf(ports: LogPorts, key: ReceiverKey, query: Log
   const found = await ports.deliveries.getMany(
     items.map(({ task_id, id }) => ({ tenant_id: key.tenant_id, task_id, id })),
   );
-  return { items: found.filter((one) => one !== undefined), next };
+  // A delivery that was logged twice, as its notice came twice, was stored once: with the time of one of the entries.
+  const isIts = (one: Delivery | undefined, index: number): one is Delivery => one?.created_at === items[index]?.at;
+  return { items: found.filter(isIts), next };
 }

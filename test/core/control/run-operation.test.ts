@@ -260,15 +260,13 @@ describe("a worker that dies in the middle of an operation", () => {
     return true;
   }
 
+  // A death after a call differs from one before the next call only where calls run at the same time, which the actions have in common.
   test.for<[Exclude<OperationAction, "run_now" | "redeliver">, "before" | "after"]>([
     ["replay", "before"],
     ["replay", "after"],
     ["discard", "before"],
-    ["discard", "after"],
     ["cancel", "before"],
-    ["cancel", "after"],
     ["retry", "before"],
-    ["retry", "after"],
   ])("a death loses and doubles nothing: %s, %s each of its calls", async ([action, when]) => {
     let deaths = 0;
     // The first call is the hold of the message, which dies with nothing begun.

@@ -128,6 +128,22 @@ describe("a sweep", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "pending", round: 2, attempts: 0 });
   });
 
+  test("a message whose record was deleted after its 14 days is deleted, too, and does not come back", async () => {
+    const pipeline = operationsPipeline();
+    const [record = newRecord(), other = newRecord()] = await pipeline.bury(2);
+    pipeline.records.forget(record);
+    await pipeline.clock.advance(14 * 86_400_000 - 1000);
+    await sweepOf(pipeline);
+    expect(await pipeline.ports.records.get(record)).toMatchObject({ status: "failed" });
+    pipeline.records.forget(record);
+    pipeline.records.forget(other);
+    await pipeline.clock.advance(1000);
+    const { deleted } = await sweepOf(pipeline);
+    expect(deleted).toEqual(new Set([record, other].map((one) => letterName(letterOf(one)))));
+    expect(await pipeline.ports.records.get(record)).toBeUndefined();
+    expect(pipeline.buried()).toEqual([]);
+  });
+
   test("a message that claims to be Offload's and is not stays as it is", async () => {
     const pipeline = operationsPipeline();
     const [record = newRecord()] = await pipeline.bury(1);

@@ -206,6 +206,18 @@ describe("the log", () => {
     expect(entries[0]?.purge_at).toBeGreaterThan((items[0]?.purge_at ?? 0) + 7 * 86_400);
   });
 
+  test("has a delivery once that was logged twice, as its notice came twice", async () => {
+    const { create, ended, ports } = setUp();
+    const receiver = await create();
+    await ended();
+    const { items: entries } = await ports.receivers.logged(receiver, { limit: 10 });
+    const [entry] = entries;
+    expect(entry).toBeDefined();
+    if (entry !== undefined) await ports.receivers.log(receiver, { ...entry, at: "2026-12-31T00:00:00.000Z" });
+    const { items } = await deliveriesOf(ports, receiver, { limit: 10 });
+    expect(items.map(({ id }) => id)).toEqual(entries.map(({ id }) => id));
+  });
+
   test("has a test, which is a webhook of its own type", async () => {
     const { create, ports, deliver, requests } = setUp();
     const receiver = await create();

@@ -1,0 +1,12 @@
+import { simulate } from "./simulate.ts";
+import type { Theme } from "./weather.ts";
+
+/** The violations of a seed, each with the command that shows its story. */
+export async function faultsOf(seed: number, theme?: Theme): Promise<string[]> {
+  const { violations } = await simulate(seed, { theme });
+  const of = theme === undefined ? "" : ` --theme ${theme}`;
+  return violations.map(({ text }) => `${text} (npm run test:simulate -- --seed ${seed}${of})`);
+}
+
+export const seeds = (first: number, count: number): number[] =>
+  Array.from({ length: count }, (_, index) => first + index);
