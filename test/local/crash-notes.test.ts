@@ -78,6 +78,7 @@ test.for([
   ["a container worker", "deadly.contained"],
 ] as const)(
   "in %s an endless loop, an exit and a full memory each have a text of their own, with the place",
+  { timeout: 900_000 },
   async ([, type]) => {
     const place = `tasks/${type.replaceAll(".", "\\.")}\\.ts`;
     const left = await notedAttempt(type, "leave");
