@@ -25,6 +25,7 @@ import { costNote, costParts, costTotal } from "./cost.ts";
 import { columns, graph } from "./graph.ts";
 import type { PipelineMetrics } from "./metrics.ts";
 import { logGroupsOf, type QueryName, queries } from "./queries.ts";
+import { shortened } from "./short-body.ts";
 import type { Watched } from "./watched.ts";
 
 const aMinute = Duration.minutes(1);
@@ -55,27 +56,28 @@ export class PipelineDashboard extends Construct {
     const { region } = Stack.of(this);
     const query = `cloudwatch/home?region=${region}#dashboards/dashboard/${dashboardName}`;
     this.url = `https://${consoleHost(region)}/${query}`;
-    dashboard.addWidgets(introduction(watched, runbookUrl));
+    const add = (...widgets: IWidget[]) => dashboard.addWidgets(...widgets.map(shortened));
+    add(introduction(watched, runbookUrl));
     if (alarms.length > 0) {
-      dashboard.addWidgets(new AlarmStatusWidget({ title: "Alarms", alarms: [...alarms], width: columns, height: 5 }));
+      add(new AlarmStatusWidget({ title: "Alarms", alarms: [...alarms], width: columns, height: 5 }));
     }
     for (const tier of tiers) {
-      dashboard.addWidgets(new TextWidget({ markdown: `## Tier ${tier}`, width: columns, height: 1 }));
-      dashboard.addWidgets(...tierGraphs(tier, watched));
+      add(new TextWidget({ markdown: `## Tier ${tier}`, width: columns, height: 1 }));
+      add(...tierGraphs(tier, watched));
     }
-    dashboard.addWidgets(new TextWidget({ markdown: "## Task types", width: columns, height: 1 }));
-    dashboard.addWidgets(...typeWidgets(watched));
-    dashboard.addWidgets(new TextWidget({ markdown: familyText, width: columns, height: 2 }));
-    dashboard.addWidgets(...familyGraphs(watched));
-    dashboard.addWidgets(new TextWidget({ markdown: noticeText, width: columns, height: 2 }));
-    dashboard.addWidgets(...noticeGraphs(watched));
+    add(new TextWidget({ markdown: "## Task types", width: columns, height: 1 }));
+    add(...typeWidgets(watched));
+    add(new TextWidget({ markdown: familyText, width: columns, height: 2 }));
+    add(...familyGraphs(watched));
+    add(new TextWidget({ markdown: noticeText, width: columns, height: 2 }));
+    add(...noticeGraphs(watched));
     if (watched.containers !== undefined) {
-      dashboard.addWidgets(new TextWidget({ markdown: "## Container workers", width: columns, height: 1 }));
-      dashboard.addWidgets(...containerGraphs(watched.containers));
+      add(new TextWidget({ markdown: "## Container workers", width: columns, height: 1 }));
+      add(...containerGraphs(watched.containers));
     }
-    dashboard.addWidgets(new TextWidget({ markdown: "## Platform", width: columns, height: 1 }));
-    dashboard.addWidgets(...platformGraphs(watched));
-    dashboard.addWidgets(costWidgets(watched));
+    add(new TextWidget({ markdown: "## Platform", width: columns, height: 1 }));
+    add(...platformGraphs(watched));
+    add(costWidgets(watched));
   }
 }
 

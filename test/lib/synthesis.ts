@@ -187,7 +187,24 @@ export const inService = ({ data, service }: Synthesis, value: unknown): string 
 /** The dashboard's widgets, in which references are the names of resources. */
 export function widgetsOf(synthesis: Synthesis): Widget[] {
   const [dashboard] = allOf(synthesis.service, "AWS::CloudWatch::Dashboard");
-  return JSON.parse(inService(synthesis, dashboard?.get("DashboardBody"))).widgets as Widget[];
+  const { widgets } = JSON.parse(inService(synthesis, dashboard?.get("DashboardBody"))) as { widgets: Widget[] };
+  return widgets.map(asRead);
+}
+
+/** A widget as CloudWatch reads it: "." is the value of the line above, and the widget's statistic and period are those of each line. */
+function asRead(widget: Widget): Widget {
+  const { metrics, stat, period } = widget.properties;
+  if (metrics === undefined) return widget;
+  const lines: unknown[][] = [];
+  for (const line of metrics) {
+    const parts = line.map((part, index) => (part === "." ? lines.at(-1)?.[index] : part));
+    const options = typeof parts.at(-1) === "object" ? (parts.pop() as object) : {};
+    lines.push([
+      ...parts,
+      { ...(stat !== undefined && { stat }), ...(period !== undefined && { period }), ...options },
+    ]);
+  }
+  return { ...widget, properties: { ...widget.properties, metrics: lines } };
 }
 
 /** A part of a dashboard. */
@@ -197,7 +214,15 @@ export interface Widget {
   y: number;
   width: number;
   height: number;
-  properties: { title?: string; markdown?: string; query?: string; alarms?: string[]; metrics?: unknown[][] };
+  properties: {
+    title?: string;
+    markdown?: string;
+    query?: string;
+    alarms?: string[];
+    metrics?: unknown[][];
+    stat?: string;
+    period?: number;
+  };
 }
 
 /** The same for a value of the data stack's template. */

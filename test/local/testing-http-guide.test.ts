@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 let offload: TestServer;
 beforeAll(async () => {
   offload = await startLocalServer({ env: { OFFLOAD_TIME_SCALE: "0.01" } });
-});
+}, 60_000);
 afterAll(() => offload.stop());
 
 test("a task is done", async () => {
