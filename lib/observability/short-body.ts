@@ -7,6 +7,7 @@ type Line = unknown[];
 type Properties = Record<string, unknown>;
 
 interface WidgetJson {
+  height: number;
   properties: { metrics?: IResolvable[] } & Properties;
 }
 
@@ -22,10 +23,10 @@ export function shortened(widget: IWidget): IWidget {
 }
 
 function shortWidget(widget: WidgetJson): object {
-  const { metrics, ...properties } = widget.properties;
+  const { metrics, ...properties } = withoutDefault(widget.properties, "view", "timeSeries");
   if (metrics === undefined) return widget;
   const produce = (context: IResolveContext) => ({ ...properties, ...shortLines(context.resolve(metrics)) });
-  return { ...widget, properties: Lazy.uncachedAny({ produce }) };
+  return { ...withoutDefault(widget, "height", 6), properties: Lazy.uncachedAny({ produce }) };
 }
 
 function shortLines(metrics: readonly Line[]): Properties {
@@ -33,6 +34,11 @@ function shortLines(metrics: readonly Line[]): Properties {
   const shared = Object.fromEntries(names.map((name) => [name, optionsOf(metrics[0] ?? [])[name]]));
   const lines = metrics.map((line) => withoutShared(line, names));
   return { ...shared, metrics: lines.map((line, index) => shortLine(line, lines[index - 1] ?? [])) };
+}
+
+function withoutDefault<T extends object>(values: T, name: string & keyof T, byDefault: unknown): T {
+  const { [name]: value, ...others } = values;
+  return value === byDefault ? (others as T) : values;
 }
 
 const optionsOf = (line: Line): Properties => (line.length % 2 === 1 ? (line.at(-1) as Properties) : {});
