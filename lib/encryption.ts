@@ -19,7 +19,7 @@ export function encryptedLogs(scope: IConstruct): { readonly encryptionKey?: IKe
 /** Name of the access log's group for which CloudWatch Logs needs no entry in its policy. */
 export const vendedLogName = (deployment: string): string => `/aws/vendedlogs/${deployment}-access`;
 
-/** What a program does with the key of the table, a queue and the bucket that it reads or writes: DynamoDB needs all of these, S3 and SQS some. */
+/** A program does this with the key of the table, a queue and the bucket that it reads or writes: DynamoDB needs all of these, S3 and SQS some. */
 const dataActions = ["Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo"];
 
 /** Services through which roles use the key. */

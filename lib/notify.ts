@@ -12,7 +12,7 @@ import { notifyTimeout } from "./queue.ts";
 import { settingError } from "./setting-error.ts";
 import { listText } from "./tokens.ts";
 
-/** Who is told of tasks. */
+/** The programs that are told of tasks. */
 export interface TellOptions {
   /** True: clients can open channels. */
   readonly push: boolean;

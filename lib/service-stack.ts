@@ -93,7 +93,7 @@ export interface ServiceStackProps extends Place {
   readonly observability: ObservabilityOptions;
   /** @default - no tracing */
   readonly tracing?: TracingOptions;
-  /** Who is told of tasks. */
+  /** The programs that are told of tasks. */
   readonly tell: TellOptions;
   /** Container workers. Undefined: the deployment has none. */
   readonly containers: Containers | undefined;

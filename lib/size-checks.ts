@@ -2,7 +2,7 @@ import type { Stack } from "aws-cdk-lib";
 import type { Template } from "../src/doctor/deployment.ts";
 
 /*
- * What CloudFormation, Lambda and IAM would refuse by its size, told at synth. Names that CloudFormation makes are counted with the length that
+ * CloudFormation, Lambda and IAM would refuse these by their size; the synth tells it. Names that CloudFormation makes are counted with the length that
  * they will have; values that only a deployment knows are not counted.
  */
 

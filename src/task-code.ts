@@ -81,7 +81,7 @@ async function loadOther<Found>(
   return file === undefined ? none : check(`${code.folder}/${file}`, await moduleOf(code, file));
 }
 
-/** What a file exports. `module.exports` of a CommonJS file is its default export. */
+/** The exports of a file. `module.exports` of a CommonJS file is its default export. */
 async function moduleOf({ files }: TaskCode, file: string): Promise<{ default?: unknown }> {
   const value: unknown = await files[file]?.();
   if (typeof value !== "object" || value === null) return { default: value };

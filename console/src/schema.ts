@@ -48,7 +48,7 @@ export function withoutNull(schema: Schema): Schema {
   return { ...others, ...value, ...(byDefault != null && { default: byDefault }) } as Schema;
 }
 
-/** What an empty field means: null where the schema requires a value and takes null, else no value. */
+/** Value of an empty field: null where the schema requires a value and takes null, else no value. */
 export const emptyOf = (schema: Schema, required: boolean): null | undefined =>
   required && schema.default === undefined && isNullable(schema) ? null : undefined;
 

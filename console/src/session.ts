@@ -20,7 +20,7 @@ export interface Config {
 /** The session storage keeps it until the tab is closed. No other tab and no later visit sees it. */
 const tokenName = "offload.token";
 
-/** Why the last session ended, for the page that is loaded next. */
+/** The reason why the last session ended, for the page that is loaded next. */
 const reasonName = "offload.signed-out";
 
 /** The token of the requests. Empty: nobody has signed in. */

@@ -108,7 +108,7 @@ function hubOf(parts: FileParts, transport: Transport): Hub {
   return known;
 }
 
-/** What is known of a task. */
+/** The task as far as it is known. */
 class Known {
   task: TaskView | undefined;
 

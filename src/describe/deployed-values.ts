@@ -1,7 +1,7 @@
 import type { TaskEnvironment } from "../core/task/environment.ts";
 import type { Values } from "./describe-code.ts";
 
-/** What stands for a secret where the code is only loaded. */
+/** This text stands for a secret where the code is only loaded. */
 export const placeholderOf = (name: string): string => `placeholder-of-the-secret-${name}`;
 
 /**

@@ -14,9 +14,9 @@ export interface DescribedApp {
   readonly environment: TaskEnvironment;
   /** Names of the files that were loaded. */
   readonly files: readonly string[];
-  /** What the review of an app reads of its types. */
+  /** Facts that the review of an app reads of its types. */
   readonly types: readonly ReviewedType[];
-  /** What the review finds in the types' schemas and functions. */
+  /** Findings of the review in the types' schemas and functions. */
   readonly findings: CodeFindings;
 }
 

@@ -44,7 +44,7 @@ export interface Subject {
   deployment: Deployment;
   /** Task types of the workers: those in `tasks/`, as data. */
   types: readonly ReviewedType[];
-  /** What `findingsOfCode` found in these types. */
+  /** The findings of `findingsOfCode` in these types. */
   findings: CodeFindings;
   /** The deployed resources. Default: not checked. */
   live?: LiveAccount;

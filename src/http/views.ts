@@ -75,7 +75,7 @@ export interface WebhookTry {
   at: string;
   /** HTTP status. Null: there was no answer. */
   status: number | null;
-  /** Why there was no answer. */
+  /** The reason why there was no answer. */
   error: string | null;
   duration_ms: number;
 }

@@ -10,7 +10,7 @@ const lookMs = 5_000;
 /** Lines of an answer, at most. */
 const mostEvents = 10_000;
 
-/** What FilterLogEvents takes, as far as functions use it. */
+/** Input of FilterLogEvents, as far as functions use it. */
 interface FilterRequest {
   logGroupName?: string;
   filterPattern?: string;

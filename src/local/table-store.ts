@@ -28,7 +28,7 @@ export class TableStore {
   readonly #path: string | undefined;
   readonly #faults: DiskFaults;
   #store: Store;
-  /** Why writes are refused. Undefined: all is well. */
+  /** The reason why writes are refused. Undefined: all is well. */
   #fault: unknown;
   /** True when a try to open the folder again failed, so reads fail, too. */
   #closed = false;

@@ -24,7 +24,7 @@ export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: B
   return socket;
 }
 
-/** What a `Connection` header says besides the upgrade. */
+/** Options of a `Connection` header besides the upgrade. */
 function keptOf(value: string): string {
   const words = value.split(",").map((word) => word.trim());
   return words.filter((word) => !ofUpgrades.includes(word.toLowerCase())).join(", ");

@@ -83,7 +83,7 @@ export function troublesOfTypes(
   return found.sort((a, b) => rank(a) - rank(b));
 }
 
-/** What stops a type for one tenant, in an answer for all. Each has an open breaker or a pause. */
+/** The reasons why a type stands still for one tenant, in an answer for all. Each has an open breaker or a pause. */
 const troubleOfStopped = (
   type: string,
   {

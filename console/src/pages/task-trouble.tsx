@@ -9,7 +9,7 @@ import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { chosenTenant, may, tenant } from "../session.ts";
 
-/** Why a task has not completed, before anything else. */
+/** The reason why a task has not completed, before anything else. */
 export function Trouble({ task, attempts }: { task: TaskView; attempts: readonly AttemptView[] }) {
   const { status } = task;
   if (status === "failed") return <Failed {...{ task, attempts }} />;

@@ -39,7 +39,7 @@ export const pushChecks: readonly Check[] = [
   },
 ];
 
-/** What a channel has told. */
+/** Messages that a channel has brought. */
 interface Heard {
   opened: number;
   /** Ids of tasks whose end was told. */

@@ -15,13 +15,13 @@ export interface Run {
   readonly price: string;
   readonly options: readonly string[];
   readonly outcomes: readonly Outcome[];
-  /** What could not be cleaned up. */
+  /** Leftovers that could not be cleaned up. */
   readonly left: string | undefined;
   /** Only with `--show-account`: URL and account. */
   readonly place: string | undefined;
 }
 
-/** What the command does not check at all, and why. */
+/** Promises that the command does not check at all, with the reason. */
 const leftOut = [
   "Lambda's own dead letter of a firing: to see one, the function that all schedules need would have to fail for minutes.",
   "Prices: AWS shows them a day later. The run's price is calculated from list prices.",

@@ -152,7 +152,7 @@ async function faultOf({ blobs, clock }: FilePorts, upload: Upload, option: File
   return differs ? "the file does not have the announced sha256" : undefined;
 }
 
-/** Why a file's type or size does not fit its option. */
+/** The reason why a file's type or size does not fit its option. */
 function unfitFault(
   { content_type, size_bytes }: Pick<StoredFile, "content_type" | "size_bytes">,
   option: FileOptions,

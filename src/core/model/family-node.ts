@@ -24,7 +24,7 @@ export interface FamilyNode {
   round?: number;
 }
 
-/** What the coordinator writes to a node when it has spawned all children. */
+/** The coordinator writes this to a node when it has spawned all children. */
 export type Sealing = Required<Pick<FamilyNode, "members">> & Pick<FamilyNode, "up" | "below" | "round">;
 
 const letters = { completed: "c", failed: "f", cancelled: "x", expired: "e" } as const;

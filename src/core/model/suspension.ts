@@ -1,4 +1,4 @@
-/** What a task waits for that could start otherwise, and what a suspended attempt waits for. */
+/** A task that could start otherwise waits for this, and so does a suspended attempt. */
 export type WaitingFor = SuspendedFor | StoppedBy;
 
 /** The wait of a task in a line. */

@@ -63,7 +63,7 @@ export interface ReceiverPorts {
   newId: NewId;
   receivers: Receivers;
   flowSettings: Pick<FlowSettings, "put" | "remove">;
-  /** Why a URL is refused. Undefined: it is accepted. */
+  /** The reason why a URL is refused. Undefined: it is accepted. */
   urlFault: (url: string) => string | undefined | Promise<string | undefined>;
   types: ReadonlyMap<string, KnownType>;
 }

@@ -70,7 +70,7 @@ export type Part =
   | "operation_rate"
   /** The dead letters that an operation matched, in numbered chunks. */
   | `operation#${number}`
-  /** What a process that ended could tell about the attempt that ended with it, by the attempt's number over all rounds. */
+  /** The notes of a process that ended about the attempt that ended with it, by the attempt's number over all rounds. */
   | `crash#${number}`
   /** Until when a class of errors of a type is known; not beside a record. */
   | `failure#${string}`

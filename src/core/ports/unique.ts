@@ -1,7 +1,7 @@
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
 
-/** What names a task: a key of unique submits, by its hash, or a submit with an idempotency key that made no task. */
+/** The name of a task: a key of unique submits, by its hash, or a submit with an idempotency key that made no task. */
 export interface UniqueKey {
   tenant_id: string;
   /** The type of the tasks; empty for a submit. */

@@ -8,7 +8,7 @@ export interface Try {
   duration_ms: number;
   /** Status of the answer. Absent: there was none. */
   status?: number;
-  /** Why there was no answer. */
+  /** The reason why there was no answer. */
   error?: string;
   /** The start of the answer's body, at most 1,024 bytes of it. Only of deliveries to receivers. */
   answer?: string;

@@ -229,7 +229,7 @@ async function submitForPage(
 /** The outcome of one tenant's time. */
 interface Submitted {
   outcome: "submitted" | "skipped" | "refused";
-  /** Why the task was refused. */
+  /** The reason why the task was refused. */
   error?: string;
 }
 

@@ -24,7 +24,7 @@ const inner = {
   catchall: ".*",
 };
 
-/** What is expected in place of a schema of zod 3, whose schemas look alike. Undefined: it is none. */
+/** This is expected in place of a schema of zod 3, whose schemas look alike. Undefined: it is none. */
 export function zodThree(schema: unknown): string | undefined {
   const { _zod, _def } = Object(schema) as { _zod?: object; _def?: { typeName?: string } };
   if (_zod !== undefined || _def?.typeName === undefined) return undefined;

@@ -63,7 +63,7 @@ export interface Failure {
 /** A bug of the handler's own code is tried once more, close after the first attempt, as no wait mends it. */
 const bugBackoff: Backoff = { baseSeconds: 2, maxRetries: 1 };
 
-/** What a service asks for is lengthened by up to this share, so that those that it has sent away do not come back together. */
+/** A wait that a service asks for is lengthened by up to this share, so that the callers that it has sent away do not come back together. */
 const askedJitter = 0.2;
 
 /** Retry after whole seconds, at least 1; or stop. */

@@ -51,7 +51,7 @@ function taskFile({ blobs, disk }: { blobs: Blobs; disk: Disk }, name: string, f
   return taskFile;
 }
 
-/** What the record has of each file that a handler has. */
+/** The part of a file, as a handler has it, that is in the record. */
 const stored = new WeakMap<TaskFile, StoredFile>();
 
 /**

@@ -35,7 +35,7 @@ interface UniqueSubmit {
   overtaken?: { seen: Holder | undefined };
 }
 
-/** What is known of a key, and of the call's idempotency key, at one look. */
+/** State of a key, and of the call's idempotency key, at one look. */
 interface Look {
   /** The task that took the key last. */
   seen: Holder | undefined;
@@ -43,7 +43,7 @@ interface Look {
   holder: TaskRecord | undefined;
   /** The task that an earlier call with the idempotency key made. */
   own: TaskRecord | undefined;
-  /** What an earlier call with the idempotency key joined. */
+  /** The task that an earlier call with the idempotency key joined. */
   joined: Holder | undefined;
 }
 

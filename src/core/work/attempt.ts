@@ -92,7 +92,7 @@ function interruptedIn({ interrupted, ...ended }: Cancelled, { underWay }: Attem
   return { ...ended, interrupted: steps === "" ? interrupted : `${interrupted}; its step ${steps} had begun` };
 }
 
-/** What a handler starts with. */
+/** A handler starts with this. */
 interface Given {
   steps: AttemptSteps;
   caused: AttemptCaused;

@@ -141,7 +141,7 @@ async function beginEntered(
   return resolve(ports, visibility, message, claimed.record);
 }
 
-/** What an admitted task need not ask for again. */
+/** Answers that an admitted task need not ask for again. */
 const grantOf = ({ place, slotMs }: Admitted): Grant => ({
   ...(place !== undefined && { held: true }),
   ...(slotMs !== undefined && { slotMs }),

@@ -22,7 +22,7 @@ export interface Received {
   checksums: Checksums;
 }
 
-/** What a request says about its body. */
+/** The statements of a request about its body. */
 interface Promised {
   sizeBytes: number;
   chunked: boolean;

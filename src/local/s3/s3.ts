@@ -42,7 +42,7 @@ export interface S3 {
   close(): Promise<void>;
 }
 
-/** What the requests of a server have in common. */
+/** State that the requests of a server have in common. */
 interface Server {
   store: ObjectStore;
   buckets: ReadonlySet<string>;
