@@ -65,7 +65,7 @@ const builds = [
   "test/bench/**/*.test.ts",
   "test/build/**/*.test.ts",
   "test/aws/exit-after-answer.test.ts",
-  "test/cli/{completion,doctor,openapi}.test.ts",
+  "test/cli/{completion,doctor,no-home,openapi}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
   "test/lib/{container-code,containers,direct-submit,events,network,packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
   "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,upgrade}.test.ts",

@@ -35,13 +35,13 @@ keepCompiledCode();
 
 /** Half of a command's start is the compilation of the same modules. The folder is this user's own, as Node trusts what it finds there. */
 function keepCompiledCode() {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
-  const folder = join(cache, "offload");
   try {
+    const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
+    const folder = join(cache, "offload");
     for (const path of [cache, folder]) if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
     nodeModule.enableCompileCache?.(folder);
   } catch {
-    // Without a home that can be written, commands start as slowly as the first one.
+    // Without a home, or with one that cannot be written, commands start as slowly as the first one.
   }
 }
 
