@@ -25,7 +25,7 @@ async function problemsOf(files: Record<string, string>): Promise<string[]> {
   return problems.map(({ message }) => message);
 }
 
-describe("a folder of task types", { timeout: 120_000 }, () => {
+describe("a folder of task types", () => {
   test("has one in each of its own files, in the order of their names", async () => {
     const folder = folderOf({
       "mail.send.ts": typeNamed("mail.send"),

@@ -114,7 +114,7 @@ beforeAll(async () => {
   };
   // A worker that knows pauses and limits goes on with them while it cannot read them.
   expect(await completed([await submitted("warm")])).toEqual(["completed"]);
-}, 60_000);
+});
 
 afterAll(async () => {
   vi.restoreAllMocks();
@@ -225,7 +225,7 @@ describe.each(outages)("while the table is %s", (outage) => {
     expect(again.answer.statusCode).toBe(202);
     const repeated = (JSON.parse(again.answer.body) as { task_id: string }).task_id;
     expect(await completed([neighbour, ...taskIds, repeated])).toEqual(new Array(4).fill("completed"));
-  }, 60_000);
+  });
 });
 
 describe.each(outages)("while queue and scheduler are %s", (outage) => {
@@ -256,5 +256,5 @@ describe.each(outages)("while queue and scheduler are %s", (outage) => {
     expect(repeats.map(({ answer }) => answer.statusCode)).toEqual([202, 202, 201]);
     const repeated = (JSON.parse(repeats[0]?.answer.body ?? "") as { task_id: string }).task_id;
     expect(await completed([...taskIds, repeated])).toEqual(["completed", "completed", "completed"]);
-  }, 60_000);
+  });
 });

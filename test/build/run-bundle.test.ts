@@ -46,7 +46,7 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
   return { code, out, err };
 }
 
-describe("offload run --bundle", { timeout: 180_000 }, () => {
+describe("offload run --bundle", () => {
   test("runs a task on the built worker: Lambda's environment, the declared values, its files, and nothing else", async () => {
     const { code, out, err } = await run("where.am");
     expect({ code, err }).toMatchObject({ code: 0, err: expect.stringContaining("completed in") });

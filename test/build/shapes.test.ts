@@ -35,7 +35,7 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true });
 });
 
-describe("one project with most shapes of code", { timeout: 180_000 }, () => {
+describe("one project with most shapes of code", () => {
   test("is loaded and runs on the laptop", async () => {
     process.env.BILL_KEY = "test";
     const { code, app, problems } = await loadApp(join(root, "tasks"), false).finally(

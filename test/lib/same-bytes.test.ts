@@ -34,24 +34,20 @@ function filesIn(folder: string): Record<string, string> {
 
 const project = projectIn("a/project");
 
-test.each(["worker", "work"] as const)(
-  "the same sources make the same %s in any output folder",
-  { timeout: 120_000 },
-  (name) => {
-    const made = ["one", "deeper/in/two"].map((place) => {
-      const folder = join(root, "out", name, place);
-      mkdirSync(folder, { recursive: true });
-      bundle(name, folder, { tasks: join(project, "tasks") });
-      return folder;
-    });
-    const [first = "", second = ""] = made;
-    expect(Object.keys(filesIn(first)).length).toBeGreaterThan(1);
-    expect(filesIn(second)).toEqual(filesIn(first));
-    expect(archiveOf(second).equals(archiveOf(first))).toBe(true);
-  },
-);
+test.each(["worker", "work"] as const)("the same sources make the same %s in any output folder", (name) => {
+  const made = ["one", "deeper/in/two"].map((place) => {
+    const folder = join(root, "out", name, place);
+    mkdirSync(folder, { recursive: true });
+    bundle(name, folder, { tasks: join(project, "tasks") });
+    return folder;
+  });
+  const [first = "", second = ""] = made;
+  expect(Object.keys(filesIn(first)).length).toBeGreaterThan(1);
+  expect(filesIn(second)).toEqual(filesIn(first));
+  expect(archiveOf(second).equals(archiveOf(first))).toBe(true);
+});
 
-test("the same sources make the same worker in any checkout", { timeout: 120_000 }, () => {
+test("the same sources make the same worker in any checkout", () => {
   const made = ["b/project", "further/in/c/project"].map((place) => {
     const folder = join(root, "out", place);
     mkdirSync(folder, { recursive: true });

@@ -19,7 +19,7 @@ const schedules = (count: number, padding = 0) =>
     }),
   );
 
-describe("schedules of the app", { timeout: 120_000 }, () => {
+describe("schedules of the app", () => {
   test("stay in the service stack as long as they fit, which 250 do", () => {
     const { pipeline, service } = synthesize({ schedules: schedules(250) });
     expect(allOf(service, "AWS::Scheduler::Schedule")).toHaveLength(251);

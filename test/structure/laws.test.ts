@@ -107,6 +107,20 @@ describe("a test that waits says how long", () => {
   });
 });
 
+test("no test ends before the patience of the configuration", () => {
+  // As the last argument of a test, or as its options. The guide's example has Vitest's own patience for its hook.
+  const limits =
+    /^\s*\}, ?([\d_]+)\);$|^ *(?:test|describe|beforeAll)\b.*\{ timeout: ([\d_]+) \}|^ {2}\{ timeout: ([\d_]+) \},$/gm;
+  const own = testFiles.filter(({ path }) => /^test\//.test(path) && !path.endsWith("testing-http-guide.test.ts"));
+  const short = own.flatMap(({ path, text }) =>
+    [...text.matchAll(limits)]
+      .map(([, last, options, alone]) => Number((last ?? options ?? alone)?.replaceAll("_", "")))
+      .filter((ms) => ms < 300_000)
+      .map((ms) => `${path}: ${ms}`),
+  );
+  expect(short).toEqual([]);
+});
+
 describe("a test that stands still for a process has a time limit", () => {
   // A synchronous wait stops the test's own timer as well: without a limit, a process that hangs stops the whole run.
   const waits = /\b(?:spawnSync|execFileSync|execSync)\(/g;

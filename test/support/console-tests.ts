@@ -32,7 +32,7 @@ export function describeConsole(
       ends.push(() => here.browser.close());
       here.operator = new Client(url, { token: "dev-acme", tenant: "acme", role: "operator" });
       here.admin = new Client(url, { token: "dev-admin", tenant: "acme", role: "admin" });
-    }, 60_000);
+    });
     afterAll(async () => {
       for (const end of ends.reverse()) await end();
     });
