@@ -1,7 +1,10 @@
 import { type IResolvable, type IResolveContext, Lazy } from "aws-cdk-lib";
 import type { IWidget } from "aws-cdk-lib/aws-cloudwatch";
 
-/** `[namespace, name, dimension, value, ..., options]`, or only options with an expression. Lines without options have an even length. */
+/**
+ * `[namespace, name, dimension, value, ..., options]`, or only options with an expression. A line without options has an even
+ * length.
+ */
 type Line = unknown[];
 
 type Properties = Record<string, unknown>;
@@ -12,8 +15,8 @@ interface WidgetJson {
 }
 
 /**
- * Makes a widget write less of a dashboard's body, a fifth of it in all: "." stands for the value of the line above, and what all lines of a graph have
- * is the graph's own option.
+ * Makes a widget write less of a dashboard's body, a fifth of it in all: "." stands for the value of the line above, and
+ * options that all lines of a graph share are the graph's own.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
  */
 export function shortened(widget: IWidget): IWidget {
@@ -30,8 +33,11 @@ function shortWidget(widget: WidgetJson): object {
 }
 
 function shortLines(metrics: readonly Line[]): Properties {
-  const names = ["period", "stat"].filter((name) => new Set(metrics.map((line) => optionsOf(line)[name])).size === 1);
-  const shared = Object.fromEntries(names.map((name) => [name, optionsOf(metrics[0] ?? [])[name]]));
+  const first = optionsOf(metrics[0] ?? []);
+  const isShared = (name: string) => metrics.every((line) => optionsOf(line)[name] === first[name]);
+  // An option that no line has stays the graph's own.
+  const names = ["period", "stat"].filter((name) => first[name] !== undefined && isShared(name));
+  const shared = Object.fromEntries(names.map((name) => [name, first[name]]));
   const lines = metrics.map((line) => withoutShared(line, names));
   return { ...shared, metrics: lines.map((line, index) => shortLine(line, lines[index - 1] ?? [])) };
 }
