@@ -74,7 +74,7 @@ const builds = [
   "test/cli/{completion,doctor,no-home,openapi}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
   "test/lib/{container-code,containers,direct-submit,events,network,packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
-  "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,upgrade}.test.ts",
+  "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,unbundled,upgrade}.test.ts",
   "test/structure/snippets.test.ts",
   "test/tasks/invoice*.test.ts",
   "test/task-files.test.ts",
