@@ -23,8 +23,8 @@ async function described(
 ): Promise<DescribedCode> {
   const code = await import(pathToFileURL(file).href);
   if (deployed === undefined) {
-    const { localValues } = await import("../local/worker-environment.ts");
-    const { placeInProject } = await import("../local/source-places.ts");
+    const { localValues } = await import("./worker-environment.ts");
+    const { placeInProject } = await import("../project/source-places.ts");
     return describeCode(code, { probes, root, placeOf: placeInProject, valuesOf: localValues(shell) });
   }
   const { placeInSources } = await import("../aws/bundle-places.ts");
