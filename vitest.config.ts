@@ -26,10 +26,10 @@ const leanClients = "offload-lean-source";
 
 /** The package's entries, which task files import. */
 const alias = Object.entries({
-  offload: "src/index.ts",
-  "offload/schedules": "src/schedules.ts",
-  "offload/triggers": "src/triggers.ts",
-  "offload/testing": "src/testing.ts",
+  offload: "src/entries/index.ts",
+  "offload/schedules": "src/entries/schedules.ts",
+  "offload/triggers": "src/entries/triggers.ts",
+  "offload/testing": "src/entries/testing.ts",
   "offload/cdk": "lib/index.ts",
   "offload/client": "src/client/index.ts",
   "offload/direct": "src/direct/index.ts",

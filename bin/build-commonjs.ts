@@ -13,12 +13,12 @@ const dist = resolve(import.meta.dirname, "../dist");
 const target = join(dist, "commonjs");
 
 const entries = {
-  index: "src/index",
+  index: "src/entries/index",
   client: "src/client/index",
   direct: "src/direct/index",
-  testing: "src/testing",
-  schedules: "src/schedules",
-  triggers: "src/triggers",
+  testing: "src/entries/testing",
+  schedules: "src/entries/schedules",
+  triggers: "src/entries/triggers",
   cdk: "lib/index",
 };
 
@@ -47,5 +47,5 @@ function moveDeclarations(): void {
 
 await writeChunks(dist, entries, target, { plugins: [packages] });
 // Places are those of the ES modules, where the sources of the functions are.
-await toCommonJs(target, target, "../src/commonjs.js", {});
+await toCommonJs(target, target, "../src/installed/commonjs.js", {});
 moveDeclarations();

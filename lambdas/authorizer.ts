@@ -5,9 +5,9 @@ import { tableClient } from "../src/aws/clients.ts";
 import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
-import { fromEnv } from "../src/config.ts";
 import { createAuthorizer } from "../src/http/authorizer.ts";
 import { createJwtVerifier, jwtSettingNames, jwtSettings } from "../src/http/jwt.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, ["table", "localKeys", ...jwtSettingNames]);
 const issuer = jwtSettings(config);

@@ -14,9 +14,9 @@ import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
-import { fromEnv } from "../src/config.ts";
 import { fireArrived } from "../src/core/schedules/fire.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsDlqUrl"]);
 const dispatch = dispatchPorts(config, createLog("fire"));

@@ -4,7 +4,7 @@ import { DynamoCatalog } from "../src/aws/catalog-store.ts";
 import { tableClient } from "../src/aws/clients.ts";
 import { asResource } from "../src/aws/cloudformation.ts";
 import { DynamoTable } from "../src/aws/dynamo-table.ts";
-import { fromEnv } from "../src/config.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const { table, catalogFile } = fromEnv(process.env, ["table", "catalogFile"]);
 const catalog = new DynamoCatalog(new DynamoTable(tableClient(), table));

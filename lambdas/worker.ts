@@ -7,11 +7,11 @@ import { observed } from "../src/aws/observed.ts";
 import { logOwnStray } from "../src/aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
 import type { WorkerCode } from "../src/aws/worker-types.ts";
-import { fromEnv } from "../src/config.ts";
 import { Drain } from "../src/core/work/drain.ts";
 import { workBatch } from "../src/core/work/work.ts";
-import { disk } from "../src/disk.ts";
-import { catchStrayErrors } from "../src/stray-errors.ts";
+import { disk } from "../src/machine/disk.ts";
+import { catchStrayErrors } from "../src/machine/stray-errors.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 /**
  * Makes a worker's handler.

@@ -7,7 +7,7 @@ import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Bucket } from "aws-cdk-lib/aws-s3";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { indexes } from "../src/config.ts";
+import { indexes } from "../src/settings/config.ts";
 import type { DataStack } from "./data-stack.ts";
 import { allowKeyOf } from "./encryption.ts";
 

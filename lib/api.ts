@@ -14,8 +14,8 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { defaultThrottle } from "../src/config.ts";
 import { type HttpFunction, otherRequests, routes } from "../src/http/routes.ts";
+import { defaultThrottle } from "../src/settings/config.ts";
 import { addDomain, type DomainOptions } from "./domain.ts";
 import { encryptedLogs } from "./encryption.ts";
 import type { LogOptions, PipelineFunction } from "./function.ts";

@@ -1,7 +1,7 @@
 import { join, relative, resolve } from "node:path";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code } from "aws-cdk-lib/aws-lambda";
-import { codeFolder } from "../src/installation.ts";
+import { codeFolder } from "../src/installed/installation.ts";
 import { type BundleFiles, type BundleName, bundle } from "./esbuild.ts";
 
 /** Bundles the code of a function, or of the container worker, with this project's esbuild, within the synth process: no Docker, no shell. */

@@ -1,11 +1,11 @@
 import { Annotations, Duration } from "aws-cdk-lib";
 import type { ILayerVersion } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
-import { defaultConcurrency, type PerTier, workerBatchSize, workerTimeoutSeconds } from "../src/config.ts";
 import { type Tier, tiers } from "../src/core/model/tier.ts";
 import type { Catalog } from "../src/core/task/catalog.ts";
 import { reserveSeconds } from "../src/core/work/batch-plan.ts";
 import { limits } from "../src/plan/figures.ts";
+import { defaultConcurrency, type PerTier, workerBatchSize, workerTimeoutSeconds } from "../src/settings/config.ts";
 import type { Feed } from "./function.ts";
 import { perTier } from "./per-tier.ts";
 import type { Shares } from "./profile.ts";

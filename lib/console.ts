@@ -1,5 +1,5 @@
-import type { SettingTexts } from "../src/config.ts";
-import { consoleFiles } from "../src/console-files.ts";
+import { consoleFiles } from "../src/installed/console-files.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import type { FunctionOptions } from "./background.ts";
 import type { PipelineFunction } from "./function.ts";
 import type { Push } from "./push.ts";

@@ -6,7 +6,7 @@ import { AssetHashType, BundlingOutput, DockerImage } from "aws-cdk-lib";
 import { Asset } from "aws-cdk-lib/aws-s3-assets";
 import type { Construct } from "constructs";
 import { buildSync } from "esbuild";
-import { codeFile, codeFolder } from "../src/installation.ts";
+import { codeFile, codeFolder } from "../src/installed/installation.ts";
 import { bundleKey } from "./bundle.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";
 

@@ -19,7 +19,7 @@ import {
 import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
-import { type SettingTexts, toEnv } from "../src/config.ts";
+import { type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { variableOf } from "../src/work/settings.ts";
 import { allowLists, allowObjects, allowProtection, allowReceive, allowSend, allowTable } from "./access.ts";
 import { addContainerCode, startArguments } from "./container-code.ts";

@@ -3,7 +3,7 @@ import { Annotations, CustomResource, Duration, Stack } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import { Construct, type IDependable } from "constructs";
-import { catalogKey, type SettingTexts, toEnv } from "../src/config.ts";
+import { catalogKey, type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { allowSubmit } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import { allowKeyOf } from "./encryption.ts";

@@ -1,6 +1,6 @@
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IConstruct } from "constructs";
-import type { SettingTexts } from "../src/config.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { allowSend, allowSendTasks, allowTable, allowTableKeys } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import { perTier } from "./per-tier.ts";

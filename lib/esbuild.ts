@@ -3,8 +3,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { AssetOptions } from "../src/build/asset-code.ts";
 import { codeName } from "../src/build/names.ts";
-import type { FunctionName } from "../src/config.ts";
-import { codeExtension, codeFile, codeFolder, entries, ownFolders } from "../src/installation.ts";
+import { codeExtension, codeFile, codeFolder, entries, ownFolders } from "../src/installed/installation.ts";
+import type { FunctionName } from "../src/settings/config.ts";
 import { buildAround, codePrefix } from "./around-code.ts";
 import { taskCode } from "./task-code.ts";
 

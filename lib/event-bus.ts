@@ -2,8 +2,8 @@ import { ArnFormat, RemovalPolicy, Stack } from "aws-cdk-lib";
 import { EventBus } from "aws-cdk-lib/aws-events";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
-import type { SettingTexts } from "../src/config.ts";
 import { offloadSource } from "../src/core/schedules/bus-event.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { isArn } from "./tokens.ts";
 
 /** An event bus that exists already. */

@@ -11,7 +11,7 @@ import {
   ObjectOwnership,
 } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
-import { objectDays } from "../src/config.ts";
+import { objectDays } from "../src/settings/config.ts";
 import { keyOf } from "./encryption.ts";
 import { removalPolicyOf } from "./stage.ts";
 import { stacksIn } from "./tokens.ts";

@@ -1,6 +1,6 @@
-import type { SettingTexts } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { allowMeasure, allowObjects, allowSendTasks, allowTable } from "./access.ts";
 import { addPurgeRule } from "./app-schedules.ts";
 import type { DataStack } from "./data-stack.ts";

@@ -5,7 +5,7 @@ import { describeNow, describeSourcesNow } from "../src/describe/describe.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
 import { lambdaEnvironment } from "../src/describe/lambda-environment.ts";
 import type { LoadProblem } from "../src/describe/load-problem.ts";
-import { TaskFileError } from "../src/task-modules.ts";
+import { TaskFileError } from "../src/project/task-modules.ts";
 import { checkAsset } from "./asset-checks.ts";
 import { codeOptionsOf } from "./code-options.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";

@@ -1,8 +1,8 @@
 import { Stack, Token } from "aws-cdk-lib";
 import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
-import type { SettingTexts } from "../src/config.ts";
 import { parseAllowedHost } from "../src/core/notify/allowed-hosts.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { allowTable, allowTableKeys } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";

@@ -2,7 +2,7 @@ import type { Environment } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
-import type { PerTier } from "../src/config.ts";
+import type { PerTier } from "../src/settings/config.ts";
 import type { ThrottleOptions } from "./api.ts";
 import type { ConcurrencyOptions, TierOptions } from "./capacity.ts";
 import type { CodeOptions } from "./code-options.ts";

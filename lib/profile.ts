@@ -1,5 +1,5 @@
-import { defaultConcurrency, type PerTier } from "../src/config.ts";
 import { limits } from "../src/plan/figures.ts";
+import { defaultConcurrency, type PerTier } from "../src/settings/config.ts";
 import { settingError } from "./setting-error.ts";
 
 /** Shares of an account's concurrent invocations. */

@@ -1,7 +1,7 @@
 import { Duration, type RemovalPolicy, Validations } from "aws-cdk-lib";
 import { Queue, QueueEncryption, type QueueProps, RedrivePermission } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { maxReceiveCount } from "../src/config.ts";
+import { maxReceiveCount } from "../src/settings/config.ts";
 import { keyOf } from "./encryption.ts";
 
 /** Time-out of the redrive function. */

@@ -2,8 +2,8 @@ import { Arn, ArnFormat, type RemovalPolicy, Stack, Validations } from "aws-cdk-
 import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
-import type { SettingTexts } from "../src/config.ts";
 import { ruleNameOf } from "../src/core/schedules/trigger.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { allowKeyOf } from "./encryption.ts";
 import { DeadLetterQueue, FiringQueue } from "./queue.ts";
 

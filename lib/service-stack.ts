@@ -1,16 +1,16 @@
 import { CfnOutput, Duration } from "aws-cdk-lib";
 import type { CorsPreflightOptions } from "aws-cdk-lib/aws-apigatewayv2";
 import type { Construct, IDependable } from "constructs";
+import { tiers } from "../src/core/model/tier.ts";
+import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
+import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import {
   apiTimeoutSeconds,
   type FunctionName,
   type PerTier,
   type SettingTexts,
   statusTimeoutSeconds,
-} from "../src/config.ts";
-import { tiers } from "../src/core/model/tier.ts";
-import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
-import type { AppTrigger } from "../src/core/schedules/trigger.ts";
+} from "../src/settings/config.ts";
 import {
   allowApiKeys,
   allowLists,

@@ -1,6 +1,6 @@
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { toEnv } from "../src/config.ts";
 import { tiers } from "../src/core/model/tier.ts";
+import { toEnv } from "../src/settings/config.ts";
 import type { ContainerWorkers } from "./container-workers.ts";
 import type { PipelineFunction } from "./function.ts";
 

@@ -1,7 +1,7 @@
 import { type Duration, type Stack, Token } from "aws-cdk-lib";
-import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/config.ts";
 import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
 import type { Role, TokenRole } from "../src/core/model/identity.ts";
+import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { inOneLine, settingError } from "./setting-error.ts";
 import { hasUnknown, knownPart, listText, numberText } from "./tokens.ts";
 

@@ -1,6 +1,6 @@
 import { Duration } from "aws-cdk-lib";
-import type { PerTier } from "../../src/config.ts";
 import { tiers } from "../../src/core/model/tier.ts";
+import type { PerTier } from "../../src/settings/config.ts";
 import { perTier } from "../per-tier.ts";
 import { settingError } from "../setting-error.ts";
 

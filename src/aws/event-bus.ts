@@ -5,9 +5,9 @@ import {
   type PutEventsRequestEntry,
   type PutEventsResultEntry,
 } from "#aws-sdk/client-eventbridge";
-import type { Config } from "../config.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import type { EventBus, OutgoingEvent } from "../core/ports/notify.ts";
+import type { Config } from "../settings/config.ts";
 import { boundedCalls, timeLeftMs } from "./call-times.ts";
 import { viaPort } from "./errors.ts";
 import { boundedTries, named } from "./http-handler.ts";

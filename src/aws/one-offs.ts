@@ -4,8 +4,8 @@ import {
   DeleteScheduleCommand,
   type SchedulerClient,
 } from "#aws-sdk/client-scheduler";
-import type { Config } from "../config.ts";
 import type { FirePayload, OneOffs } from "../core/ports/tasks.ts";
+import type { Config } from "../settings/config.ts";
 import { isNamed, viaPort } from "./errors.ts";
 
 const port = "the scheduler";

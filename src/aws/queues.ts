@@ -9,13 +9,13 @@ import {
   type SendMessageCommandInput,
   type SQSClient,
 } from "#aws-sdk/client-sqs";
-import { messageAttributes, type PerTier } from "../config.ts";
 import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { grantText } from "../core/model/grant.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/ports/dead-letters.ts";
 import type { Log, MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
+import { messageAttributes, type PerTier } from "../settings/config.ts";
 import { isPassingName, viaPort } from "./errors.ts";
 
 const port = "the queue";

@@ -1,6 +1,6 @@
-import { indexes } from "../config.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import type { DeadLetterQuery, ListQuery, Page } from "../core/ports/tasks.ts";
+import { indexes } from "../settings/config.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { type IndexRead, indexQuery } from "./index-query.ts";

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { catalogKey, partitionsOf } from "../config.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { AuditKey } from "../core/ports/audit.ts";
@@ -12,6 +11,7 @@ import type { StepOwner } from "../core/ports/steps.ts";
 import type { Part } from "../core/ports/tasks.ts";
 import type { UniqueKey } from "../core/ports/unique.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
+import { catalogKey, partitionsOf } from "../settings/config.ts";
 
 /**
  * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never find a

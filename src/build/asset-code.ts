@@ -2,8 +2,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, wr
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { transformSync } from "rolldown/utils";
-import { taskFiles } from "../task-folder.ts";
-import { TaskFileError } from "../task-modules.ts";
+import { taskFiles } from "../project/task-folder.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import { useTargetBinaries } from "./binaries.ts";
 import { type BundleOptions, bundleTasks } from "./bundle.ts";
 import { type CopiedPackages, chooseCopied, filesOfPackage, isFile } from "./choose.ts";

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { TaskFileError } from "../task-modules.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import { type CopiedPackages, filesOfPackage } from "./choose.ts";
 import { installedFor } from "./install-for.ts";
 import type { Layout } from "./layout.ts";

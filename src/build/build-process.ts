@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { TaskFileError } from "../task-modules.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import { type AssetCode, type AssetOptions, buildAssetCode } from "./asset-code.ts";
 
 /*

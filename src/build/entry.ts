@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { environmentFile, schedulesFile, taskFiles, triggersFile } from "../task-folder.ts";
+import { environmentFile, schedulesFile, taskFiles, triggersFile } from "../project/task-folder.ts";
 import { placeOf } from "./places.ts";
 
 const quoted = (value: unknown): string => JSON.stringify(value);

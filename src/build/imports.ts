@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "rolldown";
-import { entries, ownFolders } from "../installation.ts";
+import { entries, ownFolders } from "../installed/installation.ts";
 import { missingId } from "./modules.ts";
 import { inPlaceId } from "./packages-in-place.ts";
 import { isOfPackage, packageName, packageOf } from "./places.ts";

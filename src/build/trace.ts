@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { nodeFileTrace, resolve as nodeResolve } from "@vercel/nft";
 import { transformSync } from "rolldown/utils";
-import { ownFolders } from "../installation.ts";
+import { ownFolders } from "../installed/installation.ts";
 import type { ImportGraph } from "./imports.ts";
 import { languageOf } from "./own-places.ts";
 import { isCode, isOfPackage } from "./places.ts";

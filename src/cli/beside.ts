@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { directEnv } from "../local/direct-submit.ts";
+import { directEnv } from "../local/server/direct-submit.ts";
 
 /** A program of the project, such as its web server, that runs beside the local server. */
 export interface Beside {

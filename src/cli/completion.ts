@@ -114,8 +114,8 @@ async function valuesOf(name: string, choices: readonly string[] | undefined): P
 /** The task types in the project's folder, which are named as their files. */
 async function typeNames(): Promise<string[]> {
   const [{ taskFiles }, { typeNameOf }] = await Promise.all([
-    import("../task-folder.ts"),
-    import("../task-modules.ts"),
+    import("../project/task-folder.ts"),
+    import("../project/task-modules.ts"),
   ]);
   try {
     return taskFiles(process.env.OFFLOAD_TASKS || "tasks").map(typeNameOf);

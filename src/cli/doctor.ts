@@ -11,7 +11,7 @@ import { type Failure, isAtLeast, type Severity, severities } from "../doctor/fi
 import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
-import { tasksFolder } from "../task-folder.ts";
+import { tasksFolder } from "../project/task-folder.ts";
 import { type Connection, clientOf, context, take, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { ProblemError } from "../client/index.ts";
-import { packageVersion } from "../installation.ts";
-import { TaskFileError } from "../task-modules.ts";
+import { packageVersion } from "../installed/installation.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import { textOf } from "./client.ts";
 import type { Register } from "./register.ts";
 import { plain, systemTerminal, type Terminal, UsageError } from "./terminal.ts";

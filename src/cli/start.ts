@@ -1,9 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { tiers } from "../core/model/tier.ts";
-import { consoleLink } from "../local/console-link.ts";
-import { defaultSpansFile } from "../local/kept-span.ts";
-import { type LocalServer, startServer } from "../local/server.ts";
 import {
   defaultKeys,
   flagOf,
@@ -11,9 +8,12 @@ import {
   type LocalSettings,
   readLocalSettings,
   type Variable,
-} from "../local/settings.ts";
-import { tasksFolder } from "../task-folder.ts";
-import { TaskFileError } from "../task-modules.ts";
+} from "../local/deployment/settings.ts";
+import { consoleLink } from "../local/server/console-link.ts";
+import { type LocalServer, startServer } from "../local/server/server.ts";
+import { defaultSpansFile } from "../local/traces/kept-span.ts";
+import { tasksFolder } from "../project/task-folder.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import { callersEnv, startBeside } from "./beside.ts";
 import { UsageError } from "./terminal.ts";
 
@@ -89,7 +89,7 @@ async function startWhenMended(
   const folder = tasksFolder();
   if (!(error instanceof TaskFileError) || settings.reload !== true || !existsSync(folder)) throw error;
   print(`Not started: ${error.message}\n\nThe server starts when the task files can be loaded. Press Ctrl-C to stop.`);
-  const { loadableApp } = await import("../local/reload.ts");
+  const { loadableApp } = await import("../local/server/reload.ts");
   return startServer(settings, print, await loadableApp(folder, settings.probes, error.message, print));
 }
 

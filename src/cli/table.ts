@@ -1,4 +1,4 @@
-import { columns, cut, fits } from "../columns.ts";
+import { columns, cut, fits } from "../machine/columns.ts";
 import { when } from "./age.ts";
 import { type Colour, plain, type Terminal } from "./terminal.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
-import { cut } from "../columns.ts";
+import { cut } from "../machine/columns.ts";
 
 /** Output of a command, and its questions to the user. */
 export interface Terminal {

@@ -9,8 +9,8 @@ import {
   Operations,
   ProblemError,
 } from "../client/index.ts";
-import { cut } from "../columns.ts";
 import type { QueueView, TypeView } from "../http/listed-views.ts";
+import { cut } from "../machine/columns.ts";
 import { type Connection, connectionOf, textOf } from "./client.ts";
 import { table } from "./table.ts";
 import { plain, type Terminal } from "./terminal.ts";

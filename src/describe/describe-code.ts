@@ -9,7 +9,7 @@ import {
   loadTypes,
   otherFileOf,
   type TaskCode,
-} from "../task-code.ts";
+} from "../project/task-code.ts";
 import { type DescribedApp, described } from "./described.ts";
 import { type LoadProblem, problemOf } from "./load-problem.ts";
 import { setVariable } from "./set-variable.ts";

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deserialize } from "node:v8";
-import { codeFile } from "../installation.ts";
-import { TaskFileError } from "../task-modules.ts";
+import { codeFile } from "../installed/installation.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import type { DescribedCode } from "./describe-code.ts";
 
 /** Variable with the options of `describe-process.ts`. */

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { buildLocalCode } from "../build/local-code.ts";
-import { placeInProject } from "../local/source-places.ts";
+import { placeInProject } from "../project/source-places.ts";
 import { deployedValues } from "./deployed-values.ts";
 import { optionsVariable, type SourcesProcessOptions } from "./describe.ts";
 import { type DescribedCode, describeCode } from "./describe-code.ts";

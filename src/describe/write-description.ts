@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { serialize } from "node:v8";
-import { TaskFileError } from "../task-modules.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import type { ProcessOptions } from "./describe.ts";
 import { type DescribedCode, describeCode } from "./describe-code.ts";
 
@@ -31,8 +31,8 @@ async function described(
 ): Promise<DescribedCode> {
   const code = await import(pathToFileURL(file).href);
   if (deployed === undefined) {
-    const { localValues } = await import("../local/worker-environment.ts");
-    const { placeInProject } = await import("../local/source-places.ts");
+    const { localValues } = await import("./worker-environment.ts");
+    const { placeInProject } = await import("../project/source-places.ts");
     return describeCode(code, { probes, root, placeOf: placeInProject, valuesOf: localValues(shell) });
   }
   const { placeInSources } = await import("../aws/bundle-places.ts");

@@ -4,8 +4,8 @@ import { createMetrics, type StoredMetrics } from "../aws/metrics.ts";
 import { submitPorts, submitSettings } from "../aws/submit-ports.ts";
 import { createTracing } from "../aws/tracing.ts";
 import type { AnyTasks } from "../client/definitions.ts";
-import { fromEnv } from "../config.ts";
 import type { Log } from "../core/ports/tasks.ts";
+import { fromEnv } from "../settings/config.ts";
 import { DirectClient } from "./client.ts";
 import { currentTypes } from "./current-types.ts";
 

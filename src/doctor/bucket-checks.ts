@@ -1,4 +1,4 @@
-import { objectDays } from "../config.ts";
+import { objectDays } from "../settings/config.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import { bucketsOf } from "./pipeline.ts";

@@ -1,4 +1,4 @@
-import { maxReceiveCount } from "../config.ts";
+import { maxReceiveCount } from "../settings/config.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import {

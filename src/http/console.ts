@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
-import type { Config } from "../config.ts";
 import { Problem } from "../core/model/problem.ts";
+import type { Config } from "../settings/config.ts";
 import { type Api, type ApiPorts, apiOf, type Call } from "./api.ts";
 import { etagOf, withEtag } from "./etag.ts";
 

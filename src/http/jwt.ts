@@ -1,9 +1,9 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
-import { type Config, isSafeUrl } from "../config.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { type Identity, type Role, roles, type TokenRole } from "../core/model/identity.ts";
 import { tenantPattern } from "../core/model/keys.ts";
 import type { Clock } from "../core/ports/tasks.ts";
+import { type Config, isSafeUrl } from "../settings/config.ts";
 
 /** Settings for tokens of an OIDC issuer: which are accepted, and which claims identify the caller. */
 export interface JwtSettings {

@@ -1,4 +1,4 @@
-import type { FunctionName } from "../config.ts";
+import type { FunctionName } from "../settings/config.ts";
 
 /** A route in the table. A step in braces matches any text. An open route needs no token. */
 export type Declared = readonly [method: "GET" | "POST" | "PATCH" | "DELETE", path: `/${string}`, open?: "open"];

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { packageFolder } from "../installation.ts";
+import { packageFolder } from "../installed/installation.ts";
 
 /*
  * Files of a new project, by their path in it. The texts are in `templates/`, where the compiler and the tests see them as code.

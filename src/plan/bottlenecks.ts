@@ -1,4 +1,4 @@
-import { partitionsOf } from "../config.ts";
+import { partitionsOf } from "../settings/config.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { spawnSecondsOf } from "./families.ts";
 import { limits } from "./figures.ts";

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { defaultThrottle } from "../config.ts";
 import { largestFileBytes } from "../core/model/stored-file.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { longestWaitSeconds } from "../core/ports/waiting.ts";
@@ -7,6 +6,7 @@ import { mostCalls } from "../core/steps/attempt-steps.ts";
 import { mostEntries } from "../core/submit/submit-body.ts";
 import { mostFiles } from "../core/task/file-options.ts";
 import { mostPlaces, mostStarts } from "../core/task/type-limits.ts";
+import { defaultThrottle } from "../settings/config.ts";
 import { limits, type PriceName, priceRegion, prices } from "./figures.ts";
 
 const share = z.number().min(0).max(1);

@@ -1,6 +1,6 @@
 import { createHook } from "node:async_hooks";
 import { strayReceiver } from "../core/task/context.ts";
-import { catchStrayErrors } from "../stray-errors.ts";
+import { catchStrayErrors } from "../machine/stray-errors.ts";
 
 /** A timer that a handler leaves behind is waited for if it ends within this time, in real milliseconds: its code may fail. */
 const longestWaitMs = 500;

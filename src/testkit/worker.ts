@@ -1,4 +1,3 @@
-import { workerTimeoutSeconds } from "../config.ts";
 import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { cancelChildren } from "../core/control/cancel-children.ts";
@@ -27,9 +26,10 @@ import { defineTask, registry, type TaskType } from "../core/task/task.ts";
 import { submitUnique } from "../core/unique/submit-unique.ts";
 import { workBatch } from "../core/work/work.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
-import { disk } from "../disk.ts";
+import { disk } from "../machine/disk.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
+import { workerTimeoutSeconds } from "../settings/config.ts";
 import type { Fault } from "./faults.ts";
 import { passTime } from "./pass-time.ts";
 import { entryStepName, keyStepName, objectStepName, stepName, suspendStep } from "./steps.ts";

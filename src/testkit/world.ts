@@ -1,4 +1,3 @@
-import { maxReceiveCount, workerTimeoutSeconds } from "../config.ts";
 import { cancel } from "../core/control/control.ts";
 import { type SentFile, storeFiles } from "../core/files/store-files.ts";
 import { checkLine } from "../core/flow/check-line.ts";
@@ -28,6 +27,7 @@ import { MemoryRecords } from "../memory/records.ts";
 import { MemoryStepStore } from "../memory/steps.ts";
 import { MemoryUniqueKeys } from "../memory/unique-keys.ts";
 import { MemoryUploads } from "../memory/uploads.ts";
+import { maxReceiveCount, workerTimeoutSeconds } from "../settings/config.ts";
 import { type ChildPath, Faults, ofChild, pathOf } from "./faults.ts";
 import { Lines, Track } from "./track.ts";
 import { Worker, type WorkerWorld } from "./worker.ts";

@@ -24,7 +24,7 @@ import { defineTask, registry, type TaskType } from "../../src/core/task/task.ts
 import { submitUnique } from "../../src/core/unique/submit-unique.ts";
 import { redriveBatch } from "../../src/core/work/redrive.ts";
 import { workBatch } from "../../src/core/work/work.ts";
-import { disk } from "../../src/disk.ts";
+import { disk } from "../../src/machine/disk.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import { systemClock } from "../clock.ts";
-import { onlyOnce, open } from "../endpoint.ts";
-import { readBody } from "../request.ts";
+import { onlyOnce, open } from "../net/endpoint.ts";
+import { readBody } from "../net/request.ts";
+import { systemClock } from "../time/clock.ts";
 import { EventLog, type EventLogOptions } from "./event-log.ts";
 import { EventsError, putEvents } from "./put-events.ts";
 

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../core/ports/tasks.ts";
-import { Alarm } from "../alarm.ts";
-import { DiskFault } from "../disk-faults.ts";
+import { DiskFault } from "../disk/disk-faults.ts";
 import { accountId, region } from "../sqs/queue-message.ts";
+import { Alarm } from "../time/alarm.ts";
 import type { Firing, Schedule, ScheduleRows } from "./schedule-rows.ts";
 import { dueTimes } from "./schedule-times.ts";
 

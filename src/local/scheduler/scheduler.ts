@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Clock } from "../../core/ports/tasks.ts";
-import { systemClock } from "../clock.ts";
-import type { DiskFaults } from "../disk-faults.ts";
-import { onlyOnce, open } from "../endpoint.ts";
-import { readBody } from "../request.ts";
+import type { DiskFaults } from "../disk/disk-faults.ts";
+import { onlyOnce, open } from "../net/endpoint.ts";
+import { readBody } from "../net/request.ts";
+import { systemClock } from "../time/clock.ts";
 import { ScheduleApi } from "./schedule-api.ts";
 import { type EngineOptions, ScheduleEngine } from "./schedule-engine.ts";
 import { ApiError } from "./schedule-input.ts";

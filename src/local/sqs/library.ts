@@ -1,5 +1,5 @@
 import type { createRequestHandler } from "local-aws-sqs";
-import { DiskFault } from "../disk-faults.ts";
+import { DiskFault } from "../disk/disk-faults.ts";
 import { ReceiptError } from "./receipt.ts";
 
 /** The two classes of the library local-aws-sqs that this emulator changes: its service, and one of its queues. */

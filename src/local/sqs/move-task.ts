@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../core/ports/tasks.ts";
-import { DiskFault } from "../disk-faults.ts";
+import { DiskFault } from "../disk/disk-faults.ts";
 import { queueArn } from "./queue-message.ts";
 import type { QueueStore } from "./queue-store.ts";
 

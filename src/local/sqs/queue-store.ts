@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Clock } from "../../core/ports/tasks.ts";
-import { Alarm } from "../alarm.ts";
-import { systemClock } from "../clock.ts";
-import { DiskFault, type DiskFaults } from "../disk-faults.ts";
+import { DiskFault, type DiskFaults } from "../disk/disk-faults.ts";
+import { Alarm } from "../time/alarm.ts";
+import { systemClock } from "../time/clock.ts";
 import { type Entry, FairIndex } from "./fair-index.ts";
 import {
   type NewMessage,

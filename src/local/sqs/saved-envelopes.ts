@@ -1,6 +1,6 @@
 import type { TaskKey } from "../../core/model/record.ts";
-import { Database } from "../database.ts";
-import type { DiskFaults } from "../disk-faults.ts";
+import { Database } from "../disk/database.ts";
+import type { DiskFaults } from "../disk/disk-faults.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS envelopes (task TEXT PRIMARY KEY, message_id TEXT NOT NULL, body TEXT NOT NULL) STRICT;
