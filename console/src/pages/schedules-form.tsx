@@ -10,6 +10,7 @@ import { Failure, Page, Section } from "../parts/layout.tsx";
 import { go } from "../route.ts";
 import { exampleOf, type Schema } from "../schema.ts";
 import { api, chosenTenant, tenant } from "../session.ts";
+import { setting } from "../signals.ts";
 import { zoneNames } from "../zones.ts";
 import { schedulePath } from "./schedules-data.ts";
 import { Field, isShown, ScheduleFields } from "./schedules-fields.tsx";
@@ -81,13 +82,7 @@ function ScheduleForm({ fields, save, action, onClose, isNew }: FormProps) {
     busy.value = false;
   };
   return (
-    <form
-      class="two-columns"
-      onSubmit={submit}
-      onInput={() => {
-        error.value = undefined;
-      }}
-    >
+    <form class="two-columns" onSubmit={submit} onInput={setting(error, undefined)}>
       <div class="card">
         <RuleFields {...{ fields, faults, isNew }} />
         <TaskFields {...{ fields, faults, isNew }} />

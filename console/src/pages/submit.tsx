@@ -12,6 +12,7 @@ import { Answer, Failure, Nothing, Page } from "../parts/layout.tsx";
 import { changeQuery, href, route } from "../route.ts";
 import { faultsOf, fitsForm, hasForm, type Schema, startOf } from "../schema.ts";
 import { api, chosenTenant, tenant } from "../session.ts";
+import { setting, typing } from "../signals.ts";
 import { type InputFaults, InputForm, InputText } from "./submit-input.tsx";
 
 /** Submits a task of a type, by a form of its schema or as JSON. */
@@ -125,9 +126,7 @@ function TypeForm({ type }: { type: TypeView }) {
   return (
     <form
       class="card"
-      onInput={() => {
-        isTouched.value = true;
-      }}
+      onInput={setting(isTouched, true)}
       onSubmit={(event) => {
         event.preventDefault();
         void submit();
@@ -211,9 +210,7 @@ const OptionFields = ({ of }: { of: Options }) => (
           spellcheck={false}
           placeholder="order=1234"
           value={of.tags.value}
-          onInput={(event) => {
-            of.tags.value = event.currentTarget.value;
-          }}
+          onInput={typing(of.tags)}
         />
       </label>
     </div>

@@ -1,5 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { setting } from "../signals.ts";
 
 /** The last thing done, or the reason why it was not, for the line that screen readers hear. */
 export const said = signal<{ text: string; isError: boolean } | undefined>(undefined);
@@ -71,14 +72,7 @@ export function Said() {
       {last !== undefined && (
         <p class={last.isError ? "failure" : "success"}>
           <span>{last.text}</span>
-          <button
-            type="button"
-            class="quiet"
-            aria-label="Dismiss"
-            onClick={() => {
-              said.value = undefined;
-            }}
-          >
+          <button type="button" class="quiet" aria-label="Dismiss" onClick={setting(said, undefined)}>
             ✕
           </button>
         </p>

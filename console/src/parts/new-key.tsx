@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { setting } from "../signals.ts";
 import { Dialog } from "./dialog.tsx";
 
 /** An API key that was just created. Empty: there is none. It is not the page's, which the reader may have left before the answer came. */
@@ -15,13 +16,7 @@ export function NewKey() {
         <button type="button" onClick={() => navigator.clipboard.writeText(newKey.value)}>
           Copy
         </button>
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            newKey.value = "";
-          }}
-        >
+        <button type="button" class="primary" onClick={setting(newKey, "")}>
           I have copied it
         </button>
       </div>
