@@ -12,6 +12,7 @@ import {
   ScanCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
+import dynalite, { type LevelIterator } from "dynalite/db/index.js";
 import { afterEach, expect, test, vi } from "vitest";
 import { purge, startPurge } from "../../src/local/dynamodb/purge.ts";
 import { startTable } from "../../src/local/dynamodb/table.ts";
@@ -119,4 +120,32 @@ test("purging happens once a minute, also after it failed", async () => {
     expect(await keys()).toEqual([]);
   };
   await vi.waitFor(purged, { timeout: 300_000 });
+});
+
+test("a read leaves nothing open in the store, whether it read all or stopped at its limit", async () => {
+  const opened: LevelIterator[] = [];
+  const { create } = dynalite;
+  const spy = vi.spyOn(dynalite, "create").mockImplementation((options) => {
+    const store = create(options);
+    const { values } = store.db;
+    store.db.values = (range) => {
+      const iterator = values.call(store.db, range);
+      opened.push(iterator);
+      return iterator;
+    };
+    return store;
+  });
+  cleanups.push(() => spy.mockRestore());
+  const { client, put, keys } = await setUp();
+  await createTable(client);
+  for (const pk of ["a", "b", "c"]) await put(pk);
+  await client.send(new ScanCommand({ TableName, Limit: 1 }));
+  expect(await keys()).toEqual(["a", "b", "c"]);
+  expect(opened).toHaveLength(2);
+  const state = (iterator: LevelIterator) =>
+    iterator.next().then(
+      () => "open",
+      (error: { code: string }) => error.code,
+    );
+  for (const iterator of opened) await expect.poll(() => state(iterator)).toBe("LEVEL_ITERATOR_NOT_OPEN");
 });
