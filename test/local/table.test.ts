@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readdirSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 async function setUp(stateDir?: string) {
-  const { url, close } = await startTable({ port: 0, stateDir });
+  const { url, close, giveRoomBack } = await startTable({ port: 0, stateDir });
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
   const client = new DynamoDBClient({ endpoint: url, region: "us-east-1", credentials, maxAttempts: 1 });
   cleanups.push(close, () => client.destroy());
@@ -36,7 +36,7 @@ async function setUp(stateDir?: string) {
     const { Items = [] } = await client.send(new ScanCommand({ TableName }));
     return Items.map(({ pk }) => pk?.S).sort();
   };
-  return { url, close, client, put, keys };
+  return { url, close, giveRoomBack, client, put, keys };
 }
 
 async function createTable(client: DynamoDBClient) {
@@ -105,6 +105,30 @@ test("purging deletes items past their time, page by page, and nothing else", as
   await put("none");
   expect(await purge({ url, table: TableName }, now)).toBe(60);
   expect(await keys()).toEqual(["none", "now", "text"]);
+});
+
+test("a large purge gives its room on the disk back while the server runs", async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), "offload-table-"));
+  const { url, client, put, giveRoomBack } = await setUp(stateDir);
+  await createTable(client);
+  const past = { purge_at: { N: "1" }, filler: { S: "x".repeat(20_000) } };
+  for (let start = 0; start < 600; start += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => put(`past-${start + index}`, past)));
+  }
+  const sizeMb = () =>
+    readdirSync(join(stateDir, "table")).reduce((sum, name) => {
+      // LevelDB deletes files meanwhile.
+      const stat = statSync(join(stateDir, "table", name), { throwIfNoEntry: false });
+      return sum + (stat?.size ?? 0) / 1e6;
+    }, 0);
+  const before = sizeMb();
+  const clock = new FakeClock();
+  cleanups.push(startPurge({ url, table: TableName, clock, giveRoomBack }));
+  const purged = async () => {
+    await clock.advance(60);
+    expect(sizeMb()).toBeLessThan(before / 4);
+  };
+  await vi.waitFor(purged, { timeout: 300_000 });
 });
 
 test("purging happens once a minute, also after it failed", async () => {

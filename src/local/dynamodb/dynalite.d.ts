@@ -31,6 +31,8 @@ declare module "dynalite/db/index.js" {
       batch(writes: readonly Write[], done: Done<void>): void;
       keys(range: { gte: string; lt: string }): LevelIterator;
       values(range: { gte: string; lt: string }): LevelIterator;
+      /** A database in memory does not have it. */
+      compactRange(first: string, last: string): Promise<void>;
     };
     tableDb: Items;
     getItemDb(table: string): Items;

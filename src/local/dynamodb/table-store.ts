@@ -111,6 +111,11 @@ export class TableStore {
     }
   }
 
+  /** Writes the folder's files anew without what was deleted. */
+  async compact(): Promise<void> {
+    if (this.#path !== undefined && !this.#closed) await this.#store.db.compactRange("", "\u{10ffff}");
+  }
+
   close(): Promise<void> {
     return this.#store.db.close();
   }
