@@ -5,6 +5,7 @@ import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import { BUNDLING_STACKS } from "aws-cdk-lib/cx-api";
 import { Construct, type IConstruct } from "constructs";
 import type { MetricName } from "../src/core/model/metrics.ts";
 import type { Tier } from "../src/core/model/tier.ts";
@@ -15,6 +16,7 @@ import { DataStack } from "./data-stack.ts";
 import { checkName, claimName } from "./deployment-name.ts";
 import type { GrantSubmitOptions } from "./direct-submit.ts";
 import { reviewAtSynth } from "./doctor.ts";
+import { areWorkersKept } from "./kept-workers.ts";
 import { loadTasks, type TaskOptions, taskOptionsOf } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import { type TaskMetricOptions, TaskMetrics } from "./observability/task-metrics.ts";
@@ -210,6 +212,8 @@ export class TaskPipeline extends Construct implements IConnectable {
 
   /** Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of this construct. */
   protected load(options: TaskOptions): DescribedApp {
-    return loadTasks(options);
+    const bundled: unknown = this.node.tryGetContext(BUNDLING_STACKS);
+    const isNothingBundled = Array.isArray(bundled) && bundled.length === 0;
+    return loadTasks(options, !isNothingBundled || areWorkersKept());
   }
 }
