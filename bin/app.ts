@@ -48,7 +48,7 @@ new TaskPipeline(app, "Offload", {
     ...(runbookUrl !== undefined && { runbookUrl }),
   },
   dashboard: isOn("dashboard", "1"),
-  // The probe types have one that runs in container workers.
+  // One of the probe types runs in container workers.
   ...(isOn("containers", "0") ? { containers: {} } : probes && { containers: { maxTasks: 0 } }),
   ...(isOn("events", "0") && { events: true as const }),
   push: isOn("push", "0"),

@@ -41,7 +41,7 @@ function keepCompiledCode() {
     for (const path of [cache, folder]) if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
     nodeModule.enableCompileCache?.(folder);
   } catch {
-    // Without a home, or with one that cannot be written, commands start as slowly as the first one.
+    // Without a home, or when the home cannot be written, commands start as slowly as the first one.
   }
 }
 

@@ -56,7 +56,7 @@ export class FileBucket extends Bucket {
     });
   }
 
-  /** Gives the CDK's function that empties the bucket a log group. Lambda would create one that no stack deletes. */
+  /** Gives the CDK's function that empties the bucket a log group. Lambda would create a group that no stack deletes. */
   private boundLogs(removalPolicy: RemovalPolicy): void {
     const logs = new LogGroup(this, "EmptyLogs", { retention: RetentionDays.ONE_WEEK, removalPolicy });
     const provider = Stack.of(this).node.findChild("Custom::S3AutoDeleteObjectsCustomResourceProvider");

@@ -156,7 +156,7 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
   readonly tracing?: TracingOptions;
   /**
    * Key of AWS KMS for all that is stored: table, bucket, queues, logs, and the topic of alarms. A key of your app gets the rights that services
-   * need; one that is imported needs them in its policy, see `docs/cdk.md`. It costs $1 a month, and $0.03 for 10,000 requests. Define it in a
+   * need; an imported key needs them in its policy, see `docs/cdk.md`. It costs $1 a month, and $0.03 for 10,000 requests. Define it in a
    * stack that needs nothing of the pipeline.
    * @default - keys of AWS, which cost nothing
    */

@@ -102,7 +102,7 @@ export class TaskPipeline extends Construct implements IConnectable {
 
   /**
    * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the environment
-   * variables that the client reads; one that is imported gets a warning that they have to be set elsewhere. The program may then submit for
+   * variables that the client reads; an imported function gets a warning that they have to be set elsewhere. The program may then submit for
    * every tenant.
    * @throws TypeError when the function already submits to another deployment: give one of them a `prefix`
    */
@@ -125,7 +125,7 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.observability.alarms?.topic;
   }
 
-  /** All alarms, among them the composite one that is on while users are affected. */
+  /** All alarms, among them the composite alarm that is on while users are affected. */
   get alarms(): readonly IAlarm[] {
     return this.service.observability.alarms?.all ?? [];
   }

@@ -6,7 +6,7 @@ import { settingError } from "./setting-error.ts";
  * it starts.
  */
 
-/** A number as text, also one that only the deployment knows. */
+/** A number as text, also a number that only the deployment knows. */
 export const numberText = (value: number): string =>
   Token.isUnresolved(value) ? Tokenization.stringifyNumber(value) : String(value);
 

@@ -53,8 +53,7 @@ function addQueueAlarms(alarms: Alarms, tier: Tier, { data }: Watched, { depth, 
 }
 
 /**
- * Age of the oldest message while any message waits. SQS counts the age until a message is deleted, so a long task, or one
- * that is delayed for its next attempt, would raise the alarm although nothing waits.
+ * Age of the oldest message while any message waits. SQS counts the age until a message is deleted, so a long task, or a task that is delayed for its next attempt, would raise the alarm although nothing waits.
  */
 function ageWhileWaiting(queue: IQueue): MathExpression {
   const most = { period: aMinute, statistic: Stats.MAXIMUM };

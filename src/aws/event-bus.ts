@@ -80,7 +80,7 @@ export class EventBridgeBus implements EventBus {
     return { index, entry, bytes: bytesOf(entry) };
   }
 
-  /** Puts the events of one request. Those that EventBridge did not take for the moment are put again. */
+  /** Puts the events of one request. Events that EventBridge did not take for the moment are put again. */
   async #putGroup(group: readonly Pending[], errors: (Error | undefined)[]): Promise<void> {
     let left = group;
     for (let number = 1; ; number++) {

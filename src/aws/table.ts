@@ -211,7 +211,7 @@ const retryingShards = 8;
 
 const retryingPartition = (tier: Tier, shard: number): string => `retrying#${tier}#${shard}`;
 
-/** The partitions, in the index of dead letters, of a tier's tasks that wait for another attempt. No tenant's own partition has such a name. */
+/** The partitions, in the index of dead letters, of a tier's tasks that wait for another attempt. No tenant's own partition has one of these names. */
 export const retryingPartitions = (tier: Tier): string[] =>
   shardsUpTo(retryingShards).map((shard) => retryingPartition(tier, shard));
 

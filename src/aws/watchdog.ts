@@ -8,7 +8,7 @@ import { runningTask } from "../core/task/context.ts";
  * one is blocked: that costs an attempt one short text, and no message.
  */
 
-/** Attempts that the thread knows, at most. Those beyond run as well. */
+/** Attempts that the thread knows, at most. Further attempts run as well. */
 const mostKnown = 1_000;
 
 /** Bytes of each attempt in the memory. */
@@ -103,7 +103,7 @@ class Slots {
     const slot = this.#free.pop() ?? this.#used++;
     if (slot >= mostKnown) return () => this.#free.push(slot);
     const bytes = this.#bytes.subarray(slot * slotBytes, (slot + 1) * slotBytes);
-    // A first byte of 0 marks a slot without an attempt, also one that does not fit.
+    // A first byte of 0 marks a slot without an attempt, also when the attempt does not fit.
     const { written } = this.#encoder.encodeInto(`${JSON.stringify([tenant_id, task_id, attempts_total])}\n`, bytes);
     if (bytes[written - 1] !== 10) bytes[0] = 0;
     return () => {

@@ -16,7 +16,7 @@ const exit = new Int32Array(shared, 8, 1);
 /** A blocked process may be looked at for this long, in milliseconds. */
 const longestLookMs = 2_500;
 
-/** The same for one that is about to run out of memory. It goes on meanwhile. */
+/** The same for a process that is about to run out of memory. The process goes on meanwhile. */
 const longestFullMs = 5_000;
 
 /** Of a process whose memory stays full, notes are taken again after this time, in milliseconds. */

@@ -30,7 +30,7 @@ interface Family {
 const isForOneMachine = ({ os, cpu }: Manifest): boolean => os !== undefined || cpu !== undefined;
 
 /**
- * Replaces this machine's binaries by those of Lambda's machine. Those of a package that installs them as packages of their own are installed
+ * Replaces this machine's binaries by those of Lambda's machine. The binaries of a package that installs them as packages of their own are installed
  * for that machine, too. Binaries that a package makes where it is installed are left out where the code does without them; the others stay, for the
  * check of the finished code to refuse.
  * @throws TaskFileError when binaries cannot be installed

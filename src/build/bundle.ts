@@ -18,7 +18,7 @@ export interface BundleOptions {
   mode: "local" | "asset";
   /** True for a file of a package that is not bundled. */
   isInPlace(file: string): boolean;
-  /** Path of such a file in the built code. */
+  /** Path of a thread's file in the built code. */
   placeOf(file: string): string;
 }
 

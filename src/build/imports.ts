@@ -51,7 +51,7 @@ export const imports = ({ graph, isInPlace }: ImportsOptions): Plugin => ({
 const isOfCode = (source: string, importer: string | undefined): importer is string =>
   importer !== undefined && !source.startsWith("\0") && !importer.startsWith(sharedMark);
 
-/** True for a builtin module of Node, and for one that stands for another. */
+/** True for a builtin module of Node, and for a module that stands for another. */
 const isNoFile = (found: { id: string; external?: unknown } | null): boolean =>
   found !== null && (Boolean(found.external) || found.id.startsWith("\0"));
 

@@ -122,7 +122,7 @@ export class Prober {
 
   /**
    * Cancels tasks that have not ended, and discards those that failed.
-   * @param clock its clock from now on. Default: the one that it has
+   * @param clock its clock from now on. Default: its present clock
    * @returns A message with the tasks that could not be cleaned up; undefined when nothing is left.
    */
   async cleanUp(clock = this.#clock, limitSeconds = defaultCleanUpSeconds): Promise<string | undefined> {

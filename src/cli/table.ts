@@ -10,7 +10,7 @@ export interface Looks {
   utc?: boolean | undefined;
 }
 
-/** Colours of statuses, outcomes and states. Those that are left out have none. */
+/** Colours of statuses, outcomes and states. Words that are left out have no colour. */
 const colours: Readonly<Record<string, Colour>> = {
   completed: "green",
   active: "green",

@@ -6,7 +6,7 @@ import { List } from "./list.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
-/** A limit to set: null is no limit, `unset` the deployment's default again. One that is left out stays as it is. */
+/** A limit to set: null is no limit, `unset` the deployment's default again. A limit that is left out stays as it is. */
 export type NewLimit = number | null | "unset" | undefined;
 
 /** Limits of a tenant to set. */

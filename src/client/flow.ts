@@ -36,7 +36,7 @@ export interface TypeList {
   tenant_paused_since: string | null;
 }
 
-/** Limits to set. One that is left out stays as it is; null is the limit of the definition again. */
+/** Limits to set. A limit that is left out stays as it is; null is the limit of the definition again. */
 export interface NewLimits {
   /** Attempts of one key at the same time, 1 to 1,000. */
   concurrency?: number | null | undefined;
@@ -112,7 +112,7 @@ export class Flow {
   }
 
   /**
-   * Sets limits of a task type, for all tenants, also of one that is defined without them. Null takes them away again. Every worker knows them after
+   * Sets limits of a task type, for all tenants, also of a type that is defined without them. Null takes them away again. Every worker knows them after
    * about three seconds.
    * @example await new Flow({ url, key }).setLimits("mail.send", { concurrency: 5 });
    */

@@ -3,7 +3,7 @@ import type { TaskInput, TaskName } from "./definitions.ts";
 import type { CallOptions } from "./limits.ts";
 import type { Time } from "./wire.ts";
 
-/** The options of a submit. Those that are left out have the type's own values. */
+/** The options of a submit. Options that are left out have the type's own values. */
 export interface SubmitOptions extends CallOptions {
   /** Tier of the task. Default: the type's own. */
   priority?: Tier | undefined;

@@ -17,7 +17,7 @@ export interface ClientOptions {
   requestTimeoutMs?: number;
 }
 
-/** Values of a query by name. Those that are undefined are not sent. */
+/** Values of a query by name. Undefined values are not sent. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export interface Request<T> {

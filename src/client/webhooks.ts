@@ -4,7 +4,7 @@ import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
 
-/** Calls about webhooks. Those about secrets and failed webhooks require the role operator. */
+/** Calls about webhooks. Calls about secrets and failed webhooks require the role operator. */
 export class Webhooks {
   readonly #transport: Transport;
 

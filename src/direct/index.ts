@@ -10,7 +10,7 @@ import { DirectClient } from "./client.ts";
 import { currentTypes } from "./current-types.ts";
 
 export interface DirectOptions {
-  /** Tenant of the tasks. Nothing checks it: who has the AWS permissions may name any tenant. */
+  /** Tenant of the tasks. Nothing checks it: a program with the AWS permissions may name any tenant. */
   tenant: string;
   /** The submitter's name in records and logs. Idempotency keys of different principals never meet. */
   principal: string;

@@ -82,7 +82,7 @@ export const memberOf = (value: unknown, name: string): unknown =>
 /** Placeholder of a resource within a text. */
 const mark = ({ stack, id }: Resource): string => `⟦${stack.name}/${id}⟧`;
 
-/** Properties with physical names. Some references are plain text with such a name. */
+/** Properties with physical names. Some references are plain text with a physical name. */
 const nameProperties = ["QueueName", "FunctionName", "TopicName"];
 
 /**

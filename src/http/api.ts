@@ -169,7 +169,7 @@ const spanOf = (call: Call): SpanStart => ({
   },
 });
 
-/** Returns the request's trace context. One that is not valid is ignored, as W3C demands, and a new trace starts. */
+/** Returns the request's trace context. An invalid context is ignored, as W3C demands, and a new trace starts. */
 function givenTraceparent(call: Call): string | undefined {
   const value = call.req.header("traceparent")?.trim();
   return value !== undefined && isTraceparent(value) ? value : undefined;

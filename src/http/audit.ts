@@ -120,7 +120,7 @@ function concerned(call: Call, role: Identity["role"], own: string): string {
 const shortened = (parts: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, withoutSecrets(value).slice(0, 256)]));
 
-/** The request's JSON without secrets of keys. The handler reads it again, and refuses one that cannot be read. */
+/** The request's JSON without secrets of keys. The handler reads it again, and refuses a body that cannot be read. */
 async function bodyOf(call: Call): Promise<Record<string, unknown> | undefined> {
   try {
     const body = await optionalJsonBody(call);

@@ -88,7 +88,7 @@ async function queueAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promis
   return call.json({ tier, ...stateOf(made) });
 }
 
-/** A tenant that the caller may not name is answered as one that cannot be. */
+/** A tenant that the caller may not name is answered as a tenant that cannot be. */
 async function tenantAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promise<Response> {
   const identity = identify(call, "operator");
   const tenantId = call.req.param("tenant_id") ?? "";

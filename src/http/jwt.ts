@@ -17,7 +17,7 @@ export interface JwtSettings {
   roleClaim: string;
   /** Roles by values of that claim, in addition to `ordinaryRoles`. */
   roles?: Readonly<Record<string, Role>> | undefined;
-  /** Role of a token without a known role. Undefined: such a token is refused. */
+  /** Role of a token without a known role. Undefined: the token is refused. */
   defaultRole?: TokenRole | undefined;
   /** URL of the issuer's public keys. Undefined: the URL in its discovery document. */
   jwksUrl?: string | undefined;
@@ -164,7 +164,7 @@ function verifiedToken(
   };
 }
 
-/** A subject is the principal. One that could be an API key's id, or that of a local token, is marked: it must not be the same principal. */
+/** A subject is the principal. A subject that could be an API key's id, or the id of a local token, is marked: it must not be the same principal. */
 const principalOf = (sub: string): string => (otherPrincipals.test(sub) ? `jwt:${sub}` : sub);
 
 const otherPrincipals = /^(jwt:.*|local-[\da-f]{12}|[a-z2-9]{16})$/;

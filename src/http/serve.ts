@@ -58,7 +58,7 @@ function requestOf(event: GatewayEvent): Request | undefined {
 /** A name as a header has it (RFC 9110). */
 const token = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/** Replaces characters that no header can have by one that no route accepts, so that the route refuses the value. */
+/** Replaces characters that no header can have by a character that no route accepts, so that the route refuses the value. */
 const headerText = (value: string): string => value.replaceAll(/[^\t\x20-\x7e\x80-\xff]/gu, "\u00bf");
 
 /** The event's headers. No route reads cookies. */

@@ -20,7 +20,7 @@ export const largestFormBytes = 4 * 1024 ** 2;
 /** Name of the part that has the submit as JSON. */
 const taskPart = "task";
 
-/** Most parts that are read: the task, a type's files, and one that is too many. */
+/** Most parts that are read: the task, a type's files, and one part too many. */
 const mostParts = mostFiles + 2;
 
 /** A part of a form, with its content as bytes. */

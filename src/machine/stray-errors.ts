@@ -8,7 +8,7 @@ type Listener = (error: unknown, ...more: unknown[]) => void;
 export interface StrayOptions {
   /** Takes an error that belongs to no attempt. Absent: the listeners from before get it; without any, the process ends with it. */
   own?(error: unknown): void;
-  /** Called after an exception that no code has caught, whoever threw it: the state of the process is not to be trusted. */
+  /** Called after an exception that no code has caught, also of a package: the state of the process is not to be trusted. */
   onException?(): void;
 }
 

@@ -4,7 +4,7 @@ import { Durations } from "./durations.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 
-/** Consistent reads of a task that waits for a place: who is before it, the line's state, and who is next. */
+/** Consistent reads of a task that waits for a place: the tasks before it, the line's state, and the next task. */
 const readsPerPlace = 3;
 
 /** Consistent reads of a task that waits for a start: those of a place, and two for the next start. */
@@ -24,7 +24,7 @@ export interface LineLoad {
   seconds: number;
 }
 
-/** Tasks with a limit: all of them count as ones that waited, which is the most that they can cost. */
+/** Tasks with a limit: all of them count as if they had waited, which is the most that they can cost. */
 export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffic }: Outcome): LineLoad {
   const { places, startsPerSecond, share } = limited;
   const isLimited = places !== undefined || startsPerSecond !== undefined;

@@ -57,14 +57,14 @@ export function noticeLoad(scenario: Scenario, { traffic }: Outcome): NoticeLoad
     ...{ notices, tries, longWaits, gaveUp, pushed },
     events: events ? ends : 0,
     reads: tries * readsPerTry + asked * marks + pushed,
-    // One that is given up has an entry in the index of its tenant's failed webhooks.
+    // A webhook that is given up has an entry in the index of its tenant's failed webhooks.
     writes: tries * (writesPerTry + slow) + gaveUp,
     seconds: ((notices + longWaits) * overhead.noticeMs + tries * (overhead.tryMs + webhooks.receiverMs)) / 1000,
     logBytes: tries * overhead.tryLogBytes + (notices + longWaits) * overhead.invocationLogBytes,
   };
 }
 
-/** Average number of tries: each one that fails is followed by another, up to the last. */
+/** Average number of tries: each failed try is followed by another, up to the last. */
 const triesPerWebhook = (failShare: number): number =>
   waitsSeconds.reduce((sum, _, index) => sum + failShare ** (index + 1), 1);
 

@@ -61,7 +61,7 @@ const overheadSchema = z.strictObject({
   submitMs: z.number().min(0).default(20),
   /** Billed time that each further task of a batch adds to its submit invocation, in milliseconds. */
   batchTaskMs: z.number().min(0).default(1.1),
-  /** Billed time that a child adds to the attempt that spawns it, and to the one that reads its result, in milliseconds. */
+  /** Billed time that a child adds to the attempt that spawns it, and to the attempt that reads its result, in milliseconds. */
   spawnMs: z.number().min(0).default(1),
   resultMs: z.number().min(0).default(0.2),
   statusMs: z.number().min(0).default(8),

@@ -21,7 +21,7 @@ export interface SpawnPorts extends DispatchPorts {
   /** Places in a node. Default: 100. */
   nodeSize?: number;
   /**
-   * Creates a child, or finds the one that an earlier attempt created. A child of an earlier round of the
+   * Creates a child, or finds the child that an earlier attempt created. A child of an earlier round of the
    * parent that has not completed joins the present round. Returns its record.
    */
   createChild(
@@ -32,8 +32,7 @@ export interface SpawnPorts extends DispatchPorts {
     traceparent: string | undefined,
   ): Promise<TaskRecord>;
   /**
-   * Lets a child join the parent's present round, which does not spawn it, with the input that it has. Returns its record: one that has ended
-   * when the input is no longer kept.
+   * Lets a child join the parent's present round, which does not spawn it, with the input that it has. Returns its record, which has ended when the input is no longer kept.
    */
   rejoinChild(child: TaskRecord, family: FamilyPlace): Promise<TaskRecord>;
 }

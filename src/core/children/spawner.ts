@@ -19,7 +19,7 @@ const noteMs = 10_000;
 
 const dayMs = 86_400_000;
 
-/** The longest time, in milliseconds, from an attempt of a parent to the next one that looks at its pages: a sleep of a year, retries and a retention. */
+/** The longest time, in milliseconds, from an attempt of a parent to the next attempt that looks at its pages: a sleep of a year, retries and a retention. */
 const longestLifeMs = 420 * dayMs;
 
 /** From this age of a parent on, in milliseconds, its attempts look at its pages whether they spawn or not: new pages are kept for 800 days. */

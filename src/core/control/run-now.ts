@@ -18,7 +18,7 @@ export const waitsForItsTime = (record: TaskRecord, nowIso: string): boolean => 
 };
 
 /**
- * Makes a task that waits for its time due now. The record changes first, then a message is sent; the one that waits is a twin, and the claim lets one
+ * Makes a task that waits for its time due now. The record changes first, then a message is sent; the message that waits is a twin, and the claim lets one
  * of the two through. Repeatable: a call for a task that an earlier call made due sends its message again, as that call may have died.
  * @returns The record after it.
  * @throws Problem `not_waiting` when the task does not wait for its time, or its input is in a message that cannot be read yet; PortUnavailable

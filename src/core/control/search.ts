@@ -57,7 +57,7 @@ interface Answer {
 }
 
 /**
- * One page of the tasks that a text finds. Those found by a term come first; each part is newest first. A page may be short, or empty, although
+ * One page of the tasks that a text finds. Tasks found by a term come first; each part is newest first. A page may be short, or empty, although
  * others follow.
  * @param text 1 to 128 characters. Case does not count.
  * @param page `from`: `next` of the page before.
@@ -142,7 +142,7 @@ async function readPart(
   }
 }
 
-/** Adds the tasks that a part finds. Returns the one that made the answer full. */
+/** Adds the tasks that a part finds. Returns the task that made the answer full. */
 function take(search: Search, part: PartOfSearch, records: readonly TaskRecord[], { items, limit }: Answer) {
   for (const record of records) {
     if (partOf(search, record) !== part || !isAllowed(search.filter, record, search.nowMs)) continue;

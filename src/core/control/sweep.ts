@@ -212,7 +212,7 @@ interface Judged extends HeldLetter {
 }
 
 /**
- * Compares a letter with its task. A letter whose body cannot be parsed is not stale, and neither is one whose task has no record: it is the last
+ * Compares a letter with its task. A letter whose body cannot be parsed is not stale, and neither is a letter whose task has no record: it is the last
  * copy, and becomes the record, until SQS would delete it anyway. A record that is there and is no dead letter, or whose retention has ended, shows that the
  * letter is stale.
  */

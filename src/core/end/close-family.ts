@@ -181,7 +181,7 @@ export async function presentCounts(ports: Pick<DispatchPorts, "families">, pare
   return nodes.map((node) => (node === undefined ? noCounts : countsOf(node))).reduce(addCounts, countsOf(root));
 }
 
-/** Leaves of a family that is not sealed which are read for its counts. Those of the others are missing there. */
+/** Leaves of a family that is not sealed which are read for its counts. The counts of the other leaves are missing there. */
 const mostOpenLeaves = 100;
 
 /** Counts of a family whose handler still spawns, or sleeps. */

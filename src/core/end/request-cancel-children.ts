@@ -7,7 +7,7 @@ import { internalTypes, systemTenant } from "../task/internal-types.ts";
 /** Longest time, in milliseconds, from a request before the parent's change to that change. */
 const changeMs = 10_000;
 
-/** The task of such a request runs this long after it, in milliseconds: usually the request after the change has cancelled all children by then. */
+/** The task of a request runs this long after the request, in milliseconds: usually the request after the change has cancelled all children by then. */
 const laterMs = 60_000;
 
 /**

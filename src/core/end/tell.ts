@@ -38,7 +38,7 @@ export async function tellEnd(ports: TellPorts, record: TaskRecord): Promise<voi
 }
 
 /**
- * Tells of an end before its task starts another round: whoever ended the round may have died before that, and nobody can afterwards. A
+ * Tells of an end before its task starts another round: the process that ended the round may have died before that, and none can do it afterwards. A
  * dead letter that is buried has been told.
  * @throws PortUnavailable
  */

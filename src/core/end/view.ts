@@ -37,7 +37,7 @@ export async function childrenOf(ports: { families: Families }, record: TaskReco
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null;
 
-/** The result of a record. One of `aggregate` is stored before the children that it spawned have ended, and does not count until then. */
+/** The result of a record. A result of `aggregate` is stored before the children that it spawned have ended, and does not count until then. */
 const resultIn = (record: TaskRecord): Pick<TaskRecord, "outcome" | "result" | "result_ref"> =>
   record.family_aggregated === true && record.status !== "completed" ? {} : record;
 

@@ -30,7 +30,7 @@ export interface GivenFiles {
   sent: SentUploads | undefined;
 }
 
-/** A checked file of a submit: an upload that exists, or one that is stored when its submit has been admitted. */
+/** A checked file of a submit: an upload that exists, or a file that is stored when its submit has been admitted. */
 type CheckedFile = { upload: Upload } | { uploadId: string; sent: SentUpload };
 
 /** The files of a submit, checked, and not taken yet. */

@@ -27,7 +27,7 @@ export async function advance(ports: LinePorts, line: Line, { tier, checkId, ...
   const { lines, clock } = ports;
   let rest = await letGo(ports, line, { ...known, checkId });
   if (rest.empty && checkId !== undefined) {
-    // Whoever adds a task after this finds no plan, and whoever added one before is seen now.
+    // A submit that adds a task after this finds no plan, and a task that was added before is seen now.
     await lines.endChecks(line.name, checkId);
     rest = await letGo(ports, line);
   }

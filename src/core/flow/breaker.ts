@@ -51,7 +51,7 @@ async function count(
   });
 }
 
-/** A task that the breaker lets try cannot start, such as one that was cancelled: the next one tries. Never throws: one tries after the next cool-down. */
+/** A task that the breaker lets try cannot start, for example because it was cancelled: the next one tries. Never throws: one tries after the next cool-down. */
 export async function passTry(
   ports: LinePorts,
   { tenant_id, type }: Pick<TaskRecord, "tenant_id" | "type">,

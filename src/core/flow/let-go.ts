@@ -199,8 +199,7 @@ function countOfStarts({ taker, clock }: LinePorts, slotMs: number, intervalMs: 
 }
 
 /**
- * Assigns the next starts, and sends each message for its start. A worker assigns one that is near, and takes its task. A check assigns those of a few
- * seconds, unless it is late itself: the messages would be, too, and their starts lost.
+ * Assigns the next starts, and sends each message for its start. A worker assigns a start that is near, and takes its task. A check assigns the starts of a few seconds, unless it is late itself: the messages would be, too, and their starts lost.
  */
 async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number, { checkId }: Known): Promise<Rest> {
   for (let tries = 0; tries < mostTries; tries++) {

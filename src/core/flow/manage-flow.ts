@@ -75,7 +75,7 @@ export interface LimitsChange {
 }
 
 /**
- * Changes the limits of a type, for all tenants. A type that is defined without a limit gets one that all its tasks share, until it is taken away.
+ * Changes the limits of a type, for all tenants. A type that is defined without a limit gets a limit that all its tasks share, until it is taken away.
  * @throws PortUnavailable
  */
 export async function changeLimits(

@@ -15,7 +15,7 @@ const shortWaitMs = 500;
 export const longestSlotWaitMs = aheadMs;
 
 /**
- * Takes the next start of a rate, or the one that the line gave. A task behind others, or without a start soon, waits.
+ * Takes the next start of a rate, or the start that the line gave. A task behind others, or without a start soon, waits.
  * @returns `stopped`: it waits in the line.
  */
 export async function takeStart(

@@ -80,7 +80,7 @@ export class Quota {
     };
   }
 
-  /** Returns unused places to the shared count. Those that cannot be given back count until the next audit. */
+  /** Returns unused places to the shared count. Places that cannot be given back count until the next audit. */
   #unreserve(tenantId: string, by: number, reservedAtMs: number): Promise<void> {
     return this.#ports.usage.unreserve(tenantId, { by, reservedAtMs }).catch(() => {});
   }
@@ -207,7 +207,7 @@ export class Releases {
   }
 
   /**
-   * Writes the collected releases. Those whose write fails wait for the next flush. Resolves when no write is under way, also
+   * Writes the collected releases. Releases whose write fails wait for the next flush. Resolves when no write is under way, also
    * none of an earlier flush: after it, Lambda can freeze the process.
    */
   async flush(): Promise<void> {

@@ -5,13 +5,12 @@ export const nodeSize = 100;
 
 /**
  * A node of the tree that counts the ends of a family's children. A leaf has a place for each child of one page; a node above has
- * a place for each node below it. Whoever ends what belongs to a place writes the place. That is one idempotent write, so a repeat changes
+ * a place for each node below it. The process that ends a child, or fills a node, writes its place. That is one idempotent write, so a repeat changes
  * nothing, and no item is written more often than it has places.
  */
 export interface FamilyNode {
   /**
-   * Texts of the ended places: a child's end in a leaf, the counts of a full node in a node above. Of two texts of a place the one that compares
-   * as greater stays: a late write changes nothing.
+   * Texts of the ended places: a child's end in a leaf, the counts of a full node in a node above. Of two texts of a place the text that compares as greater stays: a late write changes nothing.
    */
   ended: Readonly<Record<number, string>>;
   /** For each place, `1` if it belongs to the family and `0` otherwise. Absent: the coordinator has not sealed the node. */

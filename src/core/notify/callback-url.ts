@@ -20,7 +20,7 @@ const usualPorts: readonly number[] = [443, 8443];
 /**
  * Returns why a callback URL is refused, in one line without the URL. Undefined: it is accepted. A name is judged by its text only: its
  * addresses are judged when it is connected to.
- * @param allowedHosts Entries as `parseAllowedHost` returns them. Such a host and port may also be reached by `http`.
+ * @param allowedHosts Entries as `parseAllowedHost` returns them. These hosts and ports may also be reached by `http`.
  */
 export function callbackFault(url: string, allowedHosts: readonly string[]): string | undefined {
   const receiver = receiverOf(url, allowedHosts);

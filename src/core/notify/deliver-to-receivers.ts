@@ -16,7 +16,7 @@ export async function deliverToReceivers(ports: DeliverPorts, notice: EndNotice)
   if (failed !== undefined) throw failed.reason;
 }
 
-/** The log has the delivery before its first try: one that is logged and was never stored is left out of the list. */
+/** The log has the delivery before its first try: a delivery that is logged and was never stored is left out of the list. */
 async function deliverTo(ports: DeliverPorts, notice: EndNotice, receiver: Receiver): Promise<void> {
   const { webhook_id, url } = receiver;
   const id = receiverDeliveryId(notice.id, webhook_id);

@@ -59,7 +59,7 @@ export interface Pushed {
 
 /**
  * Sends a notice to all connections that hear it, within three seconds. A connection that fails does not stop the others: an end that it did not take is
- * tried again after all have had their first try. One that does not take three ends in a row is closed.
+ * tried again after all have had their first try. A connection that does not take three ends in a row is closed.
  * @param result The task's result, for a type whose results are pushed. Left out of the message when it is too large.
  * @throws PortUnavailable when the connections cannot be read
  */

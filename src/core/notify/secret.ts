@@ -61,7 +61,7 @@ function derive(key: Uint8Array, info: string): string {
   return `whsec_${Buffer.from(bytes).toString("base64")}`;
 }
 
-/** The secrets that sign a tenant's webhooks: the present one, and each one that was rotated less than 24 hours ago. */
+/** The secrets that sign a tenant's webhooks: the present secret, and each secret that was rotated less than 24 hours ago. */
 export function webhookSecrets({ key, versions, clock }: SecretPorts): WebhookSecrets {
   return {
     async of(tenantId) {

@@ -30,7 +30,7 @@ const slowAfterMs = 1_000;
 const slowForMs = 60_000;
 
 /**
- * Places for requests under way to one slow host, and to all slow hosts of a tenant. Those of a tenant are a third of the 40 invocations that send
+ * Places for requests under way to one slow host, and to all slow hosts of a tenant. The places of a tenant are a third of the 40 invocations that send
  * webhooks at the same time, each of which waits for the slowest of its requests.
  */
 const hostPlaces = 10;

@@ -27,7 +27,7 @@ export interface Wait extends WaitingKey {
   id: string;
 }
 
-/** The part of a line that decides who starts. */
+/** The part of a line that decides which task starts. */
 export interface LineState {
   /** Tasks that have a place, and until when: epoch milliseconds. A place that has ended may be dropped by anybody. */
   places: ReadonlyMap<string, number>;
@@ -64,7 +64,7 @@ export interface WantedSlot {
 
 /** Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite: `test/contract/lines.ts`. */
 export interface Lines {
-  /** Adds a task to a line. One that is in it already keeps its turn, and waits with the new id. */
+  /** Adds a task to a line. A task that is in the line already keeps its turn, and waits with the new id. */
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
   /** The first tasks of a line. */
   first(line: string, limit: number): Promise<WaitingTask[]>;

@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../model/record.ts";
 import type { Notice } from "./notice.ts";
 
-/** The notify queue, and who wants to hear of a task. */
+/** The notify queue, and the subscribers of a task's end. */
 export interface Notices {
   /** True: the deployment sends each end of a task as an event. */
   readonly events: boolean;

@@ -6,7 +6,7 @@ export type StepOwner = TaskKey & { created_at: string };
 /** Something that a task's handler did or waited for, or got: stored once, and found by each later attempt. */
 export interface StepEntry {
   /**
-   * `step`: a step that returned. `sleep`, `wait`: one that began. `signal`: the answer to a wait of the same name. `state`: the last checkpoint, which
+   * `step`: a step that returned. `sleep`, `wait`: a sleep or wait that began. `signal`: the answer to a wait of the same name. `state`: the last checkpoint, which
    * alone is replaced. `submit`: tasks that an attempt submitted.
    */
   kind: "step" | "sleep" | "wait" | "signal" | "state" | "submit";
@@ -47,7 +47,7 @@ export type StoredEntry = StepEntry & { purge_at: number };
 export interface StepStore {
   /** Returns all entries of a task, or those of a kind, in no order. Reads consistently. */
   load(owner: StepOwner, kind?: StepEntry["kind"]): Promise<StoredEntry[]>;
-  /** Stores an entry, unless there is one of its kind and name. Returns the one that is stored now. */
+  /** Stores an entry, unless there is one of its kind and name. Returns the entry that is stored now. */
   add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry>;
   /**
    * Stores the state, in place of an earlier one. Returns false when there is a later one: of a later attempt, or of the same one with a higher

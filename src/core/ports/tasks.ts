@@ -85,8 +85,7 @@ export type Part =
  */
 export interface Records {
   /**
-   * Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. So it is when the one that
-   * exists was created at the same time: a late repeat of the call does not bring a withdrawn record back.
+   * Writes a new record. If a record with its key exists and is not yet purged, nothing is written and the existing record is returned. So it is when the existing record was created at the same time: a late repeat of the call does not bring a withdrawn record back.
    */
   create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
   /**
@@ -221,7 +220,7 @@ export interface OnceStore {
     untilIso: string;
     purgeAt: number;
   }): Promise<OnceState>;
-  /** Stores the outcome, a JSON value, or the fault of one that cannot be stored. Returns false when `owner` no longer holds the key. */
+  /** Stores the outcome, a JSON value, or the fault of an outcome that cannot be stored. Returns false when `owner` no longer holds the key. */
   finish(once: {
     tenantId: string;
     key: string;

@@ -46,7 +46,7 @@ export interface ScheduleOptions<Input> {
   forEachTenant?: true;
   /**
    * The deployment has an alarm of this schedule's own on each time that submits nothing although nobody paused it, also for a single tenant. It costs
-   * $0.10 a month, and its metric $0.30 in a month with such a time. Default: it counts in the alarm of all schedules.
+   * $0.10 a month, and its metric $0.30 in a month with one of these times. Default: it counts in the alarm of all schedules.
    */
   alarm?: true;
 }

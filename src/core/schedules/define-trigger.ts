@@ -32,7 +32,7 @@ export interface TriggerOptions<Input> {
   bus?: string;
   /** Events that become tasks, as an event pattern of EventBridge. */
   pattern: EventPattern;
-  /** Tenant of the tasks, or a path such as `$.detail.tenant_id`. With a path, whoever sends the events chooses the tenant. */
+  /** Tenant of the tasks, or a path such as `$.detail.tenant_id`. With a path, the sender of the events chooses the tenant. */
   tenantId: string;
   /** The type of the tasks. */
   type: DefinedTask<Input, unknown>;

@@ -26,7 +26,7 @@ const mostHops = 8;
 /** Start of the principal of a trigger's tasks. */
 const triggerPrincipal = "trigger:";
 
-/** End of the correlation id of a task that such an event became. The task's children inherit it. */
+/** End of the correlation id of a task that an event became. The task's children inherit it. */
 const hopSuffix = /:hop-(\d{1,4})$/;
 
 /** Length to which the correlation id of an event is cut before the suffix. */

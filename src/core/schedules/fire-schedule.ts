@@ -96,7 +96,7 @@ async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring)
   throw changesTooFast();
 }
 
-/** Whoever skips overlapping times expects one now and then, but not that nothing runs any more. */
+/** The author of a schedule that skips overlapping times expects a skipped time now and then, but not that nothing runs any more. */
 const mostOverlaps = 2;
 
 /** True for a skip that somebody should know of. The schedule is as it was before it. */

@@ -95,7 +95,7 @@ interface Created {
 }
 
 /**
- * Writes a new schedule, or goes on with one that another request with the same body has begun. Of many at once, one makes it.
+ * Writes a new schedule, or goes on with the schedule that another request with the same body has begun. Of many at once, one makes it.
  * @returns Undefined: another request changed it at the same time.
  * @throws Problem `conflict`
  */

@@ -70,7 +70,7 @@ function checkObject(pattern: unknown, path: readonly string[], inOr: boolean): 
   const found = entries.map(([name, value]) =>
     name === "$or" ? checkOr(value, path) : checkField(name, value, path, inOr),
   );
-  // EventBridge would keep only the last condition of such a field.
+  // EventBridge would keep only the last condition of a field that is named twice.
   const all = found.flat();
   const twice = all.find((one, index) => all.indexOf(one) !== index);
   if (twice !== undefined) refuse([twice], "expected one condition of a field, not one within $or and one beside it");

@@ -93,7 +93,7 @@ async function sweepDeadLetters(ports: RescuePorts): Promise<void> {
   }
 }
 
-/** Goes on with a task that needs it. One that cannot be helped now is left to the next pass. */
+/** Goes on with a task that needs it. A task that cannot be helped now is left to the next pass. */
 async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
   const { need, sinceMs } = needOf(record, pass.nowMs);
   if (need === "none") return;
@@ -131,7 +131,7 @@ async function close({ ports, found }: Pass, record: TaskRecord): Promise<void> 
 const unchanged = ({ status, attempts_total, updated_at }: TaskRecord) =>
   ({ status: { is: status }, attempts_total: { is: attempts_total }, updated_at: { is: updated_at } }) as const;
 
-/** Sends a task's message. One whose tier is behind may still have its own, unless that is too old for any queue. */
+/** Sends a task's message. A task whose tier is behind may still have its own message, unless that is too old for any queue. */
 async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promise<void> {
   const { ports, found, nowMs } = pass;
   const isGone = sinceMs + certainlyGoneMs <= nowMs;

@@ -10,7 +10,7 @@ export interface ScheduleKey {
 
 /**
  * A schedule's row in the table, the only truth about it: the rule in EventBridge Scheduler is derived from it. Times are ISO
- * 8601 UTC with milliseconds. Each field's comment says who writes it, when it changes, and what its absence means.
+ * 8601 UTC with milliseconds. Each field's comment says which action writes it, when it changes, and what its absence means.
  */
 export interface ScheduleRecord extends ScheduleKey, ScheduleDefinition {
   /**

@@ -29,7 +29,7 @@ export const mostKeptBytes = 256;
 /** The largest new record that keeps an input, in bytes of its JSON: with its keys it then fits into one write unit of the table, 1 KB. */
 const mostRecordBytes = 800;
 
-/** True when the inputs of a type may be kept. Those of a sensitive or unknown one are in the table only where a wait needs it. */
+/** True when the inputs of a type may be kept. The inputs of a sensitive or unknown type are in the table only where a wait needs it. */
 export const mayKeep = (type: { sensitive?: boolean } | undefined): boolean =>
   type !== undefined && type.sensitive !== true;
 

@@ -18,7 +18,7 @@ export async function newestEnvelope(
   return newest;
 }
 
-/** Returns the envelope with the newest input that is still stored, for those who keep the envelope of a task that has failed. */
+/** Returns the envelope with the newest input that is still stored, for code that keeps the envelope of a task that has failed. */
 export const newestKept = async (
   ports: { records: Records },
   record: TaskRecord,

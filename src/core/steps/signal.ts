@@ -26,7 +26,7 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
   mustBeOpen(record, ports.clock.now());
   const value = valueText(body ?? null, "the signal") ?? "null";
   await mustHaveRoom(ports, record, name, value);
-  // Stored first: whoever sees that there is a signal finds it.
+  // Stored first: an attempt that sees that there is a signal finds it.
   const stored = await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));
   if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
   if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
@@ -95,7 +95,7 @@ async function wake(ports: SignalPorts, before: TaskRecord, after: TaskRecord): 
   await dispatch(ports, after, envelope);
   if (before.due_at === after.due_at) return;
   const name = oneOffName(before.task_id, before.attempts_total, Date.parse(before.due_at));
-  // One that stays fires for a task that does not wait, and fire skips that.
+  // A one-off that stays fires for a task that does not wait, and fire skips that.
   await ports.oneOffs.delete(name).catch((error: unknown) => {
     if (!(error instanceof PortUnavailable)) throw error;
   });

@@ -40,7 +40,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Finds the first fault of an object of options: one that does not exist, with the nearest that does; one with a wrong value; one that is missing.
+ * Finds the first fault of an object of options: an option that does not exist, with the nearest that does; a wrong value; a missing option.
  * @param within Path of the object, such as `retry`. Default: it is the call's own argument.
  * @param needed Options that must be there.
  */

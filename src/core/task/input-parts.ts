@@ -78,7 +78,7 @@ const notJson: Readonly<Record<string, string>> = {
   promise: "the schema of its value",
 };
 
-/** Schemas that as a whole input fit only one that is left out. */
+/** Schemas that as a whole input fit only a member that is left out. */
 const onlyAbsent = ["void", "undefined"];
 
 /** Returns the first part of an input's schema that no JSON can fit, with an alternative. Undefined: there is none. */

@@ -37,7 +37,7 @@ export const keptIn = ({ value, fault }: { value?: string; fault?: string }): Ke
 
 /**
  * Returns the kept outcome.
- * @throws PermanentError for one that could not be kept
+ * @throws PermanentError for an outcome that could not be kept
  */
 export function mustBeKept({ value, fault }: Kept, what: string): unknown {
   if (fault === undefined) return value;

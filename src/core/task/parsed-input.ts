@@ -4,7 +4,7 @@ import { InvalidInput } from "../model/errors.ts";
 import type { TaskType } from "./task.ts";
 import { upcastInput } from "./version.ts";
 
-/** A parsed value, or the fault of one that does not fit. */
+/** A parsed value, or the fault of a value that does not fit. */
 export type Parsed = { data: unknown } | { fault: InvalidInput };
 
 /**

@@ -27,7 +27,7 @@ export const isUnstarted = ({ status, attempts_total, round }: TaskRecord): bool
 
 /**
  * Gives a waiting task a new input: stores it as a part of its own, then names that part in the record, on condition that no other input has come
- * between. One that has came at the same time as this one, and counts as the later of the two. So a late repeat of a request brings no earlier
+ * between. An input that has come between came at the same time as this one, and counts as the later of the two. So a late repeat of a request brings no earlier
  * input back.
  * @param record The task as it was read after the submit had begun, consistently.
  * @throws Problem `too_large`; PortUnavailable

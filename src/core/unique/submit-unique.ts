@@ -131,8 +131,7 @@ async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | "
 }
 
 /**
- * The answer of a call that joined a task, or is about to. A call may join another task than the one that is noted only once nobody can replace the
- * input of that one any more: it has started or ended.
+ * The answer of a call that joined a task, or is about to. A call may join another task than the noted task only once nobody can replace the input of the noted task any more: it has started or ended.
  */
 async function joinedAnswer(one: UniqueSubmit, { holder, joined }: Look): Promise<Accepted | "again" | undefined> {
   const { ports, key, call } = one;
@@ -206,8 +205,7 @@ async function joinOvertaker(one: UniqueSubmit, found: Look): Promise<Accepted |
 }
 
 /**
- * Withdraws the own task of the call, unless another call with the same idempotency key is about to send it. That one takes the key and then adopts
- * the task; this one adopts it and then looks at the key. So one of the two sees the other.
+ * Withdraws the own task of the call, unless another call with the same idempotency key is about to send it. The other call takes the key and then adopts the task; this call adopts it and then looks at the key. So one of the two sees the other.
  */
 async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Promise<void> {
   const adopted = await adopt(ports, own);
@@ -233,8 +231,7 @@ async function noteJoined(
 }
 
 /**
- * True when another call with the same idempotency key has written the own task since. That one writes it and then looks for what this one joined;
- * this one joins and then looks for it. So one of the two sees the other. A task that has not got its key is withdrawn.
+ * True when another call with the same idempotency key has written the own task since. The other call writes it and then looks for what this call joined; this call joins and then looks for it. So one of the two sees the other. A task that has not got its key is withdrawn.
  */
 async function hasOwn(one: UniqueSubmit): Promise<boolean> {
   if (one.own === undefined) return false;
@@ -250,7 +247,7 @@ async function ownTask({ records, clock }: SubmitPorts, key: TaskKey): Promise<T
 }
 
 /**
- * Makes the call's task, or goes on with the one that an earlier call with the idempotency key made: it takes the key, and is sent. Returns
+ * Makes the call's task, or goes on with the task that an earlier call with the idempotency key made: it takes the key, and is sent. Returns
  * undefined when another task took the key.
  */
 async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): Promise<Accepted | undefined> {

@@ -32,7 +32,7 @@ export async function openHolder(
 }
 
 /**
- * Makes this call the one that sends the task's message: no other call withdraws the task after that. Returns the record; undefined: it is
+ * Lets this call alone send the task's message: no other call withdraws the task after that. Returns the record; undefined: it is
  * withdrawn already, or does not wait any more.
  * @throws PortUnavailable
  */

@@ -41,7 +41,7 @@ export interface Cancelled {
 /** From the request of a cancel `now`, an attempt has this time to stop, in milliseconds. */
 const stopMs = 5_000;
 
-/** From its signal, such an attempt has at least this time, in milliseconds. */
+/** From its signal, an attempt that is told to stop has at least this time, in milliseconds. */
 const leastStopMs = 2_000;
 
 /**

@@ -26,7 +26,7 @@ const longestMs = (message: TaskMessage): number => (timeoutOf(message) + reserv
 export const fitsIn = (message: TaskMessage, nowMs: number, deadlineMs: number): boolean =>
   nowMs + longestMs(message) <= deadlineMs;
 
-/** The longest time, in milliseconds, that the messages before the ones that run alone may take. */
+/** The longest time, in milliseconds, that the messages before the messages that run alone may take. */
 const longestTogetherMs = (together: readonly TaskMessage[]): number => Math.max(0, ...together.map(longestMs));
 
 /** The longest time, in milliseconds, until each message that runs alone starts: after the rest, and after those before it. */

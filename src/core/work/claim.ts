@@ -123,7 +123,7 @@ async function resolveEarly(
   return "again";
 }
 
-/** False for a message of an earlier task with the same id, and for a forged one that names another type. */
+/** False for a message of an earlier task with the same id, and for a forged message that names another type. */
 const isOf = (envelope: Envelope, record: TaskRecord): boolean =>
   record.created_at <= latestCreatedAt(envelope) && record.type === envelope.type;
 

@@ -24,6 +24,6 @@ export async function reportLate(
       ...told,
     });
   } catch {
-    // The report of an error must not become one that nobody catches.
+    // The report of an error must not fail with an error that nobody catches.
   }
 }

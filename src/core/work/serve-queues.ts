@@ -110,7 +110,7 @@ export class QueueServer {
     this.#intake.placeFreed();
   }
 
-  /** Lets tasks run alone one after the other. One that waits for too long is given back, so that its place is free for others. */
+  /** Lets tasks run alone one after the other. A task that waits for too long is given back, so that its place is free for others. */
   async #turnAlone(delivery: Delivery): Promise<void> {
     const { clock, queues } = this.#ports;
     const { tier, receiptHandle, runsOn } = delivery;

@@ -113,7 +113,7 @@ async function settleWaiting(
   fenced: Change["when"],
 ): Promise<Settled> {
   const purgeAt = familyPurgeAt(ports.clock.now());
-  // For whoever closes the family, as the message ends with this attempt.
+  // For the process that closes the family, as the message ends with this attempt.
   await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
   await keepKey(ports, claimed, purgeAt);
   if (aggregated !== undefined) await saveResult(ports, claimed, aggregated, purgeAt);

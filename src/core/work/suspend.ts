@@ -23,7 +23,7 @@ export async function settleSuspended(
   suspension: Suspension,
 ): Promise<Settled> {
   const fenced = fence(claimed);
-  // For the sender of a signal, who has to send the task's message.
+  // For the sender of a signal, which has to send the task's message.
   if (suspension.waitingFor?.kind === "signal") {
     await ports.records.savePart(claimed, "envelope", envelope, purgeAtOfWaiting(claimed, suspension.dueAt));
   }

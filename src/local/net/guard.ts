@@ -33,8 +33,7 @@ export const refuseLikeAws: Refuse = (_, response, detail) => {
  * Returns why a request is refused, or undefined when it is allowed.
  *
  * - A website whose name points to this machine (DNS rebinding) sends its own name as `Host`.
- * - A browser adds the page's `Origin` to all requests that a page makes, except GET and HEAD without CORS. Those change
- *   nothing here, and the page cannot read the answers.
+ * - A browser adds the page's `Origin` to all requests that a page makes, except GET and HEAD without CORS. Requests without an `Origin` change nothing here, and the page cannot read the answers.
  *
  * @param port Port of the server, which must also be the port of an `Origin`.
  */

@@ -26,7 +26,7 @@ export function consoleLink(url: string, configured: string): string {
   return `${url}/console#token=${token}`;
 }
 
-/** Adds the route that answers the key of a link's token: once, to whoever has the token. The guard keeps pages of other origins away. */
+/** Adds the route that answers the key of a link's token: once, to the browser that has the token. The guard keeps pages of other origins away. */
 export function addConsoleLinkRoute(api: ReturnType<typeof createApi>): void {
   api.post(signInPath, async (call) => {
     const { token } = await optionalJsonBody(call);

@@ -20,7 +20,7 @@ const listeners = new Set<(movedMs: number) => void>();
 /** Time that was added to the machine's, in milliseconds. Undefined: this process has no clock that tests move. */
 export const movedMs = (): number | undefined => clock?.movedMs;
 
-/** Makes the time of this process, that of its emulators and of its functions, one that tests move. */
+/** Lets tests move the time of this process, of its emulators and of its functions. */
 export function useMovableClock(startMs = 0): void {
   clock = new MovableClock(startMs);
   const { now, after } = clock;

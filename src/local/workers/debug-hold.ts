@@ -27,7 +27,7 @@ export function holdingBatches(store: QueueStore, queue: string, invoke: Invoke)
       for (const { receiptHandle, body } of event.Records) {
         hide(store, queue, receiptHandle);
         const parsed = parseEnvelope(body);
-        // The next renewal makes up for one that fails.
+        // The next renewal makes up for a failed renewal.
         if (parsed.ok) void renewLease(records, parsed.envelope).catch(() => {});
       }
     };

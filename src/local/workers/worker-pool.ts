@@ -41,7 +41,7 @@ interface Slot {
   process: ChildProcess;
   ready: boolean;
   busy: boolean;
-  /** True when it has old code, or must end: it gets no more batches, and ends after the one that it works on. */
+  /** True when it has old code, or must end: it gets no more batches, and ends after its present batch. */
   retired: boolean;
   /** True when it must end: an exception was not caught, or an attempt in it goes on after its cancel. Its code may ignore signals. */
   worn: boolean;
@@ -239,7 +239,7 @@ export class WorkerPool {
     }
   }
 
-  /** Gives a process no batch any more. It ends after the one that it works on. */
+  /** Gives a process no batch any more. It ends after its present batch. */
   #retire(slot: Slot): void {
     slot.retired = true;
     if (!slot.busy) slot.process.kill();
