@@ -39,7 +39,10 @@ import { checkTracing } from "./tracing.ts";
 export class TaskPipeline extends Construct implements IConnectable {
   readonly data: DataStack;
   readonly service: ServiceStack;
-  /** The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets them. */
+  /**
+   * The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets
+   * them.
+   */
   readonly taskRole: IGrantable;
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
@@ -101,9 +104,9 @@ export class TaskPipeline extends Construct implements IConnectable {
   }
 
   /**
-   * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the environment
-   * variables that the client reads; an imported function gets a warning that they have to be set elsewhere. The program may then submit for
-   * every tenant.
+   * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the
+   * environment variables that the client reads; an imported function gets a warning that they have to be set
+   * elsewhere. The program may then submit for every tenant.
    * @throws TypeError when the function already submits to another deployment: give one of them a `prefix`
    */
   grantSubmit(grantee: IGrantable, options: GrantSubmitOptions = {}): void {
@@ -135,7 +138,9 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.observability.dashboard;
   }
 
-  /** The Lambda functions, by their roles: `submit`, `status`, `control`, `authorizer`, `fire`, `critical-worker` ... */
+  /**
+   * The Lambda functions, by their roles: `submit`, `status`, `control`, `authorizer`, `fire`, `critical-worker` ...
+   */
   get functions(): Readonly<Record<string, IFunction>> {
     const all = Object.entries(this.service.functions);
     return Object.fromEntries(all.map(([role, made]) => [role, made.function as IFunction]));
@@ -210,7 +215,10 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.direct.environment;
   }
 
-  /** Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of this construct. */
+  /**
+   * Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of
+   * this construct.
+   */
   protected load(options: TaskOptions): DescribedApp {
     const bundled: unknown = this.node.tryGetContext(BUNDLING_STACKS);
     const isNothingBundled = Array.isArray(bundled) && bundled.length === 0;

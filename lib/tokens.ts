@@ -2,8 +2,8 @@ import { CfnElement, CfnResource, Duration, Fn, Reference, Stack, Token, Tokeniz
 import { settingError } from "./setting-error.ts";
 
 /*
- * Values that only a deployment knows: tokens of the CDK. What CloudFormation can resolve may be one; the function that reads it checks it when
- * it starts.
+ * Values that only a deployment knows: tokens of the CDK. What CloudFormation can resolve may be one; the function that
+ * reads it checks it when it starts.
  */
 
 /** A number as text, also a number that only the deployment knows. */

@@ -19,7 +19,10 @@ const port = "the event bus";
 const mostEntries = 10;
 const mostBytes = 256 * 1024;
 
-/** Number of requests for an event that EventBridge does not take at first, and the wait before the second, in milliseconds. */
+/**
+ * Number of requests for an event that EventBridge does not take at first, and the wait before the second, in
+ * milliseconds.
+ */
 const mostTries = 3;
 const firstWaitMs = 100;
 

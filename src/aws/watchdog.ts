@@ -4,8 +4,8 @@ import type { RunningAttempt, Watchdog } from "../core/ports/tasks.ts";
 import { runningTask } from "../core/task/context.ts";
 
 /*
- * The memory that this thread and the watchdog's have together. A text for each running attempt is there, so that the thread knows them when this
- * one is blocked: that costs an attempt one short text, and no message.
+ * The memory that this thread and the watchdog's have together. A text for each running attempt is there, so that the
+ * thread knows them when this one is blocked: that costs an attempt one short text, and no message.
  */
 
 /** Attempts that the thread knows, at most. Further attempts run as well. */
@@ -35,8 +35,9 @@ export interface Exit {
 }
 
 /**
- * Creates a watchdog that kills this process when its event loop is still blocked at an attempt's deadline. Its thread (`watcher.ts`) starts with the
- * first attempt. Before the process ends, by it, by `process.exit` in a handler or without memory, the thread notes what it was doing.
+ * Creates a watchdog that kills this process when its event loop is still blocked at an attempt's deadline. Its thread
+ * (`watcher.ts`) starts with the first attempt. Before the process ends, by it, by `process.exit` in a handler or
+ * without memory, the thread notes what it was doing.
  */
 export function threadWatchdog(): Watchdog {
   const shared = new SharedArrayBuffer(headBytes + mostKnown * slotBytes);

@@ -11,7 +11,9 @@ export interface SentProbe {
   answeredAt: number;
 }
 
-/** Time that a record is kept after the task's end, in seconds, unless an option says otherwise. This is the minimum. */
+/**
+ * Time that a record is kept after the task's end, in seconds, unless an option says otherwise. This is the minimum.
+ */
 const leastRetentionSeconds = 60;
 
 const firstPauseMs = 150;

@@ -36,7 +36,10 @@ export class Webhooks {
     return this.#transport.get("/webhooks/secret", options);
   }
 
-  /** Makes a new secret. For 24 hours the earlier one signs as well. Sent again only when the API did not take the request. */
+  /**
+   * Makes a new secret. For 24 hours the earlier one signs as well. Sent again only when the API did not take the
+   * request.
+   */
   rotateSecret(options?: CallOptions): Promise<WebhookSecret> {
     return this.#transport.postOnce("/webhooks/secret/rotate", {}, options);
   }

@@ -86,8 +86,9 @@ const mark = ({ stack, id }: Resource): string => `⟦${stack.name}/${id}⟧`;
 const nameProperties = ["QueueName", "FunctionName", "TopicName"];
 
 /**
- * The stacks of an app with resolved references: `Ref`, `Fn::GetAtt`, `Fn::Sub`, exports, outputs and SSM parameters of other stacks
- * lead to their resource. Values that are unknown before a deployment are undefined, and checks ignore them.
+ * The stacks of an app with resolved references: `Ref`, `Fn::GetAtt`, `Fn::Sub`, exports, outputs and SSM parameters of
+ * other stacks lead to their resource. Values that are unknown before a deployment are undefined, and checks ignore
+ * them.
  */
 export class Deployment {
   /** The stacks of pipelines. The checks cover only these. */

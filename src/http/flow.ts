@@ -37,8 +37,8 @@ export const limitsChangeSchema = z
   .meta({ minProperties: 1 });
 
 /**
- * Tier in whose queue the check of a resumed line waits. An operator waits for it, and the backlog of `normal` is often the
- * reason of a pause.
+ * Tier in whose queue the check of a resumed line waits. An operator waits for it, and the backlog of `normal` is often
+ * the reason of a pause.
  */
 const checkTier: Tier = "high";
 

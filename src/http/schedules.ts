@@ -210,7 +210,10 @@ async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Respons
   });
 }
 
-/** A place among the schedules of the app, which come first: it, and the id behind which the list goes on. No id has a space. */
+/**
+ * A place among the schedules of the app, which come first: it, and the id behind which the list goes on. No id has a
+ * space.
+ */
 const startOfApp = "code ";
 
 const noViews: Page<ScheduleView> = { items: [], next: undefined };

@@ -3,7 +3,8 @@ import type { MetricSeries } from "../core/control/metric-history.ts";
 import type { Identity, Role } from "../core/model/identity.ts";
 
 /*
- * The nouns of operators as the API shows them: the handlers answer them, `src/openapi` describes them, the client and the console read them.
+ * The nouns of operators as the API shows them: the handlers answer them, `src/openapi` describes them, the client and
+ * the console read them.
  */
 
 /** The caller. */

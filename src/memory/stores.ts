@@ -33,7 +33,9 @@ export const memoryStores = (clock: FakeClock) => ({
 
 export type MemoryStores = ReturnType<typeof memoryStores>;
 
-/** When the next message becomes visible or the next one-off fires, in epoch milliseconds. Undefined: there are none. */
+/**
+ * When the next message becomes visible or the next one-off fires, in epoch milliseconds. Undefined: there are none.
+ */
 export function nextMoment({ queues, oneOffs }: MemoryStores): number | undefined {
   const messages = tiers.flatMap((tier) => queues.waiting(tier).map(({ visibleAt }) => visibleAt));
   const fired = [...oneOffs.all().values()].map(({ at }) => Date.parse(at));

@@ -10,7 +10,10 @@ const readsPerPlace = 3;
 /** Consistent reads of a task that waits for a start: those of a place, and two for the next start. */
 const readsPerStart = 5;
 
-/** Requests to SQS of a wait: the send of the task's message, and receive, hold and delete of the one with which it came. */
+/**
+ * Requests to SQS of a wait: the send of the task's message, and receive, hold and delete of the one with which it
+ * came.
+ */
 const requestsPerWait = 4;
 
 /** Load of tasks that wait in the line of a limit, beside that of their tasks. Each figure is 0 without limits. */

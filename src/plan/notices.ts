@@ -6,12 +6,18 @@ import type { Outcome } from "./simulate.ts";
 /** SQS requests of a notice that comes alone: send, receive, delete. */
 export const requestsPerNotice = 3;
 
-/** Read units of a try: the delivery and the version of the secret, and an eventually consistent read of the mark of a slow host. */
+/**
+ * Read units of a try: the delivery and the version of the secret, and an eventually consistent read of the mark of a
+ * slow host.
+ */
 const readsPerTry = 2.5;
 /** Write units of a try: the delivery has up to 2 KB. */
 const writesPerTry = 2;
 
-/** A receiver that answers later than this is slow, in ms: each try then takes a place and renews the host's mark, a write unit each. */
+/**
+ * A receiver that answers later than this is slow, in ms: each try then takes a place and renews the host's mark, a
+ * write unit each.
+ */
 const slowAfterMs = 1_000;
 const slowWrites = 2;
 /** Tries in a second to a slow host of a tenant: ten places for ten seconds. */

@@ -70,13 +70,19 @@ export interface Outcome<Result = unknown> {
   progress: readonly number[];
   /** The tasks that the handler submitted. A task that several attempts submitted is listed once. */
   submitted: readonly ChildReport[];
-  /** The children that the handler spawned, in the order of their spawn. A child that several attempts spawned is listed once. */
+  /**
+   * The children that the handler spawned, in the order of their spawn. A child that several attempts spawned is listed
+   * once.
+   */
   children: readonly SpawnedChild[];
   /** The handler's log lines of all attempts. */
   log: readonly LogLine[];
   /** Time from the submit to the end, in seconds of the kit's time, with delays, waits and leases of dead workers. */
   seconds: number;
-  /** Everything that happened, as text for people: print it when a test fails. Its times are the kit's, in seconds from the submit. */
+  /**
+   * Everything that happened, as text for people: print it when a test fails. Its times are the kit's, in seconds from
+   * the submit.
+   */
   timeline: string;
 }
 

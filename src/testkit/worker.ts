@@ -225,7 +225,10 @@ export class Worker {
     return true;
   }
 
-  /** A step of the handler itself. Undefined when nothing happens there, so that calls start as early as without the kit. */
+  /**
+   * A step of the handler itself. Undefined when nothing happens there, so that calls start as early as without the
+   * kit.
+   */
   #handlerStep({ name, fields }: HandlerStep, signal: AbortSignal): Promise<void> | undefined {
     if (this.#dead) return never();
     if (this.#attempt === undefined) return undefined;

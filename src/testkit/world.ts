@@ -107,7 +107,9 @@ export class World implements WorkerWorld {
     this.#mistake ??= error;
   }
 
-  /** @throws RangeError for a mistake of the test, such as a fault that has not happened, or cannot happen at its step */
+  /**
+   * @throws RangeError for a mistake of the test, such as a fault that has not happened, or cannot happen at its step
+   */
   mustHaveNoMistake(root: Track): void {
     const mistake = this.#mistake;
     this.#mistake = undefined;
@@ -166,7 +168,8 @@ export class World implements WorkerWorld {
   }
 
   /**
-   * Works until there is nothing left to do. Between two rounds of work it advances the time to the next message or one-off.
+   * Works until there is nothing left to do. Between two rounds of work it advances the time to the next message or
+   * one-off.
    * @param twice True: two workers get every message.
    */
   async drain(twice: boolean): Promise<void> {
@@ -219,7 +222,10 @@ export class World implements WorkerWorld {
     return redriveBatch({ ...this.#ports(), random: this.random, timeScale: 1 }, [delivery]);
   }
 
-  /** Time at which the next message becomes visible, the next one-off fires or the next signal is sent. Undefined: there are none. */
+  /**
+   * Time at which the next message becomes visible, the next one-off fires or the next signal is sent. Undefined: there
+   * are none.
+   */
   #nextMoment(): number | undefined {
     const moments = [nextMoment(this.stores) ?? [], ...this.#signals.map(({ at }) => at)].flat();
     return moments.length === 0 ? undefined : Math.min(...moments);

@@ -165,7 +165,8 @@ function unfitFault(
 }
 
 /**
- * Takes uploads for a task, so that they are kept as long as it, and stores those that came with the submit. Repeatable for the same task.
+ * Takes uploads for a task, so that they are kept as long as it, and stores those that came with the submit. Repeatable
+ * for the same task.
  * @throws Problem `invalid_input` when another task has taken one: then nothing was stored; PortUnavailable
  */
 async function takeFiles(

@@ -18,9 +18,11 @@ export interface SignalPorts extends DispatchPorts {
 const mostTries = 5;
 
 /**
- * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A repeated call does the same again.
+ * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A
+ * repeated call does the same again.
  * @returns The record after it.
- * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name; `quota_exceeded`
+ * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this
+ * name; `quota_exceeded`
  */
 export async function signal(ports: SignalPorts, record: TaskRecord, name: string, body: unknown): Promise<TaskRecord> {
   mustBeOpen(record, ports.clock.now());
@@ -86,7 +88,9 @@ function announce(ports: SignalPorts, record: TaskRecord, name: string): Promise
   });
 }
 
-/** Sends the message of a task that is due now. A repeated call sends it again, as the first one may have died before. */
+/**
+ * Sends the message of a task that is due now. A repeated call sends it again, as the first one may have died before.
+ */
 async function wake(ports: SignalPorts, before: TaskRecord, after: TaskRecord): Promise<void> {
   if (after.status !== "pending" || after.due_at > iso(ports.clock.now()) || after.attempts_total === 0) return;
   const envelope = (await ports.records.loadPart(after, "envelope")) as Envelope | undefined;

@@ -12,7 +12,10 @@ interface Definition {
   values?: readonly unknown[];
 }
 
-/** Fields of definitions that hold an inner schema of the input, with what they add to its path. A pipe's `out` is not input. */
+/**
+ * Fields of definitions that hold an inner schema of the input, with what they add to its path. A pipe's `out` is not
+ * input.
+ */
 const inner = {
   innerType: "",
   in: "",
@@ -55,7 +58,10 @@ function childrenOf(definition: Definition): [suffix: string, schema: z.ZodType]
   ];
 }
 
-/** Schemas behind a getter. While a module is loaded, a getter can name a schema that does not exist yet: then there are none. */
+/**
+ * Schemas behind a getter. While a module is loaded, a getter can name a schema that does not exist yet: then there are
+ * none.
+ */
 function lateChildrenOf(definition: Definition): [suffix: string, schema: z.ZodType][] {
   try {
     const members = Object.entries(definition.shape ?? {}).map(([key, part]): [string, z.ZodType] => [`.${key}`, part]);

@@ -8,7 +8,8 @@ import { upcastInput } from "./version.ts";
 export type Parsed = { data: unknown } | { fault: InvalidInput };
 
 /**
- * Parses an input with its type's schema, after the steps from an earlier version to the present one. A promise for an async schema only.
+ * Parses an input with its type's schema, after the steps from an earlier version to the present one. A promise for an
+ * async schema only.
  * @throws InvalidInput when a step fails
  */
 export function parseInput(type: TaskType, given: unknown, version: number): Parsed | Promise<Parsed> {

@@ -40,8 +40,8 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
 }
 
 /**
- * Settles an attempt whose worker died: its lease ended without a write. Another worker does this, so the condition is that the
- * lease was not renewed.
+ * Settles an attempt whose worker died: its lease ended without a write. Another worker does this, so the condition is
+ * that the lease was not renewed.
  */
 export async function settleCrashed(ports: SettlePorts, settling: Settling): Promise<Settled> {
   const { record, type } = settling;

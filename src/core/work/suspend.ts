@@ -13,8 +13,9 @@ import type { Settled, Settling } from "../task/settled.ts";
 import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
 
 /**
- * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight. The attempt is not counted, but
- * its number over all rounds is, so that its late writes cannot change anything. If a signal came meanwhile, the task goes on immediately.
+ * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight.
+ * The attempt is not counted, but its number over all rounds is, so that its late writes cannot change anything. If a
+ * signal came meanwhile, the task goes on immediately.
  * @throws PortUnavailable
  */
 export async function settleSuspended(

@@ -25,7 +25,8 @@ export async function open(
   webPages: "refused" | "judged" = "refused",
 ): Promise<Endpoint> {
   guard(server, refuse, webPages);
-  // Longer than clients keep idle connections. Otherwise a request could be sent on a connection that is just being closed.
+  // Longer than clients keep idle connections. Otherwise a request could be sent on a connection that is just being
+  // closed.
   server.keepAliveTimeout = 120_000;
   const actual = await listen(server, port);
   return { port: actual, url: `http://127.0.0.1:${actual}`, close: () => close(server) };

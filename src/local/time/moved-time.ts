@@ -3,7 +3,10 @@ import { systemClock as functionsClock } from "../../aws/process.ts";
 import { systemClock } from "./clock.ts";
 import { MovableClock } from "./movable-clock.ts";
 
-/** Time moves in steps, in which whatever became due can read and write. A step is this long at least, and there are at most so many. */
+/**
+ * Time moves in steps, in which whatever became due can read and write. A step is this long at least, and there are at
+ * most so many.
+ */
 const leastStepMs = 1_000;
 const mostSteps = 100;
 
@@ -39,7 +42,10 @@ export function followTime(movedMs: number): void {
   clock?.moveTo(movedMs);
 }
 
-/** Lets time pass for this process and those that follow it: what was due within it happens. Returns the new time, in epoch milliseconds. */
+/**
+ * Lets time pass for this process and those that follow it: what was due within it happens. Returns the new time, in
+ * epoch milliseconds.
+ */
 export async function passTime(ms: number): Promise<number> {
   if (clock === undefined) throw new Error("this server has no clock that tests move");
   const untilMs = clock.movedMs + ms;
