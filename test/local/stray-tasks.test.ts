@@ -67,7 +67,7 @@ describe.each([
           strayFaults(planned[index]?.culprit, task.task_id, task, logged.get(task.task_id)),
         );
       };
-      await expect.poll(faultsNow, { timeout: 10_000 }).toEqual([]);
+      await expect.poll(faultsNow).toEqual([]);
       expect(server.output()).not.toMatch(/worker process died|process of the worker died/);
     },
     patienceMs,

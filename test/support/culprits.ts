@@ -29,6 +29,9 @@ const throwing = (task: TaskContext) => () => {
   throw stray(task);
 };
 
+/** Its neighbours run then, in milliseconds. */
+const soonMs = 5;
+
 const missing = "/there/is/no/stray";
 
 /** Nobody listens at this port: it is reserved. */
@@ -58,7 +61,7 @@ const during: Record<string, Culprit> = {
   rejection: {
     start: (task) =>
       void (async () => {
-        await sleep(5);
+        await sleep(soonMs);
         throw stray(task);
       })(),
   },
@@ -68,19 +71,19 @@ const during: Record<string, Culprit> = {
     tells: /ENOENT/,
   },
   fetch: { start: () => void fetch(`http://${refused.host}:9/`), tells: /fetch failed|bad port|ECONNREFUSED/ },
-  timer: { start: (task) => setTimeout(throwing(task), 5) },
+  timer: { start: (task) => setTimeout(throwing(task), soonMs) },
   interval: {
     start(task) {
       const timer = setInterval(() => {
         clearInterval(timer);
         throw stray(task);
-      }, 5);
+      }, soonMs);
     },
   },
   immediate: { start: (task) => setImmediate(throwing(task)) },
   "next tick": { start: (task) => process.nextTick(throwing(task)) },
   microtask: { start: (task) => queueMicrotask(throwing(task)) },
-  emitter: { start: (task) => setTimeout(() => new EventEmitter().emit("error", stray(task)), 5) },
+  emitter: { start: (task) => setTimeout(() => new EventEmitter().emit("error", stray(task)), soonMs) },
   "async listener": {
     start(task) {
       const emitter = new EventEmitter({ captureRejections: true });
@@ -91,7 +94,7 @@ const during: Record<string, Culprit> = {
     },
   },
   "listener of another signal": {
-    start: (task) => AbortSignal.timeout(5).addEventListener("abort", throwing(task)),
+    start: (task) => AbortSignal.timeout(soonMs).addEventListener("abort", throwing(task)),
   },
   "event target": {
     start(task) {
@@ -105,7 +108,7 @@ const during: Record<string, Culprit> = {
     start() {
       const stopping = new AbortController();
       spawn("sleep", [leftSeconds], { signal: stopping.signal });
-      setTimeout(() => stopping.abort(), 5);
+      setTimeout(() => stopping.abort(), soonMs);
     },
     tells: /aborted/,
   },
