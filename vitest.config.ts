@@ -1,20 +1,23 @@
-import { basename } from "node:path";
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The e2e files that wait the longest, longest first: they start first, so that the rest runs beside them. */
-const slowest = ["schedule-firing", "keys", "fairness", "limits", "dead-letters", "failures", "crash", "expiry"];
+/** The files that wait the longest, longest first: they start first, so that the rest runs beside them. */
+const slowest = [
+  ...["schedule-firing", "keys", "fairness", "limits", "dead-letters", "failures", "crash", "expiry"].map(
+    (name) => `e2e/${name}`,
+  ),
+  ...["crash-notes", "families", "state", "upgrade", "work", "steps", "reload"].map((name) => `local/${name}`),
+].map((name) => `/test/${name}.test.ts`);
 
 const place = ({ moduleId }: TestSpecification) => {
-  const index = slowest.indexOf(basename(moduleId, ".test.ts"));
+  const index = slowest.findIndex((name) => moduleId.endsWith(name));
   return index < 0 ? slowest.length : index;
 };
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const e2e = sorted.filter(({ project }) => project.name === "e2e").sort((a, b) => place(a) - place(b));
-    return [...sorted.filter(({ project }) => project.name !== "e2e"), ...e2e];
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
   }
 }
 
@@ -23,10 +26,10 @@ const leanClients = "offload-lean-source";
 
 /** The package's entries, which task files import. */
 const alias = Object.entries({
-  offload: "src/index.ts",
-  "offload/schedules": "src/schedules.ts",
-  "offload/triggers": "src/triggers.ts",
-  "offload/testing": "src/testing.ts",
+  offload: "src/entries/index.ts",
+  "offload/schedules": "src/entries/schedules.ts",
+  "offload/triggers": "src/entries/triggers.ts",
+  "offload/testing": "src/entries/testing.ts",
   "offload/cdk": "lib/index.ts",
   "offload/client": "src/client/index.ts",
   "offload/direct": "src/direct/index.ts",
@@ -38,6 +41,9 @@ const patience = { testTimeout: patienceMs, hookTimeout: patienceMs };
 
 /** `expect.poll` has the same patience; and each look costs a processor, which what it waits for needs. */
 const patientPolls = { poll: { timeout: patienceMs, interval: 200 } };
+
+/** Files that mostly wait for processes of their own: more at once than there are cores, if these are few. */
+const waitingFiles = { maxWorkers: Math.max(3, availableParallelism()), sequence: { groupOrder: 2 } };
 
 /** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
 const expectSomething = { requireAssertions: true, ...patientPolls };
@@ -68,7 +74,7 @@ const builds = [
   "test/cli/{completion,doctor,no-home,openapi}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
   "test/lib/{container-code,containers,direct-submit,events,network,packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
-  "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,upgrade}.test.ts",
+  "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,unbundled,upgrade}.test.ts",
   "test/structure/snippets.test.ts",
   "test/tasks/invoice*.test.ts",
   "test/task-files.test.ts",
@@ -211,6 +217,7 @@ export default defineConfig({
           expect: expectSomething,
           env: compiledOnce,
           ...patience,
+          ...waitingFiles,
         },
       },
       {
@@ -221,6 +228,7 @@ export default defineConfig({
           expect: patientPolls,
           include: [outage],
           ...patience,
+          ...waitingFiles,
         },
       },
       {

@@ -4,21 +4,21 @@ import type { Plugin } from "esbuild";
 import { copyDeclarations, toCommonJs, writeChunks } from "./package-parts.ts";
 
 /*
- * Writes dist/commonjs, for programs whose loader is not Node's own: Jest, ts-node, bundlers. A part of `npm run build`, after the compiler.
- * All entries share their chunks, so that an error of one is known to the others. The declarations are there, too, once for both kinds of
- * modules: those of the ES modules only point at them.
+ * Writes dist/commonjs, for programs whose loader is not Node's own: Jest, ts-node, bundlers. A part of
+ * `npm run build`, after the compiler. All entries share their chunks, so that an error of one is known to the others.
+ * The declarations are there, too, once for both kinds of modules: those of the ES modules only point at them.
  */
 
 const dist = resolve(import.meta.dirname, "../dist");
 const target = join(dist, "commonjs");
 
 const entries = {
-  index: "src/index",
+  index: "src/entries/index",
   client: "src/client/index",
   direct: "src/direct/index",
-  testing: "src/testing",
-  schedules: "src/schedules",
-  triggers: "src/triggers",
+  testing: "src/entries/testing",
+  schedules: "src/entries/schedules",
+  triggers: "src/entries/triggers",
   cdk: "lib/index",
 };
 
@@ -47,5 +47,5 @@ function moveDeclarations(): void {
 
 await writeChunks(dist, entries, target, { plugins: [packages] });
 // Places are those of the ES modules, where the sources of the functions are.
-await toCommonJs(target, target, "../src/commonjs.js", {});
+await toCommonJs(target, target, "../src/installed/commonjs.js", {});
 moveDeclarations();

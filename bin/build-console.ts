@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { consoleFiles } from "../src/console-files.ts";
+import { consoleFiles } from "../src/installed/console-files.ts";
 
 /* Writes the console's files into dist/console, where the installed package reads them. A part of `npm run build`. */
 

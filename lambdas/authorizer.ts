@@ -5,9 +5,9 @@ import { tableClient } from "../src/aws/clients.ts";
 import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
-import { fromEnv } from "../src/config.ts";
 import { createAuthorizer } from "../src/http/authorizer.ts";
 import { createJwtVerifier, jwtSettingNames, jwtSettings } from "../src/http/jwt.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, ["table", "localKeys", ...jwtSettingNames]);
 const issuer = jwtSettings(config);
@@ -19,7 +19,10 @@ const authorize = createAuthorizer({
   verifyToken: issuer && createJwtVerifier(issuer, systemClock),
 });
 
-/** Always allows the request, and passes on the caller or the reason for a 401: the API's functions send the 401 themselves. */
+/**
+ * Always allows the request, and passes on the caller or the reason for a 401: the API's functions send the 401
+ * themselves.
+ */
 export const handler = answersWithin(authorizerMs, async (event: APIGatewayRequestAuthorizerEventV2) => ({
   isAuthorized: true,
   context: await authorize(event.headers?.authorization),

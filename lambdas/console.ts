@@ -3,9 +3,9 @@ import { newCorrelationId } from "../src/aws/ids.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { createTracing } from "../src/aws/tracing.ts";
-import { fromEnv } from "../src/config.ts";
 import { consoleApi, consoleSettingNames, consoleSettings } from "../src/http/console.ts";
 import { serve } from "../src/http/serve.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [...consoleSettingNames, "consoleFolder"]);
 const tracing = await createTracing();

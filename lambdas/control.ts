@@ -8,13 +8,13 @@ import { DynamoStepStore } from "../src/aws/step-store.ts";
 import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
-import { fromEnv } from "../src/config.ts";
 import { internalTypes } from "../src/core/task/internal-types.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { audited } from "../src/http/audit.ts";
 import { taskChanges } from "../src/http/control.ts";
 import { operationStarts } from "../src/http/operations.ts";
 import { serve } from "../src/http/serve.ts";
+import { fromEnv } from "../src/settings/config.ts";
 import type { ControlPorts } from "./rare/control.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);

@@ -14,9 +14,9 @@ import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
-import { fromEnv } from "../src/config.ts";
 import { fireArrived } from "../src/core/schedules/fire.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsDlqUrl"]);
 const dispatch = dispatchPorts(config, createLog("fire"));
@@ -40,8 +40,8 @@ const ports = {
 };
 
 /**
- * EventBridge Scheduler calls it with a schedule's input, EventBridge with an event for a trigger, and SQS with inputs that failed
- * before. An error leads to a retry: Lambda tries twice more, then sends the input to that queue.
+ * EventBridge Scheduler calls it with a schedule's input, EventBridge with an event for a trigger, and SQS with inputs
+ * that failed before. An error leads to a retry: Lambda tries twice more, then sends the input to that queue.
  */
 export const handler = endsInTime(
   observed(base, async (event: unknown, context: Context): Promise<void> => {

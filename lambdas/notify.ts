@@ -9,11 +9,11 @@ import { DynamoSecretVersions } from "../src/aws/secret-versions.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { webhookKeyOf, webhookKeySettings } from "../src/aws/webhook-key.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
-import { fromEnv } from "../src/config.ts";
 import { parseNotice } from "../src/core/end/parse-notice.ts";
 import { type NotifyPorts, notify } from "../src/core/notify/notify.ts";
 import { receiverSecrets, webhookSecrets } from "../src/core/notify/secret.ts";
 import type { Connections, EventBus, Socket } from "../src/core/ports/notify.ts";
+import { fromEnv } from "../src/settings/config.ts";
 import { createWebhookSender } from "../src/webhooks/send-webhook.ts";
 import { signedHeaders } from "../src/webhooks/sign.ts";
 

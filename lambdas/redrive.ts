@@ -4,8 +4,8 @@ import { answerBatch, originOf } from "../src/aws/deliveries.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
-import { fromEnv } from "../src/config.ts";
 import { redriveBatch } from "../src/core/work/redrive.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, "timeScale"]);
 const ports = { ...dispatchPorts(config, createLog("redrive")), random: Math.random, timeScale: config.timeScale };

@@ -6,8 +6,8 @@ import { DynamoConnections } from "../src/aws/connections.ts";
 import { DynamoTable } from "../src/aws/dynamo-table.ts";
 import { createLog } from "../src/aws/log.ts";
 import { systemClock } from "../src/aws/process.ts";
-import { fromEnv } from "../src/config.ts";
 import { type Connected, connect, disconnect, replyTo } from "../src/core/notify/connect.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, ["table"]);
 const table = new DynamoTable(tableClient(), config.table);

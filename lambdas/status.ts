@@ -10,11 +10,11 @@ import { observed } from "../src/aws/observed.ts";
 import { systemClock } from "../src/aws/process.ts";
 import { DynamoRecords } from "../src/aws/records.ts";
 import { createTracing } from "../src/aws/tracing.ts";
-import { fromEnv } from "../src/config.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { Cursors } from "../src/http/cursor.ts";
 import { serve } from "../src/http/serve.ts";
 import { type StatusPorts, taskReads } from "../src/http/status.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [
   "table",

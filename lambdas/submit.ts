@@ -5,9 +5,9 @@ import { observed } from "../src/aws/observed.ts";
 import { submitPorts, submitSettings } from "../src/aws/submit-ports.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes } from "../src/aws/wiring.ts";
-import { fromEnv } from "../src/config.ts";
 import { serve } from "../src/http/serve.ts";
 import { submitApi } from "../src/http/submit.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, submitSettings);
 const types = catalogTypes(process.env);

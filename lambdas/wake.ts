@@ -3,7 +3,7 @@ import { startFirstContainer } from "../src/aws/container-service.ts";
 import { boundedTries } from "../src/aws/http-handler.ts";
 import { ECSClient } from "../src/aws/lean/client-ecs.ts";
 import { createLog } from "../src/aws/log.ts";
-import { fromEnv } from "../src/config.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 const { containerService } = fromEnv(process.env, ["containerService"]);
 const ecs = new ECSClient(boundedTries());

@@ -7,18 +7,18 @@ import { observed } from "../src/aws/observed.ts";
 import { logOwnStray } from "../src/aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
 import type { WorkerCode } from "../src/aws/worker-types.ts";
-import { fromEnv } from "../src/config.ts";
 import { Drain } from "../src/core/work/drain.ts";
 import { workBatch } from "../src/core/work/work.ts";
-import { disk } from "../src/disk.ts";
-import { catchStrayErrors } from "../src/stray-errors.ts";
+import { disk } from "../src/machine/disk.ts";
+import { catchStrayErrors } from "../src/machine/stray-errors.ts";
+import { fromEnv } from "../src/settings/config.ts";
 
 /**
  * Makes a worker's handler.
  * @param code The types of all files in `tasks/`: built code (`src/build`), or types that are loaded.
  * @param own Ports in place of those for Lambda.
- * @param replace Called after an exception that no code has caught, and when an attempt did not stop: this process answers its invocation, and must get
- * no other one.
+ * @param replace Called after an exception that no code has caught, and when an attempt did not stop: this process
+ * answers its invocation, and must get no other one.
  */
 export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace: () => void = exitAfterAnswer) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);

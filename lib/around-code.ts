@@ -2,17 +2,23 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuildOptions, Metafile } from "esbuild";
-import { codeFile } from "../src/installation.ts";
+import { codeFile } from "../src/installed/installation.ts";
 import type { AroundRequest, AroundResult } from "./around-code-process.ts";
 import { temporaryFolder } from "./task-code.ts";
 
 /** Longest time for a build, in milliseconds. */
 const limitMs = 120_000;
 
-/** esbuild's name for the files of the built code (`src/build`): the same wherever these are, so that the same sources make the same bytes. */
+/**
+ * esbuild's name for the files of the built code (`src/build`): the same wherever these are, so that the same sources
+ * make the same bytes.
+ */
 export const codePrefix = "offload-code:";
 
-/** Builds Offload's code around the built code of task types, in a process of its own: only an esbuild that waits can name files. */
+/**
+ * Builds Offload's code around the built code of task types, in a process of its own: only an esbuild that waits can
+ * name files.
+ */
 export function buildAround(
   code: string,
   options: BuildOptions & { write: false },

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { machineOf, targetMachine } from "../src/build/machine.ts";
-import { TaskFileError } from "../src/task-modules.ts";
+import { TaskFileError } from "../src/project/task-modules.ts";
 
 /** Most bytes of a function's code, unpacked. */
 const mostBytes = 262_144_000;

@@ -1,5 +1,5 @@
 import type { Duration } from "aws-cdk-lib";
-import type { FunctionName, SettingTexts } from "../src/config.ts";
+import type { FunctionName, SettingTexts } from "../src/settings/config.ts";
 import { allowSend, allowTable } from "./access.ts";
 import type { Capacity } from "./capacity.ts";
 import type { ContainerWorkers } from "./container-workers.ts";

@@ -1,5 +1,5 @@
-import type { SettingTexts } from "../src/config.ts";
-import { consoleFiles } from "../src/console-files.ts";
+import { consoleFiles } from "../src/installed/console-files.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import type { FunctionOptions } from "./background.ts";
 import type { PipelineFunction } from "./function.ts";
 import type { Push } from "./push.ts";
@@ -13,8 +13,9 @@ export interface ConsoleProps {
 }
 
 /**
- * Adds the function that answers the console's page and files. It has no rights: the page asks the API, with the token of its user.
- * Its process needs about 70 MB, and it computes nothing; Lambda gives every function the same CPU while it starts.
+ * Adds the function that answers the console's page and files. It has no rights: the page asks the API, with the token
+ * of its user. Its process needs about 70 MB, and it computes nothing; Lambda gives every function the same CPU while
+ * it starts.
  */
 export const addConsole = (
   add: (name: "console", options: FunctionOptions) => PipelineFunction,

@@ -6,7 +6,7 @@ import { AssetHashType, BundlingOutput, DockerImage } from "aws-cdk-lib";
 import { Asset } from "aws-cdk-lib/aws-s3-assets";
 import type { Construct } from "constructs";
 import { buildSync } from "esbuild";
-import { codeFile, codeFolder } from "../src/installation.ts";
+import { codeFile, codeFolder } from "../src/installed/installation.ts";
 import { bundleKey } from "./bundle.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";
 
@@ -46,8 +46,8 @@ const systemByte = 9;
 const anySystem = 255;
 
 /**
- * The files of a folder as one file. The same files make the same bytes, on any machine: so nothing is compressed, which each build of zlib
- * does in its own way, and the header does not name the operating system.
+ * The files of a folder as one file. The same files make the same bytes, on any machine: so nothing is compressed,
+ * which each build of zlib does in its own way, and the header does not name the operating system.
  */
 export function archiveOf(folder: string): Buffer {
   const paths = readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,7 +1,7 @@
 import { ArnFormat, type RemovalPolicy, Stack } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
-import type { PerTier, SettingTexts } from "../src/config.ts";
+import type { PerTier, SettingTexts } from "../src/settings/config.ts";
 import { perTier, title } from "./per-tier.ts";
 import { ContainerQueue, type RedriveQueue } from "./queue.ts";
 

@@ -19,7 +19,7 @@ import {
 import { type IGrantable, type IPrincipal, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
-import { type SettingTexts, toEnv } from "../src/config.ts";
+import { type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { variableOf } from "../src/work/settings.ts";
 import { allowLists, allowObjects, allowProtection, allowReceive, allowSend, allowTable } from "./access.ts";
 import { addContainerCode, startArguments } from "./container-code.ts";
@@ -97,7 +97,9 @@ export class ContainerWorkers extends Construct implements IGrantable {
     return { cpus: this.options.cpu / 1024, gigabytes: this.options.memoryMiB / 1024 };
   }
 
-  /** A metric of ECS about the containers. It has data only while one runs, and a sample for each container and minute. */
+  /**
+   * A metric of ECS about the containers. It has data only while one runs, and a sample for each container and minute.
+   */
   metric(metricName: "CPUUtilization" | "MemoryUtilization", options: MetricOptions): Metric {
     const { cluster, serviceName: ServiceName } = this.service;
     const dimensionsMap = { ClusterName: cluster.clusterName, ServiceName };

@@ -1,6 +1,6 @@
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IConstruct } from "constructs";
-import type { SettingTexts } from "../src/config.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { allowSend, allowSendTasks, allowTable, allowTableKeys } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import { perTier } from "./per-tier.ts";
@@ -10,7 +10,7 @@ export class Dispatch {
   readonly settings: SettingTexts;
   private readonly data: DataStack;
 
-  /** @param tells Settings of who is told of tasks: events, channels. */
+  /** @param tells Settings of the subscribers of tasks: events, channels. */
   constructor(data: DataStack, listSettings: SettingTexts, tells: SettingTexts) {
     this.data = data;
     this.settings = {

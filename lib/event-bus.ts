@@ -2,8 +2,8 @@ import { ArnFormat, RemovalPolicy, Stack } from "aws-cdk-lib";
 import { EventBus } from "aws-cdk-lib/aws-events";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
-import type { SettingTexts } from "../src/config.ts";
 import { offloadSource } from "../src/core/schedules/bus-event.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { isArn } from "./tokens.ts";
 
 /** An event bus that exists already. */
@@ -33,7 +33,7 @@ export class OwnEventBus extends Construct {
     this.busArn = busArnOf(this, this.busName);
     if (events === true) {
       const description = `Ends of tasks of ${deployment}`;
-      // It holds no data. One that outlived its stack would keep the next bus of its name from being created.
+      // It holds no data. A bus that outlived its stack would keep the next bus of its name from being created.
       new EventBus(this, "Bus", { eventBusName: deployment, description }).applyRemovalPolicy(RemovalPolicy.DESTROY);
     }
   }

@@ -13,7 +13,7 @@ import { SqsEventSource, type SqsEventSourceProps } from "aws-cdk-lib/aws-lambda
 import { LogGroup, type RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
-import { type FunctionName, type SettingTexts, toEnv, workerBatchSize } from "../src/config.ts";
+import { type FunctionName, type SettingTexts, toEnv, workerBatchSize } from "../src/settings/config.ts";
 import { bundledCode } from "./bundle.ts";
 import { encryptedLogs } from "./encryption.ts";
 import type { BundleFiles } from "./esbuild.ts";

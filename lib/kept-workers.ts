@@ -4,8 +4,13 @@ import { deserialize, serialize } from "node:v8";
 import type { DescribedApp } from "../src/describe/described.ts";
 import { temporaryFolder } from "./task-code.ts";
 
-/** Variable with the folder in which a synthesis leaves the workers that it has started, for `offload run --bundle`. */
+/**
+ * Variable with the folder in which a synthesis leaves the workers that it has started, for `offload run --bundle` and
+ * the doctor. With it, a synthesis that bundles nothing starts them, too.
+ */
 export const keptWorkersVariable = "OFFLOAD_KEPT_WORKERS";
+
+export const areWorkersKept = (): boolean => process.env[keptWorkersVariable] !== undefined;
 
 /** A worker as it would be deployed, with this machine's binaries. */
 export interface KeptWorker {
@@ -28,7 +33,7 @@ export function folderOfWorker(): string {
 
 /** Describes a worker beside its folder, if it is to be kept. */
 export function keepWorker(worker: KeptWorker): void {
-  if (process.env[keptWorkersVariable] !== undefined) writeFileSync(worker.folder + suffix, serialize(worker));
+  if (areWorkersKept()) writeFileSync(worker.folder + suffix, serialize(worker));
 }
 
 /** The workers that a synthesis has left in a folder. */

@@ -1,18 +1,18 @@
 import { cpSync, existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Token } from "aws-cdk-lib";
-import { describeNow } from "../src/describe/describe.ts";
+import { describeNow, describeSourcesNow } from "../src/describe/describe.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
 import { lambdaEnvironment } from "../src/describe/lambda-environment.ts";
 import type { LoadProblem } from "../src/describe/load-problem.ts";
-import { TaskFileError } from "../src/task-modules.ts";
+import { TaskFileError } from "../src/project/task-modules.ts";
 import { checkAsset } from "./asset-checks.ts";
 import { codeOptionsOf } from "./code-options.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";
 import { folderOfWorker, keepWorker } from "./kept-workers.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
 import { inOneLine } from "./setting-error.ts";
-import { taskCode } from "./task-code.ts";
+import { taskCode, temporaryFolder } from "./task-code.ts";
 
 /** A deployment's options for the code of its task types. */
 export interface TaskOptions {
@@ -38,16 +38,18 @@ const knownValues = (values: Readonly<Record<string, string>> = {}): Record<stri
 const made = new Map<string, DescribedApp>();
 
 /**
- * Builds the worker, starts it once as Lambda would, and describes the project's task types, schedules, triggers and environment, all without
- * waiting, as the constructor of a construct must.
- * @throws TaskFileError with each file that Lambda could not load, the reason and the cure
+ * Describes the project's task types, schedules, triggers and environment, without waiting, as the constructor of a
+ * construct must.
+ * @param isStarted True to build the worker, and to start it once as Lambda would. False where nothing is bundled, as
+ * in a test of templates.
+ * @throws TaskFileError with each file that could not be loaded, the reason and the cure
  */
-export function loadTasks(options: TaskOptions): DescribedApp {
-  const key = JSON.stringify([process.cwd(), options]);
+export function loadTasks(options: TaskOptions, isStarted = true): DescribedApp {
+  const key = JSON.stringify([process.cwd(), options, isStarted]);
   const known = made.get(key);
   if (known !== undefined) return known;
   try {
-    const app = started(options);
+    const app = isStarted ? started(options) : fromSources(options);
     made.set(key, app);
     return app;
   } catch (error) {
@@ -64,13 +66,23 @@ function started({ files, probes, variables }: TaskOptions): DescribedApp {
   if (existsSync(here)) cpSync(here, bare, { recursive: true });
   const code = { file: join(bare, "index.mjs"), root, probes, deployed: variables };
   const { app, problems } = describeNow(code, bare, { ...lambdaEnvironment(bare), OFFLOAD_LOAD_ONLY: "1" });
-  if (problems.length === 0) {
-    keepWorker({ folder: bare, root, app, variables });
-    return app;
-  }
-  throw new TaskFileError(
-    problems.map((problem) => refusalOf(problem, Object.keys(app.environment.secrets))).join("\n"),
-  );
+  refuse(app, problems);
+  keepWorker({ folder: bare, root, app, variables });
+  return app;
+}
+
+function fromSources({ files, probes, variables }: TaskOptions): DescribedApp {
+  const bare = temporaryFolder("offload-describe-");
+  const sources = { tasks: resolve(files.tasks), probes, deployed: variables };
+  const { app, problems } = describeSourcesNow(sources, bare, lambdaEnvironment(bare));
+  refuse(app, problems);
+  return app;
+}
+
+/** @throws TaskFileError when there are problems */
+function refuse({ environment }: DescribedApp, problems: readonly LoadProblem[]): void {
+  if (problems.length === 0) return;
+  throw new TaskFileError(problems.map((problem) => refusalOf(problem, Object.keys(environment.secrets))).join("\n"));
 }
 
 /** Says which file and package are wrong, why, and what to do. */

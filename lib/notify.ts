@@ -1,8 +1,8 @@
 import { Stack, Token } from "aws-cdk-lib";
 import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
-import type { SettingTexts } from "../src/config.ts";
 import { parseAllowedHost } from "../src/core/notify/allowed-hosts.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { allowTable, allowTableKeys } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -94,7 +94,10 @@ export class Notify extends PipelineFunction {
     return { webhookKeyName: this.keyName };
   }
 
-  /** Grants reading the master key of webhook secrets, and creating it. The key is not in the stack: CloudFormation creates no SecureString. */
+  /**
+   * Grants reading the master key of webhook secrets, and creating it. The key is not in the stack: CloudFormation
+   * creates no SecureString.
+   */
   allowKey(grantee: PipelineFunction): void {
     const key = Stack.of(this).formatArn({
       service: "ssm",

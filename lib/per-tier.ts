@@ -1,5 +1,5 @@
-import type { PerTier } from "../src/config.ts";
 import { type Tier, tiers } from "../src/core/model/tier.ts";
+import type { PerTier } from "../src/settings/config.ts";
 
 /** Creates a value for each tier. */
 export const perTier = <T>(make: (tier: Tier) => T): PerTier<T> =>

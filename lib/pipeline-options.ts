@@ -1,9 +1,9 @@
 import { Duration } from "aws-cdk-lib";
-import type { PerTier } from "../src/config.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import type { Catalog } from "../src/core/task/catalog.ts";
 import type { Accepted } from "../src/doctor/accepted.ts";
+import type { PerTier } from "../src/settings/config.ts";
 import { type Capacity, type TierOptions, timeoutOf } from "./capacity.ts";
 import { perTier } from "./per-tier.ts";
 import type { ProfileName } from "./profile.ts";

@@ -4,7 +4,7 @@ import { appSchedules } from "../src/core/schedules/app-schedule.ts";
 import { appTriggers } from "../src/core/schedules/define-trigger.ts";
 import type { Catalog } from "../src/core/task/catalog.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
-import { packageVersion } from "../src/installation.ts";
+import { packageVersion } from "../src/installed/installation.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { type Capacity, capacityOf, checkTimeouts } from "./capacity.ts";
 import { type Containers, checkContainerTypes, containersOf } from "./containers.ts";

@@ -4,7 +4,7 @@ import { WebSocketLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integra
 import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
-import { apiTimeoutSeconds, defaultThrottle, type SettingTexts } from "../src/config.ts";
+import { apiTimeoutSeconds, defaultThrottle, type SettingTexts } from "../src/settings/config.ts";
 import { allowConnections, allowTable, allowTableKeys } from "./access.ts";
 import { type CommonProps, PipelineFunction } from "./function.ts";
 

@@ -2,8 +2,8 @@ import { Arn, ArnFormat, type RemovalPolicy, Stack, Validations } from "aws-cdk-
 import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
-import type { SettingTexts } from "../src/config.ts";
 import { ruleNameOf } from "../src/core/schedules/trigger.ts";
+import type { SettingTexts } from "../src/settings/config.ts";
 import { allowKeyOf } from "./encryption.ts";
 import { DeadLetterQueue, FiringQueue } from "./queue.ts";
 
@@ -14,8 +14,9 @@ export interface SchedulingProps {
 }
 
 /**
- * The group of all schedules, and the role and queues that a schedule needs to invoke fire. A schedule names its target, its
- * role and its DLQ, and outlives deployments of code. So role and queues are in the data stack, and the target's name is fixed.
+ * The group of all schedules, and the role and queues that a schedule needs to invoke fire. A schedule names its
+ * target, its role and its DLQ, and outlives deployments of code. So role and queues are in the data stack, and the
+ * target's name is fixed.
  */
 export class Scheduling extends Construct {
   /** Deleting the group deletes its schedules. */

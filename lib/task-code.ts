@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { AssetOptions } from "../src/build/asset-code.ts";
 import type { BuildAnswer, BuildRequest } from "../src/build/build-process.ts";
-import { codeFile } from "../src/installation.ts";
-import { TaskFileError } from "../src/task-modules.ts";
+import { codeFile } from "../src/installed/installation.ts";
+import { TaskFileError } from "../src/project/task-modules.ts";
 
 /** Longest time for a build, in milliseconds: large packages have tens of thousands of files. */
 const limitMs = 300_000;

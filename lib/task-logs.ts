@@ -1,13 +1,16 @@
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import { toEnv } from "../src/config.ts";
 import { tiers } from "../src/core/model/tier.ts";
+import { toEnv } from "../src/settings/config.ts";
 import type { ContainerWorkers } from "./container-workers.ts";
 import type { PipelineFunction } from "./function.ts";
 
 /** The functions of a service stack, by name. */
 type Functions = Readonly<Partial<Record<string, PipelineFunction>>>;
 
-/** Lets the function status read the lines of tasks in the log groups of the submit function and of the workers, and nothing else in CloudWatch Logs. */
+/**
+ * Lets the function status read the lines of tasks in the log groups of the submit function and of the workers, and
+ * nothing else in CloudWatch Logs.
+ */
 export function allowTaskLogs(functions: Functions, containers: ContainerWorkers | undefined): void {
   const { status, submit } = functions;
   if (status === undefined || submit === undefined) return;

@@ -5,6 +5,7 @@ import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
+import { BUNDLING_STACKS } from "aws-cdk-lib/cx-api";
 import { Construct, type IConstruct } from "constructs";
 import type { MetricName } from "../src/core/model/metrics.ts";
 import type { Tier } from "../src/core/model/tier.ts";
@@ -16,6 +17,7 @@ import { DataStack } from "./data-stack.ts";
 import { checkName, claimName } from "./deployment-name.ts";
 import type { GrantSubmitOptions } from "./direct-submit.ts";
 import { reviewAtSynth } from "./doctor.ts";
+import { areWorkersKept } from "./kept-workers.ts";
 import { loadTasks, type TaskOptions, taskOptionsOf } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import { type TaskMetricOptions, TaskMetrics } from "./observability/task-metrics.ts";
@@ -38,7 +40,10 @@ import { checkTracing } from "./tracing.ts";
 export class TaskPipeline extends Construct implements IConnectable {
   readonly data: DataStack;
   readonly service: ServiceStack;
-  /** The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets them. */
+  /**
+   * The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets
+   * them.
+   */
   readonly taskRole: IGrantable;
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
@@ -101,9 +106,9 @@ export class TaskPipeline extends Construct implements IConnectable {
   }
 
   /**
-   * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the environment
-   * variables that the client reads; one that is imported gets a warning that they have to be set elsewhere. The program may then submit for
-   * every tenant.
+   * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the
+   * environment variables that the client reads; an imported function gets a warning that they have to be set
+   * elsewhere. The program may then submit for every tenant.
    * @throws TypeError when the function already submits to another deployment: give one of them a `prefix`
    */
   grantSubmit(grantee: IGrantable, options: GrantSubmitOptions = {}): void {
@@ -125,7 +130,7 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.observability.alarms?.topic;
   }
 
-  /** All alarms, among them the composite one that is on while users are affected. */
+  /** All alarms, among them the composite alarm that is on while users are affected. */
   get alarms(): readonly IAlarm[] {
     return this.service.observability.alarms?.all ?? [];
   }
@@ -135,7 +140,9 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.observability.dashboard;
   }
 
-  /** The Lambda functions, by their roles: `submit`, `status`, `control`, `authorizer`, `fire`, `critical-worker` ... */
+  /**
+   * The Lambda functions, by their roles: `submit`, `status`, `control`, `authorizer`, `fire`, `critical-worker` ...
+   */
   get functions(): Readonly<Record<string, IFunction>> {
     const all = Object.entries(this.service.functions);
     return Object.fromEntries(all.map(([role, made]) => [role, made.function as IFunction]));
@@ -210,8 +217,13 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.direct.environment;
   }
 
-  /** Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of this construct. */
+  /**
+   * Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of
+   * this construct.
+   */
   protected load(options: TaskOptions): DescribedApp {
-    return loadTasks(options);
+    const bundled: unknown = this.node.tryGetContext(BUNDLING_STACKS);
+    const isNothingBundled = Array.isArray(bundled) && bundled.length === 0;
+    return loadTasks(options, !isNothingBundled || areWorkersKept());
   }
 }

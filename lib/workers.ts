@@ -1,8 +1,8 @@
 import type { Construct } from "constructs";
-import type { PerTier, SettingTexts } from "../src/config.ts";
 import type { Tier } from "../src/core/model/tier.ts";
 import type { TaskEnvironment } from "../src/core/task/environment.ts";
 import { internalOptions } from "../src/core/task/internal-types.ts";
+import type { PerTier, SettingTexts } from "../src/settings/config.ts";
 import { allowLists, allowMeasure, allowObjects, allowReceive, allowSend, allowTable } from "./access.ts";
 import type { TierOptions } from "./capacity.ts";
 import { ContainerWorkers } from "./container-workers.ts";

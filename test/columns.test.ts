@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { columns, cut, fits } from "../src/columns.ts";
+import { columns, cut, fits } from "../src/machine/columns.ts";
 
 test("columns are aligned by the width that a terminal shows", () => {
   const rows = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fromEnv, toEnv } from "../src/config.ts";
+import { fromEnv, toEnv } from "../src/settings/config.ts";
 
 const urls = {
   critical: "https://sqs.example.com/1/critical",

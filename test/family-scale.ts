@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { columns } from "../src/columns.ts";
+import { columns } from "../src/machine/columns.ts";
 import { type Usage, urlOf, usageOf } from "./support/process-usage.ts";
 
 /*

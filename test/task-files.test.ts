@@ -2,9 +2,9 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { wholeApp } from "../src/describe/load-app.ts";
-import { loadProject } from "../src/local/project.ts";
-import { taskFiles } from "../src/task-folder.ts";
-import { TaskFileError } from "../src/task-modules.ts";
+import { loadProject } from "../src/local/deployment/project.ts";
+import { taskFiles } from "../src/project/task-folder.ts";
+import { TaskFileError } from "../src/project/task-modules.ts";
 import { projectOf, taskText } from "./support/project.ts";
 
 /** A tasks folder with these files. */

@@ -11,6 +11,7 @@ import { Operations } from "./parts/progress.tsx";
 import { go, route } from "./route.ts";
 import { chosenTenant, config, identity, may } from "./session.ts";
 import { Shortcuts } from "./shortcuts.tsx";
+import { setting } from "./signals.ts";
 import { resume } from "./start.ts";
 import { UnknownTenant } from "./tenant.tsx";
 
@@ -63,13 +64,7 @@ export function App() {
       </main>
       <Said />
       <NewKey />
-      {help.value && (
-        <Shortcuts
-          onClose={() => {
-            help.value = false;
-          }}
-        />
-      )}
+      {help.value && <Shortcuts onClose={setting(help, false)} />}
     </>
   );
 }

@@ -4,6 +4,7 @@ import { useLoad } from "./load.ts";
 import { Text } from "./parts/text.tsx";
 import { changeQuery } from "./route.ts";
 import { allTenants, api, chosenTenant, may, tenant, tenantName } from "./session.ts";
+import { typing } from "./signals.ts";
 
 /** The first tenants by name, which is all of them where `next_cursor` is null. */
 interface FirstTenants {
@@ -45,9 +46,7 @@ function Choice() {
           aria-label={`Tenant, now ${tenantName.value}`}
           list="tenant-names"
           size={14}
-          onInput={(event) => {
-            given.value = event.currentTarget.value;
-          }}
+          onInput={typing(given)}
         />
       </label>
       <datalist id="tenant-names">

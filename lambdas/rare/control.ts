@@ -22,7 +22,6 @@ import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
 import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
-import { type Config, fromEnv } from "../../src/config.ts";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import { parseLimits } from "../../src/core/limits/limits.ts";
 import { callbackFault } from "../../src/core/notify/callback-url.ts";
@@ -46,6 +45,7 @@ import { taskParts } from "../../src/http/task-parts.ts";
 import { tenantLimits } from "../../src/http/tenants.ts";
 import { typeReads } from "../../src/http/types.ts";
 import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
+import { type Config, fromEnv } from "../../src/settings/config.ts";
 
 /** The ports of the function control. */
 export interface ControlPorts extends ReturnType<typeof dispatchPorts>, Pick<AcknowledgePorts, "forgetResult"> {

@@ -8,7 +8,6 @@ import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { CloudWatchTaskLogs, cloudWatchLogsClient, logGroupsOf } from "../../src/aws/task-logs.ts";
-import { fromEnv } from "../../src/config.ts";
 import { auditReads } from "../../src/http/audit.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { deliveryReads } from "../../src/http/deliveries.ts";
@@ -18,6 +17,7 @@ import { receiverReads } from "../../src/http/receivers.ts";
 import { scheduleReads } from "../../src/http/schedules.ts";
 import type { StatusPorts } from "../../src/http/status.ts";
 import { tenantReads } from "../../src/http/tenants.ts";
+import { fromEnv } from "../../src/settings/config.ts";
 
 /** Routes of status that few requests need: most are polls. This file loads with the first of them. */
 export const rareRoutes = (ports: StatusPorts, table: DynamoTable) => ({

@@ -1,6 +1,6 @@
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import type { ILogGroup } from "aws-cdk-lib/aws-logs";
-import type { PerTier } from "../../src/config.ts";
+import type { PerTier } from "../../src/settings/config.ts";
 import type { ContainerWorkers } from "../container-workers.ts";
 import type { DataStack } from "../data-stack.ts";
 import type { PipelineFunction } from "../function.ts";

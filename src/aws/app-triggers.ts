@@ -1,5 +1,5 @@
-import { fromEnv } from "../config.ts";
 import { type AppTrigger, parseTriggers } from "../core/schedules/trigger.ts";
+import { fromEnv } from "../settings/config.ts";
 import { besideBundle } from "./beside-bundle.ts";
 
 /** Reads the app's triggers, by name. Their file is beside the function's bundle, or where the setting points. */

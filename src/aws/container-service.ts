@@ -1,4 +1,4 @@
-import type { Setting } from "../config.ts";
+import type { Setting } from "../settings/config.ts";
 import { DescribeServicesCommand, UpdateServiceCommand } from "./lean/client-ecs.ts";
 
 /** The part of the client that is used. */

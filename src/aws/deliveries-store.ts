@@ -1,7 +1,7 @@
-import { indexes } from "../config.ts";
 import type { TaskKey } from "../core/model/record.ts";
 import type { Page } from "../core/ports/tasks.ts";
 import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/ports/webhooks.ts";
+import { indexes } from "../settings/config.ts";
 import { type DynamoTable, fieldsOf, type Item, isNew } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { failedDeliveries, keys } from "./table.ts";

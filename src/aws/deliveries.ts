@@ -1,9 +1,9 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import { messageAttributes, type PerTier } from "../config.ts";
 import { parseGrant } from "../core/model/grant.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { Verdict } from "../core/model/verdict.ts";
 import type { Delivery, MainQueue } from "../core/ports/tasks.ts";
+import { messageAttributes, type PerTier } from "../settings/config.ts";
 
 /** Converts one message of an event source's batch for the core. */
 export function deliveryOf(record: SQSRecord, { tier, runsOn }: MainQueue): Delivery {

@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
 import { createGate, type Gate, type SubmitGate, withoutDepth } from "../core/limits/gate.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
+import type { Config } from "../settings/config.ts";
 import { queueClient } from "./clients.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";

@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
 import type { Notices } from "../core/ports/notify.ts";
 import type { Clock } from "../core/ports/tasks.ts";
+import type { Config } from "../settings/config.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { receiverMarks } from "./receiver-marks.ts";
 

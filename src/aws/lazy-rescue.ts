@@ -1,5 +1,5 @@
-import type { Config } from "../config.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { Config } from "../settings/config.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import type { dispatchSettings } from "./wiring.ts";
 

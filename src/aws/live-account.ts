@@ -8,8 +8,8 @@ import {
   paginateListFunctions,
 } from "@aws-sdk/client-lambda";
 import { GetQueueAttributesCommand, SQSClient } from "#aws-sdk/client-sqs";
-import { fromEnv, type PerTier } from "../config.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
+import { fromEnv, type PerTier } from "../settings/config.ts";
 import { boundedTries } from "./http-handler.ts";
 
 /** Name of a pipeline's service stack, and of its fire function, the only function with a fixed name. */

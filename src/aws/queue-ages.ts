@@ -1,7 +1,7 @@
 import { type CloudWatchClient, GetMetricDataCommand } from "#aws-sdk/client-cloudwatch";
-import type { PerTier } from "../config.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { Clock, QueueAges } from "../core/ports/tasks.ts";
+import type { PerTier } from "../settings/config.ts";
 import { viaPort } from "./errors.ts";
 
 /** SQS reports the age each minute, some minutes late. Older values than this are ignored. */
@@ -44,7 +44,9 @@ export class CloudWatchQueueAges implements QueueAges {
   }
 }
 
-/** The query for the age of one queue. Its id is the tier, with the number of the set of queues where there are several. */
+/**
+ * The query for the age of one queue. Its id is the tier, with the number of the set of queues where there are several.
+ */
 function queryOf(queueUrls: PerTier<string>, tier: Tier, set: number) {
   const name = queueUrls[tier].split("/").at(-1) ?? "";
   const Metric = {

@@ -1,7 +1,7 @@
 import { GetQueueAttributesCommand, type SQSClient } from "#aws-sdk/client-sqs";
-import type { PerTier } from "../config.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { QueueDepth, QueueDepths } from "../core/ports/tasks.ts";
+import type { PerTier } from "../settings/config.ts";
 import { viaPort } from "./errors.ts";
 
 /** Names of the queue attributes for each count. */

@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import { rescue } from "../core/schedules/rescue.ts";
+import type { Config } from "../settings/config.ts";
 import { queueClient, tableClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { DynamoLines } from "./lines.ts";

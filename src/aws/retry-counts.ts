@@ -1,6 +1,6 @@
-import { indexes } from "../config.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { RetryCounts } from "../core/ports/tasks.ts";
+import { indexes } from "../settings/config.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { retryingPartitions } from "./table.ts";
 

@@ -1,6 +1,6 @@
-import type { Config } from "../config.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import { tenantNoter } from "../core/schedules/tenants.ts";
+import type { Config } from "../settings/config.ts";
 import { gateOf } from "./gate.ts";
 import { newCorrelationId, newId } from "./ids.ts";
 import { lazySubmitUnique } from "./lazy-unique.ts";

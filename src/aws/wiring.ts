@@ -1,8 +1,8 @@
-import { type Config, fromEnv } from "../config.ts";
 import { countingRecords } from "../core/limits/quota.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import { type KnownType, knownTypes, parseCatalog } from "../core/task/catalog.ts";
+import { type Config, fromEnv } from "../settings/config.ts";
 import { besideBundle } from "./beside-bundle.ts";
 import { DynamoBlobList } from "./blob-list.ts";
 import { s3Blobs } from "./blobs.ts";

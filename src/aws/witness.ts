@@ -2,12 +2,12 @@ import type { Debugger } from "node:inspector";
 import { Session } from "node:inspector/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fromEnv } from "../config.ts";
 import type { CrashNote } from "../core/model/crash-note.ts";
 import { property } from "../core/model/foreign-value.ts";
 import { type Place, type PlaceOf, stackText } from "../core/model/stack.ts";
 import type { RunningAttempt } from "../core/ports/tasks.ts";
 import { attemptExpression } from "../core/task/context.ts";
+import { fromEnv } from "../settings/config.ts";
 import { placeInSources } from "./bundle-places.ts";
 import { tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
@@ -16,11 +16,14 @@ import { DynamoRecords } from "./records.ts";
 import { type Exit, headBytes, slotBytes } from "./watchdog.ts";
 
 /*
- * Takes notes of a process that is about to end. It runs in the watchdog's thread (`watchdog.ts`), and loads with the first such process: the main
- * thread is blocked, waits for it, or runs out of memory.
+ * Takes notes of a process that is about to end. It runs in the watchdog's thread (`watchdog.ts`), and loads with the
+ * first such process: the main thread is blocked, waits for it, or runs out of memory.
  */
 
-/** Time for the look at the main thread's stack, in milliseconds. A thread that waits in a call of the system cannot be looked at. */
+/**
+ * Time for the look at the main thread's stack, in milliseconds. A thread that waits in a call of the system cannot be
+ * looked at.
+ */
 const lookMs = 1_000;
 
 /** The attempt's end is settled within minutes, or after an outage. */

@@ -1,4 +1,3 @@
-import type { Config } from "../config.ts";
 import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { operationTypes } from "../core/control/operation-types.ts";
@@ -11,6 +10,7 @@ import type { Log } from "../core/ports/tasks.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
+import type { Config } from "../settings/config.ts";
 import { queueClient } from "./clients.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
@@ -40,7 +40,10 @@ const bundleStackOf: StackOf = async (error) => (await import("./bundle-places.t
 /** Node tells of rejections that nobody awaits between two turns of the event loop. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** The ports that dispatch tasks, and those of flow. A worker reads the settings of flow in any case, and the marks of receivers with them. */
+/**
+ * The ports that dispatch tasks, and those of flow. A worker reads the settings of flow in any case, and the marks of
+ * receivers with them.
+ */
 function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Log) {
   const base = dispatchPorts(config, log);
   const flowSettings = new DynamoFlowSettings(base.table);

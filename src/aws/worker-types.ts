@@ -1,9 +1,9 @@
 import * as z from "zod";
-import type { Config } from "../config.ts";
 import type { Clock, Log } from "../core/ports/tasks.ts";
 import { acceptedTypes, defineTask, type TaskType } from "../core/task/task.ts";
-import { type LoadedTypes, loadTypes, type TaskCode, typeFilesOf } from "../task-code.ts";
-import { typeNameOf } from "../task-modules.ts";
+import { type LoadedTypes, loadTypes, type TaskCode, typeFilesOf } from "../project/task-code.ts";
+import { typeNameOf } from "../project/task-modules.ts";
+import type { Config } from "../settings/config.ts";
 
 /** A worker's task types: built code that is to be loaded, or types that are loaded. */
 export type WorkerCode = TaskCode | readonly TaskType[];
@@ -16,8 +16,9 @@ interface Ports {
 }
 
 /**
- * Loads a worker's task types after their secrets are in the environment, because code may need them when it is loaded. A type whose file
- * cannot be loaded fails its own attempts. While the secrets cannot be read, all do, and each tries to read them again.
+ * Loads a worker's task types after their secrets are in the environment, because code may need them when it is loaded.
+ * A type whose file cannot be loaded fails its own attempts. While the secrets cannot be read, all do, and each tries
+ * to read them again.
  * @param use Takes the types, in place of earlier ones of the same names.
  */
 export async function useTypes(

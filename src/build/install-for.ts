@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { TaskFileError } from "../task-modules.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import { targetMachine } from "./machine.ts";
 import { packageCache } from "./package-cache.ts";
 
@@ -18,8 +18,8 @@ interface LockEntry {
 type Lock = { readonly packages?: Readonly<Record<string, LockEntry>> };
 
 /**
- * Installs one version of a package for Lambda's machine, once, into the project's part of the user's cache. Install scripts do not run: they
- * would make what this machine needs.
+ * Installs one version of a package for Lambda's machine, once, into the project's part of the user's cache. Install
+ * scripts do not run: they would make what this machine needs.
  * @returns The `node_modules` folder.
  * @throws TaskFileError
  */

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { directEnv } from "../local/direct-submit.ts";
+import { directEnv } from "../local/server/direct-submit.ts";
 
 /** A program of the project, such as its web server, that runs beside the local server. */
 export interface Beside {
@@ -36,7 +36,8 @@ export function startBeside(
 }
 
 /**
- * Environment for programs that use the local server: its URL, a key, and the settings of programs that submit directly.
+ * Environment for programs that use the local server: its URL, a key, and the settings of programs that submit
+ * directly.
  * @param url URL of the API
  * @param keys the server's keys, as `key:tenant:role` with commas between them; the first one is the program's
  */

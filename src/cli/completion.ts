@@ -3,8 +3,8 @@ import { statuses } from "../core/model/status.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { Register } from "./register.ts";
 
-// Each script calls `offload complete -- <words>` and gets one suggestion a line: the word, a tab, and its description. A project
-// that has Offload as a dependency has it only in `node_modules`.
+// Each script calls `offload complete -- <words>` and gets one suggestion a line: the word, a tab, and its description.
+// A project that has Offload as a dependency has it only in `node_modules`.
 
 const bash = `_offload() {
   local program=offload word rest
@@ -114,8 +114,8 @@ async function valuesOf(name: string, choices: readonly string[] | undefined): P
 /** The task types in the project's folder, which are named as their files. */
 async function typeNames(): Promise<string[]> {
   const [{ taskFiles }, { typeNameOf }] = await Promise.all([
-    import("../task-folder.ts"),
-    import("../task-modules.ts"),
+    import("../project/task-folder.ts"),
+    import("../project/task-modules.ts"),
   ]);
   try {
     return taskFiles(process.env.OFFLOAD_TASKS || "tasks").map(typeNameOf);

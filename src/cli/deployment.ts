@@ -2,10 +2,10 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { deployedLimits } from "../aws/deployed-limits.ts";
 import { DynamoTable } from "../aws/dynamo-table.ts";
 import { type DynamoDBClientConfig, operatorTable } from "../aws/operator-table.ts";
-import { localTable } from "../config.ts";
 import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { tenantPattern } from "../core/model/keys.ts";
+import { localTable } from "../settings/config.ts";
 import { CommandFailed, UsageError } from "./terminal.ts";
 
 /** Time limit for the local server's answer with the URL of its table. */

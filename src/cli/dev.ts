@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { defaultOf, type Given, localSettings, type Variable } from "../local/settings.ts";
+import { defaultOf, type Given, localSettings, type Variable } from "../local/deployment/settings.ts";
 import type { Register } from "./register.ts";
 
 interface DevOptions {

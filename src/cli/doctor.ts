@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { readAssembly, synthesizeApp } from "../../lib/assembly.ts";
+import { keptWorkersVariable } from "../../lib/kept-workers.ts";
 import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
 import { wholeApp } from "../describe/load-app.ts";
 import { Deployment, type Stack } from "../doctor/deployment.ts";
@@ -10,7 +11,7 @@ import { type Failure, isAtLeast, type Severity, severities } from "../doctor/fi
 import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
-import { tasksFolder } from "../task-folder.ts";
+import { tasksFolder } from "../project/task-folder.ts";
 import { type Connection, clientOf, context, take, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
@@ -117,8 +118,10 @@ async function stacksOf({ templates, context: given = {} }: DoctorOptions): Prom
   }
   const folder = mkdtempSync(join(tmpdir(), "offload-doctor-"));
   try {
-    const accepted = await synthesizeApp(folder, given);
-    const stacks = readAssembly(folder);
+    const [assembly, workers] = ["assembly", "workers"].map((name) => join(folder, name)) as [string, string];
+    mkdirSync(workers);
+    const accepted = await synthesizeApp(assembly, given, { [keptWorkersVariable]: workers });
+    const stacks = readAssembly(assembly);
     return accepted
       ? { stacks }
       : { stacks, note: "The app's own checks reject it: run `npm run synth` for the reason." };

@@ -6,9 +6,9 @@ import { machineNode, nodeFor, runsTasks } from "../init/find-node.ts";
 import { installFlags, type Manager, managerOf, runCommand } from "../init/manager.ts";
 import { obstacles } from "../init/obstacles.ts";
 import { type Folder, type Manifest, type Plan, planInit } from "../init/plan.ts";
-import { packageFolder, packageVersion } from "../installation.ts";
-import { typeNameOf } from "../task-modules.ts";
-import { startServerOf } from "../test-server.ts";
+import { packageFolder, packageVersion } from "../installed/installation.ts";
+import { startServerOf } from "../installed/test-server.ts";
+import { typeNameOf } from "../project/task-modules.ts";
 import type { Register } from "./register.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
 

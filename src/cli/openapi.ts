@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { wholeApp } from "../describe/load-app.ts";
-import { packageVersion } from "../installation.ts";
+import { packageVersion } from "../installed/installation.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { tasksFolder } from "../task-folder.ts";
+import { tasksFolder } from "../project/task-folder.ts";
 import type { Register } from "./register.ts";
 
 const help = `

@@ -2,10 +2,10 @@ import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type KeptWorker, keptWorkers, keptWorkersVariable } from "../../lib/kept-workers.ts";
-import type { Project } from "../local/project.ts";
-import { defaultKeys, type Given, readLocalSettings } from "../local/settings.ts";
-import { readDotEnv, workerEnvironment } from "../local/worker-environment.ts";
-import { tasksFolder } from "../task-folder.ts";
+import { readDotEnv, workerEnvironment } from "../describe/worker-environment.ts";
+import type { Project } from "../local/deployment/project.ts";
+import { defaultKeys, type Given, readLocalSettings } from "../local/deployment/settings.ts";
+import { tasksFolder } from "../project/task-folder.ts";
 import { localKey } from "./client.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
@@ -17,8 +17,8 @@ export interface BundleServer {
 }
 
 /**
- * Builds the workers as a synthesis does, and starts a local server on the worker of a task type, in a folder that has nothing else of the
- * project.
+ * Builds the workers as a synthesis does, and starts a local server on the worker of a task type, in a folder that has
+ * nothing else of the project.
  * @param context CDK context of the synthesis.
  * @throws CommandFailed, TaskFileError
  */
@@ -33,7 +33,7 @@ export async function startOnBundle(
   try {
     terminal.note("Building the worker as for a deployment.");
     const worker = workerOf(type, await builtWorkers(folder, context));
-    const { startServer } = await import("../local/server.ts");
+    const { startServer } = await import("../local/server/server.ts");
     Object.assign(process.env, flags, { OFFLOAD_LOG_TO: "stderr" });
     const server = await startServer(readLocalSettings(process.env, true, flags), terminal.note, projectOf(worker));
     const close = () => server.close().finally(remove);
@@ -53,7 +53,10 @@ const flags: Given = {
   OFFLOAD_PROBES: "0",
 };
 
-/** The workers of the project's CDK app. A project without one has the worker that its task files make without any option. */
+/**
+ * The workers of the project's CDK app. A project without one has the worker that its task files make without any
+ * option.
+ */
 async function builtWorkers(folder: string, context: Readonly<Record<string, string>>): Promise<KeptWorker[]> {
   if (existsSync("cdk.json")) {
     const { synthesizeApp } = await import("../../lib/assembly.ts");

@@ -1,9 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { tiers } from "../core/model/tier.ts";
-import { consoleLink } from "../local/console-link.ts";
-import { defaultSpansFile } from "../local/kept-span.ts";
-import { type LocalServer, startServer } from "../local/server.ts";
 import {
   defaultKeys,
   flagOf,
@@ -11,9 +8,12 @@ import {
   type LocalSettings,
   readLocalSettings,
   type Variable,
-} from "../local/settings.ts";
-import { tasksFolder } from "../task-folder.ts";
-import { TaskFileError } from "../task-modules.ts";
+} from "../local/deployment/settings.ts";
+import { consoleLink } from "../local/server/console-link.ts";
+import { type LocalServer, startServer } from "../local/server/server.ts";
+import { defaultSpansFile } from "../local/traces/kept-span.ts";
+import { tasksFolder } from "../project/task-folder.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import { callersEnv, startBeside } from "./beside.ts";
 import { UsageError } from "./terminal.ts";
 
@@ -36,8 +36,8 @@ export interface StartOptions {
 }
 
 /**
- * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM, and when npm, which started it, is
- * ended.
+ * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM, and when npm, which started
+ * it, is ended.
  * @throws UsageError with a message of one line for a wrong flag; Error for a wrong variable or a port in use
  */
 export async function start({ ephemeral, flags, reload = false, inspect, beside = [] }: StartOptions): Promise<void> {
@@ -89,7 +89,7 @@ async function startWhenMended(
   const folder = tasksFolder();
   if (!(error instanceof TaskFileError) || settings.reload !== true || !existsSync(folder)) throw error;
   print(`Not started: ${error.message}\n\nThe server starts when the task files can be loaded. Press Ctrl-C to stop.`);
-  const { loadableApp } = await import("../local/reload.ts");
+  const { loadableApp } = await import("../local/server/reload.ts");
   return startServer(settings, print, await loadableApp(folder, settings.probes, error.message, print));
 }
 
@@ -109,8 +109,8 @@ function endOnce(close: () => Promise<void>, print: (line: string) => void): (co
 }
 
 /**
- * Calls back when npm was ended. npm passes SIGTERM to the shell in which it runs a script, and the shell ends without passing it
- * on; then this process gets another parent.
+ * Calls back when npm was ended. npm passes SIGTERM to the shell in which it runs a script, and the shell ends without
+ * passing it on; then this process gets another parent.
  */
 function watchNpm(ended: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;

@@ -9,8 +9,8 @@ import {
   Operations,
   ProblemError,
 } from "../client/index.ts";
-import { cut } from "../columns.ts";
 import type { QueueView, TypeView } from "../http/listed-views.ts";
+import { cut } from "../machine/columns.ts";
 import { type Connection, connectionOf, textOf } from "./client.ts";
 import { table } from "./table.ts";
 import { plain, type Terminal } from "./terminal.ts";
@@ -47,7 +47,7 @@ interface TopTask {
   error: string | null;
 }
 
-/** Reads all parts. Each fails by itself; one that the role does not have is left out. The signal ends all reads. */
+/** Reads all parts. Each fails by itself; a part that the role may not read is left out. The signal ends all reads. */
 export async function readTop(options: Connection, signal?: AbortSignal): Promise<TopView> {
   const own = { ...connectionOf(options), maxTries: 1 };
   const caller = await part(new Admin(own).identity({ signal }));

@@ -1,5 +1,5 @@
-import { defaultSpansFile, type KeptSpan } from "../local/kept-span.ts";
-import { inTree, readTrace } from "../local/read-trace.ts";
+import { defaultSpansFile, type KeptSpan } from "../local/traces/kept-span.ts";
+import { inTree, readTrace } from "../local/traces/read-trace.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { CommandFailed } from "./terminal.ts";

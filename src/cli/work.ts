@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
 import { deployedWorkerEnvironment } from "../aws/deployed-worker.ts";
-import { variablesOf } from "../config.ts";
 import { loadApp } from "../describe/load-app.ts";
-import { forkContainerProcess } from "../local/container-worker.ts";
-import { codeVariable } from "../local/local-code.ts";
-import { workPath } from "../local/local-routes.ts";
-import { readDotEnv, workerEnvironment } from "../local/worker-environment.ts";
-import { tasksFolder } from "../task-folder.ts";
+import { readDotEnv, workerEnvironment } from "../describe/worker-environment.ts";
+import { workPath } from "../local/server/local-routes.ts";
+import { forkContainerProcess } from "../local/workers/container-worker.ts";
+import { codeVariable } from "../local/workers/local-code.ts";
+import { tasksFolder } from "../project/task-folder.ts";
+import { variablesOf } from "../settings/config.ts";
 import { variableOf, type WorkSettings, workSettings } from "../work/settings.ts";
 import { supervise } from "../work/supervise.ts";
 import type { Register } from "./register.ts";

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deserialize } from "node:v8";
-import { codeFile } from "../installation.ts";
-import { TaskFileError } from "../task-modules.ts";
+import { codeFile } from "../installed/installation.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import type { DescribedCode } from "./describe-code.ts";
 
 /** Variable with the options of `describe-process.ts`. */
@@ -16,11 +16,28 @@ export interface CodeToDescribe {
   /** Folder that the places of the sources start at. */
   readonly root: string;
   readonly probes: boolean;
-  /** Values of variables that a deployment sets. Undefined: the code is that of this machine, with the values of the shell and `.env`. */
+  /**
+   * Values of variables that a deployment sets. Undefined: the code is that of this machine, with the values of the
+   * shell and `.env`.
+   */
   readonly deployed?: Readonly<Record<string, string>>;
 }
 
 export interface ProcessOptions extends CodeToDescribe {
+  /** File for the description. */
+  readonly result: string;
+}
+
+/** A project's sources, for a deployment's template alone: nothing is built for Lambda. */
+export interface SourcesToDescribe {
+  /** Folder of the task files. */
+  readonly tasks: string;
+  readonly probes: boolean;
+  /** Values of variables that the deployment sets. */
+  readonly deployed: Readonly<Record<string, string>>;
+}
+
+export interface SourcesProcessOptions extends SourcesToDescribe {
   /** File for the description. */
   readonly result: string;
 }
@@ -50,11 +67,21 @@ export async function describe(
 }
 
 /** The same, without waiting: a construct's constructor must not. */
-export function describeNow(code: CodeToDescribe, cwd: string, env: NodeJS.ProcessEnv): DescribedCode {
+export const describeNow = (code: CodeToDescribe, cwd: string, env: NodeJS.ProcessEnv): DescribedCode =>
+  answerNow(argumentsOf(code), code, { cwd, env });
+
+/**
+ * Builds a project's sources for this machine and describes them, in one new process, without waiting. @throws
+ * TaskFileError
+ */
+export const describeSourcesNow = (sources: SourcesToDescribe, cwd: string, env: NodeJS.ProcessEnv): DescribedCode =>
+  answerNow(["--enable-source-maps", codeFile("src/describe/sources-process")], sources, { cwd, env });
+
+function answerNow(args: string[], options: object, { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }) {
   using place = resultPlace();
-  const { status, signal, stderr } = spawnSync(process.execPath, argumentsOf(code), {
+  const { status, signal, stderr } = spawnSync(process.execPath, args, {
     cwd,
-    env: { ...env, [optionsVariable]: JSON.stringify({ ...code, result: place.file }) },
+    env: { ...env, [optionsVariable]: JSON.stringify({ ...options, result: place.file }) },
     stdio: ["ignore", "ignore", "pipe"],
     encoding: "utf8",
     timeout: limitMs,
@@ -77,6 +104,7 @@ export function resultPlace(): Disposable & { file: string } {
 export function answerIn(file: string, ended: string, said: string): DescribedCode {
   const answer = readAnswer(file);
   if (answer?.found !== undefined) return answer.found;
+  if (answer?.refused !== undefined) throw new TaskFileError(answer.refused);
   const reason = answer?.crash ?? said.trim().split("\n").slice(-8).join("\n");
   const how = ended === "SIGKILL" ? "took longer than a minute, or was killed" : `ended its process (${ended})`;
   throw new TaskFileError(
@@ -84,7 +112,7 @@ export function answerIn(file: string, ended: string, said: string): DescribedCo
   );
 }
 
-function readAnswer(file: string): { found?: DescribedCode; crash?: string } | undefined {
+function readAnswer(file: string): { found?: DescribedCode; refused?: string; crash?: string } | undefined {
   try {
     return deserialize(readFileSync(file));
   } catch {

@@ -4,7 +4,7 @@ import { type Catalog, toCatalog } from "../core/task/catalog.ts";
 import type { TaskEnvironment } from "../core/task/environment.ts";
 import type { CodeFindings, ReviewedType } from "../doctor/finding.ts";
 import { findingsOfCode, reviewedType } from "../doctor/reviewed-type.ts";
-import type { App } from "../task-code.ts";
+import type { App } from "../project/task-code.ts";
 
 /** A project's task types, schedules, triggers and environment as data, without its code. */
 export interface DescribedApp {

@@ -1,5 +1,5 @@
 import { buildLocalCode, type LocalCode } from "../build/local-code.ts";
-import { TaskFileError } from "../task-modules.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 import { type CodeToDescribe, describe } from "./describe.ts";
 import type { DescribedCode } from "./describe-code.ts";
 

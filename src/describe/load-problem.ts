@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { firstPlaceIn, type Place, type PlaceOf, stackText } from "../core/model/stack.ts";
-import type { FailedFile, TaskCode } from "../task-code.ts";
-import { TaskFileError } from "../task-modules.ts";
+import type { FailedFile, TaskCode } from "../project/task-code.ts";
+import { TaskFileError } from "../project/task-modules.ts";
 
 /** A file of the project that cannot be used. */
 export interface LoadProblem {

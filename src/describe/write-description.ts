@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { serialize } from "node:v8";
+import { TaskFileError } from "../project/task-modules.ts";
 import type { ProcessOptions } from "./describe.ts";
 import { type DescribedCode, describeCode } from "./describe-code.ts";
 
@@ -8,13 +9,20 @@ import { type DescribedCode, describeCode } from "./describe-code.ts";
  * Loads a project's built code into this process, and writes its description to a file.
  * @param shell Variables of the user's shell.
  */
-export async function writeDescription(options: ProcessOptions, shell: NodeJS.ProcessEnv): Promise<void> {
-  const answer = await described(options, shell).then(
+export const writeDescription = (options: ProcessOptions, shell: NodeJS.ProcessEnv): Promise<void> =>
+  writeAnswer(options.result, described(options, shell));
+
+/** Writes a description to a file, or why there is none. */
+export async function writeAnswer(file: string, description: Promise<DescribedCode>): Promise<void> {
+  const answer = await description.then(
     (found) => ({ found }),
-    (error: unknown) => ({ crash: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    (error: unknown) => {
+      if (error instanceof TaskFileError) return { refused: error.message };
+      return { crash: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+    },
   );
   // JSON would lose the names of variables without a value.
-  writeFileSync(options.result, serialize(answer));
+  writeFileSync(file, serialize(answer));
 }
 
 async function described(
@@ -23,8 +31,8 @@ async function described(
 ): Promise<DescribedCode> {
   const code = await import(pathToFileURL(file).href);
   if (deployed === undefined) {
-    const { localValues } = await import("../local/worker-environment.ts");
-    const { placeInProject } = await import("../local/source-places.ts");
+    const { localValues } = await import("./worker-environment.ts");
+    const { placeInProject } = await import("../project/source-places.ts");
     return describeCode(code, { probes, root, placeOf: placeInProject, valuesOf: localValues(shell) });
   }
   const { placeInSources } = await import("../aws/bundle-places.ts");

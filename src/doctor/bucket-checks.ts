@@ -1,7 +1,8 @@
-import { objectDays } from "../config.ts";
+import { objectDays } from "../settings/config.ts";
 import type { Deployment, Resource } from "./deployment.ts";
-import { about, type Check, type Finding } from "./finding.ts";
+import { about, type Check, type Fault, type Finding } from "./finding.ts";
 import { bucketsOf } from "./pipeline.ts";
+import { ruleCheck } from "./rules.ts";
 
 export const bucketLifecycle: Check = {
   id: "bucket-lifecycle",
@@ -27,7 +28,7 @@ const neverAborted = {
   fix: "Add the rule `abortIncompleteMultipartUploadAfter: Duration.days(1)`.",
 } as const;
 
-const expiresEarly = (days: number): Omit<Finding, "subject" | "at"> => ({
+const expiresEarly = (days: number): Fault => ({
   severity: "high",
   found:
     `A lifecycle rule deletes objects after ${days} days. It knows neither waiting tasks nor their retention: ` +
@@ -35,31 +36,27 @@ const expiresEarly = (days: number): Omit<Finding, "subject" | "at"> => ({
   fix: `Remove the rule, or let it wait ${objectDays} days. Offload deletes objects itself.`,
 });
 
-export const bucketAccess: Check = {
-  id: "bucket-access",
-  title: "The bucket blocks public access, and keeps no versions of deleted objects",
-  severities: ["critical", "medium"],
-  find: ({ deployment }) => bucketsOf(deployment).flatMap((bucket) => accessFindings(deployment, bucket)),
-};
-
 const blocks = ["BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"];
 
-function accessFindings(deployment: Deployment, bucket: Resource): Finding[] {
-  const blocked = blocks.every((one) => deployment.text(bucket, `PublicAccessBlockConfiguration.${one}`) === "true");
-  const versions = deployment.text(bucket, "VersioningConfiguration.Status") === "Enabled";
-  return [...(blocked ? [] : [about(bucket, open)]), ...(versions ? [about(bucket, versioned)] : [])];
-}
+const blocksAccess = (deployment: Deployment, bucket: Resource): boolean =>
+  blocks.every((one) => deployment.text(bucket, `PublicAccessBlockConfiguration.${one}`) === "true");
 
-const open = {
-  severity: "critical",
-  found: "It does not block public access: one wrong policy shows the files of all tenants to everybody.",
-  fix: "Set blockPublicAccess: BlockPublicAccess.BLOCK_ALL.",
-} as const;
-
-const versioned = {
-  severity: "medium",
-  found: "It keeps versions: files stay, and are paid for, after their retention.",
-  fix: "Set versioned: false.",
-} as const;
+export const bucketAccess = ruleCheck(
+  "bucket-access",
+  "The bucket blocks public access, and keeps no versions of deleted objects",
+  {
+    severity: "critical",
+    broken: (deployment) => bucketsOf(deployment).filter((bucket) => !blocksAccess(deployment, bucket)),
+    found: "It does not block public access: one wrong policy shows the files of all tenants to everybody.",
+    fix: "Set blockPublicAccess: BlockPublicAccess.BLOCK_ALL.",
+  },
+  {
+    severity: "medium",
+    broken: (deployment) =>
+      bucketsOf(deployment).filter((bucket) => deployment.text(bucket, "VersioningConfiguration.Status") === "Enabled"),
+    found: "It keeps versions: files stay, and are paid for, after their retention.",
+    fix: "Set versioned: false.",
+  },
+);
 
 export const bucketChecks: readonly Check[] = [bucketLifecycle, bucketAccess];

@@ -2,8 +2,9 @@ import { reserveSeconds } from "../core/work/batch-plan.ts";
 import { limits } from "../plan/figures.ts";
 import { type Accepted, acceptedIn } from "./accepted.ts";
 import type { Deployment, Resource } from "./deployment.ts";
-import { about, type Check, type Finding } from "./finding.ts";
+import { about, aboutEach, type Check, type Finding, type ReviewedType } from "./finding.ts";
 import { type Feed, feedsOf, noticeFeedsOf, tiersOf, workersOf } from "./pipeline.ts";
+import { ruleCheck } from "./rules.ts";
 
 /** Concurrent invocations of each provisioned poller. */
 const invocationsPerPoller = 10;
@@ -86,7 +87,9 @@ function byEnvironment(deployment: Deployment): Feed[][] {
   return [...groups.values()];
 }
 
-/** Maximum concurrency of an event source. Empty when unknown before a deployment, or when the event source is disabled. */
+/**
+ * Maximum concurrency of an event source. Empty when unknown before a deployment, or when the event source is disabled.
+ */
 function shareOf(deployment: Deployment, { mapping, enabled }: Feed): number[] {
   const bound = deployment.number(mapping, "ScalingConfig.MaximumConcurrency");
   const pollers = deployment.number(mapping, "ProvisionedPollerConfig.MaximumPollers");
@@ -163,37 +166,33 @@ const idle = (isOff: boolean) =>
     fix: isOff ? "Enable the event source." : "Give the tier a worker with an event source.",
   }) as const;
 
-export const partialBatches: Check = {
-  id: "partial-batches",
-  title: "Event sources keep the messages that a function reports as failed",
-  severities: ["critical"],
-  find: ({ deployment }) =>
-    feedsOf(deployment)
-      .filter(({ mapping }) => !mapping.list("FunctionResponseTypes").includes("ReportBatchItemFailures"))
-      .map(({ mapping }) =>
-        about(mapping, {
-          severity: "critical",
-          found: "Lambda ignores the failures that the function reports and deletes the whole batch: tasks are lost.",
-          fix: "Set reportBatchItemFailures: true.",
-        }),
-      ),
-};
+export const partialBatches = ruleCheck(
+  "partial-batches",
+  "Event sources keep the messages that a function reports as failed",
+  {
+    severity: "critical",
+    broken: (deployment) =>
+      feedsOf(deployment)
+        .map(({ mapping }) => mapping)
+        .filter((mapping) => !mapping.list("FunctionResponseTypes").includes("ReportBatchItemFailures")),
+    found: "Lambda ignores the failures that the function reports and deletes the whole batch: tasks are lost.",
+    fix: "Set reportBatchItemFailures: true.",
+  },
+);
 
-export const recursion: Check = {
-  id: "recursion",
-  title: "Workers and the function of notices may send retries to their own queues",
-  severities: ["high"],
-  find: ({ deployment }) =>
-    [...workersOf(deployment), ...noticeFeedsOf(deployment).flatMap(({ feed }) => feed?.function ?? [])]
-      .filter((fn) => deployment.text(fn, "RecursiveLoop") !== "Allow")
-      .map((fn) =>
-        about(fn, {
-          severity: "high",
-          found: "Lambda treats its retries as an endless loop, and stops them after about 16.",
-          fix: "Set recursiveLoop: RecursiveLoop.ALLOW.",
-        }),
+export const recursion = ruleCheck(
+  "recursion",
+  "Workers and the function of notices may send retries to their own queues",
+  {
+    severity: "high",
+    broken: (deployment) =>
+      [...workersOf(deployment), ...noticeFeedsOf(deployment).flatMap(({ feed }) => feed?.function ?? [])].filter(
+        (fn) => deployment.text(fn, "RecursiveLoop") !== "Allow",
       ),
-};
+    found: "Lambda treats its retries as an endless loop, and stops them after about 16.",
+    fix: "Set recursiveLoop: RecursiveLoop.ALLOW.",
+  },
+);
 
 export const typeTimeout: Check = {
   id: "type-timeout",
@@ -203,14 +202,13 @@ export const typeTimeout: Check = {
     const shortest = shortestWorker(deployment);
     if (shortest === undefined) return [];
     const { worker, seconds } = shortest;
-    return types
-      .filter(({ runsOn, timeoutSeconds }) => runsOn === "function" && timeoutSeconds + reserveSeconds > seconds)
-      .map(({ name, timeoutSeconds }) => ({
-        severity: "critical",
-        subject: `task ${name}`,
-        found: `Its attempts may take ${timeoutSeconds} s plus ${reserveSeconds} s to claim and settle, but ${worker.name} has a time-out of ${seconds} s: no attempt ever starts there.`,
-        fix: `Lower timeoutSeconds to at most ${Math.max(1, seconds - reserveSeconds)}, or raise the worker's timeout.`,
-      }));
+    const isTooLong = ({ runsOn, timeoutSeconds }: ReviewedType) =>
+      runsOn === "function" && timeoutSeconds + reserveSeconds > seconds;
+    return aboutEach(types.filter(isTooLong), ({ timeoutSeconds }) => ({
+      severity: "critical",
+      found: `Its attempts may take ${timeoutSeconds} s plus ${reserveSeconds} s to claim and settle, but ${worker.name} has a time-out of ${seconds} s: no attempt ever starts there.`,
+      fix: `Lower timeoutSeconds to at most ${Math.max(1, seconds - reserveSeconds)}, or raise the worker's timeout.`,
+    }));
   },
 };
 

@@ -1,6 +1,7 @@
 import type { Deployment, Resource } from "./deployment.ts";
-import { about, type Check, type Finding } from "./finding.ts";
+import { about, aboutEach, type Check, type Finding } from "./finding.ts";
 import { containerQueuesOf } from "./pipeline.ts";
+import { ruleCheck } from "./rules.ts";
 
 /** Seconds that a container needs after its drain to give attempts back. */
 const givingBackSeconds = 10;
@@ -16,15 +17,15 @@ export const containerQueues: Check = {
   severities: ["critical"],
   find: ({ deployment, types }) => {
     if (containerQueuesOf(deployment).length > 0) return [];
-    return types
-      .filter(({ runsOn }) => runsOn === "container")
-      .map(({ name }) => ({
+    return aboutEach(
+      types.filter(({ runsOn }) => runsOn === "container"),
+      () => ({
         severity: "critical",
-        subject: `task ${name}`,
         found:
           'It has runsOn: "container", and the functions\' settings name no queues for container workers: submits fail.',
         fix: "Set `containers: {}` on the TaskPipeline, or remove runsOn.",
-      }));
+      }),
+    );
   },
 };
 
@@ -49,29 +50,26 @@ export const containerStop: Check = {
     ),
 };
 
-/** Drain time of a container worker in seconds. Undefined: another container, or a value that only a deployment knows. */
+/**
+ * Drain time of a container worker in seconds. Undefined: another container, or a value that only a deployment knows.
+ */
 function drainOf(deployment: Deployment, definition: Resource, index: number): number | undefined {
   const variables = definition.list(`ContainerDefinitions.${index}.Environment`) as { Name?: unknown }[];
   const at = variables.findIndex(({ Name }) => Name === drainVariable);
   return at < 0 ? undefined : deployment.number(definition, `ContainerDefinitions.${index}.Environment.${at}.Value`);
 }
 
-export const containerCount: Check = {
-  id: "container-count",
-  title: "No deployment changes the number of containers that scaling has chosen",
-  severities: ["high"],
-  find: ({ deployment }) =>
-    deployment
-      .ofType("AWS::ECS::Service")
-      .filter((service) => service.get("DesiredCount") !== undefined)
-      .map((service) =>
-        about(service, {
-          severity: "high",
-          found:
-            "It sets desiredCount: each deployment stops or starts containers against the scaling, also those with attempts.",
-          fix: "Remove desiredCount. `minTasks` and `maxTasks` of `containers` bound the number.",
-        }),
-      ),
-};
+export const containerCount = ruleCheck(
+  "container-count",
+  "No deployment changes the number of containers that scaling has chosen",
+  {
+    severity: "high",
+    broken: (deployment) =>
+      deployment.ofType("AWS::ECS::Service").filter((service) => service.get("DesiredCount") !== undefined),
+    found:
+      "It sets desiredCount: each deployment stops or starts containers against the scaling, also those with attempts.",
+    fix: "Remove desiredCount. `minTasks` and `maxTasks` of `containers` bound the number.",
+  },
+);
 
 export const containerChecks: readonly Check[] = [containerQueues, containerStop, containerCount];

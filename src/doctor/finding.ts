@@ -73,12 +73,25 @@ export interface TypeCheck extends Omit<Check, "find" | "needs"> {
   findIn(types: readonly TaskType[]): readonly Finding[];
 }
 
+/** A finding without its subject. */
+export type Fault = Pick<Finding, "severity" | "found" | "fix">;
+
 /** Creates a finding about a resource of a template. */
-export const about = (resource: Resource, finding: Omit<Finding, "subject" | "at">): Finding => ({
+export const about = (resource: Resource, fault: Fault): Finding => ({
   subject: resource.name,
-  ...finding,
+  ...fault,
   at: { stack: resource.stack.name, logicalId: resource.id },
 });
+
+/** The findings about the task types that have a fault. */
+export const aboutEach = <Type extends { name: string }>(
+  types: readonly Type[],
+  faultOf: (type: Type) => Fault | undefined | false,
+): Finding[] =>
+  types.flatMap((type) => {
+    const fault = faultOf(type);
+    return fault ? [{ subject: `task ${type.name}`, ...fault }] : [];
+  });
 
 /** True when a severity is at least as bad as another. */
 export const isAtLeast = (severity: Severity, least: Severity): boolean =>

@@ -1,22 +1,20 @@
 import { placesPerUnit } from "../core/task/type-limits.ts";
-import type { Check, Finding, ReviewedType } from "./finding.ts";
+import { aboutEach, type Check } from "./finding.ts";
 
 export const placeCost: Check = {
   id: "place-cost",
   title: "A start and an end of a type with places are one write unit each",
   severities: ["low"],
   find: ({ types }) =>
-    types.flatMap((type): Finding[] => {
+    aboutEach(types, (type) => {
       const limit = type.concurrency?.limit ?? 0;
-      if (limit <= placesPerUnit) return [];
+      if (limit <= placesPerUnit) return;
       const units = Math.ceil(limit / placesPerUnit);
-      return [
-        finding(type, {
-          severity: "low",
-          found: `Each key has ${limit} places. While all are used, each start and end of a task costs ${units} write units.`,
-          fix: `A limit of at most ${placesPerUnit}, or a finer key. If the cost is fine, skip this check.`,
-        }),
-      ];
+      return {
+        severity: "low",
+        found: `Each key has ${limit} places. While all are used, each start and end of a task costs ${units} write units.`,
+        fix: `A limit of at most ${placesPerUnit}, or a finer key. If the cost is fine, skip this check.`,
+      };
     }),
 };
 
@@ -28,16 +26,14 @@ export const startRate: Check = {
   title: "One item of the table can count the starts of a key",
   severities: ["medium"],
   find: ({ types }) =>
-    types.flatMap((type): Finding[] => {
+    aboutEach(types, (type) => {
       const { limit = 0, perSeconds = 1 } = type.rateLimit ?? {};
-      if (limit / perSeconds <= startsPerSecond) return [];
-      return [
-        finding(type, {
-          severity: "medium",
-          found: `Its rate lets each key start ${Math.round(limit / perSeconds)} tasks a second. Each free start writes one item, and DynamoDB takes at most 1,000 writes of an item in a second: more starts than about ${startsPerSecond} a second are delayed.`,
-          fix: "A lower rate, or a finer key. maxConcurrency of the tier bounds a load without these writes.",
-        }),
-      ];
+      if (limit / perSeconds <= startsPerSecond) return;
+      return {
+        severity: "medium",
+        found: `Its rate lets each key start ${Math.round(limit / perSeconds)} tasks a second. Each free start writes one item, and DynamoDB takes at most 1,000 writes of an item in a second: more starts than about ${startsPerSecond} a second are delayed.`,
+        fix: "A lower rate, or a finer key. maxConcurrency of the tier bounds a load without these writes.",
+      };
     }),
 };
 
@@ -46,22 +42,15 @@ export const breakerRetries: Check = {
   title: "One task that always fails does not open the breaker of its type",
   severities: ["medium"],
   find: ({ types }) =>
-    types.flatMap((type): Finding[] => {
+    aboutEach(types, (type) => {
       const { breaker, maxAttempts } = type;
-      if (breaker === undefined || breaker.failures > maxAttempts) return [];
-      return [
-        finding(type, {
-          severity: "medium",
-          found: `Its breaker opens after ${breaker.failures} failed attempts in a row, and one task has ${maxAttempts} attempts: when few tasks run, one bad input stops all tasks of the type.`,
-          fix: `breaker.failures above ${maxAttempts}, or fewer attempts.`,
-        }),
-      ];
+      if (breaker === undefined || breaker.failures > maxAttempts) return;
+      return {
+        severity: "medium",
+        found: `Its breaker opens after ${breaker.failures} failed attempts in a row, and one task has ${maxAttempts} attempts: when few tasks run, one bad input stops all tasks of the type.`,
+        fix: `breaker.failures above ${maxAttempts}, or fewer attempts.`,
+      };
     }),
 };
-
-const finding = ({ name }: ReviewedType, found: Omit<Finding, "subject">): Finding => ({
-  subject: `task ${name}`,
-  ...found,
-});
 
 export const flowChecks: readonly Check[] = [placeCost, startRate, breakerRetries];

@@ -1,23 +1,15 @@
 import { parseAllowedHost } from "../core/notify/allowed-hosts.ts";
 import type { Deployment, Resource } from "./deployment.ts";
-import { about, type Check, type Finding } from "./finding.ts";
+import { about, type Check, type Fault, type Finding } from "./finding.ts";
 import { isKept, noticeFeedsOf } from "./pipeline.ts";
+import { ruleCheck } from "./rules.ts";
 
-export const noticeFeed: Check = {
-  id: "notice-feed",
-  title: "The queue of notices has an enabled event source",
-  severities: ["high"],
-  find: ({ deployment }) =>
-    noticeFeedsOf(deployment)
-      .filter(({ feed }) => feed === undefined)
-      .map(({ queue }) =>
-        about(queue, {
-          severity: "high",
-          found: "No enabled event source takes its messages: no webhook, channel message or event is sent.",
-          fix: "Enable the event source of the function notify.",
-        }),
-      ),
-};
+export const noticeFeed = ruleCheck("notice-feed", "The queue of notices has an enabled event source", {
+  severity: "high",
+  broken: (deployment) => noticeFeedsOf(deployment).flatMap(({ queue, feed }) => (feed === undefined ? [queue] : [])),
+  found: "No enabled event source takes its messages: no webhook, channel message or event is sent.",
+  fix: "Enable the event source of the function notify.",
+});
 
 /** Hosts of the machine or its network link. In Lambda they lead to the function's own runtime. */
 const ownMachine = /^(localhost|.*\.localhost|127\..*|0\..*|169\.254\..*|\[(::|fe[89ab]).*\]):\d+$/;
@@ -43,13 +35,13 @@ function hostFindings(deployment: Deployment, sender: Resource): Finding[] {
   ];
 }
 
-const ownMachineReached = (hosts: readonly string[]): Omit<Finding, "subject" | "at"> => ({
+const ownMachineReached = (hosts: readonly string[]): Fault => ({
   severity: "high",
   found: `Each tenant may send webhooks to ${hosts.join(", ")}: to the function's own machine, with the API of its runtime.`,
   fix: "Remove it from callbackHosts. It is for receivers on a laptop only.",
 });
 
-const othersReached = (hosts: readonly string[]): Omit<Finding, "subject" | "at"> => ({
+const othersReached = (hosts: readonly string[]): Fault => ({
   severity: "low",
   found: `Each tenant may send webhooks to ${hosts.join(", ")} without TLS, and whatever its addresses are.`,
   fix: "Remove hosts from callbackHosts that are public and speak https: these need no entry.",

@@ -1,5 +1,5 @@
-import { type SettingName, toEnv } from "../config.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
+import { type SettingName, toEnv } from "../settings/config.ts";
 import { disposableKey } from "./accepted.ts";
 import { type Deployment, memberOf, type Resource, type Stack, stageOf } from "./deployment.ts";
 

@@ -1,4 +1,4 @@
-import { maxReceiveCount } from "../config.ts";
+import { maxReceiveCount } from "../settings/config.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import {
@@ -10,6 +10,7 @@ import {
   redriveTargetOf,
   tiersOf,
 } from "./pipeline.ts";
+import { ruleCheck } from "./rules.ts";
 
 /** Defaults of AWS for properties that a template does not set, in seconds. */
 const awsDefaults = { visibility: 30, timeout: 3, retention: 345_600 } as const;
@@ -122,37 +123,34 @@ function retentionFindings(deployment: Deployment, to: Resource, sources: readon
   ];
 }
 
-export const encryption: Check = {
-  id: "encryption",
-  title: "Each queue is encrypted",
-  severities: ["high", "low"],
-  find: ({ deployment }) =>
-    deployment.ofType("AWS::SQS::Queue").flatMap((queue) => {
-      if (queue.get("KmsMasterKeyId") !== undefined) return [];
-      const managed = deployment.text(queue, "SqsManagedSseEnabled");
-      const fix = "Set encryption to QueueEncryption.SQS_MANAGED, which costs nothing.";
-      if (managed === "false") {
-        return [
-          about(queue, {
-            severity: "high",
-            found: "Its messages, which contain the tasks' inputs, are not encrypted.",
-            fix,
-          }),
-        ];
-      }
-      if (managed === "")
-        return [
-          about(queue, { severity: "low", found: "It sets no encryption and relies on the default of SQS.", fix }),
-        ];
-      return [];
-    }),
-};
+const managedIs = (deployment: Deployment, managed: string): Resource[] =>
+  deployment
+    .ofType("AWS::SQS::Queue")
+    .filter((queue) => queue.get("KmsMasterKeyId") === undefined)
+    .filter((queue) => deployment.text(queue, "SqsManagedSseEnabled") === managed);
 
-export const tlsOnly: Check = {
-  id: "tls-only",
-  title: "Each queue and the bucket refuse requests without TLS",
-  severities: ["medium"],
-  find: ({ deployment }) => {
+const encryptionFix = "Set encryption to QueueEncryption.SQS_MANAGED, which costs nothing.";
+
+export const encryption = ruleCheck(
+  "encryption",
+  "Each queue is encrypted",
+  {
+    severity: "high",
+    broken: (deployment) => managedIs(deployment, "false"),
+    found: "Its messages, which contain the tasks' inputs, are not encrypted.",
+    fix: encryptionFix,
+  },
+  {
+    severity: "low",
+    broken: (deployment) => managedIs(deployment, ""),
+    found: "It sets no encryption and relies on the default of SQS.",
+    fix: encryptionFix,
+  },
+);
+
+export const tlsOnly = ruleCheck("tls-only", "Each queue and the bucket refuse requests without TLS", {
+  severity: "medium",
+  broken: (deployment) => {
     const guarded = new Set(
       deployment
         .ofType("AWS::SQS::QueuePolicy", "AWS::S3::BucketPolicy")
@@ -161,39 +159,28 @@ export const tlsOnly: Check = {
           [...policy.list("Queues"), ...policy.list("Bucket")].map((one) => deployment.targetOf(policy.stack, one)),
         ),
     );
-    return [...deployment.ofType("AWS::SQS::Queue"), ...bucketsOf(deployment)]
-      .filter((resource) => !guarded.has(resource))
-      .map((resource) =>
-        about(resource, {
-          severity: "medium",
-          found: "It has no policy that refuses requests without TLS.",
-          fix: "Set enforceSSL: true.",
-        }),
-      );
+    return [...deployment.ofType("AWS::SQS::Queue"), ...bucketsOf(deployment)].filter(
+      (resource) => !guarded.has(resource),
+    );
   },
-};
+  found: "It has no policy that refuses requests without TLS.",
+  fix: "Set enforceSSL: true.",
+});
 
 function deniesPlainText(statement: unknown): boolean {
   const { Effect, Condition } = statement as { Effect?: unknown; Condition?: { Bool?: Record<string, unknown> } };
   return Effect === "Deny" && String(Condition?.Bool?.["aws:SecureTransport"]) === "false";
 }
 
-export const publicQueue: Check = {
-  id: "public-queue",
-  title: "No queue policy allows everyone",
-  severities: ["critical"],
-  find: ({ deployment }) =>
+export const publicQueue = ruleCheck("public-queue", "No queue policy allows everyone", {
+  severity: "critical",
+  broken: (deployment) =>
     deployment
       .ofType("AWS::SQS::QueuePolicy")
-      .filter((policy) => policy.list("PolicyDocument.Statement").some(allowsEveryone))
-      .map((policy) =>
-        about(policy, {
-          severity: "critical",
-          found: "It allows everyone: principal * without a condition.",
-          fix: "Name the principal, or add a condition such as aws:SourceArn.",
-        }),
-      ),
-};
+      .filter((policy) => policy.list("PolicyDocument.Statement").some(allowsEveryone)),
+  found: "It allows everyone: principal * without a condition.",
+  fix: "Name the principal, or add a condition such as aws:SourceArn.",
+});
 
 function allowsEveryone(statement: unknown): boolean {
   const { Effect, Principal, Condition } = statement as { Effect?: unknown; Principal?: unknown; Condition?: unknown };
@@ -201,40 +188,29 @@ function allowsEveryone(statement: unknown): boolean {
   return Effect === "Allow" && everyone && Condition === undefined;
 }
 
-export const scheduleDlq: Check = {
-  id: "schedule-dlq",
-  title: "Each schedule of the app has a dead-letter queue for undelivered firings",
-  severities: ["high"],
-  find: ({ deployment }) =>
-    deployment
-      .ofType("AWS::Scheduler::Schedule")
-      .filter((schedule) => schedule.get("Target.DeadLetterConfig") === undefined)
-      .map((schedule) =>
-        about(schedule, {
-          severity: "high",
-          found: "EventBridge Scheduler drops firings that it cannot deliver, without a trace.",
-          fix: "Set deadLetterConfig on its target.",
-        }),
-      ),
-};
-
-export const dlqAlarm: Check = {
-  id: "dlq-alarm",
-  title: "An alarm watches each dead-letter queue",
-  severities: ["high"],
-  find: ({ deployment }) => {
-    const watched = new Set(watchedQueues(deployment));
-    return finalQueuesOf(deployment)
-      .filter((queue) => !watched.has(queue))
-      .map((queue) =>
-        about(queue, {
-          severity: "high",
-          found: "No alarm watches ApproximateNumberOfMessagesVisible: failed work arrives here unnoticed.",
-          fix: "Add an alarm for a depth above 0. `TaskPipeline` makes one, unless its `alarms` is false.",
-        }),
-      );
+export const scheduleDlq = ruleCheck(
+  "schedule-dlq",
+  "Each schedule of the app has a dead-letter queue for undelivered firings",
+  {
+    severity: "high",
+    broken: (deployment) =>
+      deployment
+        .ofType("AWS::Scheduler::Schedule")
+        .filter((schedule) => schedule.get("Target.DeadLetterConfig") === undefined),
+    found: "EventBridge Scheduler drops firings that it cannot deliver, without a trace.",
+    fix: "Set deadLetterConfig on its target.",
   },
-};
+);
+
+export const dlqAlarm = ruleCheck("dlq-alarm", "An alarm watches each dead-letter queue", {
+  severity: "high",
+  broken: (deployment) => {
+    const watched = new Set(watchedQueues(deployment));
+    return finalQueuesOf(deployment).filter((queue) => !watched.has(queue));
+  },
+  found: "No alarm watches ApproximateNumberOfMessagesVisible: failed work arrives here unnoticed.",
+  fix: "Add an alarm for a depth above 0. `TaskPipeline` makes one, unless its `alarms` is false.",
+});
 
 /** A metric within an alarm. */
 interface MetricJson {

@@ -1,6 +1,7 @@
 import { type Deployment, memberOf, type Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import { isKept } from "./pipeline.ts";
+import { findingsOf, type Rule } from "./rules.ts";
 
 /** One statement of a policy. */
 interface Statement {
@@ -73,50 +74,49 @@ export const recovery: Check = {
   title: "Outside dev, data has point-in-time recovery, deletion protection and termination protection",
   severities: ["high"],
   find: ({ deployment }) => [
-    ...tablesToKeep(deployment).flatMap((table) => tableFindings(deployment, table)),
+    ...findingsOf(deployment, recoveryRules),
     ...deployment.stacks.flatMap((stack): Finding[] => {
       const holdsData = tablesToKeep(deployment).some((table) => table.stack === stack);
       if (!holdsData || stack.terminationProtection) return [];
       return [{ severity: "high", subject: stack.name, ...unprotected }];
     }),
-    ...deployment
-      .ofType("AWS::SQS::Queue")
-      .filter((queue) => isKept(queue.stack) && !queue.isRetained)
-      .map((queue) => about(queue, deletedWithStack)),
   ],
 };
 
 const tablesToKeep = (deployment: Deployment): Resource[] =>
   deployment.ofType("AWS::DynamoDB::GlobalTable", "AWS::DynamoDB::Table").filter(({ stack }) => isKept(stack));
 
-function tableFindings(deployment: Deployment, table: Resource): Finding[] {
-  const own = table.type === "AWS::DynamoDB::Table" ? [""] : table.list("Replicas").map((_, at) => `Replicas.${at}.`);
-  const isOn = (property: string) => own.every((at) => deployment.text(table, `${at}${property}`) === "true");
-  const recovers = isOn("PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled");
-  return [
-    ...(recovers ? [] : [about(table, noRecovery)]),
-    ...(isOn("DeletionProtectionEnabled") ? [] : [about(table, deletable)]),
-    ...(table.isRetained ? [] : [about(table, deletedWithStack)]),
-  ];
-}
+/** The tables in one of whose places the property is not on. */
+const tablesWithout = (deployment: Deployment, property: string): Resource[] =>
+  tablesToKeep(deployment).filter((table) => {
+    const own = table.type === "AWS::DynamoDB::Table" ? [""] : table.list("Replicas").map((_, at) => `Replicas.${at}.`);
+    return !own.every((at) => deployment.text(table, `${at}${property}`) === "true");
+  });
 
-const noRecovery = {
-  severity: "high",
-  found: "It has no point-in-time recovery: data that is deleted by mistake cannot be restored.",
-  fix: "Set pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true }.",
-} as const;
-
-const deletable = {
-  severity: "high",
-  found: "It has no deletion protection: one call can delete it.",
-  fix: "Set deletionProtection: true.",
-} as const;
-
-const deletedWithStack = {
-  severity: "high",
-  found: "It is deleted with its stack, including its data.",
-  fix: "Set removalPolicy: RemovalPolicy.RETAIN.",
-} as const;
+const recoveryRules: readonly Rule[] = [
+  {
+    severity: "high",
+    broken: (deployment) => tablesWithout(deployment, "PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled"),
+    found: "It has no point-in-time recovery: data that is deleted by mistake cannot be restored.",
+    fix: "Set pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true }.",
+  },
+  {
+    severity: "high",
+    broken: (deployment) => tablesWithout(deployment, "DeletionProtectionEnabled"),
+    found: "It has no deletion protection: one call can delete it.",
+    fix: "Set deletionProtection: true.",
+  },
+  {
+    severity: "high",
+    broken: (deployment) =>
+      [
+        ...tablesToKeep(deployment),
+        ...deployment.ofType("AWS::SQS::Queue").filter((queue) => isKept(queue.stack)),
+      ].filter((resource) => !resource.isRetained),
+    found: "It is deleted with its stack, including its data.",
+    fix: "Set removalPolicy: RemovalPolicy.RETAIN.",
+  },
+];
 
 const unprotected = {
   found: "The stack with the data has no termination protection.",

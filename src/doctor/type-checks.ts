@@ -7,7 +7,7 @@ import { toCatalog } from "../core/task/catalog.ts";
 import { hasRefinement, inputParts } from "../core/task/input-parts.ts";
 import { decideRetry } from "../core/task/retry.ts";
 import type { TaskType } from "../core/task/task.ts";
-import type { Finding, TypeCheck } from "./finding.ts";
+import { aboutEach, type Finding, type TypeCheck } from "./finding.ts";
 import { isLoose, isUnbounded, partsOf, type Schema, takesAnything } from "./schema.ts";
 
 /** Minimum number of retries for a judgement about their waits. */
@@ -90,17 +90,14 @@ export const retriesFinal: TypeCheck = {
   title: "Errors that a retry cannot fix are not retried",
   severities: ["high"],
   findIn: (types) =>
-    types.flatMap((type): Finding[] => {
+    aboutEach(types, (type) => {
       const retried = finalErrors.filter(([, error]) => isRetried(type, classify(error, type.classify, 0).kind));
-      if (retried.length === 0) return [];
-      return [
-        {
-          severity: "high",
-          subject: `task ${type.name}`,
-          found: `It retries ${retried.map(([name]) => name).join(", ")}. These attempts cannot succeed, and delay the dead letter by hours.`,
-          fix: "Remove the kinds validation, business_rule and permanent from retry.kinds, and let classify return undefined for unknown errors.",
-        },
-      ];
+      if (retried.length === 0) return;
+      return {
+        severity: "high",
+        found: `It retries ${retried.map(([name]) => name).join(", ")}. These attempts cannot succeed, and delay the dead letter by hours.`,
+        fix: "Remove the kinds validation, business_rule and permanent from retry.kinds, and let classify return undefined for unknown errors.",
+      };
     }),
 };
 
@@ -109,19 +106,16 @@ export const inputSchema: TypeCheck = {
   title: "Each type has an input schema",
   severities: ["medium", "low"],
   findIn: (types) =>
-    types.flatMap((type): Finding[] => {
+    aboutEach(types, (type) => {
       const root = schemaOf(type);
-      if (takesAnything(root)) return [{ ...noSchema, subject: `task ${type.name}` }];
+      if (takesAnything(root)) return noSchema;
       const open = [...partsOf(root)].filter(({ schema }) => takesAnything(schema) || isLoose(schema));
-      if (open.length === 0) return [];
-      return [
-        {
-          severity: "low",
-          subject: `task ${type.name}`,
-          found: `Its input accepts any value at ${listed(open)}.`,
-          fix: "Add a schema there. Only the worker checks rules that JSON Schema cannot express.",
-        },
-      ];
+      if (open.length === 0) return;
+      return {
+        severity: "low",
+        found: `Its input accepts any value at ${listed(open)}.`,
+        fix: "Add a schema there. Only the worker checks rules that JSON Schema cannot express.",
+      };
     }),
 };
 
@@ -136,17 +130,14 @@ export const payloadSize: TypeCheck = {
   title: "Inputs have a maximum size",
   severities: ["low"],
   findIn: (types) =>
-    types.flatMap((type): Finding[] => {
+    aboutEach(types, (type) => {
       const open = [...partsOf(schemaOf(type))].filter(({ schema }) => isUnbounded(schema));
-      if (open.length === 0) return [];
-      return [
-        {
-          severity: "low",
-          subject: `task ${type.name}`,
-          found: `No maximum length is set for ${listed(open)}; an input has at most ${largestInputBytes / 1024} KiB.`,
-          fix: "Add .max() to strings and arrays, so that clients see the maximum in the schema.",
-        },
-      ];
+      if (open.length === 0) return;
+      return {
+        severity: "low",
+        found: `No maximum length is set for ${listed(open)}; an input has at most ${largestInputBytes / 1024} KiB.`,
+        fix: "Add .max() to strings and arrays, so that clients see the maximum in the schema.",
+      };
     }),
 };
 
@@ -155,21 +146,21 @@ export const refinements: TypeCheck = {
   title: "Submit checks all rules of inputs",
   severities: ["low"],
   findIn: (types) =>
-    types.flatMap((type): Finding[] => {
+    aboutEach(types, (type) => {
       const refined = [...inputParts(type.input)].filter(hasRefinement);
-      if (refined.length === 0) return [];
-      return [
-        {
-          severity: "low",
-          subject: `task ${type.name}`,
-          found: `Only the worker checks the refinement of ${listed(refined)}: an input that it refuses gets 202, and its task fails with validation before the handler is called.`,
-          fix: "Where a format, range, pattern or enum says the same, use it in place of the refinement.",
-        },
-      ];
+      if (refined.length === 0) return;
+      return {
+        severity: "low",
+        found: `Only the worker checks the refinement of ${listed(refined)}: an input that it refuses gets 202, and its task fails with validation before the handler is called.`,
+        fix: "Where a format, range, pattern or enum says the same, use it in place of the refinement.",
+      };
     }),
 };
 
-/** Bytes of a file that a worker reads in a second. An assumption: AWS documents no figure for S3 and one Lambda function. */
+/**
+ * Bytes of a file that a worker reads in a second. An assumption: AWS documents no figure for S3 and one Lambda
+ * function.
+ */
 const readBytesPerSecond = 50_000_000;
 
 export const fileSize: TypeCheck = {
@@ -177,19 +168,16 @@ export const fileSize: TypeCheck = {
   title: "Handlers can read their files within the time-out",
   severities: ["low"],
   findIn: (types) =>
-    types.flatMap((type): Finding[] => {
+    aboutEach(types, (type) => {
       const sizes = Object.values(type.files).map(({ maxBytes = largestFileBytes }) => maxBytes);
       const bytes = sizes.reduce((sum, size) => sum + size, 0);
       const seconds = Math.ceil(bytes / readBytesPerSecond);
-      if (seconds <= type.timeoutSeconds) return [];
-      return [
-        {
-          severity: "low",
-          subject: `task ${type.name}`,
-          found: `Its files may have ${Math.round(bytes / 1e6)} MB: reading them takes ${seconds} s at an assumed 50 MB/s, and its time-out is ${type.timeoutSeconds} s.`,
-          fix: "Set a smaller maxBytes for its files, or a longer timeoutSeconds.",
-        },
-      ];
+      if (seconds <= type.timeoutSeconds) return;
+      return {
+        severity: "low",
+        found: `Its files may have ${Math.round(bytes / 1e6)} MB: reading them takes ${seconds} s at an assumed 50 MB/s, and its time-out is ${type.timeoutSeconds} s.`,
+        fix: "Set a smaller maxBytes for its files, or a longer timeoutSeconds.",
+      };
     }),
 };
 
@@ -207,14 +195,14 @@ export const description: TypeCheck = {
   title: "Each type has a description",
   severities: ["low"],
   findIn: (types) =>
-    types
-      .filter((type) => type.description.trim() === "")
-      .map((type) => ({
+    aboutEach(
+      types.filter((type) => type.description.trim() === ""),
+      () => ({
         severity: "low",
-        subject: `task ${type.name}`,
         found: "It has no description in the list of types.",
         fix: "Add a description of one sentence.",
-      })),
+      }),
+    ),
 };
 
 export const inputSteps: TypeCheck = {
@@ -222,14 +210,14 @@ export const inputSteps: TypeCheck = {
   title: "Waiting inputs of earlier versions are converted",
   severities: ["low"],
   findIn: (types) =>
-    types
-      .filter((type) => type.version > 1 && Object.keys(type.upcast).length === 0)
-      .map((type) => ({
+    aboutEach(
+      types.filter((type) => type.version > 1 && Object.keys(type.upcast).length === 0),
+      (type) => ({
         severity: "low",
-        subject: `task ${type.name}`,
         found: `It has version ${type.version} but no upcast: each waiting task of an earlier version becomes a dead letter.`,
         fix: `Set upcast: { ${type.version - 1}: (input) => ... }, unless no task of that version can still be waiting.`,
-      })),
+      }),
+    ),
 };
 
 export const typeChecks: readonly TypeCheck[] = [

@@ -1,25 +1,20 @@
 import type { Deployment, Resource } from "./deployment.ts";
-import { about, type Check } from "./finding.ts";
+import type { Check } from "./finding.ts";
+import { ruleCheck } from "./rules.ts";
 
-export const alarmAction: Check = {
-  id: "alarm-action",
-  title: "Each alarm has an action",
-  severities: ["medium"],
-  find: ({ deployment }) => {
+export const alarmAction = ruleCheck("alarm-action", "Each alarm has an action", {
+  severity: "medium",
+  broken: (deployment) => {
     const rules = composites(deployment)
       .filter((alarm) => hasAction(deployment, alarm))
       .map((alarm) => deployment.text(alarm, "AlarmRule"));
-    return [...deployment.ofType("AWS::CloudWatch::Alarm"), ...composites(deployment)]
-      .filter((alarm) => !hasAction(deployment, alarm) && !rules.some((rule) => isNamedIn(deployment, alarm, rule)))
-      .map((alarm) =>
-        about(alarm, {
-          severity: "medium",
-          found: "It notifies no one: it has no action, and no composite alarm with an action contains it.",
-          fix: "Add an action. For its own alarms `TaskPipeline` adds one for `alarmEmail` or `alarmTopicArn`.",
-        }),
-      );
+    return [...deployment.ofType("AWS::CloudWatch::Alarm"), ...composites(deployment)].filter(
+      (alarm) => !hasAction(deployment, alarm) && !rules.some((rule) => isNamedIn(deployment, alarm, rule)),
+    );
   },
-};
+  found: "It notifies no one: it has no action, and no composite alarm with an action contains it.",
+  fix: "Add an action. For its own alarms `TaskPipeline` adds one for `alarmEmail` or `alarmTopicArn`.",
+});
 
 const composites = (deployment: Deployment): Resource[] => deployment.ofType("AWS::CloudWatch::CompositeAlarm");
 
@@ -33,25 +28,17 @@ function isNamedIn(deployment: Deployment, alarm: Resource, rule: string): boole
   return names.some((inner) => deployment.marked(inner) === alarm || (name !== "" && inner.endsWith(name)));
 }
 
-export const alarmSubscriber: Check = {
-  id: "alarm-subscriber",
-  title: "Each alarm topic has a subscriber",
-  severities: ["low"],
-  find: ({ deployment }) => {
+export const alarmSubscriber = ruleCheck("alarm-subscriber", "Each alarm topic has a subscriber", {
+  severity: "low",
+  broken: (deployment) => {
     const heard = new Set(
       deployment.ofTypeAnywhere("AWS::SNS::Subscription").map((one) => deployment.target(one, "TopicArn")),
     );
-    return alarmTopics(deployment)
-      .filter((topic) => !heard.has(topic) && topic.get("Subscription") === undefined)
-      .map((topic) =>
-        about(topic, {
-          severity: "low",
-          found: "Alarms notify this topic, and the app adds no subscriber to it.",
-          fix: "Set alarmEmail or alarmTopicArn, or add a subscription manually.",
-        }),
-      );
+    return alarmTopics(deployment).filter((topic) => !heard.has(topic) && topic.get("Subscription") === undefined);
   },
-};
+  found: "Alarms notify this topic, and the app adds no subscriber to it.",
+  fix: "Set alarmEmail or alarmTopicArn, or add a subscription manually.",
+});
 
 function alarmTopics(deployment: Deployment): Resource[] {
   const alarms = [...deployment.ofType("AWS::CloudWatch::Alarm"), ...composites(deployment)];
@@ -61,32 +48,23 @@ function alarmTopics(deployment: Deployment): Resource[] {
   return [...new Set(targets)].filter((target): target is Resource => target?.type === "AWS::SNS::Topic");
 }
 
-export const logRetention: Check = {
-  id: "log-retention",
-  title: "Each log group has a retention",
-  severities: ["medium"],
-  find: ({ deployment }) => [
-    ...deployment
-      .ofType("AWS::Logs::LogGroup")
-      .filter((group) => group.get("RetentionInDays") === undefined)
-      .map((group) => about(group, keptForEver)),
-    ...deployment
-      .ofType("AWS::Lambda::Function")
-      .filter((one) => one.get("LoggingConfig.LogGroup") === undefined)
-      .map((one) => about(one, ownGroup)),
-  ],
-};
-
-const keptForEver = {
-  severity: "medium",
-  found: "It keeps its lines forever, and its cost grows each month.",
-  fix: "Set retention, such as RetentionDays.ONE_MONTH.",
-} as const;
-
-const ownGroup = {
-  severity: "medium",
-  found: "The app creates no log group for it: Lambda creates one that keeps its lines forever.",
-  fix: "Set logGroup to a log group with a retention.",
-} as const;
+export const logRetention = ruleCheck(
+  "log-retention",
+  "Each log group has a retention",
+  {
+    severity: "medium",
+    broken: (deployment) =>
+      deployment.ofType("AWS::Logs::LogGroup").filter((group) => group.get("RetentionInDays") === undefined),
+    found: "It keeps its lines forever, and its cost grows each month.",
+    fix: "Set retention, such as RetentionDays.ONE_MONTH.",
+  },
+  {
+    severity: "medium",
+    broken: (deployment) =>
+      deployment.ofType("AWS::Lambda::Function").filter((one) => one.get("LoggingConfig.LogGroup") === undefined),
+    found: "The app creates no log group for it: Lambda creates one that keeps its lines forever.",
+    fix: "Set logGroup to a log group with a retention.",
+  },
+);
 
 export const watchChecks: readonly Check[] = [alarmAction, alarmSubscriber, logRetention];

@@ -1,5 +1,5 @@
-import { defaultConcurrency } from "../config.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
+import { defaultConcurrency } from "../settings/config.ts";
 import { type Arrivals, randomArrivals } from "./arrivals.ts";
 import { type DurationSource, Durations } from "./durations.ts";
 import { withChildren, writesPerChild } from "./families.ts";

@@ -1,4 +1,4 @@
-import { columns } from "../columns.ts";
+import { columns } from "../machine/columns.ts";
 import { type Alternative, alternatives } from "./alternatives.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { bottlenecks } from "./bottlenecks.ts";

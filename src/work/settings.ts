@@ -1,4 +1,4 @@
-import { optionalWholeNumber, type Read, tierList, wholeNumberOr } from "../read-setting.ts";
+import { optionalWholeNumber, type Read, tierList, wholeNumberOr } from "../settings/read-setting.ts";
 
 /** Settings of a container worker, with their variables and parsers. */
 const settings = {

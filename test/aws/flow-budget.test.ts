@@ -9,12 +9,12 @@ import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
 import { createLog } from "../../src/aws/log.ts";
 import { SqsQueues } from "../../src/aws/queues.ts";
-import { toEnv } from "../../src/config.ts";
 import { resume } from "../../src/core/flow/manage-flow.ts";
 import { settingsAgeMs } from "../../src/core/ports/flow.ts";
 import type { Clock } from "../../src/core/ports/tasks.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
 import { defineTask } from "../../src/core/task/task.ts";
+import { toEnv } from "../../src/settings/config.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { flowReads, sent, sentCounts } from "../support/counted-clients.ts";
 

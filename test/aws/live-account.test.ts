@@ -2,7 +2,7 @@ import { LambdaClient } from "@aws-sdk/client-lambda";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
 import { liveAccount } from "../../src/aws/live-account.ts";
-import { toEnv } from "../../src/config.ts";
+import { toEnv } from "../../src/settings/config.ts";
 import { type Answer, type Seen, StubApi } from "../cli/stub-api.ts";
 
 const urlsOf = (suffix: string) => ({

@@ -1,7 +1,7 @@
 import type { Context, SQSEvent } from "aws-lambda";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { toEnv } from "../../src/config.ts";
 import type { Notice } from "../../src/core/ports/notice.ts";
+import { toEnv } from "../../src/settings/config.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable } from "../contract/emulators.ts";
 import { resources, stage } from "../lib/synthesis.ts";
 import { sent } from "../support/counted-clients.ts";

@@ -7,7 +7,7 @@ import type { CloudWatchLogsClient, FilterLogEventsCommand } from "../../src/aws
 import { createLog } from "../../src/aws/log.ts";
 import { CloudWatchTaskLogs } from "../../src/aws/task-logs.ts";
 import { runAmbient, runInContext, type TaskContext } from "../../src/core/task/context.ts";
-import { LogFile } from "../../src/local/log-file.ts";
+import { LogFile } from "../../src/local/cloudwatch/log-file.ts";
 
 const task = { tenant_id: "acme", task_id: "0192-a", tier: "high" } as const;
 const groups = { submit: "Submit", critical: "C", high: "H", normal: "N", low: "L" } as const;

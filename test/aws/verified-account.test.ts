@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AwsAccount } from "../../src/aws/verified/aws-account.ts";
 import { runQuery, savedQueries } from "../../src/aws/verified/log-queries.ts";
-import { toEnv } from "../../src/config.ts";
+import { toEnv } from "../../src/settings/config.ts";
 
 const arn = (service: string, name: string) => `arn:aws:${service}:eu-central-1:111122223333:${name}`;
 const fireArn = arn("lambda", "function:Offload-dev-fire");

@@ -17,7 +17,7 @@ const bench = (...args: string[]) =>
   new Promise<{ code: unknown; out: string }>((resolve) => {
     execFile(
       process.execPath,
-      ["--import", "./src/register-entries.ts", "test/bench/run.ts", ...args],
+      ["--import", "./src/installed/register-entries.ts", "test/bench/run.ts", ...args],
       (error, stdout, stderr) => resolve({ code: error === null ? 0 : error.code, out: stdout + stderr }),
     );
   });

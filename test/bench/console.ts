@@ -1,5 +1,5 @@
-import { consoleFiles } from "../../src/console-files.ts";
 import { pushNotice } from "../../src/core/notify/push-notice.ts";
+import { consoleFiles } from "../../src/installed/console-files.ts";
 import { ConsoleBrowser } from "../support/console.ts";
 import { Client } from "../support/http-client.ts";
 import { changeNotice } from "../support/notices.ts";
@@ -7,7 +7,7 @@ import { principalOf, pushPorts, startHere } from "../support/own-process-server
 
 /*
  * Figures of the console on this machine: bytes, first paint, and the memory of an open list after many live messages.
- * `node --import ./src/register-entries.ts test/bench/console.ts [messages]`
+ * `node --import ./src/installed/register-entries.ts test/bench/console.ts [messages]`
  */
 
 const messages = Number(process.argv[2] ?? 18_000);

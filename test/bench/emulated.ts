@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, PutCommand } from "@aws-sdk/lib-dynamodb";
-import { createTable } from "../../src/local/create-table.ts";
+import { createTable } from "../../src/local/dynamodb/create-table.ts";
+import { startTable } from "../../src/local/dynamodb/table.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
-import { startTable } from "../../src/local/table.ts";
 import type { Took } from "./contestant-process.ts";
 import { type Built, build, contestants, environment, type Kind, Process } from "./contestants.ts";
 import { type Benchmark, type Setting, type Spread, spreadOf } from "./measure.ts";

@@ -136,7 +136,7 @@ async function run(local: Local, load: Load): Promise<Ran> {
   return { starts, tookSeconds: came.sort((a, b) => a.cameAt - b.cameAt).map(({ ms }) => ms / 1000) };
 }
 
-/** Worker processes of a tier at most, as in `src/local/consumers.ts`. */
+/** Worker processes of a tier at most, as in `src/local/workers/consumers.ts`. */
 const processes = 8;
 
 /** How long tasks of the calibration take that keep a process busy, and those that then follow in full batches. */

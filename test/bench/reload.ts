@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startServerOf, type TestServer } from "../../src/test-server.ts";
+import { startServerOf, type TestServer } from "../../src/installed/test-server.ts";
 import { type Benchmark, spreadOf } from "./measure.ts";
 
 const typeCount = 30;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { columns } from "../../src/columns.ts";
+import { columns } from "../../src/machine/columns.ts";
 import { coldStart } from "./cold-start.ts";
 import { kinds } from "./contestants.ts";
 import { statusCpu, submitCpu, workerCpu } from "./cpu.ts";

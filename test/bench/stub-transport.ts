@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { Duplex, Readable } from "node:stream";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { catalogKey } from "../../src/config.ts";
+import { catalogKey } from "../../src/settings/config.ts";
 
 /** What the stub answered, by operation: `UpdateItem`, `SendMessage`, ... */
 export const counts = new Map<string, number>();

@@ -49,8 +49,10 @@ describe("one project with most shapes of code", () => {
   });
 
   test("is loaded at a synthesis without its secrets, and runs in a folder that has nothing else of it", () => {
-    const app = loadTasks({ files: { tasks: join(root, "tasks") }, probes: false, variables: {} });
+    const options = { files: { tasks: join(root, "tasks") }, probes: false, variables: {} };
+    const app = loadTasks(options);
     expect(app.catalog.map(({ name }) => name).sort()).toEqual(names);
+    expect(loadTasks(options, false)).toEqual(app);
     const bare = realpathSync(mkdtempSync(join(tmpdir(), "offload-bare-")));
     made.push(bare);
     bundle("worker", bare, { tasks: join(root, "tasks") });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
-import { dlqName } from "../../src/local/resources.ts";
+import { dlqName } from "../../src/local/deployment/resources.ts";
 import { differences } from "./check.ts";
 import type { ChaosClient } from "./client.ts";
 import type { Planned } from "./workload.ts";

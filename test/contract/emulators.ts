@@ -7,16 +7,16 @@ import type { SQSRecord } from "aws-lambda";
 import { s3Blobs } from "../../src/aws/blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "../../src/aws/clients.ts";
 import { DynamoTable } from "../../src/aws/dynamo-table.ts";
-import type { PerTier } from "../../src/config.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { Clock, FirePayload } from "../../src/core/ports/tasks.ts";
-import { createTable } from "../../src/local/create-table.ts";
+import { createTable } from "../../src/local/dynamodb/create-table.ts";
+import { startTable } from "../../src/local/dynamodb/table.ts";
 import { startS3 } from "../../src/local/s3/s3.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import { accountId, region } from "../../src/local/sqs/queue-message.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
-import { startTable } from "../../src/local/table.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
+import type { PerTier } from "../../src/settings/config.ts";
 
 // The embedded emulators with the deployment's own clients, which find them as deployed ones find AWS: by the environment.
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cloudWatchClient } from "../../src/aws/cloudwatch-client.ts";
 import { CloudWatchQueueAges } from "../../src/aws/queue-ages.ts";
-import type { PerTier } from "../../src/config.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
-import { systemClock } from "../../src/local/clock.ts";
-import { startCloudWatch } from "../../src/local/cloudwatch.ts";
+import { startCloudWatch } from "../../src/local/cloudwatch/cloudwatch.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
+import { systemClock } from "../../src/local/time/clock.ts";
+import type { PerTier } from "../../src/settings/config.ts";
 import { pointTo } from "./emulators.ts";
 
 describe("ages of the tiers' oldest messages", () => {

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { toEnv } from "../../src/config.ts";
 import { errorKinds } from "../../src/core/model/errors.ts";
 import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 import { Deployment, type Template } from "../../src/doctor/deployment.ts";
@@ -9,6 +8,7 @@ import { type Failure, type Finding, isAtLeast, type Subject, severities } from 
 import type { LiveAccount } from "../../src/doctor/live.ts";
 import { checks, review } from "../../src/doctor/review.ts";
 import { findingsOfCode } from "../../src/doctor/reviewed-type.ts";
+import { toEnv } from "../../src/settings/config.ts";
 import { mail, synthesized } from "./synthesis.ts";
 
 const stackOf = (template: Template): Deployment =>

@@ -14,6 +14,7 @@ import type echo from "../../tasks/probe.echo.ts";
 import type fail from "../../tasks/probe.fail.ts";
 import type keyed from "../../tasks/probe.keyed.ts";
 import type sleep from "../../tasks/probe.sleep.ts";
+import { takeKey } from "../support/taken-key.ts";
 import { admin, operator, requestTimeoutMs, stranger } from "./callers.ts";
 
 interface Tasks {
@@ -65,11 +66,10 @@ describe.concurrent("the client", () => {
     expect(await client.cancel(cancelled)).toMatchObject({ status: "cancelled" });
     await expect(client.result(cancelled, soon)).rejects.toBeInstanceOf(TaskCancelled);
 
-    // All places of a key are taken for longer than the task may wait.
-    const key = randomUUID();
-    for (const _ of [1, 2, 3]) await client.submit("probe.keyed", { key, ms: 5_000 });
-    const late = await client.submit("probe.keyed", { key, ms: 0 }, { expiresInSeconds: 1 });
+    const taken = await takeKey(operator);
+    const late = await client.submit("probe.keyed", taken.input, { expiresInSeconds: 1 });
     await expect(client.result(late, soon)).rejects.toBeInstanceOf(TaskExpired);
+    await taken.free();
   });
 
   test("a wait ends with its signal, or with its time", async () => {

@@ -53,7 +53,7 @@ describe.concurrent("cancel", () => {
   });
 
   test("the result of a handler that ignores its signal is discarded", async () => {
-    const { task_id } = await operator.submit("probe.sleep", { ms: 6000, heed_abort: false });
+    const { task_id } = await operator.submit("probe.sleep", { ms: 15_000, heed_abort: false });
     await operator.waitFor(task_id, ({ status }) => status === "processing");
     expectStatus(await cancel(task_id), 202);
     const task = await operator.ended(task_id, { timeoutMs: 240_000 });

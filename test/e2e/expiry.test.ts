@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Client, epoch, expectProblem, expectStatus } from "../support/http-client.ts";
+import { takeKey } from "../support/taken-key.ts";
 import { startTimelyServer, type TimelyServer } from "../support/timely-server.ts";
 import { operator as caller } from "./callers.ts";
 import { deployed } from "./command-line.ts";
@@ -17,14 +17,12 @@ describe("expiry", () => {
   const ended = (taskId: string) => server?.ended(taskId) ?? operator.ended(taskId);
 
   test("a task that did not start in time expires, and its handler is never called", async () => {
-    // All places of a key are taken for longer than the task may wait, on a slow machine as well.
-    const input = { key: randomUUID(), ms: 60_000 };
-    const holders = await Promise.all([1, 2, 3].map(() => operator.submit("probe.keyed", input)));
-    const { task_id, created_at } = await operator.submit("probe.keyed", input, { expires_in_seconds: 2 });
+    const taken = await takeKey(operator);
+    const { task_id, created_at } = await operator.submit("probe.keyed", taken.input, { expires_in_seconds: 2 });
     const task = await operator.ended(task_id);
     expect(task).toMatchObject({ status: "expired", attempts: 0, started_at: null, result: null, error_kind: null });
     expect(epoch(task.expires_at)).toBe(epoch(created_at) + 2000);
-    await Promise.all(holders.map((holder) => operator.post(`/tasks/${holder.task_id}/cancel`)));
+    await taken.free();
     expectProblem(await operator.get(`/tasks/${task_id}/result`), 409, "conflict");
     expectProblem(await operator.post(`/tasks/${task_id}/cancel`), 409, "conflict");
     expectProblem(await operator.post(`/tasks/${task_id}/retry`), 409, "conflict");

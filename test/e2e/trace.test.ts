@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { KeptSpan } from "../../src/local/kept-span.ts";
+import type { KeptSpan } from "../../src/local/traces/kept-span.ts";
 import { Client, until } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 import { deployed, offloadAnywhere as offload } from "./command-line.ts";

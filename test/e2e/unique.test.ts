@@ -94,9 +94,8 @@ describe.concurrent("unique tasks", () => {
     expect(await operator.ended(first.task_id)).toMatchObject({ result: { value: "last" }, attempts: 1 });
     const key = randomUUID();
     const sleeping = (ms: number) => ({ type: "probe.sleep", input: { ms }, unique: { key, mode: "replace" } });
-    const running = expectStatus(await operator.post("/tasks", sleeping(3000)), 202).json<Accepted>();
-    for (let tries = 0; tries < 200 && (await operator.task(running.task_id)).status !== "processing"; tries++)
-      await sleep(100);
+    const running = expectStatus(await operator.post("/tasks", sleeping(10_000)), 202).json<Accepted>();
+    await operator.waitFor(running.task_id, ({ status }) => status === "processing");
     const next = expectStatus(await operator.post("/tasks", sleeping(1)), 202).json<Accepted>();
     expect(next.task_id).not.toBe(running.task_id);
     expect(await operator.ended(running.task_id)).toMatchObject({ status: "completed", attempts: 1 });

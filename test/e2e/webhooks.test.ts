@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Client, expectProblem, expectStatus } from "../support/http-client.ts";
 import { type Answering, isSigned, Receiver } from "../support/receiver.ts";
+import { takeKey } from "../support/taken-key.ts";
 import { operator, stranger, submitter } from "./callers.ts";
 
 /** A webhook's tries are waited for this long: on an emulated account each takes a start of the function. */
@@ -63,10 +63,9 @@ describe("a webhook", { timeout: timeoutMs * 2 }, () => {
     });
     const cancelled = await submitted(() => 200, { delay_seconds: 3600 } as never);
     expectStatus(await operator.post(`/tasks/${cancelled.task_id}/cancel`, {}), 200);
-    // All places of a key are taken for longer than the task may wait.
-    const input = { key: randomUUID(), ms: 4_000 };
-    for (const _ of [1, 2, 3]) await operator.submit("probe.keyed", input);
-    const expired = await submitted(() => 200, { type: "probe.keyed", input, expires_in_seconds: 1 } as never);
+    const taken = await takeKey(operator);
+    const late = { type: "probe.keyed", input: taken.input, expires_in_seconds: 1 };
+    const expired = await submitted(() => 200, late as never);
     for (const [{ url, task_id }, type] of [
       [failed, "task.failed"],
       [cancelled, "task.cancelled"],
@@ -76,6 +75,7 @@ describe("a webhook", { timeout: timeoutMs * 2 }, () => {
       expect(first?.json).toMatchObject({ type, data: { task_id, status: type.slice(5), result: null } });
     }
     expect(receiver.at(failed.url)).toHaveLength(1);
+    await taken.free();
   });
 
   test("of a submitter leaves out the result unless it is asked for", async () => {

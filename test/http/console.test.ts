@@ -1,9 +1,9 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { fromEnv } from "../../src/config.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
 import { type ConsolePorts, consoleApi, consoleSettingNames, consoleSettings } from "../../src/http/console.ts";
 import { serve } from "../../src/http/serve.ts";
+import { fromEnv } from "../../src/settings/config.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
 import { ask, problem } from "../support/served.ts";
 

@@ -1,9 +1,9 @@
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
-import { fromEnv } from "../../src/config.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { createJwtVerifier, type JwtSettings, jwtSettingNames, jwtSettings } from "../../src/http/jwt.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
+import { fromEnv } from "../../src/settings/config.ts";
 
 const issuer = "https://issuer.test";
 const settings: JwtSettings = {

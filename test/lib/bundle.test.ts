@@ -8,8 +8,8 @@ import type { Metafile } from "esbuild";
 import { afterAll, describe, expect, test } from "vitest";
 import { bundle } from "../../lib/esbuild.ts";
 import { title } from "../../lib/per-tier.ts";
-import type { FunctionName } from "../../src/config.ts";
-import { consoleFiles } from "../../src/console-files.ts";
+import { consoleFiles } from "../../src/installed/console-files.ts";
+import type { FunctionName } from "../../src/settings/config.ts";
 import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
@@ -111,7 +111,9 @@ test.each(names)("%s has no file that no other file imports", (name) => {
 
 test.each(names)("%s has nothing of the local server or of the synth", (name) => {
   expect(
-    sourcesOf(name).filter((path) => /^(src\/(local|cli|doctor|openapi|task-files)|lib|test)\b/.test(path)),
+    sourcesOf(name).filter((path) =>
+      /^(src\/(build|cli|describe|doctor|init|installed|local|memory|openapi|plan|testkit)|lib|test)\b/.test(path),
+    ),
   ).toEqual([]);
 });
 

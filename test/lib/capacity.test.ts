@@ -9,8 +9,8 @@ import {
   type TierOptions,
 } from "../../lib/capacity.ts";
 import { type ProfileName, profiles } from "../../lib/profile.ts";
-import { defaultConcurrency, type PerTier } from "../../src/config.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { defaultConcurrency, type PerTier } from "../../src/settings/config.ts";
 import { allOf, synthesize } from "./synthesis.ts";
 
 const pollers = { minimum: 2, maximum: 4 };

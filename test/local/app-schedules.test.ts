@@ -2,8 +2,8 @@ import { CreateScheduleGroupCommand, ListSchedulesCommand, SchedulerClient } fro
 import { afterEach, expect, test } from "vitest";
 import { SchedulerRules } from "../../src/aws/rules.ts";
 import { type AppSchedule, defineSchedule } from "../../src/core/schedules/app-schedule.ts";
-import { syncAppSchedules } from "../../src/local/app-schedules.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
+import { syncAppSchedules } from "../../src/local/server/app-schedules.ts";
 import echo from "../../tasks/probe.echo.ts";
 import { FakeClock } from "./fake-clock.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { noTracing } from "../../src/core/ports/tracing.ts";
 import { createApi } from "../../src/http/api.ts";
-import { addConsoleLinkRoute, consoleLink } from "../../src/local/console-link.ts";
+import { addConsoleLinkRoute, consoleLink } from "../../src/local/server/console-link.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
 
 function route() {

@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 import { DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { compactDecrypt, importJWK } from "jose";
 import { expect, test } from "vitest";
-import { localTable } from "../../src/config.ts";
-import { startTable } from "../../src/local/table.ts";
+import { startTable } from "../../src/local/dynamodb/table.ts";
+import { localTable } from "../../src/settings/config.ts";
 import { Client } from "../support/http-client.ts";
 import { startOwnServer } from "../support/local-server.ts";
 

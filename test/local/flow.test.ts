@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { startLocalServer, type TestServer } from "../../src/test-server.ts";
+import { startLocalServer, type TestServer } from "../../src/installed/test-server.ts";
 import { childrenOf } from "../support/container-worker.ts";
 
 const patient = { timeout: 300_000, interval: 500 };

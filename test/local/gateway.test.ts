@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serve } from "../../src/http/serve.ts";
-import { startGateway } from "../../src/local/gateway.ts";
+import { startGateway } from "../../src/local/gateway/gateway.ts";
 import { Client, expectProblem, expectStatus } from "../support/http-client.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { served } from "../support/served.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { refusalOf } from "../../src/local/guard.ts";
+import { refusalOf } from "../../src/local/net/guard.ts";
 import { importsOf, sources } from "../structure/sources.ts";
 import { type LocalPorts, openPorts, portNames, secret, sendRaw } from "../support/local-ports.ts";
 
@@ -162,9 +162,9 @@ describe("every port", () => {
 test("every server of src/local is opened behind the guard", () => {
   const local = sources().filter(({ path }) => path.startsWith("src/local/"));
   const listening = local.filter(({ text }) => /\bserver\.listen\(/i.test(text)).map(({ path }) => path);
-  expect(listening).toEqual(["src/local/listen.ts"]);
-  const importers = local.filter((source) => importsOf(source).includes("src/local/listen.ts"));
-  expect(importers.map(({ path }) => path)).toEqual(["src/local/endpoint.ts"]);
+  expect(listening).toEqual(["src/local/net/listen.ts"]);
+  const importers = local.filter((source) => importsOf(source).includes("src/local/net/listen.ts"));
+  expect(importers.map(({ path }) => path)).toEqual(["src/local/net/endpoint.ts"]);
 });
 
 function expectProblem(answer: string): void {

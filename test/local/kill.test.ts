@@ -20,9 +20,9 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { expect, test, vi } from "vitest";
+import { startTable } from "../../src/local/dynamodb/table.ts";
 import { type Fired, startScheduler } from "../../src/local/scheduler/scheduler.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
-import { startTable } from "../../src/local/table.ts";
 
 const queues = [{ name: "q", visibilitySeconds: 600 }];
 const source = (file: string) => JSON.stringify(new URL(`../../src/local/${file}`, import.meta.url).href);

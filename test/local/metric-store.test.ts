@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MetricStore } from "../../src/local/metric-store.ts";
+import { MetricStore } from "../../src/local/cloudwatch/metric-store.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 
 function setUp() {

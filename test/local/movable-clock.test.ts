@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { MovableClock } from "../../src/local/movable-clock.ts";
+import { MovableClock } from "../../src/local/time/movable-clock.ts";
 import { startTimelyServer } from "../support/timely-server.ts";
 
 describe("a clock that tests move", () => {

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { keepPrivate } from "../../src/local/private-state.ts";
+import { keepPrivate } from "../../src/local/disk/private-state.ts";
 import { Client, expectStatus, type Task } from "../support/http-client.ts";
 import { startOwnServer } from "../support/local-server.ts";
 

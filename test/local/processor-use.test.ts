@@ -1,6 +1,6 @@
 import type { CpuInfo } from "node:os";
 import { expect, test } from "vitest";
-import { processorUse } from "../../src/local/processor-use.ts";
+import { processorUse } from "../../src/local/workers/processor-use.ts";
 
 const processor = (user: number, idle: number): CpuInfo => ({
   model: "",

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createBackend } from "../../examples/progress-page/backend.ts";
 import { pushNotice } from "../../src/core/notify/push-notice.ts";
 import type { ChangeNotice } from "../../src/core/ports/notice.ts";
-import { listen } from "../../src/local/listen.ts";
+import { listen } from "../../src/local/net/listen.ts";
 import { chromium, noChromium, whileOpen } from "../support/browser.ts";
 import { Client } from "../support/http-client.ts";
 import { changeNotice, endNotice } from "../support/notices.ts";

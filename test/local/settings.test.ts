@@ -11,7 +11,7 @@ import {
   localSettings,
   readLocalSettings,
   type Variable,
-} from "../../src/local/settings.ts";
+} from "../../src/local/deployment/settings.ts";
 import { quietTerminal } from "../support/quiet-terminal.ts";
 
 const variables = Object.keys(localSettings) as Variable[];

@@ -1,6 +1,6 @@
 import dynalite, { type Store, type Write } from "dynalite/db/index.js";
 import { expect, test } from "vitest";
-import { runOperation } from "../../src/local/table-operations.ts";
+import { runOperation } from "../../src/local/dynamodb/table-operations.ts";
 
 const TableName = "tasks";
 const item = (at: string) => ({ pk: { S: "a" }, at: { S: at }, kind: { S: "task" } });

@@ -13,8 +13,8 @@ import {
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { afterEach, expect, test, vi } from "vitest";
-import { purge, startPurge } from "../../src/local/purge.ts";
-import { startTable } from "../../src/local/table.ts";
+import { purge, startPurge } from "../../src/local/dynamodb/purge.ts";
+import { startTable } from "../../src/local/dynamodb/table.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 const TableName = "tasks";

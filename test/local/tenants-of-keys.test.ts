@@ -4,9 +4,9 @@ import { afterEach, expect, test, vi } from "vitest";
 import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { localServicesEnv } from "../../src/aws/local-services.ts";
 import { DynamoTenants } from "../../src/aws/tenants.ts";
-import { localTable } from "../../src/config.ts";
-import { prepareTable } from "../../src/local/prepare.ts";
-import { startTable } from "../../src/local/table.ts";
+import { startTable } from "../../src/local/dynamodb/table.ts";
+import { prepareTable } from "../../src/local/server/prepare.ts";
+import { localTable } from "../../src/settings/config.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 

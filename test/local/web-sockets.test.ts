@@ -5,10 +5,10 @@ import { ApiGatewayManagementApiClient, DeleteConnectionCommand } from "@aws-sdk
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { ApiGatewaySocket } from "../../src/aws/socket.ts";
-import { onlyOnce } from "../../src/local/endpoint.ts";
-import { startGateway } from "../../src/local/gateway.ts";
-import type { HttpHandler } from "../../src/local/invocation.ts";
-import { startWebSockets } from "../../src/local/push/web-sockets.ts";
+import { startGateway } from "../../src/local/gateway/gateway.ts";
+import { startWebSockets } from "../../src/local/gateway/web-sockets.ts";
+import type { HttpHandler } from "../../src/local/lambda/invocation.ts";
+import { onlyOnce } from "../../src/local/net/endpoint.ts";
 
 interface Event {
   body?: string;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parseWebhookKey } from "../../src/core/notify/secret.ts";
-import { localWebhookKey } from "../../src/local/webhook-key.ts";
+import { localWebhookKey } from "../../src/local/deployment/webhook-key.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "offload-webhook-key-"));
 afterAll(() => rmSync(parent, { recursive: true, force: true }));

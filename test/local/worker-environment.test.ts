@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { defineEnvironment, emptyEnvironment } from "../../src/core/task/environment.ts";
-import { keptVariables, readDotEnv, watched, workerEnvironment } from "../../src/local/worker-environment.ts";
+import { keptVariables, readDotEnv, watched, workerEnvironment } from "../../src/describe/worker-environment.ts";
 import { Client, until } from "../support/http-client.ts";
 import { startOwnServer } from "../support/local-server.ts";
 import { projectWith } from "../support/project.ts";

@@ -1,6 +1,6 @@
-import { workerTimeoutSeconds } from "../../src/config.ts";
 import type { Verdict } from "../../src/core/model/verdict.ts";
 import type { Delivery } from "../../src/core/ports/tasks.ts";
+import { workerTimeoutSeconds } from "../../src/settings/config.ts";
 import { BatchLaws } from "./batch-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import { portsFor, workPortsFor } from "./ports.ts";

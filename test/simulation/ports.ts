@@ -10,7 +10,7 @@ import { noTracing } from "../../src/core/ports/tracing.ts";
 import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { WorkPorts } from "../../src/core/work/work-message.ts";
-import { disk } from "../../src/disk.ts";
+import { disk } from "../../src/machine/disk.ts";
 import { entryKeyOf } from "./entries.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import { interruptPortsFor } from "./interrupt-ports.ts";

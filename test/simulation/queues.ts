@@ -1,8 +1,8 @@
-import { maxReceiveCount, workerTimeoutSeconds } from "../../src/config.ts";
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
 import type { Grant } from "../../src/core/model/grant.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { Delivery, Outgoing, Queues } from "../../src/core/ports/tasks.ts";
+import { maxReceiveCount, workerTimeoutSeconds } from "../../src/settings/config.ts";
 import type { Dice } from "./dice.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { useUp, type Weather } from "./weather.ts";

@@ -48,14 +48,17 @@ async function loadedBy(source: string): Promise<{ files: string[]; packages: st
 
 describe("what a program loads", () => {
   const allowed: Record<string, { packages: string[]; files: RegExp }> = {
-    offload: { packages: ["fastest-levenshtein", "node:async_hooks", "zod"], files: /^src\/(index\.ts$|core\/)/ },
+    offload: {
+      packages: ["fastest-levenshtein", "node:async_hooks", "zod"],
+      files: /^src\/(entries\/index\.ts$|core\/)/,
+    },
     "offload/schedules": {
       packages: ["croner", "fastest-levenshtein", "node:crypto", "uuid", "zod"],
-      files: /^src\/(schedules\.ts$|core\/)/,
+      files: /^src\/(entries\/schedules\.ts$|core\/)/,
     },
     "offload/triggers": {
       packages: ["fastest-levenshtein", "ipaddr.js", "node:crypto", "zod"],
-      files: /^src\/(triggers\.ts$|core\/)/,
+      files: /^src\/(entries\/triggers\.ts$|core\/)/,
     },
     "offload/client": { packages: [], files: /^src\/client\// },
     "offload/testing": {
@@ -75,7 +78,7 @@ describe("what a program loads", () => {
         "zod",
       ],
       files:
-        /^src\/((core|memory|testkit)\/|(testing|test-server|installation|config|read-setting|disk|stray-errors)\.ts$)/,
+        /^src\/((core|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|stray-errors)\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {
@@ -91,7 +94,7 @@ describe("what a program loads", () => {
         ...["@aws-sdk/lib-storage", "@aws-sdk/s3-request-presigner", "@opentelemetry/api"],
         ...["@smithy/node-http-handler", "fastest-levenshtein", "ipaddr.js", "uuid", "zod"],
       ],
-      files: /^src\/(direct|core|aws|http|client|config\.ts$|read-setting\.ts$)/,
+      files: /^src\/(direct|core|aws|http|client|settings)\//,
     },
     "offload/cdk": {
       packages: [

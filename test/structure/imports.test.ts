@@ -21,27 +21,25 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // What users test their own tasks with: the core over its memory, and no more.
   {
     folder: "src/testkit",
-    ours: ["src/core", "src/memory", "src/config.ts", "src/disk.ts", "src/stray-errors.ts"],
+    ours: ["src/core", "src/memory", "src/settings", "src/machine"],
     packages: [/^node:async_hooks$/],
   },
-  { folder: "src/stray-errors.ts", ours: ["src/core"], packages: [] },
-  { folder: "src/disk.ts", ours: ["src/core"], packages: [/^node:(fs|stream\/promises)$/] },
+  // The disk of the machine, the stray errors of the process, the columns of its terminal.
+  { folder: "src/machine", ours: ["src/core"], packages: [/^node:(fs|stream\/promises)$/, /^string-width$/] },
   // Runs in browsers: types only, which the test below holds.
   { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
   // Submits within the caller's process: the client's types and errors over the core and its adapters.
   {
     folder: "src/direct",
-    ours: ["src/core", "src/config.ts", "src/aws", "src/client", "src/http/body.ts"],
+    ours: ["src/core", "src/settings", "src/aws", "src/client", "src/http/body.ts"],
     packages: [],
   },
-  { folder: "src/columns.ts", ours: [], packages: [/^string-width$/] },
-  { folder: "src/plan", ours: ["src/core", "src/config.ts", "src/columns.ts"], packages: [/^zod$/] },
-  { folder: "src/doctor", ours: ["src/core", "src/config.ts", "src/plan/figures.ts"], packages: [/^zod$/] },
-  { folder: "src/config.ts", ours: ["src/core", "src/read-setting.ts"], packages: [/^zod$/] },
-  { folder: "src/read-setting.ts", ours: ["src/core"], packages: [] },
+  { folder: "src/plan", ours: ["src/core", "src/settings", "src/machine"], packages: [/^zod$/] },
+  { folder: "src/doctor", ours: ["src/core", "src/settings", "src/plan/figures.ts"], packages: [/^zod$/] },
+  { folder: "src/settings", ours: ["src/core"], packages: [/^zod$/] },
   {
     folder: "src/aws",
-    ours: ["src/core", "src/config.ts", "src/task-code.ts", "src/task-modules.ts"],
+    ours: ["src/core", "src/settings", "src/project"],
     packages: [
       /^zod$/,
       /^[@#]aws-sdk\b/,
@@ -55,7 +53,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "src/http",
-    ours: ["src/core", "src/config.ts"],
+    ours: ["src/core", "src/settings"],
     packages: [/^hono$/, /^zod$/, /^jose$/, /^@remix-run\/multipart-parser$/, /^node:(buffer|crypto|zlib)$/],
   },
   // Sends webhooks to receivers, with a guard at the connection.
@@ -70,18 +68,14 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     folder: "src/local",
     ours: [
       "src/core",
-      "src/config.ts",
+      "src/settings",
       "src/aws",
       "src/http",
       "src/openapi",
       "src/build/local-code.ts",
       "src/describe",
-      "src/task-code.ts",
-      "src/task-folder.ts",
-      "src/task-modules.ts",
-      "src/installation.ts",
-      "src/console-files.ts",
-      "src/read-setting.ts",
+      "src/project",
+      "src/installed",
       "src/work",
       "lambdas",
     ],
@@ -101,49 +95,31 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // The one way from task files to running code. The names and checks of what they export are in bundles of workers, too.
   {
     folder: "src/build",
-    ours: ["src/installation.ts", "src/task-folder.ts", "src/task-modules.ts"],
+    ours: ["src/installed", "src/project"],
     packages: [/^rolldown\b/, /^@vercel\/nft$/, /^magic-string$/, /^esbuild$/, /^node:/],
   },
   // Loads built code in a process of its own, and hands it back as data.
   {
     folder: "src/describe",
     ours: [
-      ...[
-        "src/core",
-        "src/doctor",
-        "src/build/local-code.ts",
-        "src/installation.ts",
-        "src/task-code.ts",
-        "src/task-modules.ts",
-      ],
-      ...["src/aws/bundle-places.ts", "src/local/source-places.ts", "src/local/worker-environment.ts"],
+      ...["src/core", "src/doctor", "src/build/local-code.ts", "src/installed", "src/project"],
+      "src/aws/bundle-places.ts",
     ],
     packages: [/^node:/],
   },
-  { folder: "src/task-code.ts", ours: ["src/core", "src/task-modules.ts"], packages: [] },
-  { folder: "src/task-folder.ts", ours: ["src/task-modules.ts"], packages: [/^node:/] },
-  { folder: "src/task-modules.ts", ours: ["src/core"], packages: [] },
-  // Builds the console, or reads it where it is installed.
-  { folder: "src/console-files.ts", ours: ["src/installation.ts"], packages: [/^esbuild$/, /^node:/] },
-  { folder: "src/installation.ts", ours: [], packages: [/^node:/] },
-  { folder: "src/register-entries.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
+  // The user's tasks folder: the names of its files, what they export, the places in their stacks.
+  { folder: "src/project", ours: ["src/core", "src/installed"], packages: [/^node:/] },
+  // The package as it is installed: its folders, the console's files, its command, which it starts in a process of its own.
+  { folder: "src/installed", ours: [], packages: [/^esbuild$/, /^node:/] },
   // The package's entries.
-  { folder: "src/index.ts", ours: ["src/core"], packages: [] },
-  { folder: "src/schedules.ts", ours: ["src/core"], packages: [] },
-  { folder: "src/triggers.ts", ours: ["src/core"], packages: [] },
-  { folder: "src/testing.ts", ours: ["src/core", "src/testkit", "src/test-server.ts"], packages: [] },
-  // Starts the command `offload` in a process of its own; loads nothing of it.
-  { folder: "src/test-server.ts", ours: ["src/installation.ts"], packages: [/^node:/] },
+  { folder: "src/entries", ours: ["src/core", "src/testkit", "src/installed/test-server.ts"], packages: [] },
   // Container workers: the processes of `offload work`, over the core and its adapters.
   {
     folder: "src/work",
-    ours: [
-      ...["src/core", "src/config.ts", "src/read-setting.ts", "src/aws", "src/disk.ts", "src/task-code.ts"],
-      "src/stray-errors.ts",
-    ],
+    ours: [...["src/core", "src/settings", "src/aws", "src/machine", "src/project"]],
     packages: [/^node:/],
   },
-  { folder: "src/init", ours: ["src/installation.ts"], packages: [/^node:(fs|path|child_process)$/] },
+  { folder: "src/init", ours: ["src/installed"], packages: [/^node:(fs|path|child_process)$/] },
   // Files of new projects: what a user may import.
   { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
   { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^@clack\/prompts$/, /^node:/] },
@@ -155,16 +131,15 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "lambdas",
-    ours: ["src/core", "src/config.ts", "src/aws", "src/http", "src/webhooks", "src/disk.ts", "src/stray-errors.ts"],
+    ours: ["src/core", "src/settings", "src/aws", "src/http", "src/webhooks", "src/machine"],
     packages: [/^hono$/, /^aws-lambda$/],
   },
   {
     folder: "lib",
     // Prices and limits of AWS have one place, and so do the routes.
     ours: [
-      ...["src/core", "src/config.ts", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
-      ...["src/build", "src/describe", "src/task-modules.ts", "src/installation.ts", "src/work/settings.ts"],
-      "src/console-files.ts",
+      ...["src/core", "src/settings", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
+      ...["src/build", "src/describe", "src/project", "src/installed", "src/work/settings.ts"],
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
@@ -311,48 +286,66 @@ describe("circles of imports", () => {
   });
 });
 
-describe("the rooms of the core", () => {
-  /** The picture of the core: each room imports only rooms above it in this list. */
-  const rooms = [
-    "model",
-    "ports",
-    "task",
-    "limits",
-    "send",
-    "steps",
-    "files",
-    "submit",
-    "flow",
-    "end",
-    "children",
-    "schedules",
-    "notify",
-    "control",
-    "work",
-    "unique",
-  ];
-  const roomOf = (path: string) => path.split("/").slice(2, -1).join("/");
+/** The pictures of the floors: in each folder, a room imports only rooms above it in the list. */
+const floors: readonly { folder: string; rooms: readonly string[] }[] = [
+  {
+    folder: "src",
+    rooms: [
+      ...["core", "installed", "settings", "machine", "project", "init", "webhooks"],
+      ...["memory", "testkit", "entries"],
+      ...["http", "openapi", "client", "plan", "doctor"],
+      ...["aws", "work", "direct"],
+      ...["build", "describe", "local", "cli"],
+    ],
+  },
+  {
+    folder: "src/core",
+    rooms: [
+      ...["model", "ports", "task", "limits"],
+      ...["send", "steps", "files", "submit", "flow"],
+      ...["end", "children", "schedules", "notify", "control", "work", "unique"],
+    ],
+  },
+  {
+    folder: "src/local",
+    rooms: [
+      // Of this machine.
+      ...["net", "disk", "time"],
+      // What it plays: the services of AWS.
+      ...["dynamodb", "sqs", "s3", "lambda", "gateway", "scheduler", "events", "cloudwatch"],
+      // What it runs.
+      ...["traces", "deployment", "workers", "server"],
+    ],
+  },
+];
 
-  test("every file of the core is in one of the sixteen rooms", () => {
-    expect(new Set(inFolder("src/core").map(({ path }) => roomOf(path)))).toEqual(new Set(rooms));
+describe.each(floors)("the rooms of $folder", ({ folder, rooms }) => {
+  const roomOf = (path: string) =>
+    path
+      .slice(folder.length + 1)
+      .split("/")
+      .slice(0, -1)[0] ?? "";
+
+  test("every file is in one of the rooms", () => {
+    expect(new Set(inFolder(folder).map(({ path }) => roomOf(path)))).toEqual(new Set(rooms));
   });
 
   test("each room imports only rooms above it in the list", () => {
-    const upward = inFolder("src/core").flatMap((source) =>
+    const upward = inFolder(folder).flatMap((source) =>
       importsOf(source)
-        .filter((target) => isWithin(target, "src/core"))
+        .filter((target) => isWithin(target, folder))
         .filter((target) => rooms.indexOf(roomOf(target)) > rooms.indexOf(roomOf(source.path)))
         .map((target) => `${source.path} imports ${target}`),
     );
     expect(upward).toEqual([]);
   });
+});
 
-  test("the ports are types and one-line functions, and import only the model", () => {
-    const others = inFolder("src/core/ports").flatMap((source) =>
-      importsOf(source).filter((target) => !/^src\/core\/(ports|model)\//.test(target)),
-    );
-    expect(others).toEqual([]);
-  });
+test("the ports of the core are types and one-line functions, and import only the model", () => {
+  const others = inFolder("src/core/ports").flatMap((source) =>
+    importsOf(source).filter((target) => !/^src\/core\/(ports|model)\//.test(target)),
+  );
+  expect(others).toEqual([]);
 });
 
 describe("size", () => {

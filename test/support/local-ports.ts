@@ -3,17 +3,17 @@ import { connect } from "node:net";
 import { DynamoDBClient, PutItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { CreateScheduleCommand, ListSchedulesCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { serve } from "../../src/http/serve.ts";
-import { startCloudWatch } from "../../src/local/cloudwatch.ts";
-import { createTable } from "../../src/local/create-table.ts";
+import { startCloudWatch } from "../../src/local/cloudwatch/cloudwatch.ts";
+import { createTable } from "../../src/local/dynamodb/create-table.ts";
+import { startTable } from "../../src/local/dynamodb/table.ts";
 import { startEventBus } from "../../src/local/events/event-bus.ts";
 import type { EventLog } from "../../src/local/events/event-log.ts";
-import { startGateway } from "../../src/local/gateway.ts";
-import { listen } from "../../src/local/listen.ts";
-import { localRoutes } from "../../src/local/local-routes.ts";
-import { startWebSockets } from "../../src/local/push/web-sockets.ts";
+import { startGateway } from "../../src/local/gateway/gateway.ts";
+import { startWebSockets } from "../../src/local/gateway/web-sockets.ts";
+import { listen } from "../../src/local/net/listen.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
+import { localRoutes } from "../../src/local/server/local-routes.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
-import { startTable } from "../../src/local/table.ts";
 import { ask, olga, served } from "./served.ts";
 
 /** Text that is in the data behind every port. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { startServerOf, type TestServer } from "../../src/test-server.ts";
+import { startServerOf, type TestServer } from "../../src/installed/test-server.ts";
 import { receiverHost } from "./receiver.ts";
 
 /** Factor of the waits between attempts: 30 s become 0.3 s. */

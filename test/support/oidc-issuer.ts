@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { listen } from "../../src/local/listen.ts";
+import { listen } from "../../src/local/net/listen.ts";
 
 /** An OIDC issuer on this machine, whose user has signed in already. It insists on PKCE, and accepts each code once. */
 export class OidcIssuer {

@@ -3,12 +3,12 @@ import { DynamoConnections } from "../../src/aws/connections.ts";
 import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { systemClock } from "../../src/aws/process.ts";
 import { ApiGatewaySocket } from "../../src/aws/socket.ts";
-import { localTable } from "../../src/config.ts";
 import { hashSecret } from "../../src/core/model/keys.ts";
 import type { PushPorts } from "../../src/core/notify/push-notice.ts";
 import { parseLocalKeys } from "../../src/http/authorizer.ts";
-import { startServer } from "../../src/local/server.ts";
-import { defaultKeys, readLocalSettings } from "../../src/local/settings.ts";
+import { defaultKeys, readLocalSettings } from "../../src/local/deployment/settings.ts";
+import { startServer } from "../../src/local/server/server.ts";
+import { localTable } from "../../src/settings/config.ts";
 
 /** A local server in this process, which can have only one. It keeps nothing. */
 export async function startHere(given: Record<string, string> = {}) {

@@ -9,7 +9,7 @@ import { extractText, getDocumentProxy, getMeta } from "unpdf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { FileResult } from "../../src/core/task/result.ts";
-import { entries } from "../../src/installation.ts";
+import { entries } from "../../src/installed/installation.ts";
 import { isPrintable } from "../../tasks/invoice/fields.ts";
 import { orderSchema } from "../../tasks/invoice/order.ts";
 import invoice from "../../tasks/invoice.generate.ts";
@@ -243,7 +243,7 @@ describe("the task's code", () => {
       banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     });
 
-  const shareEntries = new URL("../../src/register-entries.ts", import.meta.url).href;
+  const shareEntries = new URL("../../src/installed/register-entries.ts", import.meta.url).href;
 
   /** Runs a module's task in a process of its own, away from any node_modules; returns the PDF. */
   async function runAlone(modulePath: string): Promise<Buffer> {

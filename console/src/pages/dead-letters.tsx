@@ -3,16 +3,18 @@ import type { DeadLetterView } from "../../../src/core/control/find-letters.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import { errorKinds } from "../../../src/core/model/errors.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
-import { count, localInput, visible } from "../format.ts";
+import { count, visible } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { Curl } from "../parts/curl.tsx";
+import { ChoiceFilter, TextFilter, TimeFilter } from "../parts/filter.tsx";
 import { Json } from "../parts/json.tsx";
 import { Answer, Facts, Nothing, Page, Section } from "../parts/layout.tsx";
 import { type Bulk, BulkDialog } from "../parts/operation.tsx";
 import { PagedRows, usePaged } from "../parts/paged.tsx";
 import { Id, Text, Time } from "../parts/text.tsx";
-import { changeQuery, href, route } from "../route.ts";
+import { href, route } from "../route.ts";
 import { api, chosenTenant, hrefOf, tenant } from "../session.ts";
+import { toggling, useShown } from "../signals.ts";
 
 /** Fields of the filter, in the page's URL and in the API. */
 const names = [
@@ -28,10 +30,10 @@ const filterOf = (query: Filter): Filter =>
 export function DeadLettersPage() {
   const filter = filterOf(route.value.query);
   const times = useSignal(0);
-  const bulk = useSignal<Bulk | undefined>(undefined);
-  const start = (act: "replay" | "discard", selection: Bulk["body"]) => {
-    bulk.value = bulkOf(act, selection);
-  };
+  const bulk = useShown<Bulk>(() => {
+    times.value += 1;
+  });
+  const start = (act: "replay" | "discard", selection: Bulk["body"]) => bulk.show(bulkOf(act, selection));
   const key = JSON.stringify([filter, tenant.value, times.value]);
   const groups = useLive(
     `groups ${key}`,
@@ -52,19 +54,11 @@ export function DeadLettersPage() {
         </>
       }
     >
-      <Filters filter={filter} />
+      <Filters />
       <Answer of={groups}>{(answer) => <Groups {...{ answer, filter, start }} />}</Answer>
       {filter.fingerprint !== undefined && <Letters key={key} {...{ filter, start }} />}
       <Curl of={{ path: "/dead-letters/groups", query: filter }} />
-      {bulk.value !== undefined && (
-        <BulkDialog
-          bulk={bulk.value}
-          onClose={() => {
-            bulk.value = undefined;
-            times.value += 1;
-          }}
-        />
-      )}
+      {bulk.value !== undefined && <BulkDialog bulk={bulk.value} onClose={bulk.close} />}
     </Page>
   );
 }
@@ -79,58 +73,22 @@ const bulkOf = (act: "replay" | "discard", body: Bulk["body"]): Bulk => ({
   things: "dead letters",
 });
 
-function Filters({ filter }: { filter: Filter }) {
-  const field = (name: (typeof names)[number], label: string) => (
-    <label>
-      {label}
-      <input
-        value={filter[name] ?? ""}
-        onChange={(event) => changeQuery({ [name]: event.currentTarget.value.trim() || undefined })}
-      />
-    </label>
-  );
-  const choice = (name: (typeof names)[number], label: string, values: readonly string[]) => (
-    <label>
-      {label}
-      <select value={filter[name] ?? ""} onChange={(event) => changeQuery({ [name]: event.currentTarget.value })}>
-        <option value="">all</option>
-        {values.map((value) => (
-          <option key={value} value={value}>
-            {value}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-  const time = (name: "failed_after" | "failed_before", label: string) => (
-    <label>
-      {label}
-      <input
-        type="datetime-local"
-        value={localInput(filter[name])}
-        onChange={({ currentTarget: { value } }) =>
-          changeQuery({ [name]: value === "" ? undefined : new Date(value).toISOString() })
-        }
-      />
-    </label>
-  );
-  return (
-    <search class="card">
-      <details open={matchMedia("(min-width: 641px)").matches}>
-        <summary>Filters</summary>
-        <form class="filters" onSubmit={(event) => event.preventDefault()}>
-          {field("type", "Type")}
-          {field("error_type", "Class of the error")}
-          {choice("error_kind", "Kind of the error", errorKinds)}
-          {choice("priority", "Priority", tiers)}
-          {time("failed_after", "Failed after")}
-          {time("failed_before", "Failed before")}
-          <a href={href(["dead-letters"], { tenant: chosenTenant.value })}>Clear</a>
-        </form>
-      </details>
-    </search>
-  );
-}
+const Filters = () => (
+  <search class="card">
+    <details open={matchMedia("(min-width: 641px)").matches}>
+      <summary>Filters</summary>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <TextFilter name="type" label="Type" />
+        <TextFilter name="error_type" label="Class of the error" />
+        <ChoiceFilter name="error_kind" label="Kind of the error" values={errorKinds} />
+        <ChoiceFilter name="priority" label="Priority" values={tiers} />
+        <TimeFilter name="failed_after" label="Failed after" />
+        <TimeFilter name="failed_before" label="Failed before" />
+        <a href={href(["dead-letters"], { tenant: chosenTenant.value })}>Clear</a>
+      </form>
+    </details>
+  </search>
+);
 
 interface GroupsProps {
   answer: LetterGroups;
@@ -209,11 +167,7 @@ function Letter({ letter, start }: { letter: DeadLetterView; start: GroupsProps[
   const open = useSignal(false);
   const { task_id, error, stack, input, attempts, last_failed_at, needs_review } = letter;
   return (
-    <details
-      onToggle={(event) => {
-        open.value = event.currentTarget.open;
-      }}
-    >
+    <details onToggle={toggling(open)}>
       <summary>
         <Time at={last_failed_at} /> · <Id of={task_id} /> {needs_review && <strong>needs a person</strong>}{" "}
         <Text of={error ?? ""} most={120} />

@@ -3,74 +3,61 @@ import type { FailedWebhook, WebhookSecret } from "../../../src/http/views.ts";
 import { Action } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { Dialog, FormDialog } from "../parts/dialog.tsx";
-import { Page, Section } from "../parts/layout.tsx";
-import { PagedRows, usePaged } from "../parts/paged.tsx";
-import { Table } from "../parts/table.tsx";
+import { Page, ReadAgain, Section } from "../parts/layout.tsx";
+import { PagedTable, usePaged } from "../parts/paged.tsx";
+import type { Column } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { api, hrefOf, tenant } from "../session.ts";
+import { setting } from "../signals.ts";
 
 /** The webhooks that were given up, and the secret that signs a tenant's webhooks. */
 export function DeliveriesPage() {
-  const query = { status: "failed" };
-  const deliveries = usePaged<FailedWebhook>("/deliveries", "deliveries", query);
+  const deliveries = usePaged<FailedWebhook>("/deliveries", "deliveries", { status: "failed" });
   return (
     <Page title="Webhooks">
-      <Section
-        title="Given up"
-        actions={
-          <button type="button" onClick={deliveries.reload}>
-            Read again
-          </button>
-        }
-      >
-        <PagedRows
+      <Section title="Given up" actions={<ReadAgain of={deliveries} />}>
+        <PagedTable
           of={deliveries}
           nothing="No webhook was given up. One that fails is tried for nine hours; its task's page shows the tries."
-        >
-          {(rows) => <Rows rows={rows} />}
-        </PagedRows>
-        <Curl of={{ path: "/deliveries", query }} />
+          label="Webhooks that were given up"
+          keyOf={({ webhook_id }) => webhook_id}
+          columns={columns}
+        />
+        <Curl of={deliveries.request} />
       </Section>
       <SecretSection />
     </Page>
   );
 }
 
-const Rows = ({ rows }: { rows: readonly FailedWebhook[] }) => (
-  <Table
-    label="Webhooks that were given up"
-    rows={rows}
-    keyOf={({ webhook_id }) => webhook_id}
-    columns={[
-      {
-        name: "Task",
-        cell: (webhook) => (
-          <a href={hrefOf(["tasks", webhook.task_id], webhook)}>
-            <Text of={webhook.type} most={64} />
-          </a>
-        ),
-      },
-      { name: "URL", cell: ({ url }) => <Text of={url} most={120} /> },
-      { name: "Tries", cell: ({ tries }) => tries, numeric: true },
-      { name: "Last try", cell: ({ last_try_at }) => <Time at={last_try_at} /> },
-      {
-        name: "Last answer",
-        cell: ({ last_status, last_error }) => last_status ?? (last_error && <Text of={last_error} most={200} />),
-      },
-      {
-        name: "",
-        cell: ({ task_id }) => (
-          <Action
-            run={() => api.send("POST", `/tasks/${task_id}/deliveries/redeliver`, {})}
-            done="The webhook is sent again."
-          >
-            Send again
-          </Action>
-        ),
-      },
-    ]}
-  />
-);
+const columns: readonly Column<FailedWebhook>[] = [
+  {
+    name: "Task",
+    cell: (webhook) => (
+      <a href={hrefOf(["tasks", webhook.task_id], webhook)}>
+        <Text of={webhook.type} most={64} />
+      </a>
+    ),
+  },
+  { name: "URL", cell: ({ url }) => <Text of={url} most={120} /> },
+  { name: "Tries", cell: ({ tries }) => tries, numeric: true },
+  { name: "Last try", cell: ({ last_try_at }) => <Time at={last_try_at} /> },
+  {
+    name: "Last answer",
+    cell: ({ last_status, last_error }) => last_status ?? (last_error && <Text of={last_error} most={200} />),
+  },
+  {
+    name: "",
+    cell: ({ task_id }) => (
+      <Action
+        run={() => api.send("POST", `/tasks/${task_id}/deliveries/redeliver`, {})}
+        done="The webhook is sent again."
+      >
+        Send again
+      </Action>
+    ),
+  },
+];
 
 /** The secret is read when somebody asks for it. */
 function SecretSection() {
@@ -88,13 +75,7 @@ function SecretSection() {
           >
             Show the secret …
           </Action>
-          <button
-            type="button"
-            class="danger"
-            onClick={() => {
-              rotating.value = true;
-            }}
-          >
+          <button type="button" class="danger" onClick={setting(rotating, true)}>
             Rotate …
           </button>
         </>
@@ -102,23 +83,13 @@ function SecretSection() {
     >
       <p class="muted">It signs all webhooks of {tenant.value}. Receivers check the signature with it.</p>
       {shown.value !== undefined && (
-        <Dialog
-          title={`Secret of ${shown.value.tenant_id}`}
-          onClose={() => {
-            shown.value = undefined;
-          }}
-        >
+        <Dialog title={`Secret of ${shown.value.tenant_id}`} onClose={setting(shown, undefined)}>
           <pre class="id">{shown.value.secret}</pre>
           {shown.value.also_signing > 0 && (
             <p>Webhooks are signed with the secret before it, too, until that one expires.</p>
           )}
           <div class="dialog-actions">
-            <button
-              type="button"
-              onClick={() => {
-                shown.value = undefined;
-              }}
-            >
+            <button type="button" onClick={setting(shown, undefined)}>
               Close
             </button>
           </div>
@@ -130,9 +101,7 @@ function SecretSection() {
           action="Rotate"
           danger
           run={() => api.send("POST", "/webhooks/secret/rotate", {})}
-          onClose={() => {
-            rotating.value = false;
-          }}
+          onClose={setting(rotating, false)}
         >
           <p>Webhooks are signed with the new and the old secret for a while, so receivers have time to change.</p>
         </FormDialog>

@@ -1,54 +1,49 @@
 import { useSignal } from "@preact/signals";
 import type { KeyInfo } from "../../../src/http/views.ts";
-import { Curl } from "../parts/curl.tsx";
 import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
-import { Page } from "../parts/layout.tsx";
 import { newKey } from "../parts/new-key.tsx";
-import { PagedRows, usePaged } from "../parts/paged.tsx";
-import { Table } from "../parts/table.tsx";
+import { ListPage, usePaged } from "../parts/paged.tsx";
+import type { Column } from "../parts/table.tsx";
 import { Id, now, Text, Time } from "../parts/text.tsx";
 import { api, tenant } from "../session.ts";
+import { useShown } from "../signals.ts";
 
 /** The API keys of a tenant. */
 export function KeysPage() {
   const keys = usePaged<KeyInfo>("/keys", "keys");
-  const dialog = useSignal<"none" | "create" | KeyInfo>("none");
-  const close = () => {
-    dialog.value = "none";
-    keys.reload();
-  };
+  const { value: shown, show, close } = useShown<"create" | KeyInfo>(keys.reload);
   return (
-    <Page
+    <ListPage
       title={`Keys of ${tenant.value}`}
       actions={
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            dialog.value = "create";
-          }}
-        >
+        <button type="button" class="primary" onClick={() => show("create")}>
           Create a key …
         </button>
       }
-    >
-      <section class="card">
-        <PagedRows of={keys} nothing="The tenant has no API key.">
-          {(rows) => (
-            <Rows
-              rows={rows}
-              revoke={(key) => {
-                dialog.value = key;
-              }}
-            />
-          )}
-        </PagedRows>
-      </section>
-      <Curl of={{ path: "/keys" }} />
-      {dialog.value === "create" && <CreateDialog onClose={close} />}
-      {typeof dialog.value === "object" && <RevokeDialog of={dialog.value} onClose={close} />}
-    </Page>
+      of={keys}
+      nothing="The tenant has no API key."
+      label="Keys"
+      keyOf={({ key_id }) => key_id}
+      columns={[
+        ...columns,
+        {
+          name: "",
+          cell: (key) =>
+            stateOf(key) === "active" && (
+              <button type="button" class="quiet" aria-label={`Revoke ${key.key_id}`} onClick={() => show(key)}>
+                Revoke …
+              </button>
+            ),
+        },
+      ]}
+      dialogs={
+        <>
+          {shown === "create" && <CreateDialog onClose={close} />}
+          {typeof shown === "object" && <RevokeDialog of={shown} onClose={close} />}
+        </>
+      }
+    />
   );
 }
 
@@ -57,31 +52,15 @@ function stateOf({ revoked_at, expires_at }: KeyInfo): string {
   return expires_at !== null && Date.parse(expires_at) <= now.value ? "expired" : "active";
 }
 
-const Rows = ({ rows, revoke }: { rows: readonly KeyInfo[]; revoke: (key: KeyInfo) => void }) => (
-  <Table
-    label="Keys"
-    rows={rows}
-    keyOf={({ key_id }) => key_id}
-    columns={[
-      { name: "Key id", cell: ({ key_id }) => <Id of={key_id} /> },
-      { name: "Role", cell: ({ role }) => role },
-      { name: "State", cell: stateOf },
-      { name: "Label", cell: ({ label }) => label !== null && <Text of={label} most={100} /> },
-      { name: "Created", cell: ({ created_at }) => <Time at={created_at} /> },
-      { name: "Last used", cell: ({ last_used_at }) => <Time at={last_used_at} /> },
-      { name: "Expires", cell: ({ expires_at }) => <Time at={expires_at} /> },
-      {
-        name: "",
-        cell: (key) =>
-          stateOf(key) === "active" && (
-            <button type="button" class="quiet" aria-label={`Revoke ${key.key_id}`} onClick={() => revoke(key)}>
-              Revoke …
-            </button>
-          ),
-      },
-    ]}
-  />
-);
+const columns: readonly Column<KeyInfo>[] = [
+  { name: "Key id", cell: ({ key_id }) => <Id of={key_id} /> },
+  { name: "Role", cell: ({ role }) => role },
+  { name: "State", cell: stateOf },
+  { name: "Label", cell: ({ label }) => label !== null && <Text of={label} most={100} /> },
+  { name: "Created", cell: ({ created_at }) => <Time at={created_at} /> },
+  { name: "Last used", cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+  { name: "Expires", cell: ({ expires_at }) => <Time at={expires_at} /> },
+];
 
 function CreateDialog({ onClose }: { onClose: () => void }) {
   const role = useSignal("submitter");

@@ -3,8 +3,9 @@ import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Chart, type ChartData } from "../parts/chart.tsx";
 import { Curl } from "../parts/curl.tsx";
+import { Choice } from "../parts/filter.tsx";
 import { Answer, Nothing, Section } from "../parts/layout.tsx";
-import { changeQuery, route } from "../route.ts";
+import { route } from "../route.ts";
 import { api } from "../session.ts";
 import { isEmpty, throughputOf, tiersOf, totalOf, waitsOf } from "./overview-data.ts";
 
@@ -26,13 +27,14 @@ export function Charts() {
             label="Time"
             name="hours"
             value={hours}
+            beside
             options={hoursChoices.map((of) => [of, `last ${of} hours`])}
           />
           {metrics.value !== undefined && (
             <Choice
               label="Tier"
               name="tier"
-              value={query.tier ?? ""}
+              beside
               options={[["", "all"], ...tiersOf(metrics.value).map((of) => [of, of] as const)]}
             />
           )}
@@ -44,27 +46,6 @@ export function Charts() {
     </Section>
   );
 }
-
-interface ChoiceProps {
-  label: string;
-  /** Name in the page's URL. */
-  name: string;
-  value: string;
-  options: readonly (readonly [value: string, text: string])[];
-}
-
-const Choice = ({ label, name, value, options }: ChoiceProps) => (
-  <label class="beside">
-    {label}
-    <select value={value} onChange={(event) => changeQuery({ [name]: event.currentTarget.value })}>
-      {options.map(([option, text]) => (
-        <option key={option} value={option}>
-          {text}
-        </option>
-      ))}
-    </select>
-  </label>
-);
 
 function Both({ of, tier, hours }: { of: Metrics; tier: string | undefined; hours: string }) {
   const ended = throughputOf(of, tier);

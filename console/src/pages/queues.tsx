@@ -1,4 +1,3 @@
-import { useSignal } from "@preact/signals";
 import { type Tier, tiers } from "../../../src/core/model/tier.ts";
 import type { QueueView } from "../../../src/http/listed-views.ts";
 import { count, duration } from "../format.ts";
@@ -9,6 +8,7 @@ import { Answer, Page } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/text.tsx";
 import { api } from "../session.ts";
+import { useShown } from "../signals.ts";
 
 interface Row extends QueueView {
   tier: Tier;
@@ -22,34 +22,21 @@ interface QueuesAnswer {
 /** The queues of the four tiers. */
 export function QueuesPage() {
   const queues = useLoad("queues", () => api.get<QueuesAnswer>("/queues"), { everyMs: 5_000 });
-  const chosen = useSignal<Row | undefined>(undefined);
+  const chosen = useShown<Row>(queues.reload);
   return (
     <Page title="Queues">
       <section class="card">
         <Answer of={queues}>
           {(answer) => (
             <>
-              <Queues
-                rows={tiers.map((tier) => ({ tier, ...answer.queues[tier] }))}
-                choose={(row) => {
-                  chosen.value = row;
-                }}
-              />
+              <Queues rows={tiers.map((tier) => ({ tier, ...answer.queues[tier] }))} choose={chosen.show} />
               <LastLook of={answer.rescue} />
             </>
           )}
         </Answer>
       </section>
       <Curl of={{ path: "/queues" }} />
-      {chosen.value !== undefined && (
-        <PauseDialog
-          of={chosen.value}
-          onClose={() => {
-            chosen.value = undefined;
-            queues.reload();
-          }}
-        />
-      )}
+      {chosen.value !== undefined && <PauseDialog of={chosen.value} onClose={chosen.close} />}
     </Page>
   );
 }

@@ -11,6 +11,7 @@ import { Answer, Facts, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Id, Text, Time } from "../parts/text.tsx";
 import { changeQuery, go, href, route } from "../route.ts";
 import { api, chosenTenant, tenant } from "../session.ts";
+import { setting } from "../signals.ts";
 import { Calendar } from "./schedules-calendar.tsx";
 import { schedulePath } from "./schedules-data.ts";
 import { ChangeSchedule } from "./schedules-form.tsx";
@@ -20,7 +21,10 @@ import { TimesTable } from "./schedules-times.tsx";
 /** Times that the page of a schedule lists. */
 const timesShown = 20;
 
-/** One schedule: its state, its next times, and all that can be done with it. With `change` in the query: the form to change it. */
+/**
+ * One schedule: its state, its next times, and all that can be done with it. With `change` in the query: the form to
+ * change it.
+ */
 export function SchedulePage({ scheduleId }: { scheduleId: string }) {
   const schedule = useLive(`schedule ${scheduleId} ${tenant.value}`, (signal) =>
     api.get<ScheduleView>(schedulePath(scheduleId), undefined, { signal }),
@@ -86,24 +90,12 @@ function Actions({ of, reload }: { of: ScheduleView; reload: Loaded<unknown>["re
           <button type="button" onClick={() => changeQuery({ change: 1 })}>
             Change …
           </button>
-          <button
-            type="button"
-            onClick={() => {
-              isDeleting.value = true;
-            }}
-          >
+          <button type="button" onClick={setting(isDeleting, true)}>
             Delete …
           </button>
         </>
       )}
-      {isDeleting.value && (
-        <DeleteDialog
-          of={of}
-          onClose={() => {
-            isDeleting.value = false;
-          }}
-        />
-      )}
+      {isDeleting.value && <DeleteDialog of={of} onClose={setting(isDeleting, false)} />}
     </>
   );
 }

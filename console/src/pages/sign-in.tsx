@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { Failure, Page } from "../parts/layout.tsx";
 import { config, signedOutBecause, signIn } from "../session.ts";
+import { typing } from "../signals.ts";
 
 /** Signs in with an API key, or with the deployment's issuer of tokens. */
 export function SignInPage() {
@@ -31,15 +32,7 @@ export function SignInPage() {
         >
           <label>
             API key
-            <input
-              type="password"
-              autocomplete="off"
-              required
-              value={given.value}
-              onInput={(event) => {
-                given.value = event.currentTarget.value;
-              }}
-            />
+            <input type="password" autocomplete="off" required value={given.value} onInput={typing(given)} />
           </label>
           <p class="muted">
             The key stays in this tab, until you close it.

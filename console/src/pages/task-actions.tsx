@@ -7,6 +7,7 @@ import { parsed } from "../json-text.ts";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Time } from "../parts/text.tsx";
 import { may } from "../session.ts";
+import { setting } from "../signals.ts";
 import { hasEnded } from "./task-data.ts";
 import { JsonField, type TaskDialog, TaskForm } from "./task-form.tsx";
 import { ReplayDialog } from "./task-replay.tsx";
@@ -46,14 +47,7 @@ export function TaskActions(props: Omit<TaskDialog, "onClose">) {
   return (
     <>
       {allowed(props.task, props.type).map(([name, text]) => (
-        <button
-          key={name}
-          type="button"
-          class={name === "retry" ? "primary" : undefined}
-          onClick={() => {
-            open.value = name;
-          }}
-        >
+        <button key={name} type="button" class={name === "retry" ? "primary" : undefined} onClick={setting(open, name)}>
           {text}
         </button>
       ))}

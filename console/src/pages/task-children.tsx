@@ -8,6 +8,7 @@ import { PagedRows, usePaged } from "../parts/paged.tsx";
 import { Status, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { chosenTenant } from "../session.ts";
+import { toggling } from "../signals.ts";
 import { taskPath, useAgain } from "./task-data.ts";
 
 /** The children of a task: their numbers, and a tree whose levels are read when they are opened. */
@@ -94,12 +95,7 @@ function Child({ task }: { task: TaskView }) {
         <Time at={finished_at ?? created_at} />
       </div>
       {children !== null && children.total > 0 && (
-        <details
-          open={open.value}
-          onToggle={(event) => {
-            open.value = event.currentTarget.open;
-          }}
-        >
+        <details open={open.value} onToggle={toggling(open)}>
           <summary>
             {count(children.total)} children, {count(children.open)} open, {count(children.failed)} failed
           </summary>

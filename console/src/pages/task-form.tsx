@@ -6,6 +6,7 @@ import { say } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { FormDialog } from "../parts/dialog.tsx";
 import { api } from "../session.ts";
+import { typing } from "../signals.ts";
 import { taskPath } from "./task-data.ts";
 
 /** A dialog about a task. */
@@ -74,13 +75,6 @@ export function TaskForm({
 export const JsonField = ({ label, value, rows }: { label: string; value: Signal<string>; rows: number }) => (
   <label>
     {label}
-    <textarea
-      rows={rows}
-      spellcheck={false}
-      value={value.value}
-      onInput={(event) => {
-        value.value = event.currentTarget.value;
-      }}
-    />
+    <textarea rows={rows} spellcheck={false} value={value.value} onInput={typing(value)} />
   </label>
 );

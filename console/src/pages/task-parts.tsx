@@ -7,7 +7,7 @@ import type { WebhookTries } from "../../../src/http/views.ts";
 import { bytes, count, duration } from "../format.ts";
 import { Action } from "../parts/action.tsx";
 import { Json } from "../parts/json.tsx";
-import { Answer, Facts, Nothing, Section } from "../parts/layout.tsx";
+import { Answer, Facts, Nothing, ReadAgain, Section } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Id, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
@@ -89,14 +89,7 @@ const linesShown = 1_000;
 export function Log({ task }: { task: TaskView }) {
   const log = useTaskPart<TaskLogView>(task, `/logs?limit=${linesShown}`, stateOf(task));
   return (
-    <Section
-      title="Log"
-      actions={
-        <button type="button" onClick={log.reload}>
-          Read again
-        </button>
-      }
-    >
+    <Section title="Log" actions={<ReadAgain of={log} />}>
       <Answer of={log}>
         {({ lines, complete }) => (
           <>
@@ -146,9 +139,7 @@ export function Deliveries({ task }: { task: TaskView }) {
       title="Webhook"
       actions={
         <>
-          <button type="button" onClick={tries.reload}>
-            Read again
-          </button>
+          <ReadAgain of={tries} />
           <Action run={again} done="The webhook is sent again.">
             Send again
           </Action>

@@ -4,6 +4,7 @@ import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { count, duration } from "../format.ts";
 import { Nothing, Section } from "../parts/layout.tsx";
 import { now, Text, Time } from "../parts/text.tsx";
+import { setting } from "../signals.ts";
 import { type Bar, longestMs, type Round, roundsOf } from "./task-rounds.ts";
 import { Stack } from "./task-trouble.tsx";
 
@@ -24,13 +25,7 @@ export function Timeline({ task, attempts }: { task: TaskView; attempts: readonl
     <Section title="Attempts">
       {rounds.length === 0 && <Nothing>No attempt has started.</Nothing>}
       {hidden > 0 && (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            all.value = true;
-          }}
-        >
+        <button type="button" class="quiet" onClick={setting(all, true)}>
           {count(hidden)} earlier rounds
         </button>
       )}
@@ -68,13 +63,7 @@ function RoundTable({
         </h3>
       )}
       {bars.length < round.bars.length && (
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            all.value = true;
-          }}
-        >
+        <button type="button" class="quiet" onClick={setting(all, true)}>
           {count(round.bars.length - bars.length)} earlier attempts
         </button>
       )}

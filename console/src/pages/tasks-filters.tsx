@@ -1,11 +1,11 @@
 import { useEffect, useRef } from "preact/hooks";
 import { statuses } from "../../../src/core/model/status.ts";
-import { type Tier, tiers } from "../../../src/core/model/tier.ts";
-import { localInput } from "../format.ts";
+import { tiers } from "../../../src/core/model/tier.ts";
 import { addShortcuts } from "../keyboard.ts";
-import { useLoad } from "../load.ts";
-import { changeQuery, go, type QueryValues } from "../route.ts";
-import { api, chosenTenant, tenant } from "../session.ts";
+import { ChoiceFilter, TextFilter, TimeFilter } from "../parts/filter.tsx";
+import { changeQuery, go } from "../route.ts";
+import { chosenTenant } from "../session.ts";
+import { useTaskTypes } from "../task-types.ts";
 
 /** Names of the query that the API and the page's URL share. */
 const names = ["q", "status", "type", "priority", "created_after", "created_before"] as const;
@@ -41,23 +41,8 @@ export function filterOf(query: PageQuery): Record<string, unknown> {
 /** The search and the filters. They are the page's URL. */
 export function Filters({ query }: { query: PageQuery }) {
   const search = useRef<HTMLInputElement>(null);
-  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: { name: string }[] }>("/types"));
+  const types = useTaskTypes();
   useEffect(() => addShortcuts([{ key: "/", description: "search", run: () => search.current?.focus() }]), []);
-  const set = (name: string) => (event: { currentTarget: { value: string } }) =>
-    changeQuery({ [name]: event.currentTarget.value.trim() || undefined } as QueryValues);
-  const choice = (name: string, label: string, values: readonly string[]) => (
-    <label>
-      {label}
-      <select value={query[name] ?? ""} onChange={set(name)}>
-        <option value="">all</option>
-        {values.map((value) => (
-          <option key={value} value={value}>
-            {value}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
   return (
     <search class="card">
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
@@ -70,35 +55,22 @@ export function Filters({ query }: { query: PageQuery }) {
             maxLength={128}
             placeholder="task id, correlation id, tag, error"
             value={query.q ?? ""}
-            onChange={set("q")}
+            onChange={(event) => changeQuery({ q: event.currentTarget.value.trim() || undefined })}
           />
         </label>
         <details open={matchMedia("(min-width: 641px)").matches}>
           <summary>Filters</summary>
           <div class="filters">
-            {choice("status", "Status", statuses)}
-            {choice("type", "Type", types.value?.types.map(({ name }) => name) ?? (query.type ? [query.type] : []))}
-            {choice("priority", "Priority", tiers satisfies readonly Tier[])}
-            <label>
-              Tag
-              <input size={16} placeholder="name=value" value={query.tag ?? ""} onChange={set("tag")} />
-            </label>
-            <label>
-              Submitted after
-              <input
-                type="datetime-local"
-                value={localInput(query.created_after)}
-                onChange={setTime("created_after")}
-              />
-            </label>
-            <label>
-              Submitted before
-              <input
-                type="datetime-local"
-                value={localInput(query.created_before)}
-                onChange={setTime("created_before")}
-              />
-            </label>
+            <ChoiceFilter name="status" label="Status" values={statuses} />
+            <ChoiceFilter
+              name="type"
+              label="Type"
+              values={types.value?.types.map(({ name }) => name) ?? (query.type ? [query.type] : [])}
+            />
+            <ChoiceFilter name="priority" label="Priority" values={tiers} />
+            <TextFilter name="tag" label="Tag" size={16} placeholder="name=value" />
+            <TimeFilter name="created_after" label="Submitted after" />
+            <TimeFilter name="created_before" label="Submitted before" />
             <button type="button" class="quiet" onClick={() => go(["tasks"], { tenant: chosenTenant.value })}>
               Clear
             </button>
@@ -108,8 +80,3 @@ export function Filters({ query }: { query: PageQuery }) {
     </search>
   );
 }
-
-const setTime = (name: string) => (event: { currentTarget: { value: string } }) => {
-  const { value } = event.currentTarget;
-  changeQuery({ [name]: value === "" ? undefined : new Date(value).toISOString() });
-};

@@ -6,6 +6,7 @@ import { Failure, Page } from "../parts/layout.tsx";
 import { type Bulk, BulkDialog } from "../parts/operation.tsx";
 import { route } from "../route.ts";
 import { may, tenant } from "../session.ts";
+import { setting } from "../signals.ts";
 import { TaskList } from "../task-list.ts";
 import { apiQuery, Filters, faultOf, filterOf } from "./tasks-filters.tsx";
 import { Rows } from "./tasks-rows.tsx";
@@ -61,13 +62,7 @@ function Tasks() {
   const offer = (action: "cancel" | "retry") => {
     const offered = fault === undefined ? bulkOf(action, query, list) : undefined;
     return (
-      <button
-        type="button"
-        disabled={offered === undefined}
-        onClick={() => {
-          bulk.value = offered;
-        }}
-      >
+      <button type="button" disabled={offered === undefined} onClick={setting(bulk, offered)}>
         {action === "cancel" ? "Cancel" : "Retry"} all found …
       </button>
     );

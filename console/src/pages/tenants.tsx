@@ -2,14 +2,13 @@ import { useSignal } from "@preact/signals";
 import type { TenantInfo } from "../../../src/http/views.ts";
 import { count } from "../format.ts";
 import { useLoad } from "../load.ts";
-import { Curl } from "../parts/curl.tsx";
 import { FormDialog } from "../parts/dialog.tsx";
-import { Answer, Page } from "../parts/layout.tsx";
-import { PagedRows, usePaged } from "../parts/paged.tsx";
-import { Table } from "../parts/table.tsx";
+import { Answer } from "../parts/layout.tsx";
+import { ListPage, usePaged } from "../parts/paged.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api } from "../session.ts";
+import { useShown } from "../signals.ts";
 
 const limitTexts = {
   submits_per_second: "Submits per second",
@@ -29,60 +28,47 @@ type Open = { act: "pause" | "limits"; of: TenantInfo };
 /** All tenants that have a key or have submitted a task. */
 export function TenantsPage() {
   const tenants = usePaged<TenantInfo>("/tenants", "tenants");
-  const open = useSignal<Open | undefined>(undefined);
-  const close = () => {
-    open.value = undefined;
-    tenants.reload();
-  };
-  const show = (act: Open["act"], of: TenantInfo) => {
-    open.value = { act, of };
-  };
+  const { value: open, show, close } = useShown<Open>(tenants.reload);
   return (
-    <Page title="Tenants">
-      <section class="card">
-        <PagedRows of={tenants} nothing="No tenant has a key or has submitted a task.">
-          {(rows) => <Rows rows={rows} show={show} />}
-        </PagedRows>
-      </section>
-      <Curl of={{ path: "/tenants" }} />
-      {open.value?.act === "pause" && <PauseDialog of={open.value.of} onClose={close} />}
-      {open.value?.act === "limits" && <LimitsDialog of={open.value.of} onClose={close} />}
-    </Page>
+    <ListPage
+      title="Tenants"
+      of={tenants}
+      nothing="No tenant has a key or has submitted a task."
+      label="Tenants"
+      keyOf={({ tenant_id }) => tenant_id}
+      columns={[
+        {
+          name: "Tenant",
+          cell: ({ tenant_id }) => <a href={href(["tasks"], { tenant: tenant_id })}>{tenant_id}</a>,
+        },
+        {
+          name: "Paused",
+          cell: ({ paused_since }) => (paused_since === null ? "no" : <Time at={paused_since} />),
+        },
+        { name: "", cell: (tenant) => <Acts of={tenant} show={show} /> },
+      ]}
+      dialogs={
+        <>
+          {open?.act === "pause" && <PauseDialog of={open.of} onClose={close} />}
+          {open?.act === "limits" && <LimitsDialog of={open.of} onClose={close} />}
+        </>
+      }
+    />
   );
 }
 
-const Rows = ({ rows, show }: { rows: readonly TenantInfo[]; show: (act: Open["act"], of: TenantInfo) => void }) => (
-  <Table
-    label="Tenants"
-    rows={rows}
-    keyOf={({ tenant_id }) => tenant_id}
-    columns={[
-      {
-        name: "Tenant",
-        cell: ({ tenant_id }) => <a href={href(["tasks"], { tenant: tenant_id })}>{tenant_id}</a>,
-      },
-      {
-        name: "Paused",
-        cell: ({ paused_since }) => (paused_since === null ? "no" : <Time at={paused_since} />),
-      },
-      {
-        name: "",
-        cell: (tenant) => (
-          <>
-            <button type="button" class="quiet" onClick={() => show("pause", tenant)}>
-              {tenant.paused_since === null ? "Pause" : "Resume"} <Text of={tenant.tenant_id} /> …
-            </button>
-            <button type="button" class="quiet" onClick={() => show("limits", tenant)}>
-              Limits of <Text of={tenant.tenant_id} /> …
-            </button>
-            <a href={href(["keys"], { tenant: tenant.tenant_id })}>
-              Keys of <Text of={tenant.tenant_id} />
-            </a>
-          </>
-        ),
-      },
-    ]}
-  />
+const Acts = ({ of, show }: { of: TenantInfo; show: (open: Open) => void }) => (
+  <>
+    <button type="button" class="quiet" onClick={() => show({ act: "pause", of })}>
+      {of.paused_since === null ? "Pause" : "Resume"} <Text of={of.tenant_id} /> …
+    </button>
+    <button type="button" class="quiet" onClick={() => show({ act: "limits", of })}>
+      Limits of <Text of={of.tenant_id} /> …
+    </button>
+    <a href={href(["keys"], { tenant: of.tenant_id })}>
+      Keys of <Text of={of.tenant_id} />
+    </a>
+  </>
 );
 
 function PauseDialog({ of, onClose }: { of: TenantInfo; onClose: () => void }) {

@@ -1,4 +1,3 @@
-import { useSignal } from "@preact/signals";
 import type { TypeList } from "../../../src/client/flow.ts";
 import type { TypeView } from "../../../src/http/listed-views.ts";
 import { count, duration } from "../format.ts";
@@ -9,6 +8,7 @@ import { Answer, Facts, Nothing, Page } from "../parts/layout.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api, chosenTenant, may, tenant } from "../session.ts";
+import { useShown } from "../signals.ts";
 import { LimitsDialog, PauseDialog } from "./types-dialogs.tsx";
 
 type Open = { act: "tenant" | "all" | "limits"; of: TypeView };
@@ -16,14 +16,7 @@ type Open = { act: "tenant" | "all" | "limits"; of: TypeView };
 /** The task types: limits, pauses and breakers. */
 export function TypesPage() {
   const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypeList>("/types", undefined, { signal }));
-  const open = useSignal<Open | undefined>(undefined);
-  const close = () => {
-    open.value = undefined;
-    types.reload();
-  };
-  const show = (act: Open["act"], of: TypeView) => {
-    open.value = { act, of };
-  };
+  const { value: open, show, close } = useShown<Open>(types.reload);
   return (
     <Page title="Types">
       <Answer of={types}>
@@ -36,15 +29,15 @@ export function TypesPage() {
         }
       </Answer>
       <Curl of={{ path: "/types" }} />
-      {open.value?.act === "limits" && <LimitsDialog of={open.value.of} onClose={close} />}
-      {(open.value?.act === "tenant" || open.value?.act === "all") && (
-        <PauseDialog of={open.value.of} all={open.value.act === "all"} onClose={close} />
+      {open?.act === "limits" && <LimitsDialog of={open.of} onClose={close} />}
+      {(open?.act === "tenant" || open?.act === "all") && (
+        <PauseDialog of={open.of} all={open.act === "all"} onClose={close} />
       )}
     </Page>
   );
 }
 
-function TypeCard({ type, show }: { type: TypeView; show: (act: Open["act"], of: TypeView) => void }) {
+function TypeCard({ type, show }: { type: TypeView; show: (open: Open) => void }) {
   const { name, paused } = type;
   const keep = { type: name, tenant: chosenTenant.value };
   const verb = (since: string | null | undefined) => (since == null ? "Pause" : "Resume");
@@ -58,16 +51,16 @@ function TypeCard({ type, show }: { type: TypeView; show: (act: Open["act"], of:
           <a href={href(["tasks"], keep)}>Tasks of {name}</a>
           <a href={href(["dead-letters"], keep)}>Dead letters of {name}</a>
           <a href={href(["submit"], keep)}>Submit {name}</a>
-          <button type="button" onClick={() => show("tenant", type)}>
+          <button type="button" onClick={() => show({ act: "tenant", of: type })}>
             {verb(paused?.tenant)} {name} for {tenant.value} …
           </button>
           {may("admin") && (
-            <button type="button" onClick={() => show("all", type)}>
+            <button type="button" onClick={() => show({ act: "all", of: type })}>
               {verb(paused?.all)} {name} for all …
             </button>
           )}
           {may("admin") && (type.concurrency !== null || type.rate_limit !== null) && (
-            <button type="button" onClick={() => show("limits", type)}>
+            <button type="button" onClick={() => show({ act: "limits", of: type })}>
               Limits of {name} …
             </button>
           )}

@@ -1,5 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { setting } from "../signals.ts";
 
 /** The last thing done, or the reason why it was not, for the line that screen readers hear. */
 export const said = signal<{ text: string; isError: boolean } | undefined>(undefined);
@@ -17,13 +18,19 @@ export function say(text: string, isError = false): void {
   }, shownMs);
 }
 
-/** Time after a success in which a button takes no further click, in milliseconds: until the page shows what has changed. */
+/**
+ * Time after a success in which a button takes no further click, in milliseconds: until the page shows what has
+ * changed.
+ */
 const restMs = 500;
 
 /** Waits so long that the second click of a double click finds the button busy. */
 export const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, restMs));
 
-/** A button that calls the API. It takes no click while it waits for the answer, and no second one of a double click. An error is said. */
+/**
+ * A button that calls the API. It takes no click while it waits for the answer, and no second one of a double click. An
+ * error is said.
+ */
 export function Action({
   run,
   done,
@@ -71,14 +78,7 @@ export function Said() {
       {last !== undefined && (
         <p class={last.isError ? "failure" : "success"}>
           <span>{last.text}</span>
-          <button
-            type="button"
-            class="quiet"
-            aria-label="Dismiss"
-            onClick={() => {
-              said.value = undefined;
-            }}
-          >
+          <button type="button" class="quiet" aria-label="Dismiss" onClick={setting(said, undefined)}>
             ✕
           </button>
         </p>

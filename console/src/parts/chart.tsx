@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { localTime } from "../format.ts";
+import { toggling } from "../signals.ts";
 import { theme } from "../theme.ts";
 import { Failure } from "./layout.tsx";
 import { Table } from "./table.tsx";
@@ -157,12 +158,7 @@ function AsTable({
   const rows = times.map((_, index) => index).reverse();
   const textOf = (value: number | null | undefined) => (value === null || value === undefined ? "–" : format(value));
   return (
-    <details
-      class="curl"
-      onToggle={(event) => {
-        isOpen.value = event.currentTarget.open;
-      }}
-    >
+    <details class="curl" onToggle={toggling(isOpen)}>
       <summary>As a table</summary>
       {isOpen.value && (
         <Table

@@ -1,5 +1,6 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { typing } from "../signals.ts";
 
 /** An input for text whose value is in a signal. */
 export function TextField({
@@ -28,9 +29,7 @@ export function TextField({
         required={required ?? false}
         autocomplete="off"
         value={value.value}
-        onInput={(event) => {
-          value.value = event.currentTarget.value;
-        }}
+        onInput={typing(value)}
       />
       {hint !== undefined && <small>{hint}</small>}
     </label>
@@ -50,12 +49,7 @@ export function ChoiceField({
   return (
     <label>
       {label}
-      <select
-        value={value.value}
-        onChange={(event) => {
-          value.value = event.currentTarget.value;
-        }}
-      >
+      <select value={value.value} onChange={typing(value)}>
         {options.map(([option, text]) => (
           <option key={option} value={option}>
             {text}

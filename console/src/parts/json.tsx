@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { bytes, count, visible } from "../format.ts";
+import { setting, toggling } from "../signals.ts";
 
 /** Members that a level shows before it asks. */
 const membersAtOnce = 100;
@@ -61,13 +62,7 @@ function LongText({ of }: { of: string }) {
       "<bdi>{visible(of.slice(0, most.value))}</bdi>"
       {of.length > most.value &&
         (most.value === shortText ? (
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => {
-              most.value = longText;
-            }}
-          >
+          <button type="button" class="quiet" onClick={setting(most, longText)}>
             … {count(of.length)} characters
           </button>
         ) : (
@@ -84,12 +79,7 @@ function Members({ of, level }: { of: object; level: number }) {
   const most = useSignal(membersAtOnce);
   if (names.length === 0) return <span class="muted">{isList ? "[]" : "{}"}</span>;
   return (
-    <details
-      open={open.value}
-      onToggle={(event) => {
-        open.value = event.currentTarget.open;
-      }}
-    >
+    <details open={open.value} onToggle={toggling(open)}>
       <summary>{isList ? `[ ${count(names.length)} ]` : `{ ${count(names.length)} }`}</summary>
       {open.value && (
         <ul>

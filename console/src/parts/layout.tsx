@@ -90,6 +90,13 @@ export function Answer<T>({ of, children }: { of: Loaded<T>; children: (value: T
   );
 }
 
+/** The button that reads what is shown once more. */
+export const ReadAgain = ({ of }: { of: { reload: () => void } }) => (
+  <button type="button" onClick={of.reload}>
+    Read again
+  </button>
+);
+
 /** The words for an empty list. */
 export const Nothing = ({ children }: { children: ComponentChildren }) => <p class="nothing">{children}</p>;
 

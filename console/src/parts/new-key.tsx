@@ -1,7 +1,11 @@
 import { signal } from "@preact/signals";
+import { setting } from "../signals.ts";
 import { Dialog } from "./dialog.tsx";
 
-/** An API key that was just created. Empty: there is none. It is not the page's, which the reader may have left before the answer came. */
+/**
+ * An API key that was just created. Empty: there is none. It is not the page's, which the reader may have left before
+ * the answer came.
+ */
 export const newKey = signal("");
 
 /** Shows a new key, once: until the reader says that it is copied. */
@@ -15,13 +19,7 @@ export function NewKey() {
         <button type="button" onClick={() => navigator.clipboard.writeText(newKey.value)}>
           Copy
         </button>
-        <button
-          type="button"
-          class="primary"
-          onClick={() => {
-            newKey.value = "";
-          }}
-        >
+        <button type="button" class="primary" onClick={setting(newKey, "")}>
           I have copied it
         </button>
       </div>

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { count } from "../format.ts";
 import { api, tenant, tenantName } from "../session.ts";
+import { typing } from "../signals.ts";
 import { Curl } from "./curl.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Failure } from "./layout.tsx";
@@ -108,15 +109,7 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
           {bulk.hasRate && (
             <label>
               At most this many per second (1 to 100; empty: no limit)
-              <input
-                type="number"
-                min={1}
-                max={100}
-                value={rate.value}
-                onInput={(event) => {
-                  rate.value = event.currentTarget.value;
-                }}
-              />
+              <input type="number" min={1} max={100} value={rate.value} onInput={typing(rate)} />
             </label>
           )}
           <Curl of={{ method: "POST", path, body: whole }} />

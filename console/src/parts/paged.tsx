@@ -3,13 +3,17 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Query } from "../../../src/client/transport.ts";
 import { api, tenant } from "../session.ts";
-import { Failure, Nothing } from "./layout.tsx";
+import { Curl } from "./curl.tsx";
+import { Failure, Loading, Nothing, Page } from "./layout.tsx";
+import { Table, type TableProps } from "./table.tsx";
 
 /** Rows that a list of pages holds at most. A filter finds what is further down. */
 const mostRows = 2_000;
 
 /** A list that the API answers in pages, of which the reader asks for more. */
 export interface Paged<Row> {
+  /** The first page, as a request. */
+  request: { path: string; query: Query };
   rows: readonly Row[];
   error: Error | undefined;
   loading: boolean;
@@ -42,6 +46,7 @@ export function usePaged<Row>(path: string, member: string, query: Query = {}): 
   useEffect(start, [key]);
   const { rows, next, error, loading, key: of } = state.value;
   return {
+    request: { path, query },
     rows: of === key ? rows : [],
     error,
     loading: loading || of !== key,
@@ -72,11 +77,7 @@ export function PagedRows<Row>({
       {error !== undefined && <Failure error={error} />}
       {rows.length > 0 && children(rows)}
       {rows.length === 0 && !loading && error === undefined && !hasMore && <Nothing>{nothing}</Nothing>}
-      {loading && (
-        <p class="muted" role="status">
-          Loading …
-        </p>
-      )}
+      {loading && <Loading />}
       {hasMore && !loading && (
         <button type="button" onClick={of.more}>
           More
@@ -85,3 +86,39 @@ export function PagedRows<Row>({
     </>
   );
 }
+
+interface ListProps<Row> extends Omit<TableProps<Row>, "rows"> {
+  of: Paged<Row>;
+  /** Words for an empty list. */
+  nothing: ComponentChildren;
+}
+
+/** A list of the API as a table. */
+export const PagedTable = <Row,>({ of, nothing, ...table }: ListProps<Row>) => (
+  <PagedRows of={of} nothing={nothing}>
+    {(rows) => <Table {...table} rows={rows} />}
+  </PagedRows>
+);
+
+/** A page that is one list of the API. Its children are filters; its dialogs stand at the end. */
+export const ListPage = <Row,>({
+  title,
+  actions,
+  children,
+  dialogs,
+  ...list
+}: ListProps<Row> & {
+  title: string;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+  dialogs?: ComponentChildren;
+}) => (
+  <Page title={title} actions={actions}>
+    {children}
+    <section class="card">
+      <PagedTable {...list} />
+    </section>
+    <Curl of={list.of.request} />
+    {dialogs}
+  </Page>
+);

@@ -7,18 +7,16 @@ export interface Column<Row> {
   numeric?: boolean;
 }
 
-/** A table of few rows, which scrolls sideways on narrow screens. `label` names it for screen readers. */
-export function Table<Row>({
-  label,
-  columns,
-  rows,
-  keyOf,
-}: {
+export interface TableProps<Row> {
+  /** Names the table for screen readers. */
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf: (row: Row) => string;
-}) {
+}
+
+/** A table of few rows, which scrolls sideways on narrow screens. */
+export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
     <section class="scroll" tabIndex={0} aria-label={label}>

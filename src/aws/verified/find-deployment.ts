@@ -5,8 +5,8 @@ import {
   type Stack,
 } from "@aws-sdk/client-cloudformation";
 import { GetFunctionConfigurationCommand, LambdaClient } from "@aws-sdk/client-lambda";
-import { fromEnv, type SettingName } from "../../config.ts";
 import { tiers } from "../../core/model/tier.ts";
+import { fromEnv, type SettingName } from "../../settings/config.ts";
 import { boundedTries } from "../http-handler.ts";
 import { logGroupsOf } from "../task-logs.ts";
 import type { AccountFacts } from "./verified-account.ts";

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { packageFolder } from "../../installation.ts";
-import { tasksFolder } from "../../task-folder.ts";
+import { packageFolder } from "../../installed/installation.ts";
+import { tasksFolder } from "../../project/task-folder.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** The probe types that the checks use. The package has their files. */

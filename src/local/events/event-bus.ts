@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import { systemClock } from "../clock.ts";
-import { onlyOnce, open } from "../endpoint.ts";
-import { readBody } from "../request.ts";
+import { onlyOnce, open } from "../net/endpoint.ts";
+import { readBody } from "../net/request.ts";
+import { systemClock } from "../time/clock.ts";
 import { EventLog, type EventLogOptions } from "./event-log.ts";
 import { EventsError, putEvents } from "./put-events.ts";
 
@@ -12,7 +12,10 @@ export interface LocalEventBus {
   close(): Promise<void>;
 }
 
-/** Starts an emulator of the part of EventBridge that sends events: PutEvents, on every event bus. Rules are the app's triggers. */
+/**
+ * Starts an emulator of the part of EventBridge that sends events: PutEvents, on every event bus. Rules are the app's
+ * triggers.
+ */
 export async function startEventBus(
   options: Omit<EventLogOptions, "clock"> & Partial<Pick<EventLogOptions, "clock">>,
 ): Promise<LocalEventBus> {

@@ -3,8 +3,10 @@ import type { Clock } from "../../core/ports/tasks.ts";
 import { type BusEvent, ownBus } from "../../core/schedules/bus-event.ts";
 import { matchesPattern } from "../../core/schedules/pattern.ts";
 import type { AppTrigger, EventFiring } from "../../core/schedules/trigger.ts";
-import { localEventBus } from "../resources.ts";
 import { accountId, region } from "../sqs/queue-message.ts";
+
+/** Event bus of the tasks' ends. Triggers name it `own`. */
+export const localEventBus = "offload";
 
 /** Number of events that the server remembers. */
 const mostEvents = 1_000;

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { localCredentials, localS3AccessKey } from "../../aws/local-services.ts";
 import type { Clock } from "../../core/ports/tasks.ts";
-import { systemClock } from "../clock.ts";
-import { DiskFault, type DiskFaults } from "../disk-faults.ts";
-import { onlyOnce, open } from "../endpoint.ts";
-import type { Refuse } from "../guard.ts";
+import { DiskFault, type DiskFaults } from "../disk/disk-faults.ts";
+import { onlyOnce, open } from "../net/endpoint.ts";
+import type { Refuse } from "../net/guard.ts";
+import { systemClock } from "../time/clock.ts";
 import { abortUpload, completeUpload, createUpload, putPart } from "./multipart-api.ts";
 import { type Call, deleteObject, getObject, putObject } from "./object-api.ts";
 import { ObjectFiles } from "./object-files.ts";
@@ -54,8 +54,8 @@ interface Server {
 }
 
 /**
- * Starts an emulator of S3 on 127.0.0.1, with the operations that Offload uses. The bucket's name is in the path. Uploads that were
- * open at the last stop are gone; begun multipart uploads stay for a day.
+ * Starts an emulator of S3 on 127.0.0.1, with the operations that Offload uses. The bucket's name is in the path.
+ * Uploads that were open at the last stop are gone; begun multipart uploads stay for a day.
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startS3(options: S3Options): Promise<S3> {

@@ -1,5 +1,5 @@
-import { Database } from "../database.ts";
-import type { DiskFaults } from "../disk-faults.ts";
+import { Database } from "../disk/database.ts";
+import type { DiskFaults } from "../disk/disk-faults.ts";
 import type { ScheduleInput, Target } from "./schedule-input.ts";
 
 const schema = `

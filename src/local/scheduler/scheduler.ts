@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Clock } from "../../core/ports/tasks.ts";
-import { systemClock } from "../clock.ts";
-import type { DiskFaults } from "../disk-faults.ts";
-import { onlyOnce, open } from "../endpoint.ts";
-import { readBody } from "../request.ts";
+import type { DiskFaults } from "../disk/disk-faults.ts";
+import { onlyOnce, open } from "../net/endpoint.ts";
+import { readBody } from "../net/request.ts";
+import { systemClock } from "../time/clock.ts";
 import { ScheduleApi } from "./schedule-api.ts";
 import { type EngineOptions, ScheduleEngine } from "./schedule-engine.ts";
 import { ApiError } from "./schedule-input.ts";
@@ -19,7 +19,9 @@ export interface SchedulerOptions {
   stateDir: string | undefined;
   /** Delivers to a target, at least once for each time. A failed delivery is retried by the target's retry policy. */
   fire: EngineOptions["fire"];
-  /** Receives the firings of targets with a dead-letter queue that could not be delivered. Default: they are dropped. */
+  /**
+   * Receives the firings of targets with a dead-letter queue that could not be delivered. Default: they are dropped.
+   */
   sendToDlq?: EngineOptions["sendToDlq"];
   /** Default: the machine's clock. */
   clock?: Clock;
@@ -39,8 +41,8 @@ export interface Scheduler {
 }
 
 /**
- * Starts an emulator of EventBridge Scheduler on 127.0.0.1. A one-off that was missed while the emulator was off fires now;
- * a recurring schedule fires now for the latest time that it missed.
+ * Starts an emulator of EventBridge Scheduler on 127.0.0.1. A one-off that was missed while the emulator was off fires
+ * now; a recurring schedule fires now for the latest time that it missed.
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {

@@ -1,5 +1,5 @@
 import type { createRequestHandler } from "local-aws-sqs";
-import { DiskFault } from "../disk-faults.ts";
+import { DiskFault } from "../disk/disk-faults.ts";
 import { ReceiptError } from "./receipt.ts";
 
 /** The two classes of the library local-aws-sqs that this emulator changes: its service, and one of its queues. */
@@ -29,7 +29,9 @@ type WireError = new (error: {
 
 export type Failures = ReturnType<typeof failures>;
 
-/** Creates errors of the library's own class. The library answers only those properly, but does not export the class. */
+/**
+ * Creates errors of the library's own class. The library answers only those properly, but does not export the class.
+ */
 export function failures(queue: Queue) {
   const WireError = errorClass(queue);
   const because = (code: keyof typeof wireErrors, message: string) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../core/ports/tasks.ts";
-import { DiskFault } from "../disk-faults.ts";
+import { DiskFault } from "../disk/disk-faults.ts";
 import { queueArn } from "./queue-message.ts";
 import type { QueueStore } from "./queue-store.ts";
 
@@ -22,7 +22,9 @@ export interface MoveTaskOptions {
   exists(queue: string): boolean;
 }
 
-/** A message move task: sends the messages that a queue had at its start to another queue, a number of them each second. */
+/**
+ * A message move task: sends the messages that a queue had at its start to another queue, a number of them each second.
+ */
 export class MoveTask {
   readonly id = randomUUID();
   readonly handle: string;

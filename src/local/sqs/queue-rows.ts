@@ -1,5 +1,5 @@
-import { Database } from "../database.ts";
-import type { DiskFaults } from "../disk-faults.ts";
+import { Database } from "../disk/database.ts";
+import type { DiskFaults } from "../disk/disk-faults.ts";
 import type { Entry } from "./fair-index.ts";
 import { taskOfBody } from "./saved-envelopes.ts";
 
@@ -21,7 +21,9 @@ export interface Content {
   bodyMd5: string;
   messageAttributes?: MessageAttributes | undefined;
   traceHeader?: string | undefined;
-  /** ARN of the queue from which the message came to a dead-letter queue. Undefined: it is not in a dead-letter queue. */
+  /**
+   * ARN of the queue from which the message came to a dead-letter queue. Undefined: it is not in a dead-letter queue.
+   */
   sourceArn?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { TaskKey } from "../../core/model/record.ts";
-import { Database } from "../database.ts";
-import type { DiskFaults } from "../disk-faults.ts";
+import { Database } from "../disk/database.ts";
+import type { DiskFaults } from "../disk/disk-faults.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS envelopes (task TEXT PRIMARY KEY, message_id TEXT NOT NULL, body TEXT NOT NULL) STRICT;
@@ -16,8 +16,9 @@ export const taskOfBody = `(${member("tenant_id")} || '#' || ${member("task_id")
 export const taskText = ({ tenant_id, task_id }: TaskKey): string => `${tenant_id}#${task_id}`;
 
 /**
- * Copies of the envelopes in the queues, in a file of their own. A task's input is in its message only; with the copy, the next
- * start can send an open task again whose message is gone. A copy goes when a receiver deletes the task's newest message.
+ * Copies of the envelopes in the queues, in a file of their own. A task's input is in its message only; with the copy,
+ * the next start can send an open task again whose message is gone. A copy goes when a receiver deletes the task's
+ * newest message.
  */
 export class SavedEnvelopes {
   readonly #database: Database;

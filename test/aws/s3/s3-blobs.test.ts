@@ -6,7 +6,7 @@ import { localServicesEnv } from "../../../src/aws/local-services.ts";
 import { openS3Blobs } from "../../../src/aws/s3/s3-blobs.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { Blobs } from "../../../src/core/ports/blob.ts";
-import { listen } from "../../../src/local/listen.ts";
+import { listen } from "../../../src/local/net/listen.ts";
 
 const mib = 1024 * 1024;
 const stalls = { uploadMs: 200, readMs: 200 };

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import { maxReceiveCount } from "../../../src/config.ts";
 import { isTerminal } from "../../../src/core/model/status.ts";
 import { redriveBatch } from "../../../src/core/work/redrive.ts";
 import { workBatch } from "../../../src/core/work/work.ts";
+import { maxReceiveCount } from "../../../src/settings/config.ts";
 import { memoryPipeline, queueVisibilitySeconds, typeOf, workerSeconds } from "../../support/memory-pipeline.ts";
 
 const slow = typeOf(() => new Promise(() => {}), { name: "slow", timeoutSeconds: 600, maxAttempts: 1 });

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
 import { workBatch } from "../../../src/core/work/work.ts";
-import { catchStrayErrors } from "../../../src/stray-errors.ts";
+import { catchStrayErrors } from "../../../src/machine/stray-errors.ts";
 import { memoryPipeline, queueVisibilitySeconds } from "../../support/memory-pipeline.ts";
 
 /** Code of handlers that fails where nobody can catch it. */

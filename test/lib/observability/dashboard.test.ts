@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { indexes } from "../../../src/config.ts";
 import { metricTable } from "../../../src/core/model/metrics.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import { figuresAsOf, prices } from "../../../src/plan/figures.ts";
+import { indexes } from "../../../src/settings/config.ts";
 import { evaluate } from "../metric-math.ts";
 import { allOf, inService, resources, stage, synthesize, widgetsOf } from "../synthesis.ts";
 

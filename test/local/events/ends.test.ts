@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Client } from "../../support/http-client.ts";
 import { startOwnServer } from "../../support/local-server.ts";
+import { takeKey } from "../../support/taken-key.ts";
 
 interface BusEvent {
   source: string;
@@ -17,10 +18,10 @@ test("the bus has an event for each end of a task, without its result", async ({
   const failed = await client.submit("probe.fail", failing);
   const cancelled = await client.submit("probe.echo", { value: 1 }, { delay_seconds: 3600 });
   await client.post(`/tasks/${cancelled.task_id}/cancel`, {});
-  // All places of a key are taken for longer than the task may wait.
-  const keyed = { key: "a", ms: 15_000 };
-  const before = await Promise.all([1, 2, 3].map(() => client.submit("probe.keyed", keyed)));
-  const expired = await client.submit("probe.keyed", keyed, { expires_in_seconds: 1 });
+  const taken = await takeKey(client);
+  const expired = await client.submit("probe.keyed", taken.input, { expires_in_seconds: 1 });
+  await client.ended(expired.task_id);
+  await taken.free();
   const family = await client.submit("probe.fanout", { children: 3 });
   const events = async () => {
     const answer = await (await fetch(`${server.url}/_local/events`)).json();
@@ -34,14 +35,14 @@ test("the bus has an event for each end of a task, without its result", async ({
     [cancelled.task_id, "Task Cancelled"],
     [expired.task_id, "Task Expired"],
     [family.task_id, "Task Completed"],
-    ...before.map(({ task_id }): [string, string] => [task_id, "Task Completed"]),
+    ...taken.holders.map((taskId): [string, string] => [taskId, "Task Cancelled"]),
   ];
   for (const [taskId, type] of expected) {
     await expect.poll(async () => typesOf(await events(), taskId), { timeout: 300_000, interval: 250 }).toEqual([type]);
   }
   const all = await events();
   expect(new Set(all.map(({ source }) => source))).toEqual(new Set(["offload.local"]));
-  // The five, the three before the one that expires, and the three children.
+  // The five, the three that had the places, and the three children.
   expect(all).toHaveLength(11);
   expect(new Set(all.map(({ detail }) => detail.id)).size).toBe(11);
   expect(JSON.stringify(all)).not.toContain("the result");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { firingsOf } from "../../../src/aws/firings.ts";
 import { readPayload } from "../../../src/core/schedules/fire.ts";
-import { eventOf } from "../../../src/local/event-source.ts";
+import { eventOf } from "../../../src/local/lambda/event-source.ts";
 import { deadLetterOf } from "../../../src/local/scheduler/dead-letter.ts";
 import { QueueStore } from "../../../src/local/sqs/queue-store.ts";
 

@@ -1,0 +1,43 @@
+/**
+ * The package's entry `offload`: everything that a task file needs. It loads nothing but this package's core.
+ * @module offload
+ */
+export type { ClassifyRule } from "../core/model/classify.ts";
+export {
+  AttemptCancelled,
+  AttemptCrashed,
+  AttemptTimedOut,
+  BusinessRuleViolation,
+  ChildrenFailed,
+  type ErrorKind,
+  errorKinds,
+  InvalidInput,
+  PermanentError,
+  RetryAfter,
+  SecretUnreadable,
+  TaskError,
+  Unavailable,
+  WorkerStopping,
+} from "../core/model/errors.ts";
+export type { Tier } from "../core/model/tier.ts";
+export {
+  type ChildSubmit,
+  currentTask,
+  type SubmitOptions,
+  type Submittable,
+  type TaskContext,
+  type TaskLog,
+  traceHeaders,
+  type UniqueOptions,
+} from "../core/task/context.ts";
+export {
+  defineEnvironment,
+  type EnvironmentOptions,
+  type SecretOption,
+  type TaskEnvironment,
+  type VariableOption,
+} from "../core/task/environment.ts";
+export { type FileResult, file, type OutcomeResult, withOutcome } from "../core/task/result.ts";
+export type { RetryPolicy } from "../core/task/retry.ts";
+export { type DefinedTask, defineTask, type TaskOptions, type TaskType, type Upcasts } from "../core/task/task.ts";
+export type { BreakerOption, ConcurrencyOption, RateLimitOption } from "../core/task/type-limits.ts";

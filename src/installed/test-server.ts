@@ -1,0 +1,124 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { packageFolder } from "./installation.ts";
+
+/** Longest start, and longest clean stop, in milliseconds. */
+const startLimitMs = 240_000;
+const stopLimitMs = 8_000;
+
+/** Lines of the server's output that a failed start shows. */
+const shownLines = 30;
+
+/** Options of `startLocalServer`. */
+export interface LocalServerOptions {
+  /** The project's folder. Default: the working directory. */
+  folder?: string;
+  /** Folder of the server's data, which outlives the server. Default: it saves nothing. */
+  stateFolder?: string;
+  /** Further environment, for the server's settings and for handlers. It wins over this process's environment. */
+  env?: Readonly<Record<string, string>>;
+  /** Command that starts it. Default: `start`, which does not follow changes of task files. */
+  command?: readonly string[];
+}
+
+/** A local server that a test started, in a process of its own. */
+export interface TestServer {
+  /** URL of the API. */
+  readonly url: string;
+  /**
+   * `OFFLOAD_URL`, `OFFLOAD_KEY` of an operator, and the settings of `offload/direct`, for programs that use the
+   * server.
+   */
+  readonly env: Readonly<Record<string, string>>;
+  /** Id of its process. Its child processes are the workers. */
+  readonly pid: number;
+  /** The server's output so far. */
+  output(): string;
+  /** Ends the server by SIGTERM, as Ctrl-C does. */
+  stop(): Promise<void>;
+  /** Ends the server by SIGKILL, as a power cut does. Its workers end when they notice it. */
+  kill(): Promise<void>;
+}
+
+/**
+ * Starts `offload start` on free ports, for tests that use a project over HTTP. It stops when the test's process ends.
+ * @throws Error with the last lines of the output when the server does not start within 60 s
+ */
+export const startLocalServer = (options: LocalServerOptions = {}): Promise<TestServer> =>
+  startServerOf(join(packageFolder, "bin/offload.js"), options);
+
+/** As `startLocalServer`, of the installation with this file of the command, and on this Node. */
+export async function startServerOf(
+  file: string,
+  options: LocalServerOptions,
+  execPath = process.execPath,
+): Promise<TestServer> {
+  const { folder = ".", stateFolder, command = ["start"], env = {} } = options;
+  const server = fork(file, [...command, ...(stateFolder === undefined ? ["--ephemeral"] : ["--state", stateFolder])], {
+    cwd: folder,
+    env: { ...process.env, ...env, PORT: "0", OFFLOAD_DYNAMODB_PORT: "0", OFFLOAD_SQS_PORT: "0" },
+    execPath,
+    execArgv: [],
+    silent: true,
+  });
+  let output = "";
+  for (const stream of [server.stdout, server.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const callers = await started(server, () => output);
+  return {
+    ...callers,
+    pid: server.pid ?? 0,
+    output: () => output,
+    stop: () => stop(server),
+    kill: () => kill(server),
+  };
+}
+
+const lastLines = (output: string): string =>
+  output
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .slice(-shownLines)
+    .join("\n");
+
+/** Resolves with the server's message that it is ready. */
+function started(server: ChildProcess, output: () => string): Promise<Pick<TestServer, "url" | "env">> {
+  const failed = (why: string) => new Error(`the local server ${why}:\n${lastLines(output())}`);
+  return new Promise((ready, reject) => {
+    const timer = setTimeout(() => {
+      server.kill("SIGKILL");
+      reject(failed(`was not ready after ${startLimitMs / 1000} s`));
+    }, startLimitMs);
+    server.once("message", (message: Pick<TestServer, "url" | "env">) => {
+      clearTimeout(timer);
+      ready(message);
+    });
+    server.once("exit", (code, signal) => {
+      clearTimeout(timer);
+      reject(failed(`ended at its start (${signal ?? `code ${code}`})`));
+    });
+  });
+}
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
+
+/** Ends the process by its own signal handler; by force when that takes too long. */
+async function stop(server: ChildProcess): Promise<void> {
+  if (hasEnded(server)) return;
+  const exited = once(server, "exit");
+  server.kill("SIGTERM");
+  const timer = setTimeout(() => server.kill("SIGKILL"), stopLimitMs);
+  await exited;
+  clearTimeout(timer);
+}
+
+async function kill(server: ChildProcess): Promise<void> {
+  if (hasEnded(server)) return;
+  const exited = once(server, "exit");
+  server.kill("SIGKILL");
+  await exited;
+}

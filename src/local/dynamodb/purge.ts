@@ -1,0 +1,93 @@
+import type { Clock } from "../../core/ports/tasks.ts";
+import { systemClock } from "../time/clock.ts";
+
+/** Time between two purges. DynamoDB deletes expired items within days. */
+const intervalMs = 60_000;
+
+/** Number of deletes at the same time. */
+const batchSize = 25;
+
+type Item = Record<string, unknown>;
+
+interface DynamoDb {
+  url: string;
+  table: string;
+  signal?: AbortSignal;
+}
+
+/**
+ * Starts DynamoDB's time to live for an emulated table: once a minute it deletes the items whose `purge_at`, in epoch
+ * seconds, is past. A failed purge is ignored, as the next one deletes the same items. Does not keep the process alive.
+ * Returns a function that stops it.
+ */
+export function startPurge({ url, table, clock = systemClock }: { url: string; table: string; clock?: Clock }) {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let cancelTimer = schedule();
+  function schedule() {
+    return clock.after(intervalMs, async () => {
+      await purge({ url, table, signal }, clock.now()).catch(() => {});
+      if (!signal.aborted) cancelTimer = schedule();
+    });
+  }
+  return () => {
+    stopping.abort();
+    cancelTimer();
+  };
+}
+
+/** Deletes the expired items, and returns their number. */
+export async function purge(database: DynamoDb, nowMs: number): Promise<number> {
+  const { Table } = await call<{ Table: { KeySchema: { AttributeName: string }[] } }>(database, "DescribeTable", {});
+  const keys = Table.KeySchema.map(({ AttributeName }) => AttributeName);
+  const now = { N: String(Math.floor(nowMs / 1000)) };
+  let deleted = 0;
+  let from: Item | undefined;
+  do {
+    const scan = {
+      ExclusiveStartKey: from,
+      FilterExpression: "purge_at < :now",
+      ExpressionAttributeValues: { ":now": now },
+      ExpressionAttributeNames: Object.fromEntries(keys.map((key, index) => [`#${index}`, key])),
+      ProjectionExpression: keys.map((_, index) => `#${index}`).join(", "),
+    };
+    const page = await call<{ Items: Item[]; LastEvaluatedKey?: Item }>(database, "Scan", scan);
+    for (let start = 0; start < page.Items.length; start += batchSize) {
+      const batch = page.Items.slice(start, start + batchSize);
+      const results = await Promise.all(batch.map((item) => remove(database, item, now)));
+      deleted += results.filter(Boolean).length;
+    }
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+  return deleted;
+}
+
+/** Deletes one item, unless its `purge_at` was moved to a later time since the scan. */
+async function remove(database: DynamoDb, key: Item, now: { N: string }): Promise<boolean> {
+  const condition = { ConditionExpression: "purge_at < :now", ExpressionAttributeValues: { ":now": now } };
+  try {
+    await call(database, "DeleteItem", { Key: key, ...condition });
+    return true;
+  } catch (error) {
+    if (String(error).includes("ConditionalCheckFailed")) return false;
+    throw error;
+  }
+}
+
+/** The emulator checks only the format of a signature. */
+const authorization =
+  "AWS4-HMAC-SHA256 Credential=local/20000101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=local";
+
+async function call<T>({ url, table, signal }: DynamoDb, operation: string, input: object): Promise<T> {
+  const headers = {
+    authorization,
+    "content-type": "application/x-amz-json-1.0",
+    "x-amz-date": "20000101T000000Z",
+    "x-amz-target": `DynamoDB_20120810.${operation}`,
+  };
+  const body = JSON.stringify({ TableName: table, ...input });
+  const response = await fetch(url, { method: "POST", headers, body, signal: signal ?? null });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(`DynamoDB refused ${operation} on the table ${table}: ${answer}`);
+  return JSON.parse(answer) as T;
+}

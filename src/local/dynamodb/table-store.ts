@@ -1,0 +1,136 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import dynalite, { type Store } from "dynalite/db/index.js";
+import { DiskFaults } from "../disk/disk-faults.ts";
+import { isWrite, runOperation } from "./table-operations.ts";
+
+/** LevelDB writes files of this size, so it needs this much room to work again after the disk was full. */
+const roomBytes = 8 * 1024 * 1024;
+
+/** Time between two tries to work again, in milliseconds. */
+const repairEveryMs = 1_000;
+
+/** The definition of a table, as DescribeTable returns it and dynalite stores it. */
+interface Definition {
+  TableStatus: string;
+  GlobalSecondaryIndexes?: object[];
+}
+
+const create = (path: string | undefined): Store =>
+  dynalite.create({ path, createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
+
+/**
+ * The tables of one LevelDB folder. After a failed write it refuses all writes until it has opened the folder again:
+ * LevelDB would write behind the broken end of its log, and lose these writes with the next kill.
+ */
+export class TableStore {
+  readonly #path: string | undefined;
+  readonly #faults: DiskFaults;
+  #store: Store;
+  /** The reason why writes are refused. Undefined: all is well. */
+  #fault: unknown;
+  /** True when a try to open the folder again failed, so reads fail, too. */
+  #closed = false;
+  #repairing: Promise<void> | undefined;
+  #triedAt = Number.NEGATIVE_INFINITY;
+
+  private constructor(path: string | undefined, faults: DiskFaults) {
+    this.#path = path;
+    this.#faults = faults;
+    this.#store = create(path);
+  }
+
+  /**
+   * Opens a folder; without a folder, the tables are in memory.
+   * @throws Error with one line that names the folder
+   */
+  static async open(stateDir: string | undefined, faults = new DiskFaults(() => {})): Promise<TableStore> {
+    const path = stateDir === undefined ? undefined : join(resolve(stateDir), "table");
+    const opened = new TableStore(path, faults);
+    try {
+      await opened.#store.db.open();
+    } catch (error) {
+      await opened.#store.db.close();
+      const { message } = ((error as Error).cause ?? error) as Error;
+      const advice =
+        "Free some space, or put a copy of the folder back, or delete the state folder to start with nothing.";
+      throw new Error(`Could not open the folder ${path}: ${message}. ${advice}`, { cause: error });
+    }
+    return opened;
+  }
+
+  /** Path of the folder. Undefined: the tables are in memory. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /**
+   * The names of the tables. Finishes the creation of tables that a kill interrupted: DynamoDB answers no request for a
+   * table that is still being created.
+   */
+  async tableNames(): Promise<string[]> {
+    const names: string[] = [];
+    for await (const key of this.#store.db.keys({ gte: "table~", lt: "table~~" }))
+      names.push(key.slice("table~".length));
+    for (const name of names) {
+      const { Table: table } = (await this.run("DescribeTable", { TableName: name })) as { Table: Definition };
+      if (table.TableStatus !== "CREATING") continue;
+      const indexes = table.GlobalSecondaryIndexes?.map((index) => ({ ...index, IndexStatus: "ACTIVE" }));
+      const active = { ...table, TableStatus: "ACTIVE", ...(indexes && { GlobalSecondaryIndexes: indexes }) };
+      await promisify(this.#store.tableDb.put)(name, active);
+    }
+    return names;
+  }
+
+  /** @throws Refusal; DiskFault when the folder cannot be read or written now */
+  async run(operation: string, input: object): Promise<object> {
+    if (this.#fault !== undefined && (this.#closed || isWrite(operation))) await this.#repair();
+    await this.#repairing;
+    try {
+      return await runOperation(this.#store, operation, input);
+    } catch (error) {
+      if (this.#path === undefined || !isWrite(operation) || !isLevelError(error)) throw error;
+      this.#fault ??= error;
+      throw this.#faults.failed(this.#path, error);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#store.db.close();
+  }
+
+  /** Opens the folder again when there is room. Does nothing when the last try was less than a second ago. */
+  async #repair(): Promise<void> {
+    if (this.#repairing === undefined && performance.now() - this.#triedAt >= repairEveryMs) {
+      this.#triedAt = performance.now();
+      this.#repairing = this.#openAgain(this.#path ?? "").finally(() => {
+        this.#repairing = undefined;
+      });
+    }
+    await this.#repairing;
+    if (this.#fault !== undefined) throw this.#faults.failed(this.#path ?? "", this.#fault);
+  }
+
+  async #openAgain(path: string): Promise<void> {
+    const probe = join(path, "..", "room-check");
+    try {
+      await writeFile(probe, Buffer.alloc(roomBytes)).finally(() => rm(probe, { force: true }));
+      if (!this.#closed) await this.#store.db.close();
+      this.#closed = true;
+      this.#store = create(path);
+      await this.#store.db.open();
+      this.#closed = false;
+      this.#fault = undefined;
+      this.#faults.worked(path);
+    } catch (error) {
+      this.#fault = error;
+      if (this.#closed) await this.#store.db.close();
+    }
+  }
+}
+
+/** True for an error of LevelDB, and for those of calls during a close. */
+const isLevelError = (error: unknown): boolean =>
+  error instanceof Error &&
+  (String((error as NodeJS.ErrnoException).code).startsWith("LEVEL_") || error.message === "Database is closed");

@@ -1,0 +1,48 @@
+import { pathToFileURL } from "node:url";
+import type { Context, SQSEvent } from "aws-lambda";
+import type { HttpFunction } from "../../http/routes.ts";
+import { codeFile } from "../../installed/installation.ts";
+import { movedMs } from "../time/moved-time.ts";
+import type { HttpHandler } from "./invocation.ts";
+
+/**
+ * Invocation context of a function with this time-out, in seconds. Functions read only the remaining time: they add it
+ * to the machine's time, and compare the sum with their clock, which tests may have moved.
+ */
+const contextOf = (seconds: number) =>
+  ({ getRemainingTimeInMillis: () => seconds * 1000 + (movedMs() ?? 0) }) as Context;
+
+/**
+ * Loads the Lambda functions. Call it after the environment is set: the functions read their settings when they load.
+ * @param version Another number than before loads the functions anew, so that they read the changed catalogue.
+ */
+export async function loadFunctions(version = 0) {
+  const load = <Module>(name: string): Promise<Module> =>
+    import(`${pathToFileURL(codeFile(`lambdas/${name}`))}?${version}`);
+  const [submit, status, control, consoleFiles, authorizer, redrive, fire, socket, notify] = await Promise.all([
+    load<typeof import("../../../lambdas/submit.ts")>("submit"),
+    load<typeof import("../../../lambdas/status.ts")>("status"),
+    load<typeof import("../../../lambdas/control.ts")>("control"),
+    load<typeof import("../../../lambdas/console.ts")>("console"),
+    load<typeof import("../../../lambdas/authorizer.ts")>("authorizer"),
+    load<typeof import("../../../lambdas/redrive.ts")>("redrive"),
+    load<typeof import("../../../lambdas/fire.ts")>("fire"),
+    load<typeof import("../../../lambdas/socket.ts")>("socket"),
+    load<typeof import("../../../lambdas/notify.ts")>("notify"),
+  ]);
+  return {
+    http: {
+      submit: submit.handler,
+      status: status.handler,
+      control: control.handler,
+      console: consoleFiles.handler,
+    } as Record<HttpFunction, HttpHandler>,
+    authorizer: authorizer.handler as never,
+    redrive: (event: SQSEvent) => redrive.handler(event, contextOf(60)),
+    notify: (event: SQSEvent) => notify.handler(event, contextOf(30)),
+    fire: (event: unknown): Promise<void> => fire.handler(event, contextOf(300)),
+    socket: socket.handler as HttpHandler,
+  };
+}
+
+export type Functions = Awaited<ReturnType<typeof loadFunctions>>;

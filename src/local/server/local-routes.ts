@@ -1,0 +1,42 @@
+import { newCorrelationId } from "../../aws/ids.ts";
+import { localServicesVariable } from "../../aws/local-services.ts";
+import { createLog } from "../../aws/log.ts";
+import { noTracing } from "../../core/ports/tracing.ts";
+import { createApi } from "../../http/api.ts";
+import { serve } from "../../http/serve.ts";
+import { variablesOf } from "../../settings/config.ts";
+import type { EventLog } from "../events/event-log.ts";
+import { addEventRoutes } from "../events/event-routes.ts";
+import type { HttpHandler } from "../lambda/invocation.ts";
+import { addTraceRoutes } from "../traces/trace-routes.ts";
+import { addClockRoute } from "./clock-routes.ts";
+import { addConsoleLinkRoute } from "./console-link.ts";
+
+/** Path of the environment of container workers that a user starts. */
+export const workPath = "/_local/work";
+
+/** Answers the paths below `/_local/` on the API's port, which no deployment has. */
+export function localRoutes(events: EventLog): HttpHandler {
+  const api = createApi({ newCorrelationId, log: createLog("local"), tracing: noTracing });
+  addEventRoutes(api, events);
+  addTraceRoutes(api, process.env);
+  addClockRoute(api);
+  addConsoleLinkRoute(api);
+  api.get(workPath, async (call) => {
+    call.header("cache-control", "no-store");
+    return call.json(await workEnvironment(process.env));
+  });
+  return serve(api) as unknown as HttpHandler;
+}
+
+/** The variables that a container worker of this server needs. */
+async function workEnvironment(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
+  const { workerSettings } = await import("../../aws/work-ports.ts");
+  const names = [
+    ...variablesOf(workerSettings),
+    localServicesVariable,
+    ...["OFFLOAD_LOG", "OFFLOAD_LOG_FILE", "OFFLOAD_TRACING", "OFFLOAD_SPANS_FILE"],
+  ];
+  const found = names.flatMap((name): [string, string][] => (env[name] === undefined ? [] : [[name, env[name]]]));
+  return Object.fromEntries(found);
+}

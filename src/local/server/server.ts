@@ -1,0 +1,314 @@
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { AppTrigger, EventFiring } from "../../core/schedules/trigger.ts";
+import { packageVersion } from "../../installed/installation.ts";
+import { openApiDocument } from "../../openapi/document.ts";
+import { tasksFolder } from "../../project/task-folder.ts";
+import { localBucket, localTable, objectDays, toEnv } from "../../settings/config.ts";
+import { startCloudWatch } from "../cloudwatch/cloudwatch.ts";
+import { functionEnvironment, logFileIn } from "../deployment/environment.ts";
+import { loadProject, type Project } from "../deployment/project.ts";
+import { firingsQueue, queueSpecs } from "../deployment/resources.ts";
+import type { LocalSettings } from "../deployment/settings.ts";
+import { DiskFault, DiskFaults } from "../disk/disk-faults.ts";
+import { keepPrivate } from "../disk/private-state.ts";
+import { startPurge } from "../dynamodb/purge.ts";
+import { startTable } from "../dynamodb/table.ts";
+import { type LocalEventBus, startEventBus } from "../events/event-bus.ts";
+import type { EventLog } from "../events/event-log.ts";
+import { busyMachineLimits, startGateway } from "../gateway/gateway.ts";
+import { channelPath, startWebSockets, type WebSockets } from "../gateway/web-sockets.ts";
+import { type Functions, loadFunctions } from "../lambda/functions.ts";
+import type { Endpoint } from "../net/endpoint.ts";
+import { type S3, startS3 } from "../s3/s3.ts";
+import { deadLetterOf } from "../scheduler/dead-letter.ts";
+import { type Scheduler, type SchedulerOptions, startScheduler } from "../scheduler/scheduler.ts";
+import type { QueueStore } from "../sqs/queue-store.ts";
+import { type Sqs, startSqs } from "../sqs/sqs.ts";
+import { useMovableClock } from "../time/moved-time.ts";
+import { type Consumers, startConsumers } from "../workers/consumers.ts";
+import { SpareWorker } from "../workers/spare-worker.ts";
+import { writeConsole } from "./console.ts";
+import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
+import { localRoutes } from "./local-routes.ts";
+import { resendOpenTasks } from "./open-tasks.ts";
+import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
+import { withReloadHint } from "./reload-hint.ts";
+
+type Cleanups = (() => Promise<void> | void)[];
+
+export interface LocalServer {
+  url: string;
+  dynamodbUrl: string;
+  sqsUrl: string;
+  s3Url: string;
+  /** EventBridge, for PutEvents. */
+  eventsUrl: string;
+  /** File of the recorded spans. Undefined: tracing is off. */
+  spansFile: string | undefined;
+  /** Names of the task types that it started with. */
+  types: readonly string[];
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the whole deployment on this machine: emulators of DynamoDB, SQS, S3, EventBridge and its Scheduler, the real
+ * functions behind a gateway, and worker processes. A process can have only one server, because the functions read
+ * their settings from the process's environment.
+ * @param print Receives each line of the log.
+ * @param known The project, when it is loaded already. Default: it is built and loaded.
+ * @throws EADDRINUSE with the port in its message; TaskFileError
+ */
+export async function startServer(
+  settings: LocalSettings,
+  print: (line: string) => void,
+  known?: Project,
+): Promise<LocalServer> {
+  const loadedAtMs = Date.now();
+  if (settings.movableClock) useMovableClock();
+  const app = known ?? (await loadProject(tasksFolder(), settings.probes));
+  printMissing(app.environment.missing, print);
+  keepPrivate(settings.stateDir, print);
+  const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
+  const faults = new DiskFaults(log);
+  const { stateDir } = settings;
+  const cleanups: Cleanups = [() => app.code[Symbol.dispose]()];
+  const close = async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup();
+  };
+  const opened = openedInto(cleanups);
+  try {
+    // The table starts first: it refuses a folder that another server uses, before this server changes a file in it.
+    const table = await opened(startTable({ port: settings.dynamodbPort, stateDir, faults }));
+    const filesDir = filesDirOf(settings, app, cleanups);
+    const sqs = await opened(startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults }));
+    const cloudWatch = await opened(startCloudWatch(sqs.store, { logFile: logFileIn(filesDir) }));
+    const eventBus = await opened(startEvents(sqs.store, app.triggers, log));
+    const s3 = await opened(startBucket(settings, faults));
+    let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));
+    const runFire = (event: unknown) => fire(event);
+    const scheduler = await opened(startSchedules({ stateDir, faults, sqs, fire: runFire }));
+    const webSockets = await opened(
+      startWebSockets({ handler: (...event) => functions.socket(...event), onEvent: log }),
+    );
+    const parts = { table, sqs, scheduler, cloudWatch, eventBus, s3, webSockets, filesDir };
+    Object.assign(process.env, functionEnvironment(settings, parts));
+    const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
+    const openTasks = await prepareTable(settings.keys, print);
+    await openDirectSubmit(filesDir);
+    await prepareScheduler(app.schedules);
+    if (!table.isNew) await mendNewFiles({ store: sqs.store, scheduler }, print);
+    await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
+    cleanups.push(startPurge({ url: table.url, table: localTable }));
+    const functions = await loadFunctions();
+    fire = (event) => functions.fire(event);
+    const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, settings);
+    cleanups.push(() => consumers.stop());
+    const events = eventBus.log;
+    const gateway = await opened(openGateway(functions, { webSockets, events }, settings, log));
+    if (settings.reload) {
+      cleanups.push(
+        await reload({ functions, consumers, events, filesDir, settings, project: app, loadedAtMs, print }),
+      );
+    } else {
+      for (const { message } of app.problems) print(`Not loaded, the other types run: ${message}`);
+    }
+    const urls = { dynamodbUrl: table.url, sqsUrl: sqs.url, s3Url: s3.url, eventsUrl: eventBus.url };
+    return { url: gateway.url, ...urls, spansFile, types: app.catalog.map(({ name }) => name), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Logs requests, those that only read and succeed with `--verbose` only: pages and programs poll. */
+const requestLog =
+  ({ verbose }: LocalSettings, log: (line: string) => void) =>
+  (line: string): void => {
+    if (verbose || !/^(GET|HEAD|OPTIONS) \S+ [23]\d\d /.test(line)) log(line);
+  };
+
+/** The functions that read queues. A reload replaces them. */
+const consumersOf = (functions: Functions): Pick<Functions, "redrive" | "fire" | "notify"> => ({
+  redrive: (event) => functions.redrive(event),
+  fire: (event) => functions.fire(event),
+  notify: (event) => functions.notify(event),
+});
+/** Returns a function that waits until a part has started, and adds its end to the cleanups. */
+const openedInto =
+  (cleanups: Cleanups) =>
+  async <Part extends { close(): Promise<void> }>(starting: Promise<Part>): Promise<Part> => {
+    const part = await starting;
+    cleanups.push(() => part.close());
+    return part;
+  };
+
+/** Starts EventBridge Scheduler, which calls fire. */
+async function startSchedules({
+  sqs,
+  fire,
+  ...options
+}: Pick<SchedulerOptions, "stateDir" | "faults"> & { sqs: Sqs; fire: Functions["fire"] }): Promise<Scheduler> {
+  return startScheduler({
+    port: 0,
+    ...options,
+    fire: ({ input }) => fire(JSON.parse(input)),
+    sendToDlq: async (lost) => {
+      sqs.store.send(firingsQueue, deadLetterOf(lost));
+    },
+  });
+}
+
+/**
+ * Starts EventBridge. An event goes to fire by the queue of firings: so it survives the end of this process, and is
+ * tried again.
+ */
+async function startEvents(
+  store: QueueStore,
+  triggers: readonly AppTrigger[],
+  log: (line: string) => void,
+): Promise<LocalEventBus> {
+  const deliver = (firing: EventFiring) => void store.send(firingsQueue, { body: JSON.stringify(firing) });
+  const eventBus = await startEventBus({ deliver, log });
+  eventBus.log.use(triggers);
+  return eventBus;
+}
+
+/**
+ * Opens the API's port, also for WebSocket connections. Its close ends these first, because the port waits for them.
+ */
+async function openGateway(
+  functions: Functions,
+  { webSockets, events }: { webSockets: WebSockets; events: EventLog },
+  settings: LocalSettings,
+  log: (line: string) => void,
+): Promise<Endpoint> {
+  const { port } = settings;
+  const onRequest = requestLog(settings, log);
+  const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
+  const parts = { handlers: functions.http, local: localRoutes(events), webSockets: upgrade };
+  const gateway = await startGateway({ ...functions, ...parts, port, onRequest, limits: busyMachineLimits });
+  Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
+  const close = () => webSockets.close().then(() => gateway.close());
+  return { ...gateway, close };
+}
+
+/** Starts S3 with the deployment's bucket. */
+function startBucket({ stateDir }: LocalSettings, faults: DiskFaults): Promise<S3> {
+  const lifecycle = [{ bucket: localBucket, prefix: "", days: objectDays }];
+  return startS3({ port: 0, stateDir, buckets: [localBucket], lifecycle, faults });
+}
+
+/** Prints which declared names have no value. */
+function printMissing(missing: readonly string[], print: (line: string) => void): void {
+  if (missing.length === 0) return;
+  const names = missing.join(", ");
+  print(`Declared in tasks/environment.ts, but without a value here: ${names}. Set them in .env or in the shell.`);
+}
+
+/** Undefined: the workers have debuggers, or a time that tests move, from their start on. */
+const spareOf = ({ inspectPort, movableClock = false }: LocalSettings): SpareWorker | undefined =>
+  inspectPort !== undefined || movableClock ? undefined : new SpareWorker();
+
+/** Keeps a running server in step with the task files. */
+async function reload({
+  functions,
+  consumers,
+  events,
+  filesDir,
+  settings,
+  project,
+  loadedAtMs,
+  print,
+}: {
+  functions: Functions;
+  consumers: Consumers;
+  events: EventLog;
+  filesDir: string;
+  settings: LocalSettings;
+  project: Project;
+  loadedAtMs: number;
+  print: (line: string) => void;
+}): Promise<() => Promise<void>> {
+  const { probes } = settings;
+  const spare = spareOf(settings);
+  let version = 0;
+  let problem = "";
+  const renewed: Project[] = [];
+  functions.http.submit = withReloadHint(functions.http.submit, () => problem);
+  // Loads a bundler, which a server that does not reload does not need.
+  const { reloadOnChange } = await import("./reload.ts");
+  const stop = await reloadOnChange({
+    folder: tasksFolder(),
+    ...{ probes, spare, project, loadedAtMs },
+    print,
+    onProblem: (found) => {
+      problem = found;
+    },
+    async use(app) {
+      // First the workers: the API accepts a new type once they can run it.
+      await consumers.renewWorkers(app, spare?.take(app.code.file));
+      spare?.prepare();
+      writeAppFiles(filesDir, app);
+      await publishCatalog(filesDir);
+      version += 1;
+      renewed.push(app);
+      const { http, ...others } = await loadFunctions(version);
+      // The gateway holds the object of the handlers.
+      Object.assign(functions.http, { ...http, submit: withReloadHint(http.submit, () => problem) });
+      Object.assign(functions, others);
+      events.use(app.triggers);
+      await prepareScheduler(app.schedules);
+    },
+  });
+  spare?.prepare();
+  return async () => {
+    await stop();
+    spare?.close();
+    // Attempts of all of them may have run until now.
+    for (const { code } of renewed) code[Symbol.dispose]();
+  };
+}
+
+/**
+ * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document, the console and the cursor key. It
+ * is temporary when the server keeps no state.
+ * @throws Error that names the file that could not be written
+ */
+function filesDirOf(settings: LocalSettings, app: Project, cleanups: Cleanups): string {
+  const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
+  if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
+  writeAppFiles(dir, app);
+  writeConsole(dir);
+  return dir;
+}
+
+/** Writes what the functions read when they load. */
+function writeAppFiles(dir: string, { catalog, schedules, triggers }: Project): void {
+  writeJson(join(dir, "catalog.json"), catalog);
+  writeJson(join(dir, "schedules.json"), schedules);
+  writeJson(join(dir, "triggers.json"), triggers);
+  writeJson(join(dir, "openapi.json"), openApiDocument(catalog, packageVersion()));
+}
+
+function writeJson(path: string, value: unknown): void {
+  try {
+    writeFileSync(path, JSON.stringify(value));
+  } catch (cause) {
+    throw new DiskFault(path, cause);
+  }
+}
+
+/**
+ * Turns on tracing for the functions in this process and in the worker processes. The spans of the last start are kept
+ * in `<file>.old`, older ones are deleted. Returns the file.
+ */
+async function startTracing({ spansFile }: LocalSettings, filesDir: string): Promise<string> {
+  const file = spansFile ?? join(filesDir, "spans.jsonl");
+  if (existsSync(file)) renameSync(file, `${file}.old`);
+  Object.assign(process.env, { OFFLOAD_TRACING: "1", OFFLOAD_SPANS_FILE: file });
+  const { keepSpans } = await import("../traces/spans.ts");
+  keepSpans(file);
+  return file;
+}

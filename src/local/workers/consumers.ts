@@ -1,0 +1,144 @@
+import type { ChildProcess } from "node:child_process";
+import { type Tier, tiers } from "../../core/model/tier.ts";
+import { toEnv } from "../../settings/config.ts";
+import type { Project } from "../deployment/project.ts";
+import { firingsQueue, notifyQueue, queueName, redriveQueue } from "../deployment/resources.ts";
+import type { LocalSettings } from "../deployment/settings.ts";
+import { startEventSource, type Target } from "../lambda/event-source.ts";
+import type { Functions } from "../lambda/functions.ts";
+import type { QueueStore } from "../sqs/queue-store.ts";
+import { startContainerWorker } from "./container-worker.ts";
+import { holdingBatches } from "./debug-hold.ts";
+import { codeVariable } from "./local-code.ts";
+import { WorkerPool } from "./worker-pool.ts";
+
+/** Worker processes of one tier at most: about the share of a tier in a small AWS account. */
+const maxWorkers = 8;
+
+/** Invocations of notify at the same time: half of those of a deployment. */
+const mostNotifies = 20;
+
+/** Longest wait for running batches when the server stops. */
+const stopGraceMs = 2_500;
+
+export interface Consumers {
+  /**
+   * Replaces the workers by new processes, which load this code, with its environment. Resolves when these have
+   * started.
+   * @param loaded A process that has loaded the code: it becomes the first worker, and the others start after it.
+   */
+  renewWorkers(project: Project, loaded?: ChildProcess): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the functions that read queues. Workers run in processes of their own, as they run the user's handlers;
+ * redrive and fire run in this process. The settings' `inspectPort` is the debugger port of the first tier's worker;
+ * the other tiers have the next ones. Each tier then has one worker.
+ */
+export function startConsumers(
+  store: QueueStore,
+  { redrive, fire, notify }: Pick<Functions, "redrive" | "fire" | "notify">,
+  project: Project,
+  log: (line: string) => void,
+  { inspectPort, containerConcurrency }: Pick<LocalSettings, "inspectPort" | "containerConcurrency">,
+): Consumers {
+  store.releaseAll();
+  let present = project;
+  const onUndeclared = onceForEach((name) => {
+    if (!present.environment.missing.includes(name)) log(undeclaredLine(name));
+  });
+  const handlerEnv = () => ({
+    ...present.environment.values,
+    OFFLOAD_UNDECLARED: present.environment.undeclared.join(),
+    [codeVariable]: present.code.file,
+  });
+  const containers = startContainerWorker(store, containerConcurrency, handlerEnv);
+  const targetOf = (pool: WorkerPool, tier: Tier): Target => {
+    if (inspectPort === undefined) return pool;
+    return { free: () => pool.free(), invoke: holdingBatches(store, queueName(tier), (event) => pool.invoke(event)) };
+  };
+  const pools = tiers.map((tier, index) => {
+    const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
+    const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
+    const env = () => ({ ...handlerEnv(), ...toEnv({ tier }) });
+    const { workerFolder } = project;
+    const pool = new WorkerPool({ env, maxProcesses, workerFolder, onExit: log, onUndeclared, ...inspected });
+    pool.warm();
+    const stop = startEventSource({ store, queue: queueName(tier), target: targetOf(pool, tier), onFailure: () => {} });
+    return { tier, pool, stop };
+  });
+  const startSource = (queue: string, invoke: Target["invoke"]) =>
+    startEventSource({
+      store,
+      queue,
+      target: { free: () => Promise.resolve(), invoke },
+      onFailure: (error) => log(`Could not process a message of the queue ${queue}: ${String(error)}`),
+    });
+  const stopRedrive = startSource(redriveQueue, redrive);
+  const stopNotices = startEventSource({
+    store,
+    queue: notifyQueue,
+    target: bounded(notify, mostNotifies),
+    onFailure: (error) => log(`Could not process notices: ${String(error)}`),
+  });
+  const stopFirings = startSource(firingsQueue, async (event) => {
+    await fire(event);
+    return { batchItemFailures: [] };
+  });
+  const stop = async () => {
+    const stopped = Promise.all([stopRedrive(), stopFirings(), stopNotices(), ...pools.map(({ stop }) => stop())]);
+    await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
+    await Promise.all([containers.stop(), ...pools.map(({ pool }) => pool.close())]);
+  };
+  const renewWorkers = async (renewed: Project, loaded?: ChildProcess) => {
+    present = renewed;
+    containers.renew();
+    if (loaded !== undefined) return useLoaded(pools, loaded);
+    const started = await Promise.all(pools.map(({ pool }) => pool.renew()));
+    if (started.includes(false)) throw new Error("a worker process did not start");
+  };
+  return { renewWorkers, stop };
+}
+
+/**
+ * The process becomes the worker of the tier that tasks have if nobody says so. The code is good, so the other tiers'
+ * old workers end at once.
+ */
+async function useLoaded(pools: readonly { tier: Tier; pool: WorkerPool }[], loaded: ChildProcess): Promise<void> {
+  const started = await pools.find(({ tier }) => tier === "normal")?.pool.renew(loaded);
+  if (started !== true) throw new Error("a worker process did not start");
+  for (const { tier, pool } of pools) if (tier !== "normal") pool.restart();
+}
+
+/** Bounds the invocations at the same time, as the event source of a deployment does. */
+function bounded(invoke: Target["invoke"], most: number): Target {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return {
+    free: () => (running < most ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    async invoke(event) {
+      running += 1;
+      try {
+        return await invoke(event);
+      } finally {
+        running -= 1;
+        waiting.shift()?.();
+      }
+    },
+  };
+}
+
+const undeclaredLine = (name: string): string =>
+  `A handler read process.env.${name}, which is not declared, so it is undefined. Declare it in tasks/environment.ts and ` +
+  "set its value in .env, or in the shell.";
+
+/** Calls back once for each value. */
+function onceForEach(call: (value: string) => void): (value: string) => void {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.has(value)) return;
+    seen.add(value);
+    call(value);
+  };
+}

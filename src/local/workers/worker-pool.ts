@@ -1,0 +1,299 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { parseEnvelope } from "../../core/model/envelope.ts";
+import { workerTimeoutSeconds } from "../../settings/config.ts";
+import { onMoved } from "../time/moved-time.ts";
+import { processorUse } from "./processor-use.ts";
+import { forkWorker } from "./worker-fork.ts";
+import type { Begin, Reply } from "./worker-process.ts";
+
+/**
+ * Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours.
+ */
+const debuggedMs = 11 * 3_600_000;
+
+/** All processes of a pool stay busy for this time before another one starts, in milliseconds. */
+const growMs = 150;
+
+/** The same on a machine whose processors are in use: another process would slow down those that run. */
+const growOnBusyMachineMs = 2_000;
+
+/** Share of the processors' time from which a machine is busy. */
+const busyShare = 0.9;
+
+/** A process without work is ended after this time, except the last process of its tier. */
+const idleMs = 20_000;
+
+export interface PoolOptions {
+  /** Environment variables of a new process, added to those that workers always get from this process. */
+  env(): Record<string, string>;
+  maxProcesses: number;
+  /** Port of the debugger in the tier's only process. Undefined: no debugger. */
+  inspectPort?: number | undefined;
+  /**
+   * Folder of a worker as it would be deployed: its processes start there, as on Lambda. Undefined: this installation's
+   * worker.
+   */
+  workerFolder?: string | undefined;
+  /** Called with a log line when a process ended that was working or starting. */
+  onExit(message: string): void;
+  /** Called with the name of a variable that a handler read and does not have. */
+  onUndeclared?(name: string): void;
+}
+
+interface Slot {
+  process: ChildProcess;
+  ready: boolean;
+  busy: boolean;
+  /** True when it has old code, or must end: it gets no more batches, and ends after its present batch. */
+  retired: boolean;
+  /**
+   * True when it must end: an exception was not caught, or an attempt in it goes on after its cancel. Its code may
+   * ignore signals.
+   */
+  worn: boolean;
+  /** Called when it is ready, or with false when it did not start. */
+  started?: ((ready: boolean) => void) | undefined;
+  idleSince: number;
+  /** Types and ids of the tasks of the running invocation. */
+  tasks: string[];
+  /** Ends the running invocation. */
+  finish?: ((answer: SQSBatchResponse | Error) => void) | undefined;
+}
+
+/**
+ * The execution environments of one worker function. Each is a process that works on one batch at a time; its death
+ * does not affect the other processes.
+ */
+export class WorkerPool {
+  readonly #options: PoolOptions;
+  readonly #slots = new Set<Slot>();
+  readonly #idleCheck: NodeJS.Timeout;
+  readonly #stopFollowing: () => void;
+  readonly #processorUse = processorUse();
+  #waiting: (() => void)[] = [];
+  #nextId = 1;
+  #closed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#idleCheck = setInterval(() => this.#endIdle(), 5_000).unref();
+    this.#stopFollowing = onMoved((movedMs) => {
+      for (const { process } of this.#slots) process.send({ movedMs });
+    });
+  }
+
+  /** Starts a process before the first batch comes. */
+  warm(): void {
+    if (this.#slots.size === 0) this.#spawn();
+  }
+
+  /**
+   * Replaces the processes by new ones, which load the task files again. Batches that run end on the old code. The old
+   * processes stay in service until a new one has started, so they also stay when none can.
+   * @param loaded A process that has loaded them already. Default: a new one.
+   * @returns True when a new process has started.
+   */
+  async renew(loaded?: ChildProcess): Promise<boolean> {
+    const old = [...this.#slots];
+    const retire = () => {
+      for (const slot of old) this.#retire(slot);
+    };
+    // Two processes cannot have one debugger port.
+    if (this.#options.inspectPort !== undefined) retire();
+    const ready = await new Promise<boolean>((started) => {
+      if (loaded === undefined) return this.#spawn(started);
+      this.#take(loaded, started);
+      loaded.send({ env: this.#options.env() } satisfies Begin);
+    });
+    if (ready) retire();
+    return ready;
+  }
+
+  /** Replaces the processes at once. A batch waits until the new one has started. */
+  restart(): void {
+    for (const slot of [...this.#slots]) this.#retire(slot);
+    this.#spawn();
+  }
+
+  /**
+   * Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or 2 s on a busy
+   * machine.
+   */
+  async free(): Promise<void> {
+    while (!this.#closed && this.#idle() === undefined) {
+      const starting = [...this.#slots].some((slot) => !slot.ready && !slot.retired);
+      const grow = starting || !this.#canGrow() ? undefined : this.#growSoon();
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      clearTimeout(grow);
+    }
+  }
+
+  /** Invokes a free process. Rejects when it dies or exceeds the function's time-out. Call `free` first. */
+  invoke(event: SQSEvent): Promise<SQSBatchResponse> {
+    const slot = this.#idle();
+    if (slot === undefined) return Promise.reject(new Error("no worker process is free"));
+    slot.busy = true;
+    slot.tasks = event.Records.map(({ body }) => taskIn(body));
+    const id = this.#nextId++;
+    const limitMs = this.#options.inspectPort === undefined ? workerTimeoutSeconds * 1000 : debuggedMs;
+    const deadlineMs = Date.now() + limitMs;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => slot.process.kill("SIGKILL"), limitMs).unref();
+      slot.finish = (answer) => {
+        clearTimeout(timer);
+        slot.finish = undefined;
+        slot.busy = false;
+        slot.idleSince = Date.now();
+        if (slot.retired) slot.process.kill(slot.worn ? "SIGKILL" : "SIGTERM");
+        answer instanceof Error ? reject(answer) : resolve(answer);
+        this.#wake();
+      };
+      slot.process.send({ id, event, deadlineMs });
+    });
+  }
+
+  /** True while a process works on a batch. */
+  get busy(): boolean {
+    return [...this.#slots].some((slot) => slot.busy);
+  }
+
+  /** Process ids, for tests that kill processes. */
+  get pids(): number[] {
+    return [...this.#slots].flatMap((slot) => slot.process.pid ?? []);
+  }
+
+  /** Kills all processes immediately. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#idleCheck);
+    this.#stopFollowing();
+    const exits = [...this.#slots].map((slot) => once(slot.process, "exit"));
+    for (const slot of this.#slots) slot.process.kill("SIGKILL");
+    this.#wake();
+    await Promise.all(exits);
+  }
+
+  #idle(): Slot | undefined {
+    return [...this.#slots].find((slot) => slot.ready && !slot.busy && !slot.retired);
+  }
+
+  /** Retired processes do not count, except where the next process needs the same debugger port. */
+  #canGrow(): boolean {
+    const { maxProcesses, inspectPort } = this.#options;
+    return [...this.#slots].filter((slot) => inspectPort !== undefined || !slot.retired).length < maxProcesses;
+  }
+
+  #growSoon(): NodeJS.Timeout {
+    const growAfterMs = this.#processorUse() < busyShare ? growMs : growOnBusyMachineMs;
+    return setTimeout(() => this.#spawn(), this.#slots.size === 0 ? 0 : growAfterMs);
+  }
+
+  #spawn(started?: (ready: boolean) => void): void {
+    if (this.#closed) {
+      started?.(false);
+      return;
+    }
+    this.#take(forkWorker({ ...this.#options, env: this.#options.env() }), started);
+  }
+
+  /** Takes a process into service, when it is ready. */
+  #take(child: ChildProcess, started?: (ready: boolean) => void): void {
+    const slot: Slot = {
+      process: child,
+      ready: false,
+      busy: false,
+      retired: false,
+      worn: false,
+      idleSince: Date.now(),
+      tasks: [],
+      started,
+    };
+    this.#slots.add(slot);
+    const hasErrorOutput = passOnErrorOutput(child);
+    child.on("message", (message: Reply) => this.#onMessage(slot, message));
+    child.on("error", (error) => slot.finish?.(error));
+    child.on("exit", (code, signal) => {
+      this.#slots.delete(slot);
+      slot.started?.(false);
+      const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+      const { busy, ready, retired } = slot;
+      // The reason is in the process's error output, which ends after the process.
+      child.once("close", () => {
+        const see = hasErrorOutput() && signal !== "SIGKILL" ? "; its error output is above" : "";
+        if (this.#closed) return;
+        if (busy)
+          this.#options.onExit(`A worker process died (${how})${reasonOf(signal)}${see}. ${lostAttempts(slot)}`);
+        else if (!ready && !retired) this.#options.onExit(`A worker process did not start (${how})${see}.`);
+      });
+      slot.finish?.(new Error(`the worker process died: ${how}`));
+      setTimeout(() => this.#wake(), slot.ready ? 0 : 1_000).unref();
+    });
+  }
+
+  #onMessage(slot: Slot, message: Reply): void {
+    if (message.kind === "ready") {
+      slot.ready = true;
+      slot.started?.(true);
+      slot.started = undefined;
+      this.#wake();
+    } else if (message.kind === "answer") {
+      slot.finish?.(message.response);
+    } else if (message.kind === "worn") {
+      slot.worn = true;
+      this.#retire(slot);
+    } else if (message.kind === "undeclared") {
+      this.#options.onUndeclared?.(message.name);
+    } else if (message.kind === "error") {
+      slot.finish?.(new Error(message.error));
+    }
+  }
+
+  /** Gives a process no batch any more. It ends after its present batch. */
+  #retire(slot: Slot): void {
+    slot.retired = true;
+    if (!slot.busy) slot.process.kill();
+  }
+
+  #endIdle(): void {
+    const idle = [...this.#slots].filter(
+      (slot) => slot.ready && !slot.busy && !slot.retired && Date.now() - slot.idleSince > idleMs,
+    );
+    for (const slot of idle.slice(0, Math.max(0, Math.min(idle.length, this.#slots.size - 1)))) slot.process.kill();
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+/** Type and id of the task in a message. */
+function taskIn(body: string): string {
+  const parsed = parseEnvelope(body);
+  return parsed.ok ? `${parsed.envelope.type} ${parsed.envelope.task_id}` : "an unreadable message";
+}
+
+/** Tasks that a line of the log names, at most. */
+const mostNamed = 5;
+
+function lostAttempts({ tasks }: Slot): string {
+  const more = tasks.length > mostNamed ? ` and ${tasks.length - mostNamed} more` : "";
+  return `Running: ${tasks.slice(0, mostNamed).join(", ")}${more}. As in AWS, an attempt counts as crashed when its lease ends.`;
+}
+
+/** The watchdog, the out-of-memory killer and a person send the same signal. */
+const reasonOf = (signal: NodeJS.Signals | null): string =>
+  signal === "SIGKILL" ? ": its code blocked the event loop past the time-out, or it was killed from outside" : "";
+
+/** Passes on a process's error output. Returns a function that tells if there was any. */
+function passOnErrorOutput(child: ChildProcess): () => boolean {
+  let bytes = 0;
+  child.stderr?.on("data", (chunk: Buffer) => {
+    process.stderr.write(chunk);
+    bytes += chunk.length;
+  });
+  return () => bytes > 0;
+}

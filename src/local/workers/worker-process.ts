@@ -1,0 +1,137 @@
+import { on } from "node:events";
+import { url } from "node:inspector";
+import { flushCompileCache } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { threadWatchdog } from "../../aws/watchdog.ts";
+import type { Watchdog } from "../../core/ports/tasks.ts";
+import type { ProcessOptions } from "../../describe/describe.ts";
+import { watched } from "../../describe/worker-environment.ts";
+import { sourceStackOf } from "../../project/source-places.ts";
+import { followTime, movedMs, movedVariable, useMovableClock } from "../time/moved-time.ts";
+import { debugClock } from "./debug-clock.ts";
+import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
+
+/** A request of the pool to a worker process. */
+export interface Invocation {
+  id: number;
+  event: SQSEvent;
+  /** Epoch milliseconds at which the pool ends this process. */
+  deadlineMs: number;
+}
+/** The server's time moved: the sum that was added to the machine's. */
+export interface Moved {
+  movedMs: number;
+}
+/** A process that has started without a project's code, and loads it now. */
+export interface Load {
+  load: ProcessOptions;
+  /** Variables of the user's shell. */
+  shell: NodeJS.ProcessEnv;
+}
+/** The process that has loaded the code becomes a worker with these variables. */
+export interface Begin {
+  env: Record<string, string>;
+}
+export type Reply =
+  | { kind: "loaded" }
+  | { kind: "ready" }
+  | { kind: "answer"; id: number; response: SQSBatchResponse }
+  | { kind: "error"; id: number; error: string }
+  /**
+   * The process must get no further batch, and be replaced: an exception was not caught, or an attempt did not stop
+   * when it was cancelled.
+   */
+  | { kind: "worn" }
+  /** A handler read a variable that it does not have. */
+  | { kind: "undeclared"; name: string };
+
+/** The output's reader is gone, or its file is on a full disk. That must not end attempts. */
+for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
+
+const reply = (message: Reply) => process.send?.(message);
+
+/** The server ended, perhaps by `kill -9`, so no answer of this process is needed. */
+process.on("disconnect", () => process.exit(0));
+/** Ctrl-C reaches every process of the group, but the server ends its workers itself. */
+process.on("SIGINT", () => {});
+
+const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
+if (tracing === "1" && spansFile !== undefined) (await import("../traces/spans.ts")).keepSpans(spansFile);
+
+const { [movedVariable]: addedMs } = process.env;
+if (addedMs !== undefined) useMovableClock(Number(addedMs));
+
+/**
+ * Offload's own code in a process. It often ends by a signal: where Node keeps compiled code, this one's is kept now.
+ */
+async function ownCode() {
+  const code = await import("../../../lambdas/worker.ts");
+  flushCompileCache();
+  return code;
+}
+
+/** Loads Offload's own code, then a project's, and waits until it is to work with it. */
+async function waitAsSpare(): Promise<void> {
+  const messages = on(process, "message") as AsyncIterator<[Load | Begin]>;
+  const { sayStrayErrors, writeDescription } = await import("../../describe/write-description.ts");
+  await ownCode();
+  const endSaying = sayStrayErrors();
+  for await (const [message] of { [Symbol.asyncIterator]: () => messages }) {
+    if ("load" in message) {
+      await writeDescription(message.load, message.shell);
+      reply({ kind: "loaded" });
+    } else {
+      endSaying();
+      Object.assign(process.env, message.env);
+      return;
+    }
+  }
+}
+
+if (process.env[spareVariable] !== undefined) await waitAsSpare();
+
+type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+
+/** The handler of this installation's worker, with the project's code. */
+async function localHandler(): Promise<Handler> {
+  const { OFFLOAD_UNDECLARED: undeclared = "" } = process.env;
+  process.env = watched(process.env, undeclared.split(","), (name) => reply({ kind: "undeclared", name }));
+  const { createWorker } = await ownCode();
+  return createWorker(await localCode(), own, () => reply({ kind: "worn" }));
+}
+
+/** The handler of a worker as it would be deployed. */
+const deployedHandler = async (folder: string): Promise<Handler> =>
+  (await import(pathToFileURL(join(folder, "index.mjs")).href)).handler;
+
+/** Kills this process by the machine's time, in which a blocked event loop stands still. */
+function watchdogOfMovedTime(): Watchdog {
+  const { guard } = threadWatchdog();
+  return { guard: (untilMs, attempt) => guard(untilMs - (movedMs() ?? 0), attempt) };
+}
+
+const own = {
+  stackOf: sourceStackOf,
+  // With a debugger, time-outs wait at a breakpoint, and nothing kills the process.
+  ...(addedMs !== undefined && { watchdog: watchdogOfMovedTime() }),
+  ...(url() !== undefined && { clock: debugClock(), watchdog: { guard: () => () => {} } }),
+};
+const { [workerFolderVariable]: workerFolder } = process.env;
+const handler = await (workerFolder === undefined ? localHandler() : deployedHandler(workerFolder));
+
+process.on("message", async (message: Invocation | Moved) => {
+  if ("movedMs" in message) return followTime(message.movedMs);
+  const { id, event, deadlineMs } = message;
+  // The worker adds what is left to the machine's time, and compares the sum with its clock.
+  const leftMs = () => deadlineMs - Date.now() + (movedMs() ?? 0);
+  const context = { getRemainingTimeInMillis: leftMs } as Context;
+  try {
+    reply({ kind: "answer", id, response: await handler(event, context) });
+  } catch (error) {
+    reply({ kind: "error", id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+});
+
+reply({ kind: "ready" });
