@@ -175,7 +175,8 @@ const checks: ChecksOf<TaskPipelineProps> = {
 };
 
 /**
- * Checks what the compiler does not see: an app in JavaScript, or options from a spread. An option that does not exist would do nothing.
+ * Checks what the compiler does not see: an app in JavaScript, or options from a spread. An option that does not
+ * exist would do nothing.
  * @throws TypeError that names the option, and what was expected
  */
 export function checkProps(props: unknown): void {
