@@ -12,6 +12,7 @@ import type { Tier } from "../src/core/model/tier.ts";
 import { appSchedules } from "../src/core/schedules/app-schedule.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
 import { acceptedKey } from "../src/doctor/accepted.ts";
+import { checkProps } from "./checked-props.ts";
 import { DataStack } from "./data-stack.ts";
 import { checkName, claimName } from "./deployment-name.ts";
 import type { GrantSubmitOptions } from "./direct-submit.ts";
@@ -47,6 +48,7 @@ export class TaskPipeline extends Construct implements IConnectable {
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
+    checkProps(props);
     const { stage = "dev", alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
     checkKnownOptions(props);
     checkStage(stage);
