@@ -70,7 +70,7 @@ const outage = "test/aws/outage.test.ts";
 const builds = [
   "test/bench/**/*.test.ts",
   "test/build/**/*.test.ts",
-  "test/aws/exit-after-answer.test.ts",
+  "test/aws/{exit-after-answer,stray-tasks}.test.ts",
   "test/cli/{completion,doctor,no-home,openapi}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
   "test/lib/{container-code,containers,direct-submit,events,network,packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",

@@ -5,22 +5,19 @@ import { settingError } from "../lib/setting-error.ts";
 import { TaskPipeline } from "../lib/task-pipeline.ts";
 
 /*
- * The CDK app. Context values, such as `npm run deploy -- -c stage=prod -c alarmEmail=team@example.com`:
- * stage          name of the deployment; default: dev. Any other stage keeps its data and needs a receiver for its alarms
- * alarmEmail     e-mail address that gets the alarms; default: none
- * alarmTopicArn  ARN of an SNS topic for the alarms; default: the deployment has its own topic
- * unheardAlarms  1 allows a stage without a receiver for its alarms; default: 0
- * alarms         0 creates no alarms, which saves about $9 a month; only in dev; default: 1
- * dashboard      0 creates no dashboard, which costs $3 a month from an account's fourth on; default: 1
- * runbookUrl     URL of the runbook in the texts of alarms; default: docs/runbook.md
- * adotLayerArn   ARN of a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no traces
- * profile        small for an account with 10 concurrent invocations, as new ones have; default: standard
- * events         1 sends an event at each end of a task, to a new event bus of EventBridge; default: 0
- * push           1 lets clients open channels, which tell them of tasks by WebSocket; default: 0
- * callbackHosts  hosts that webhooks may reach although they are not public, as `host:port`, with commas between them; default: none
- * containers     1 adds container workers on Fargate, for task types with runsOn: "container"; default: 0
- * probes         1 registers the probe types, for tests of a deployment; default: 0
- * timeScale      factor for retry waits, for tests of a deployment; default: 1
+ * The CDK app. Context values, such as `npm run deploy -- -c stage=prod -c alarmEmail=team@example.com`: stage name of
+ * the deployment; default: dev. Any other stage keeps its data and needs a receiver for its alarms alarmEmail e-mail
+ * address that gets the alarms; default: none alarmTopicArn ARN of an SNS topic for the alarms; default: the deployment
+ * has its own topic unheardAlarms 1 allows a stage without a receiver for its alarms; default: 0 alarms 0 creates no
+ * alarms, which saves about $9 a month; only in dev; default: 1 dashboard 0 creates no dashboard, which costs $3 a
+ * month from an account's fourth on; default: 1 runbookUrl URL of the runbook in the texts of alarms; default:
+ * docs/runbook.md adotLayerArn ARN of a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no
+ * traces profile small for an account with 10 concurrent invocations, as new ones have; default: standard events 1
+ * sends an event at each end of a task, to a new event bus of EventBridge; default: 0 push 1 lets clients open
+ * channels, which tell them of tasks by WebSocket; default: 0 callbackHosts hosts that webhooks may reach although they
+ * are not public, as `host:port`, with commas between them; default: none containers 1 adds container workers on
+ * Fargate, for task types with runsOn: "container"; default: 0 probes 1 registers the probe types, for tests of a
+ * deployment; default: 0 timeScale factor for retry waits, for tests of a deployment; default: 1
  */
 export const app = new App();
 const context = (name: string): string | undefined => app.node.tryGetContext(name);
@@ -48,7 +45,7 @@ new TaskPipeline(app, "Offload", {
     ...(runbookUrl !== undefined && { runbookUrl }),
   },
   dashboard: isOn("dashboard", "1"),
-  // The probe types have one that runs in container workers.
+  // One of the probe types runs in container workers.
   ...(isOn("containers", "0") ? { containers: {} } : probes && { containers: { maxTasks: 0 } }),
   ...(isOn("events", "0") && { events: true as const }),
   push: isOn("push", "0"),

@@ -5,8 +5,8 @@ import type { BuildOptions } from "esbuild";
 import { copyDeclarations, toCommonJs, withoutComments, writeChunks } from "./package-parts.ts";
 
 /*
- * Writes the package `offload-client` (packages/client) from the compiled sources: the clients with all that they need, for programs that
- * only submit. A part of `npm run build`, after `build-commonjs.ts`.
+ * Writes the package `offload-client` (packages/client) from the compiled sources: the clients with all that they need,
+ * for programs that only submit. A part of `npm run build`, after `build-commonjs.ts`.
  */
 
 const root = resolve(import.meta.dirname, "..");

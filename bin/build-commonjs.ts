@@ -4,9 +4,9 @@ import type { Plugin } from "esbuild";
 import { copyDeclarations, toCommonJs, writeChunks } from "./package-parts.ts";
 
 /*
- * Writes dist/commonjs, for programs whose loader is not Node's own: Jest, ts-node, bundlers. A part of `npm run build`, after the compiler.
- * All entries share their chunks, so that an error of one is known to the others. The declarations are there, too, once for both kinds of
- * modules: those of the ES modules only point at them.
+ * Writes dist/commonjs, for programs whose loader is not Node's own: Jest, ts-node, bundlers. A part of
+ * `npm run build`, after the compiler. All entries share their chunks, so that an error of one is known to the others.
+ * The declarations are there, too, once for both kinds of modules: those of the ES modules only point at them.
  */
 
 const dist = resolve(import.meta.dirname, "../dist");

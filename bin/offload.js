@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /*
- * The command `offload`. Plain JavaScript, so that an old Node can read it and say what it lacks: the local server and the task
- * files need Node 24, which is what Lambda runs. `init` runs on Node 20, too, and adds Node 24 to the project.
+ * The command `offload`. Plain JavaScript, so that an old Node can read it and say what it lacks: the local server and
+ * the task files need Node 24, which is what Lambda runs. `init` runs on Node 20, too, and adds Node 24 to the project.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import nodeModule, { createRequire } from "node:module";
@@ -33,7 +33,10 @@ function zodVersion() {
 }
 keepCompiledCode();
 
-/** Half of a command's start is the compilation of the same modules. The folder is this user's own, as Node trusts what it finds there. */
+/**
+ * Half of a command's start is the compilation of the same modules. The folder is this user's own, as Node trusts what
+ * it finds there.
+ */
 function keepCompiledCode() {
   try {
     const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
@@ -41,7 +44,7 @@ function keepCompiledCode() {
     for (const path of [cache, folder]) if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
     nodeModule.enableCompileCache?.(folder);
   } catch {
-    // Without a home, or with one that cannot be written, commands start as slowly as the first one.
+    // Without a home, or when the home cannot be written, commands start as slowly as the first one.
   }
 }
 

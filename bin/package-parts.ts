@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
 
 /*
- * Steps by which compiled code becomes a part of a package: chunks that entries share, CommonJS files of them, and the declarations.
+ * Steps by which compiled code becomes a part of a package: chunks that entries share, CommonJS files of them, and the
+ * declarations.
  */
 
 /** Paths of compiled entries below a folder, without extension, by the entry's name. */
@@ -11,7 +12,9 @@ export type Entries = Readonly<Record<string, string>>;
 
 const oldestNode = "node20.19";
 
-/** Joins the modules of all entries to a few ES modules, with the licenses of the packages that become a part of them. */
+/**
+ * Joins the modules of all entries to a few ES modules, with the licenses of the packages that become a part of them.
+ */
 export async function writeChunks(dist: string, entries: Entries, outdir: string, more: BuildOptions): Promise<void> {
   const { metafile } = await build({
     absWorkingDir: dist,

@@ -19,7 +19,10 @@ const authorize = createAuthorizer({
   verifyToken: issuer && createJwtVerifier(issuer, systemClock),
 });
 
-/** Always allows the request, and passes on the caller or the reason for a 401: the API's functions send the 401 themselves. */
+/**
+ * Always allows the request, and passes on the caller or the reason for a 401: the API's functions send the 401
+ * themselves.
+ */
 export const handler = answersWithin(authorizerMs, async (event: APIGatewayRequestAuthorizerEventV2) => ({
   isAuthorized: true,
   context: await authorize(event.headers?.authorization),

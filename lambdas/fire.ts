@@ -40,8 +40,8 @@ const ports = {
 };
 
 /**
- * EventBridge Scheduler calls it with a schedule's input, EventBridge with an event for a trigger, and SQS with inputs that failed
- * before. An error leads to a retry: Lambda tries twice more, then sends the input to that queue.
+ * EventBridge Scheduler calls it with a schedule's input, EventBridge with an event for a trigger, and SQS with inputs
+ * that failed before. An error leads to a retry: Lambda tries twice more, then sends the input to that queue.
  */
 export const handler = endsInTime(
   observed(base, async (event: unknown, context: Context): Promise<void> => {

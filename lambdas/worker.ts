@@ -17,8 +17,8 @@ import { fromEnv } from "../src/settings/config.ts";
  * Makes a worker's handler.
  * @param code The types of all files in `tasks/`: built code (`src/build`), or types that are loaded.
  * @param own Ports in place of those for Lambda.
- * @param replace Called after an exception that no code has caught, and when an attempt did not stop: this process answers its invocation, and must get
- * no other one.
+ * @param replace Called after an exception that no code has caught, and when an attempt did not stop: this process
+ * answers its invocation, and must get no other one.
  */
 export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace: () => void = exitAfterAnswer) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);

@@ -86,7 +86,10 @@ export function allowConnections(grantee: IGrantable, { api, stageName }: IWebSo
   }
 }
 
-/** Grants the containers of a cluster to protect themselves from being stopped, and to see whether a deployment replaces them. */
+/**
+ * Grants the containers of a cluster to protect themselves from being stopped, and to see whether a deployment replaces
+ * them.
+ */
 export function allowProtection(grantee: IGrantable, cluster: ICluster): void {
   const reason = "All of this deployment's own cluster. The service's own name would be a circular reference.";
   const own = { "ecs:UpdateTaskProtection": "task", "ecs:DescribeServices": "service" };
@@ -105,7 +108,9 @@ export function allowLists(grantee: IGrantable, table: TableV2): void {
   allowTable(grantee, table, ["BatchGetItem"]);
 }
 
-/** S3 actions that a function can be granted on the bucket's objects. A signed URL has the permissions of its signer. */
+/**
+ * S3 actions that a function can be granted on the bucket's objects. A signed URL has the permissions of its signer.
+ */
 export type ObjectAction = "GetObject" | "PutObject" | "DeleteObject" | "AbortMultipartUpload";
 
 /** Grants actions on the bucket's objects. The bucket cannot be listed: the table has the keys of its objects. */

@@ -55,8 +55,8 @@ export interface ApiProps {
 }
 
 /**
- * Fields of the access log, which has one JSON object for each request. The gateway does not escape values, so no field is
- * a text of the client that may have a quote.
+ * Fields of the access log, which has one JSON object for each request. The gateway does not escape values, so no field
+ * is a text of the client that may have a quote.
  */
 const accessLog = {
   time: "$context.requestTime",
@@ -76,7 +76,10 @@ const accessLog = {
   integration_error: "$context.integrationErrorMessage",
 };
 
-/** The HTTP API with the routes of `src/http/routes.ts`. Every other request goes to the status function, for a 404 or 405. */
+/**
+ * The HTTP API with the routes of `src/http/routes.ts`. Every other request goes to the status function, for a 404 or
+ * 405.
+ */
 export class Api extends Construct {
   readonly url: string;
   readonly api: HttpApi;
@@ -113,9 +116,10 @@ export class Api extends Construct {
   }
 
   /**
-   * The authorizer runs for every request and always answers "authorized", with the caller or with the reason for a 401. The
-   * functions send the 401 themselves, because the gateway's 401 is not a problem document. An identity source would make the
-   * gateway refuse requests, and its cache needs one, so both are off. The authorizer caches keys for a minute.
+   * The authorizer runs for every request and always answers "authorized", with the caller or with the reason for a
+   * 401. The functions send the 401 themselves, because the gateway's 401 is not a problem document. An identity source
+   * would make the gateway refuse requests, and its cache needs one, so both are off. The authorizer caches keys for a
+   * minute.
    */
   private addAuthorizer(): HttpLambdaAuthorizer {
     return new HttpLambdaAuthorizer("Authorizer", this.props.authorizer.function, {

@@ -7,8 +7,8 @@ import { ruleInput } from "../src/core/schedules/rule-input.ts";
 import type { Scheduling } from "./scheduling.ts";
 
 /**
- * Start of the names of the app's rules, which separates them from those of tenants' schedules and waiting tasks, whose names are ids: in the
- * service stack, and in further stacks.
+ * Start of the names of the app's rules, which separates them from those of tenants' schedules and waiting tasks, whose
+ * names are ids: in the service stack, and in further stacks.
  */
 export const usualPrefix = "app.";
 export const furtherPrefix = "ext.";

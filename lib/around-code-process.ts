@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 
 /*
- * Runs esbuild with names of its own for the files of the built code, for a caller that must not wait: plugins have no synchronous calls.
+ * Runs esbuild with names of its own for the files of the built code, for a caller that must not wait: plugins have no
+ * synchronous calls.
  */
 
 export interface AroundRequest {

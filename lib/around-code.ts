@@ -9,10 +9,16 @@ import { temporaryFolder } from "./task-code.ts";
 /** Longest time for a build, in milliseconds. */
 const limitMs = 120_000;
 
-/** esbuild's name for the files of the built code (`src/build`): the same wherever these are, so that the same sources make the same bytes. */
+/**
+ * esbuild's name for the files of the built code (`src/build`): the same wherever these are, so that the same sources
+ * make the same bytes.
+ */
 export const codePrefix = "offload-code:";
 
-/** Builds Offload's code around the built code of task types, in a process of its own: only an esbuild that waits can name files. */
+/**
+ * Builds Offload's code around the built code of task types, in a process of its own: only an esbuild that waits can
+ * name files.
+ */
 export function buildAround(
   code: string,
   options: BuildOptions & { write: false },

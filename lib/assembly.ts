@@ -28,7 +28,8 @@ export function readAssembly(folder: string): Stack[] {
 }
 
 /**
- * Synthesizes the app of the working directory into a folder as `cdk synth` does, but without bundling code, which takes most of the time.
+ * Synthesizes the app of the working directory into a folder as `cdk synth` does, but without bundling code, which
+ * takes most of the time.
  * @param context Context from `-c`. It overrides that of `cdk.json`.
  * @param env Further variables of the app's process.
  * @returns True when the app passes its own checks. An app that fails them has an assembly, too.
@@ -66,7 +67,9 @@ const compilersLineOf = (stdout: string): string | undefined =>
     .find((line) => /\berror\b/i.test(line))
     ?.trim();
 
-/** Context that skips bundling and adds construct paths, which findings need. The CDK command line sets the latter, too. */
+/**
+ * Context that skips bundling and adds construct paths, which findings need. The CDK command line sets the latter, too.
+ */
 const synthesisContext = { "aws:cdk:bundling-stacks": [], "aws:cdk:enable-path-metadata": true };
 
 function runApp(

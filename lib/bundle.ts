@@ -4,7 +4,10 @@ import { Code } from "aws-cdk-lib/aws-lambda";
 import { codeFolder } from "../src/installed/installation.ts";
 import { type BundleFiles, type BundleName, bundle } from "./esbuild.ts";
 
-/** Bundles the code of a function, or of the container worker, with this project's esbuild, within the synth process: no Docker, no shell. */
+/**
+ * Bundles the code of a function, or of the container worker, with this project's esbuild, within the synth process: no
+ * Docker, no shell.
+ */
 export function bundledCode(name: BundleName, files: BundleFiles = {}): Code {
   return Code.fromAsset(join(codeFolder, "lambdas"), {
     assetHashType: AssetHashType.OUTPUT,
@@ -22,7 +25,10 @@ export function bundledCode(name: BundleName, files: BundleFiles = {}): Code {
   });
 }
 
-/** Tells bundles apart. Paths start at the working directory: the hash of code that a test does not bundle follows from this text. */
+/**
+ * Tells bundles apart. Paths start at the working directory: the hash of code that a test does not bundle follows from
+ * this text.
+ */
 export function bundleKey(name: BundleName, { tasks, copies = {}, ...files }: BundleFiles): string[] {
   const shown = (path: string) => relative(process.cwd(), resolve(path)).replaceAll("\\", "/");
   const places = Object.fromEntries(Object.entries(copies).map(([path, source]) => [path, shown(source)]));

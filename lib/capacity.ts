@@ -14,14 +14,16 @@ import { settingError } from "./setting-error.ts";
 /** Concurrency, batches and memory of a tier's worker. */
 export interface TierOptions {
   /**
-   * Maximum of concurrent worker invocations, 2 to 1000. It reserves nothing. But no tier can take concurrency that another
-   * one needs, because all maximums together must fit into the account's concurrency. Not together with `provisionedPollers`.
-   * @default - critical 200, high 150, normal 100, low 50: half of an account's usual 1,000; 2 each in the profile `small`
+   * Maximum of concurrent worker invocations, 2 to 1000. It reserves nothing. But no tier can take concurrency that
+   * another one needs, because all maximums together must fit into the account's concurrency. Not together with
+   * `provisionedPollers`.
+   * @default - critical 200, high 150, normal 100, low 50: half of an account's usual 1,000; 2 each in the profile
+   * `small`
    */
   readonly maxConcurrency?: number;
   /**
-   * Pollers that always run, so that a burst starts immediately instead of over some minutes. Charged by the hour. Each has
-   * up to 10 concurrent invocations: `maximum` limits the tier instead of `maxConcurrency`.
+   * Pollers that always run, so that a burst starts immediately instead of over some minutes. Charged by the hour. Each
+   * has up to 10 concurrent invocations: `maximum` limits the tier instead of `maxConcurrency`.
    * @default - none: Lambda adds pollers as the queue fills
    */
   readonly provisionedPollers?: {
@@ -31,14 +33,14 @@ export interface TierOptions {
     readonly maximum: number;
   };
   /**
-   * Maximum number of tasks in one invocation, 1 to 10. They run concurrently in one process. Choose fewer for tasks that
-   * need a whole CPU or much memory.
+   * Maximum number of tasks in one invocation, 1 to 10. They run concurrently in one process. Choose fewer for tasks
+   * that need a whole CPU or much memory.
    * @default 10
    */
   readonly batchSize?: number;
   /**
-   * Time that Lambda waits for a batch to fill, up to 5 minutes: fewer invocations, but later starts. Not for `critical`,
-   * whose tasks must not wait for others.
+   * Time that Lambda waits for a batch to fill, up to 5 minutes: fewer invocations, but later starts. Not for
+   * `critical`, whose tasks must not wait for others.
    * @default - no wait
    */
   readonly batchWindow?: Duration;
@@ -48,8 +50,8 @@ export interface TierOptions {
    */
   readonly memorySize?: number;
   /**
-   * Time limit of one invocation, which runs a whole batch: 60 to 900 seconds. Each task type's time-out, and 30 s for claims
-   * and settling, must fit into it, because any type can be submitted to any tier.
+   * Time limit of one invocation, which runs a whole batch: 60 to 900 seconds. Each task type's time-out, and 30 s for
+   * claims and settling, must fit into it, because any type can be submitted to any tier.
    * @default Duration.seconds(900)
    */
   readonly timeout?: Duration;
@@ -162,16 +164,16 @@ export function checkTimeouts(catalog: Catalog, options: Partial<PerTier<TierOpt
 /** Concurrency of the account, and of the API's requests that wait. */
 export interface ConcurrencyOptions {
   /**
-   * Limit of concurrent invocations of the account in this Region, over all its functions. The tiers must fit into it, so
-   * that no tier can take concurrency that another needs.
+   * Limit of concurrent invocations of the account in this Region, over all its functions. The tiers must fit into it,
+   * so that no tier can take concurrency that another needs.
    * @default 1000; in the profile `small` 10
    */
   readonly accountConcurrency?: number;
   /**
-   * Number of requests that may wait for the end of a task at the same time (`GET /tasks/{id}?wait=20`), 0 to 1000; of one tenant at
-   * most half. Each takes one concurrent invocation for up to 20 s. Above this number requests are answered immediately, like other
-   * polls. A warning says when the account has less left than these and 100 invocations for all other requests, while every tier is
-   * busy. 0: no request waits.
+   * Number of requests that may wait for the end of a task at the same time (`GET /tasks/{id}?wait=20`), 0 to 1000; of
+   * one tenant at most half. Each takes one concurrent invocation for up to 20 s. Above this number requests are
+   * answered immediately, like other polls. A warning says when the account has less left than these and 100
+   * invocations for all other requests, while every tier is busy. 0: no request waits.
    * @default 100; in the profile `small` 0
    */
   readonly waits?: number;
@@ -206,8 +208,8 @@ export function mostInvocations(tier: Tier, { maxConcurrency, provisionedPollers
 }
 
 /**
- * Checks that all event sources together fit into the account's concurrency, so that each tier can always reach its maximum.
- * Adds a warning when little is left for the API and its requests that wait.
+ * Checks that all event sources together fit into the account's concurrency, so that each tier can always reach its
+ * maximum. Adds a warning when little is left for the API and its requests that wait.
  * @throws TypeError when they do not fit
  */
 export function checkCapacity(scope: Construct, capacity: Capacity): void {

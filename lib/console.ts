@@ -13,8 +13,9 @@ export interface ConsoleProps {
 }
 
 /**
- * Adds the function that answers the console's page and files. It has no rights: the page asks the API, with the token of its user.
- * Its process needs about 70 MB, and it computes nothing; Lambda gives every function the same CPU while it starts.
+ * Adds the function that answers the console's page and files. It has no rights: the page asks the API, with the token
+ * of its user. Its process needs about 70 MB, and it computes nothing; Lambda gives every function the same CPU while
+ * it starts.
  */
 export const addConsole = (
   add: (name: "console", options: FunctionOptions) => PipelineFunction,

@@ -46,8 +46,8 @@ const systemByte = 9;
 const anySystem = 255;
 
 /**
- * The files of a folder as one file. The same files make the same bytes, on any machine: so nothing is compressed, which each build of zlib
- * does in its own way, and the header does not name the operating system.
+ * The files of a folder as one file. The same files make the same bytes, on any machine: so nothing is compressed,
+ * which each build of zlib does in its own way, and the header does not name the operating system.
  */
 export function archiveOf(folder: string): Buffer {
   const paths = readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -16,7 +16,10 @@ import type { Containers } from "./containers.ts";
 /** Application Auto Scaling accepts this number of steps in a policy. */
 const mostSteps = 20;
 
-/** Minutes in a row in which a message waits before containers are added, and in which none waits before they are removed. */
+/**
+ * Minutes in a row in which a message waits before containers are added, and in which none waits before they are
+ * removed.
+ */
 const outMinutes = 2;
 const inMinutes = 10;
 
@@ -34,8 +37,9 @@ export interface ContainerScalingProps extends Pick<Containers, "minTasks" | "ma
 }
 
 /**
- * Makes a service follow the backlog. Messages that wait add containers: as many as they need places. When none has waited for ten
- * minutes, those stay that attempts need, down to `minTasks`. A container with an attempt protects itself from being stopped.
+ * Makes a service follow the backlog. Messages that wait add containers: as many as they need places. When none has
+ * waited for ten minutes, those stay that attempts need, down to `minTasks`. A container with an attempt protects
+ * itself from being stopped.
  */
 export class ContainerScaling extends Construct {
   private readonly target: CfnScalableTarget;
@@ -142,8 +146,8 @@ const sum = (usingMetrics: Metrics, label: string): MathExpression =>
   new MathExpression({ expression: sumOf(usingMetrics), usingMetrics, period: aMinute, label });
 
 /**
- * Number of containers that attempts need while no message waits, and `none` while one does. Without data while no container runs, so
- * that the alarm ends and does not stop the first container.
+ * Number of containers that attempts need while no message waits, and `none` while one does. Without data while no
+ * container runs, so that the alarm ends and does not stop the first container.
  */
 function neededContainers(
   queues: ContainerQueues,
@@ -182,7 +186,9 @@ export function outSteps(maxTasks: number, concurrency: number): CfnScalingPolic
   }));
 }
 
-/** Steps by the number of containers that attempts need, below the threshold. The number is rounded up to the next step. */
+/**
+ * Steps by the number of containers that attempts need, below the threshold. The number is rounded up to the next step.
+ */
 export function inSteps(maxTasks: number): CfnScalingPolicy.StepAdjustmentProperty[] {
   const counts = [0, ...countsUpTo(maxTasks)];
   const steps = counts.length > mostSteps ? counts.filter((count) => count !== counts[counts.length - 2]) : counts;

@@ -97,7 +97,9 @@ export class ContainerWorkers extends Construct implements IGrantable {
     return { cpus: this.options.cpu / 1024, gigabytes: this.options.memoryMiB / 1024 };
   }
 
-  /** A metric of ECS about the containers. It has data only while one runs, and a sample for each container and minute. */
+  /**
+   * A metric of ECS about the containers. It has data only while one runs, and a sample for each container and minute.
+   */
   metric(metricName: "CPUUtilization" | "MemoryUtilization", options: MetricOptions): Metric {
     const { cluster, serviceName: ServiceName } = this.service;
     const dimensionsMap = { ClusterName: cluster.clusterName, ServiceName };

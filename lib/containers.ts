@@ -11,12 +11,14 @@ export interface ContainerOptions extends NetworkOptions {
    */
   readonly cpu?: number;
   /**
-   * Memory of a container in MiB, for all its attempts. Fargate offers only some sizes for each `cpu`; the error for another one lists them.
+   * Memory of a container in MiB, for all its attempts. Fargate offers only some sizes for each `cpu`; the error for
+   * another one lists them.
    * @default 2048
    */
   readonly memoryMiB?: number;
   /**
-   * Maximum number of containers, 0 to 500. 0: only the queues exist, for workers that you run yourself with `npx offload work`.
+   * Maximum number of containers, 0 to 500. 0: only the queues exist, for workers that you run yourself with
+   * `npx offload work`.
    * @default 10
    */
   readonly maxTasks?: number;
@@ -26,13 +28,15 @@ export interface ContainerOptions extends NetworkOptions {
    */
   readonly minTasks?: number;
   /**
-   * Number of attempts that a container runs at the same time, 1 to 1000. 1 for handlers that need the whole CPU, such as video encoders.
+   * Number of attempts that a container runs at the same time, 1 to 1000. 1 for handlers that need the whole CPU, such
+   * as video encoders.
    * @default 4
    */
   readonly concurrency?: number;
   /**
-   * True to use Fargate Spot, for up to 70 % less. AWS may stop a container with two minutes' notice: its attempts then have
-   * `drainSeconds` to end, and those that do not are given back without costing an attempt. While AWS has no spare capacity, tasks wait.
+   * True to use Fargate Spot, for up to 70 % less. AWS may stop a container with two minutes' notice: its attempts then
+   * have `drainSeconds` to end, and those that do not are given back without costing an attempt. While AWS has no spare
+   * capacity, tasks wait.
    * @default false
    */
   readonly spot?: boolean;
@@ -42,7 +46,8 @@ export interface ContainerOptions extends NetworkOptions {
    */
   readonly drainSeconds?: number;
   /**
-   * Image with Node 24 for arm64, and with the programs that handlers start, such as ffmpeg. Its entry point is not used.
+   * Image with Node 24 for arm64, and with the programs that handlers start, such as ffmpeg. Its entry point is not
+   * used.
    * @default - Node's own image, `node:24-slim`
    */
   readonly image?: ContainerImage;

@@ -49,7 +49,10 @@ export interface DataStackProps extends Place {
 
 const text = (name: string): Attribute => ({ name, type: AttributeType.STRING });
 
-/** Attributes that lists can filter by without reading the record. They never change, so updates of a task write no index. */
+/**
+ * Attributes that lists can filter by without reading the record. They never change, so updates of a task write no
+ * index.
+ */
 const filterAttributes = ["task_id", "tenant_id", "type", "priority"];
 
 /** The table's indexes. `src/aws/table.ts` describes their keys. */
@@ -59,7 +62,9 @@ const tableIndexes: GlobalSecondaryIndexPropsV2[] = [
   index(indexes.deadLetters, "dead_letter", ["task_id", "tenant_id"]),
 ];
 
-/** Resources with data: the table, the bucket, the queues and the schedules. Deployments of code do not replace them. */
+/**
+ * Resources with data: the table, the bucket, the queues and the schedules. Deployments of code do not replace them.
+ */
 export class DataStack extends PipelineStack {
   readonly table: TableV2;
   /** Files, large inputs and large results. */

@@ -25,7 +25,7 @@ interface Claim {
 /** Names of the deployments of each app. */
 const claims = new WeakMap<IConstruct, Map<string, IConstruct>>();
 
-/** The name of an account or Region. One that only the deployment knows is the same for all of an app's stacks. */
+/** The name of an account or Region. A name that only the deployment knows is the same for all of an app's stacks. */
 const known = (value: string): string => (Token.isUnresolved(value) ? "unknown" : value);
 
 /**

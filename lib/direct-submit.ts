@@ -20,13 +20,15 @@ export interface DirectSubmitProps {
   /** Settings of the function submit. */
   readonly settings: SettingTexts;
   readonly logs: LogOptions;
-  /** The catalogue is published after these were updated: the workers, so that no task has a type that they do not know. */
+  /**
+   * The catalogue is published after these were updated: the workers, so that no task has a type that they do not know.
+   */
   readonly after: readonly IDependable[];
 }
 
 /**
- * Options for `bundling` of a `NodejsFunction` that submits directly. Offload's small AWS clients take the place of the SDK, which
- * halves the bundle. No package is left to the runtime, as its version of the SDK's parts is another one.
+ * Options for `bundling` of a `NodejsFunction` that submits directly. Offload's small AWS clients take the place of the
+ * SDK, which halves the bundle. No package is left to the runtime, as its version of the SDK's parts is another one.
  */
 export const directSubmitBundling = {
   esbuildArgs: { "--conditions": `module,${leanClients}` },
@@ -38,8 +40,8 @@ export const directSubmitBundling = {
 /** Options of a grant to submit. */
 export interface GrantSubmitOptions {
   /**
-   * Start of the names of the function's variables, for a function that submits to several deployments: `BILLING_` makes
-   * `BILLING_OFFLOAD_TABLE`. `createDirectClient` of `offload/direct` has the same option.
+   * Start of the names of the function's variables, for a function that submits to several deployments: `BILLING_`
+   * makes `BILLING_OFFLOAD_TABLE`. `createDirectClient` of `offload/direct` has the same option.
    * @default - none
    */
   readonly prefix?: string;
@@ -84,8 +86,8 @@ function warnOfMissing(grantee: IGrantable, prefix: string): void {
 const publishTimeout = Duration.minutes(1);
 
 /**
- * Submits of programs with AWS credentials. They find the catalogue in the table. The function and the resource that write it
- * exist only in deployments with such programs.
+ * Submits of programs with AWS credentials. They find the catalogue in the table. The function and the resource that
+ * write it exist only in deployments with such programs.
  */
 export class DirectSubmit {
   private readonly stack: Stack;

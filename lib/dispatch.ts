@@ -10,7 +10,7 @@ export class Dispatch {
   readonly settings: SettingTexts;
   private readonly data: DataStack;
 
-  /** @param tells Settings of who is told of tasks: events, channels. */
+  /** @param tells Settings of the subscribers of tasks: events, channels. */
   constructor(data: DataStack, listSettings: SettingTexts, tells: SettingTexts) {
     this.data = data;
     this.settings = {

@@ -9,14 +9,16 @@ import { tooLarge } from "./size-checks.ts";
 type ReviewedCode = Pick<Subject, "types" | "findings">;
 
 /**
- * Runs the checks of `npx offload doctor` at each synthesis. Findings of severity medium and above become warnings of the
- * affected constructs. `Annotations.of(construct).acknowledgeWarning("offload:<check>", reason)` suppresses a warning.
+ * Runs the checks of `npx offload doctor` at each synthesis. Findings of severity medium and above become warnings of
+ * the affected constructs. `Annotations.of(construct).acknowledgeWarning("offload:<check>", reason)` suppresses a
+ * warning.
  * @param pipeline A construct that contains the pipeline's stacks, and no others.
  * @param code The task types of the workers, and what was found in them.
  */
 export function reviewAtSynth(pipeline: IConstruct, code: ReviewedCode): void {
   pipeline.node.addValidation({
-    // Refuses what AWS would refuse by its size. Runs after references between stacks are resolved, and before templates are written.
+    // Refuses what AWS would refuse by its size. Runs after references between stacks are resolved, and before
+    // templates are written.
     validate() {
       const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
       const all = stacks.map((stack) => ({ stack, template: templateOf(stack) }));

@@ -19,13 +19,19 @@ export function encryptedLogs(scope: IConstruct): { readonly encryptionKey?: IKe
 /** Name of the access log's group for which CloudWatch Logs needs no entry in its policy. */
 export const vendedLogName = (deployment: string): string => `/aws/vendedlogs/${deployment}-access`;
 
-/** A program does this with the key of the table, a queue and the bucket that it reads or writes: DynamoDB needs all of these, S3 and SQS some. */
+/**
+ * A program does this with the key of the table, a queue and the bucket that it reads or writes: DynamoDB needs all of
+ * these, S3 and SQS some.
+ */
 const dataActions = ["Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo"];
 
 /** Services through which roles use the key. */
 const dataServices = ["dynamodb", "s3", "sqs"];
 
-/** Grants the use of the key that a resource is encrypted with, if it is not one of AWS's own: only through the services that have the data. */
+/**
+ * Grants the use of the key that a resource is encrypted with, if it is not one of AWS's own: only through the services
+ * that have the data.
+ */
 export function allowKeyOf(grantee: IGrantable, resource: IConstruct): void {
   const key = keyOf(resource);
   if (key === undefined) return;
@@ -41,9 +47,9 @@ export function allowKeyOf(grantee: IGrantable, resource: IConstruct): void {
 }
 
 /**
- * Lets services of AWS use the key for a deployment: CloudWatch Logs for its log groups, CloudWatch for the topic of alarms, EventBridge for the
- * queue of events that it could not deliver. They use it as themselves, so the key's policy has to allow it. The policy of a key that is
- * imported stays as it is.
+ * Lets services of AWS use the key for a deployment: CloudWatch Logs for its log groups, CloudWatch for the topic of
+ * alarms, EventBridge for the queue of events that it could not deliver. They use it as themselves, so the key's policy
+ * has to allow it. The policy of a key that is imported stays as it is.
  */
 export function allowServices(stack: Stack, deployment: string): void {
   const key = keyOf(stack);

@@ -12,7 +12,10 @@ import { taskCode } from "./task-code.ts";
 export interface BundleFiles extends Partial<AssetOptions> {
   /** Texts of generated files, by their path in the bundle. Default: none. */
   readonly texts?: Readonly<Record<string, string>>;
-  /** Files or folders to copy, by their path in the bundle; their own paths start at the working directory. Default: none. */
+  /**
+   * Files or folders to copy, by their path in the bundle; their own paths start at the working directory. Default:
+   * none.
+   */
   readonly copies?: Readonly<Record<string, string>>;
 }
 
@@ -27,8 +30,9 @@ const commonJsNames = [
 ].join("\n");
 
 /**
- * Import condition that resolves `#aws-sdk/...` in `src/aws` to the small clients in `src/aws/lean`, which need a quarter of
- * the SDK's time per call and a tenth of its bytes. `package.json` defines it. `@aws-sdk/...` in a task stays the SDK.
+ * Import condition that resolves `#aws-sdk/...` in `src/aws` to the small clients in `src/aws/lean`, which need a
+ * quarter of the SDK's time per call and a tenth of its bytes. `package.json` defines it. `@aws-sdk/...` in a task
+ * stays the SDK.
  */
 export const leanClients = codeExtension === ".ts" ? "offload-lean-source" : "offload-lean";
 
@@ -51,13 +55,14 @@ export const buildOptions = {
 } as const satisfies BuildOptions;
 
 /**
- * Functions that neither run nor settle attempts. All others keep class names when minified, because the API shows the name
- * of a task's error. Keeping names costs a call for each function and class at load time.
+ * Functions that neither run nor settle attempts. All others keep class names when minified, because the API shows the
+ * name of a task's error. Keeping names costs a call for each function and class at load time.
  */
 const withoutClassNames: readonly BundleName[] = ["submit", "status", "authorizer"];
 
 /**
- * Bundles `lambdas/<name>.ts` and its imports into a folder, as `index.mjs`. `work` is the program of a container: `node index.mjs`.
+ * Bundles `lambdas/<name>.ts` and its imports into a folder, as `index.mjs`. `work` is the program of a container:
+ * `node index.mjs`.
  * @returns esbuild's metafile: the contents of each file.
  */
 export function bundle(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
@@ -127,14 +132,14 @@ function copyBeside(code: string, folder: string): void {
 }
 
 /**
- * Folder that esbuild takes for that of its output. The names of chunks depend on the way from there to the sources, so it is the same for
- * every bundle: the same sources make the same bytes.
+ * Folder that esbuild takes for that of its output. The names of chunks depend on the way from there to the sources, so
+ * it is the same for every bundle: the same sources make the same bytes.
  */
 const virtualFolder = join(codeFolder, "bundle");
 
 /**
- * Names the sources in a source map by their places in the project, as the maps of the built code do already. Offload's own sources lose their
- * names: stacks leave them out.
+ * Names the sources in a source map by their places in the project, as the maps of the built code do already. Offload's
+ * own sources lose their names: stacks leave them out.
  */
 function withNames(path: string, text: string): string {
   const map = JSON.parse(text) as { sources: string[] };
@@ -159,7 +164,8 @@ function withTasks(name: BundleName, code: string) {
   const threadEntries = threadFiles.map((path) => [path.replace(/\.mjs$/, ""), codePrefix + path]);
   return {
     entryPoints: { index: codePrefix + entry, ...Object.fromEntries(threadEntries) } as Record<string, string>,
-    // Places in the sources, for the stacks of failed attempts. The code has no link to them, so that Node does not load them.
+    // Places in the sources, for the stacks of failed attempts. The code has no link to them, so that Node does not
+    // load them.
     sourcemap: "external",
     sourcesContent: false,
   } as const satisfies BuildOptions;
@@ -180,8 +186,8 @@ useContainerCredentials();
 await startContainer(code);`;
 
 /**
- * Removes files that no other file imports. esbuild writes a file for each dynamic import, even if it removes the import as
- * dead code.
+ * Removes files that no other file imports. esbuild writes a file for each dynamic import, even if it removes the
+ * import as dead code.
  */
 function removeUnusedFiles({ outputs }: Metafile): void {
   const isEntry = (path: string) =>

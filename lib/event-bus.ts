@@ -33,7 +33,7 @@ export class OwnEventBus extends Construct {
     this.busArn = busArnOf(this, this.busName);
     if (events === true) {
       const description = `Ends of tasks of ${deployment}`;
-      // It holds no data. One that outlived its stack would keep the next bus of its name from being created.
+      // It holds no data. A bus that outlived its stack would keep the next bus of its name from being created.
       new EventBus(this, "Bus", { eventBusName: deployment, description }).applyRemovalPolicy(RemovalPolicy.DESTROY);
     }
   }

@@ -28,7 +28,10 @@ export interface FileBucketProps {
   readonly users: ReadonlySet<Stack>;
 }
 
-/** The bucket of files, large inputs and large results. Clients reach its objects only with URLs that Offload's functions sign. */
+/**
+ * The bucket of files, large inputs and large results. Clients reach its objects only with URLs that Offload's
+ * functions sign.
+ */
 export class FileBucket extends Bucket {
   constructor(scope: Construct, id: string, { keepsData, cors, users }: FileBucketProps) {
     const removalPolicy: RemovalPolicy = removalPolicyOf(keepsData);
@@ -56,7 +59,9 @@ export class FileBucket extends Bucket {
     });
   }
 
-  /** Gives the CDK's function that empties the bucket a log group. Lambda would create one that no stack deletes. */
+  /**
+   * Gives the CDK's function that empties the bucket a log group. Lambda would create a group that no stack deletes.
+   */
   private boundLogs(removalPolicy: RemovalPolicy): void {
     const logs = new LogGroup(this, "EmptyLogs", { retention: RetentionDays.ONE_WEEK, removalPolicy });
     const provider = Stack.of(this).node.findChild("Custom::S3AutoDeleteObjectsCustomResourceProvider");
@@ -72,14 +77,14 @@ const encryptionWith = (key: IKey | undefined) =>
     : { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true };
 
 /**
- * Pages may upload if they may call the API. Any origin may read with a signed URL: a browser that follows the API's redirect to it
- * sends the origin `null`.
+ * Pages may upload if they may call the API. Any origin may read with a signed URL: a browser that follows the API's
+ * redirect to it sends the origin `null`.
  */
 function corsRules(cors: CorsPreflightOptions | undefined, users: ReadonlySet<Stack>): CorsRule[] {
   const given = cors?.allowOrigins ?? [];
   if (given.length === 0) return [];
-  // A stack whose functions submit needs this one first, so this one cannot need the name of a distribution there. An upload needs a
-  // signed URL in any case.
+  // A stack whose functions submit needs this one first, so this one cannot need the name of a distribution there. An
+  // upload needs a signed URL in any case.
   const isCircular = () => given.some((origin) => stacksIn(origin).some((stack) => users.has(stack)));
   const allowedOrigins = given.some((origin) => Token.isUnresolved(origin))
     ? Lazy.uncachedList({ produce: () => (isCircular() ? ["*"] : [...given]) })

@@ -39,7 +39,10 @@ export const ruleTexts = ({ schedules, triggers }: Rules) => ({
   "triggers.json": JSON.stringify(triggers),
 });
 
-/** Adds the rules that invoke fire: those of the app's triggers, and the daily one. `addScheduleStacks` adds those of its schedules. */
+/**
+ * Adds the rules that invoke fire: those of the app's triggers, and the daily one. `addScheduleStacks` adds those of
+ * its schedules.
+ */
 export function addRules(fire: PipelineFunction, { scheduling, events }: DataStack, rules: Rules): void {
   addTriggers(fire, rules.triggers, { deployment: rules.deployment, scheduling, bus: events });
   addPurgeRule(fire, scheduling);

@@ -6,15 +6,15 @@ import type { TaskSecrets } from "./task-secrets.ts";
 /** Options for what handlers need beside their code. Only the workers get it: no other function runs handlers. */
 export interface HandlerOptions extends NetworkOptions {
   /**
-   * Values of handlers' environment variables in this deployment, such as the name of a bucket. `environment.ts` in the tasks
-   * folder declares the names, so that local workers have them too.
+   * Values of handlers' environment variables in this deployment, such as the name of a bucket. `environment.ts` in the
+   * tasks folder declares the names, so that local workers have them too.
    * @default - the values in `environment.ts`
    */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * Places of handlers' secrets in this deployment: `{ STRIPE_KEY: "prod/stripe" }`. A worker reads them before its first
-   * attempt, and again when they are older than five minutes, into `process.env`. `environment.ts` in
-   * the tasks folder declares the names.
+   * Places of handlers' secrets in this deployment: `{ STRIPE_KEY: "prod/stripe" }`. A worker reads them before its
+   * first attempt, and again when they are older than five minutes, into `process.env`. `environment.ts` in the tasks
+   * folder declares the names.
    * @default - the places in `environment.ts`
    */
   readonly secrets?: TaskSecrets;
@@ -24,7 +24,8 @@ export interface HandlerOptions extends NetworkOptions {
    */
   readonly layers?: readonly ILayerVersion[];
   /**
-   * Permissions of handlers that no grant of the CDK has. See also `TaskPipeline.grantToTasks` and `TaskPipeline.taskRole`.
+   * Permissions of handlers that no grant of the CDK has. See also `TaskPipeline.grantToTasks` and
+   * `TaskPipeline.taskRole`.
    * @default - none
    */
   readonly policies?: readonly PolicyStatement[];

@@ -5,8 +5,8 @@ import type { DescribedApp } from "../src/describe/described.ts";
 import { temporaryFolder } from "./task-code.ts";
 
 /**
- * Variable with the folder in which a synthesis leaves the workers that it has started, for `offload run --bundle` and the doctor. With it, a
- * synthesis that bundles nothing starts them, too.
+ * Variable with the folder in which a synthesis leaves the workers that it has started, for `offload run --bundle` and
+ * the doctor. With it, a synthesis that bundles nothing starts them, too.
  */
 export const keptWorkersVariable = "OFFLOAD_KEPT_WORKERS";
 

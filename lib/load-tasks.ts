@@ -38,8 +38,10 @@ const knownValues = (values: Readonly<Record<string, string>> = {}): Record<stri
 const made = new Map<string, DescribedApp>();
 
 /**
- * Describes the project's task types, schedules, triggers and environment, without waiting, as the constructor of a construct must.
- * @param isStarted True to build the worker, and to start it once as Lambda would. False where nothing is bundled, as in a test of templates.
+ * Describes the project's task types, schedules, triggers and environment, without waiting, as the constructor of a
+ * construct must.
+ * @param isStarted True to build the worker, and to start it once as Lambda would. False where nothing is bundled, as
+ * in a test of templates.
  * @throws TaskFileError with each file that could not be loaded, the reason and the cure
  */
 export function loadTasks(options: TaskOptions, isStarted = true): DescribedApp {

@@ -8,8 +8,9 @@ import { settingError } from "./setting-error.ts";
 /** VPC of the workers. */
 export interface NetworkOptions {
   /**
-   * VPC in which workers run, to reach databases and services that are only there. Workers in a VPC have no internet access
-   * without a NAT gateway, and need endpoints or NAT for DynamoDB, SQS, EventBridge Scheduler, and for their secrets.
+   * VPC in which workers run, to reach databases and services that are only there. Workers in a VPC have no internet
+   * access without a NAT gateway, and need endpoints or NAT for DynamoDB, SQS, EventBridge Scheduler, and for their
+   * secrets.
    * @default - no VPC: workers reach the internet
    */
   readonly vpc?: IVpc;

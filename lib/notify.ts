@@ -94,7 +94,10 @@ export class Notify extends PipelineFunction {
     return { webhookKeyName: this.keyName };
   }
 
-  /** Grants reading the master key of webhook secrets, and creating it. The key is not in the stack: CloudFormation creates no SecureString. */
+  /**
+   * Grants reading the master key of webhook secrets, and creating it. The key is not in the stack: CloudFormation
+   * creates no SecureString.
+   */
   allowKey(grantee: PipelineFunction): void {
     const key = Stack.of(this).formatArn({
       service: "ssm",

@@ -2,7 +2,10 @@ import { Token } from "aws-cdk-lib";
 import type { ThrottleOptions } from "./api.ts";
 import { settingError } from "./setting-error.ts";
 
-/** The numbers of a pipeline that no other file checks: those of tiers, containers, alarms and limits are checked where they are read. */
+/**
+ * The numbers of a pipeline that no other file checks: those of tiers, containers, alarms and limits are checked where
+ * they are read.
+ */
 export interface OwnNumbers {
   readonly workerMemorySize?: number | undefined;
   readonly timeScale?: number | undefined;

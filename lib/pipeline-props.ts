@@ -17,38 +17,42 @@ import type { TracingOptions } from "./tracing.ts";
 
 export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, CodeOptions {
   /**
-   * Stage of the deployment: lower case letters, digits and `-`. `cdk destroy` deletes `dev` completely. Any other stage keeps
-   * its data and logs, has termination protection for them, and needs a receiver for its alarms; see `dataProtection`.
+   * Stage of the deployment: lower case letters, digits and `-`. `cdk destroy` deletes `dev` completely. Any other
+   * stage keeps its data and logs, has termination protection for them, and needs a receiver for its alarms; see
+   * `dataProtection`.
    * @default dev
    */
   readonly stage?: string;
   /**
-   * True keeps data and logs when the stacks are deleted, and protects table and data stack from deletion. False is for a deployment that is created
-   * and deleted again, such as the preview of a pull request: `cdk destroy` deletes it completely, and it needs no receiver for alarms.
+   * True keeps data and logs when the stacks are deleted, and protects table and data stack from deletion. False is for
+   * a deployment that is created and deleted again, such as the preview of a pull request: `cdk destroy` deletes it
+   * completely, and it needs no receiver for alarms.
    * @default - false in the stage `dev`, true in every other stage
    */
   readonly dataProtection?: boolean;
   /**
-   * Name of the deployment: of its stacks, functions, alarms, dashboard, event bus and metrics. Two deployments of an account and Region need two
-   * names. Another name is another deployment, with its own data.
+   * Name of the deployment: of its stacks, functions, alarms, dashboard, event bus and metrics. Two deployments of an
+   * account and Region need two names. Another name is another deployment, with its own data.
    * @default - the construct's id and the stage: `Offload-dev`, wherever in the app the construct is
    */
   readonly deploymentName?: string;
   /**
-   * Path of the construct when it was first deployed, for a pipeline that a release before 0.2 deployed in a Stage, stack or construct:
-   * `Prod/Offload`. Logical ids then stay as that release made them.
+   * Path of the construct when it was first deployed, for a pipeline that a release before 0.2 deployed in a Stage,
+   * stack or construct: `Prod/Offload`. Logical ids then stay as that release made them.
    * @default - the construct's id: logical ids do not depend on the place in the app
    */
   readonly deployedAt?: string;
   /**
-   * AWS account and Region of both stacks. Needed with resources of stacks that name theirs, such as a VPC that was looked up.
-   * @default - those of the stack that contains the construct, or else of its Stage, or else of the credentials at deployment
+   * AWS account and Region of both stacks. Needed with resources of stacks that name theirs, such as a VPC that was
+   * looked up.
+   * @default - those of the stack that contains the construct, or else of its Stage, or else of the credentials at
+   * deployment
    */
   readonly env?: Environment;
   /**
-   * Folder of the task types: one file for each, whose name is the type's; and `schedules.ts` and `triggers.ts`, if the app has schedules or
-   * triggers. The path starts at the working directory, which for the CDK is the folder of `cdk.json`. The catalogue that the API accepts, the workers'
-   * bundle and the schedules all come from this folder.
+   * Folder of the task types: one file for each, whose name is the type's; and `schedules.ts` and `triggers.ts`, if the
+   * app has schedules or triggers. The path starts at the working directory, which for the CDK is the folder of
+   * `cdk.json`. The catalogue that the API accepts, the workers' bundle and the schedules all come from this folder.
    * @default tasks
    */
   readonly tasks?: string;
@@ -58,8 +62,9 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly tiers?: Partial<PerTier<TierOptions>>;
   /**
-   * Size of the account. `small` is for a new account, which may have only 10 concurrent invocations: each tier runs at most two
-   * batches at once, and the API is answered while all tiers are busy. `npx offload doctor --live` reads the account's limit.
+   * Size of the account. `small` is for a new account, which may have only 10 concurrent invocations: each tier runs at
+   * most two batches at once, and the API is answered while all tiers are busy. `npx offload doctor --live` reads the
+   * account's limit.
    * @default standard
    */
   readonly profile?: ProfileName;
@@ -74,8 +79,8 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly workerMemorySize?: number;
   /**
-   * Files and folders that tasks read at run time, by their path in the bundle: `{ "fonts": "tasks/fonts" }` copies that
-   * folder of the project. Imported files need no entry.
+   * Files and folders that tasks read at run time, by their path in the bundle: `{ "fonts": "tasks/fonts" }` copies
+   * that folder of the project. Imported files need no entry.
    * @default - none
    */
   readonly workerFiles?: Readonly<Record<string, string>>;
@@ -90,14 +95,14 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly cors?: CorsPreflightOptions;
   /**
-   * Domain of the API, with TLS 1.2 or later. The output `ApiUrl` then has its name, and the name that API Gateway creates is
-   * turned off, so give clients the new URL first.
+   * Domain of the API, with TLS 1.2 or later. The output `ApiUrl` then has its name, and the name that API Gateway
+   * creates is turned off, so give clients the new URL first.
    * @default - the name that API Gateway creates
    */
   readonly domain?: DomainOptions;
   /**
-   * Sends an event to EventBridge at each end of a task. `true`: to a new event bus with the deployment's name. `{ busName }`: to an
-   * event bus that exists already, in the same account and Region, by its name or ARN.
+   * Sends an event to EventBridge at each end of a task. `true`: to a new event bus with the deployment's name.
+   * `{ busName }`: to an event bus that exists already, in the same account and Region, by its name or ARN.
    * @default - no events
    */
   readonly events?: true | ExistingBus;
@@ -112,8 +117,9 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly limits?: LimitOptions;
   /**
-   * Number of index partitions of each submitter's list of tasks, and of each tenant's lists if it is more than 4; at most 64.
-   * A partition accepts 1,000 submits a second. A list reads all its partitions, also those of an earlier, larger number.
+   * Number of index partitions of each submitter's list of tasks, and of each tenant's lists if it is more than 4; at
+   * most 64. A partition accepts 1,000 submits a second. A list reads all its partitions, also those of an earlier,
+   * larger number.
    * @default 1: 1,000 submits a second of a submitter, 4,000 of a tenant
    */
   readonly listShards?: number;
@@ -128,8 +134,8 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly alarmTopicArn?: string;
   /**
-   * Thresholds of alarms, and the URL of the runbook. `false` creates no alarms, which saves about $9 a month. Only `dev` may
-   * turn them off.
+   * Thresholds of alarms, and the URL of the runbook. `false` creates no alarms, which saves about $9 a month. Only
+   * `dev` may turn them off.
    * @default - see `AlarmOptions`
    */
   readonly alarms?: AlarmOptions | false;
@@ -139,13 +145,14 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly dashboard?: boolean;
   /**
-   * Lets clients open channels, which tell them of tasks by WebSocket. Without channels this costs nothing but the API's existence.
+   * Lets clients open channels, which tell them of tasks by WebSocket. Without channels this costs nothing but the
+   * API's existence.
    * @default false
    */
   readonly push?: boolean;
   /**
-   * Hosts and ports that webhooks may reach although they are not public, such as `receiver.internal:8443`. Webhooks are sent by a function
-   * outside of your VPC.
+   * Hosts and ports that webhooks may reach although they are not public, such as `receiver.internal:8443`. Webhooks
+   * are sent by a function outside of your VPC.
    * @default - only public addresses, by https
    */
   readonly callbackHosts?: readonly string[];
@@ -155,9 +162,9 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly tracing?: TracingOptions;
   /**
-   * Key of AWS KMS for all that is stored: table, bucket, queues, logs, and the topic of alarms. A key of your app gets the rights that services
-   * need; one that is imported needs them in its policy, see `docs/cdk.md`. It costs $1 a month, and $0.03 for 10,000 requests. Define it in a
-   * stack that needs nothing of the pipeline.
+   * Key of AWS KMS for all that is stored: table, bucket, queues, logs, and the topic of alarms. A key of your app gets
+   * the rights that services need; an imported key needs them in its policy, see `docs/cdk.md`. It costs $1 a month,
+   * and $0.03 for 10,000 requests. Define it in a stack that needs nothing of the pipeline.
    * @default - keys of AWS, which cost nothing
    */
   readonly encryptionKey?: IKey;
@@ -167,9 +174,10 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly logRetention?: RetentionDays;
   /**
-   * Names the access log `/aws/vendedlogs/<deployment>-access`. Each API of an account whose access log has another name takes a part
-   * of a policy of CloudWatch Logs, which has room for some dozens. A log that exists already is not renamed: the new one begins empty, the old
-   * one stays outside `dev`. Switched off, or with its stack, the new one is deleted.
+   * Names the access log `/aws/vendedlogs/<deployment>-access`. Each API of an account whose access log has another
+   * name takes a part of a policy of CloudWatch Logs, which has room for some dozens. A log that exists already is not
+   * renamed: the new one begins empty, the old one stays outside `dev`. Switched off, or with its stack, the new one is
+   * deleted.
    * @default - true with `dataProtection: false`, otherwise false
    */
   readonly vendedAccessLog?: boolean;

@@ -25,8 +25,9 @@ export const placeOf = ({ env, pipeline, idsPath, encryptionKey }: Place): Place
 const uniqueIdEnd = /[0-9A-F]{8}/;
 
 /**
- * A stack whose logical ids are the same wherever its pipeline stands. The CDK puts the whole path of a construct into some of them, such as
- * those of event source mappings, which CloudFormation cannot replace: the new mapping would exist beside the old one for a moment.
+ * A stack whose logical ids are the same wherever its pipeline stands. The CDK puts the whole path of a construct into
+ * some of them, such as those of event source mappings, which CloudFormation cannot replace: the new mapping would
+ * exist beside the old one for a moment.
  */
 export class PipelineStack extends Stack {
   readonly encryptionKey: IKey | undefined;
@@ -95,8 +96,8 @@ export function environmentOf(pipeline: IConstruct, given: Environment | undefin
 }
 
 /**
- * The id that the CDK would make of a child of a construct, the same wherever the pipeline stands: for names that are the CDK's own ids by
- * default.
+ * The id that the CDK would make of a child of a construct, the same wherever the pipeline stands: for names that are
+ * the CDK's own ids by default.
  */
 export function stableId(construct: IConstruct, child: string): string {
   const stack = Stack.of(construct);

@@ -18,7 +18,10 @@ export interface Shares {
   readonly background: number;
   /** To leave for the API's functions. A request needs one invocation at a time, for some milliseconds. */
   readonly api: number;
-  /** Requests that may wait for the end of a task at once. Each takes an invocation for up to 20 s, in addition to `api`. */
+  /**
+   * Requests that may wait for the end of a task at once. Each takes an invocation for up to 20 s, in addition to
+   * `api`.
+   */
   readonly waits: number;
 }
 
@@ -34,9 +37,9 @@ const standard: Shares = {
 };
 
 /**
- * For an account with 10 concurrent invocations, which leaves none to reserve. AWS's minimum for an event source is 2, so four
- * busy tiers take 8, and the API always has 2. Redrive, firings and notices are rare and short, and do not fit beside all of these.
- * No request waits, because two would take all that the API has.
+ * For an account with 10 concurrent invocations, which leaves none to reserve. AWS's minimum for an event source is 2,
+ * so four busy tiers take 8, and the API always has 2. Redrive, firings and notices are rare and short, and do not fit
+ * beside all of these. No request waits, because two would take all that the API has.
  */
 const small: Shares = {
   accountConcurrency: 10,

@@ -7,7 +7,9 @@ import { keyOf } from "./encryption.ts";
 /** Time-out of the redrive function. */
 export const redriveTimeout = Duration.minutes(1);
 
-/** AWS advises six function time-outs plus the batching window, so that throttled invocations can be retried in time. */
+/**
+ * AWS advises six function time-outs plus the batching window, so that throttled invocations can be retried in time.
+ */
 const visibilityFor = (timeout: Duration, batchWindow = Duration.seconds(0)): Duration =>
   Duration.seconds(timeout.toSeconds() * 6 + batchWindow.toSeconds());
 
@@ -137,7 +139,10 @@ const containerVisibility = Duration.minutes(2);
 
 export type ContainerQueueProps = Pick<TierQueueProps, "redriveQueue" | "removalPolicy">;
 
-/** A tier's queue of tasks that only container workers take. The workers renew the visibility of messages while attempts run. */
+/**
+ * A tier's queue of tasks that only container workers take. The workers renew the visibility of messages while attempts
+ * run.
+ */
 export class ContainerQueue extends PipelineQueue {
   constructor(scope: Construct, id: string, props: ContainerQueueProps) {
     super(scope, id, {

@@ -9,7 +9,10 @@ import type { ServiceStack } from "./service-stack.ts";
 /** CloudFormation's limit of resources in a stack. */
 const mostResources = 500;
 
-/** Resources that the service stack has room for when it has handed over schedules: those of grants and of programs that submit directly. */
+/**
+ * Resources that the service stack has room for when it has handed over schedules: those of grants and of programs that
+ * submit directly.
+ */
 const spareResources = 40;
 
 /** Schedules in one of the further stacks. */
@@ -26,8 +29,9 @@ export interface ScheduleStacksProps {
 }
 
 /**
- * Adds the rules of the app's schedules: to the service stack if they fit into it, as about 290 do, or else the rest to further stacks. Rules there
- * have names of their own, so that a schedule can change its stack: for a moment both rules exist, and a firing that comes twice submits once.
+ * Adds the rules of the app's schedules: to the service stack if they fit into it, as about 290 do, or else the rest to
+ * further stacks. Rules there have names of their own, so that a schedule can change its stack: for a moment both rules
+ * exist, and a firing that comes twice submits once.
  */
 export function addScheduleStacks(scope: Construct, props: ScheduleStacksProps): void {
   const { schedules, data, service } = props;

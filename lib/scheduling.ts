@@ -14,8 +14,9 @@ export interface SchedulingProps {
 }
 
 /**
- * The group of all schedules, and the role and queues that a schedule needs to invoke fire. A schedule names its target, its
- * role and its DLQ, and outlives deployments of code. So role and queues are in the data stack, and the target's name is fixed.
+ * The group of all schedules, and the role and queues that a schedule needs to invoke fire. A schedule names its
+ * target, its role and its DLQ, and outlives deployments of code. So role and queues are in the data stack, and the
+ * target's name is fixed.
  */
 export class Scheduling extends Construct {
   /** Deleting the group deletes its schedules. */

@@ -134,8 +134,8 @@ export class ServiceStack extends PipelineStack {
       stackName,
       ...placeOf(props),
       description: `Offload ${stage}: service`,
-      // A failed first deployment can be repeated only without it: the CDK sets it before it creates a resource, and then cannot delete
-      // the stack. This stack has no data.
+      // A failed first deployment can be repeated only without it: the CDK sets it before it creates a resource, and
+      // then cannot delete the stack. This stack has no data.
       terminationProtection: false,
     });
     data.names.useIn(this);
@@ -301,7 +301,10 @@ export class ServiceStack extends PipelineStack {
     return authorizer;
   }
 
-  /** Functions that submit are updated after the workers, so that no task has a type or version that workers do not know. */
+  /**
+   * Functions that submit are updated after the workers, so that no task has a type or version that workers do not
+   * know.
+   */
   private updateSubmittersAfter(workers: readonly IDependable[]): void {
     for (const name of ["submit", "control", "fire"] satisfies FunctionName[]) {
       this.functions[name]?.function.node.addDependency(...workers);

@@ -1,6 +1,6 @@
 /**
- * The error for a wrong setting of the app. When the `cdk` command runs the app and nothing catches the error, the app ends with one line
- * instead of a stack trace.
+ * The error for a wrong setting of the app. When the `cdk` command runs the app and nothing catches the error, the app
+ * ends with one line instead of a stack trace.
  */
 export function settingError(message: string): TypeError {
   return inOneLine(new TypeError(message));

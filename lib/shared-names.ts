@@ -85,12 +85,13 @@ export function sharedRole(role: Role): SharedName {
 const textStart = "names";
 
 /**
- * SSM parameters with the names of a stack's resources, for references of other stacks. The CDK's own references need an output
- * for each attribute, and `cdk deploy` prints every output.
+ * SSM parameters with the names of a stack's resources, for references of other stacks. The CDK's own references need
+ * an output for each attribute, and `cdk deploy` prints every output.
  *
- * There are two, as a list and as one text. Variables of functions read the text: `cdk deploy --hotswap` and `cdk watch` calculate them
- * without CloudFormation, from the resolved text of a parameter, and they know no lists there. All else reads the list, as the first
- * releases did: a resource such as an event source mapping cannot take another expression without the risk of a replacement.
+ * There are two, as a list and as one text. Variables of functions read the text: `cdk deploy --hotswap` and
+ * `cdk watch` calculate them without CloudFormation, from the resolved text of a parameter, and they know no lists
+ * there. All else reads the list, as the first releases did: a resource such as an event source mapping cannot take
+ * another expression without the risk of a replacement.
  */
 export class SharedNames extends Construct {
   private readonly parameterName: string;
@@ -115,7 +116,9 @@ export class SharedNames extends Construct {
     });
   }
 
-  /** Makes the references of another stack read the parameters. Without effect on stacks of another account or Region. */
+  /**
+   * Makes the references of another stack read the parameters. Without effect on stacks of another account or Region.
+   */
   useIn(stack: Stack): void {
     const own = Stack.of(this);
     if (stack === own || stack.environment !== own.environment || this.readers.has(stack)) return;
@@ -148,8 +151,8 @@ export class SharedNames extends Construct {
 }
 
 /**
- * Sets the text that replaces a reference in a stack, and others in properties of some names. Uses a method that the CDK does not export: a CDK
- * without it makes outputs, which work as well.
+ * Sets the text that replaces a reference in a stack, and others in properties of some names. Uses a method that the
+ * CDK does not export: a CDK without it makes outputs, which work as well.
  */
 function replace(reference: string, stack: Stack, text: string, others: Readonly<Record<string, string | undefined>>) {
   const found: Partial<Replaceable> | undefined = Tokenization.reverseCompleteString(reference);

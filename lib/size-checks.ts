@@ -2,8 +2,8 @@ import type { Stack } from "aws-cdk-lib";
 import type { Template } from "../src/doctor/deployment.ts";
 
 /*
- * CloudFormation, Lambda and IAM would refuse these by their size; the synth tells it. Names that CloudFormation makes are counted with the length that
- * they will have; values that only a deployment knows are not counted.
+ * CloudFormation, Lambda and IAM would refuse these by their size; the synth tells it. Names that CloudFormation makes
+ * are counted with the length that they will have; values that only a deployment knows are not counted.
  */
 
 const mostVariableBytes = 4_096;
@@ -106,7 +106,10 @@ class Texts {
     return /^[a-z0-9-]+$/.test(this.stack.region) ? this.stack.region : "us-east-1";
   }
 
-  /** The name of a resource: its own, or as CloudFormation makes it of the stack's name, the logical id and a random part. */
+  /**
+   * The name of a resource: its own, or as CloudFormation makes it of the stack's name, the logical id and a random
+   * part.
+   */
   private nameOf(id: string): string {
     const { Type: type = "", Properties: properties = {} } = this.resources[id] ?? {};
     const own = nameProperties.map((name) => properties[name]).find((name) => typeof name === "string");

@@ -4,7 +4,10 @@ import { settingError } from "./setting-error.ts";
 /** True for a deployment that keeps its data: by default every stage but `dev`. */
 export const isProtected = (stage: string, dataProtection = stage !== "dev"): boolean => dataProtection;
 
-/** Removal policy of data and logs. What a first deployment creates before it fails is deleted, so that it can be repeated. */
+/**
+ * Removal policy of data and logs. What a first deployment creates before it fails is deleted, so that it can be
+ * repeated.
+ */
 export const removalPolicyOf = (keepsData: boolean): RemovalPolicy =>
   keepsData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 

@@ -7,7 +7,10 @@ import type { PipelineFunction } from "./function.ts";
 /** The functions of a service stack, by name. */
 type Functions = Readonly<Partial<Record<string, PipelineFunction>>>;
 
-/** Lets the function status read the lines of tasks in the log groups of the submit function and of the workers, and nothing else in CloudWatch Logs. */
+/**
+ * Lets the function status read the lines of tasks in the log groups of the submit function and of the workers, and
+ * nothing else in CloudWatch Logs.
+ */
 export function allowTaskLogs(functions: Functions, containers: ContainerWorkers | undefined): void {
   const { status, submit } = functions;
   if (status === undefined || submit === undefined) return;

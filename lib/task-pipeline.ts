@@ -12,6 +12,7 @@ import type { Tier } from "../src/core/model/tier.ts";
 import { appSchedules } from "../src/core/schedules/app-schedule.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
 import { acceptedKey } from "../src/doctor/accepted.ts";
+import { checkProps } from "./checked-props.ts";
 import { DataStack } from "./data-stack.ts";
 import { checkName, claimName } from "./deployment-name.ts";
 import type { GrantSubmitOptions } from "./direct-submit.ts";
@@ -39,11 +40,15 @@ import { checkTracing } from "./tracing.ts";
 export class TaskPipeline extends Construct implements IConnectable {
   readonly data: DataStack;
   readonly service: ServiceStack;
-  /** The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets them. */
+  /**
+   * The roles of all workers, for grants of the CDK: `bucket.grantRead(pipeline.taskRole)`. No other function gets
+   * them.
+   */
   readonly taskRole: IGrantable;
 
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
+    checkProps(props);
     const { stage = "dev", alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
     checkKnownOptions(props);
     checkStage(stage);
@@ -101,9 +106,9 @@ export class TaskPipeline extends Construct implements IConnectable {
   }
 
   /**
-   * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the environment
-   * variables that the client reads; one that is imported gets a warning that they have to be set elsewhere. The program may then submit for
-   * every tenant.
+   * Allows a program to submit directly, with `offload/direct` and its AWS credentials. A Lambda function also gets the
+   * environment variables that the client reads; an imported function gets a warning that they have to be set
+   * elsewhere. The program may then submit for every tenant.
    * @throws TypeError when the function already submits to another deployment: give one of them a `prefix`
    */
   grantSubmit(grantee: IGrantable, options: GrantSubmitOptions = {}): void {
@@ -125,7 +130,7 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.observability.alarms?.topic;
   }
 
-  /** All alarms, among them the composite one that is on while users are affected. */
+  /** All alarms, among them the composite alarm that is on while users are affected. */
   get alarms(): readonly IAlarm[] {
     return this.service.observability.alarms?.all ?? [];
   }
@@ -135,7 +140,9 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.observability.dashboard;
   }
 
-  /** The Lambda functions, by their roles: `submit`, `status`, `control`, `authorizer`, `fire`, `critical-worker` ... */
+  /**
+   * The Lambda functions, by their roles: `submit`, `status`, `control`, `authorizer`, `fire`, `critical-worker` ...
+   */
   get functions(): Readonly<Record<string, IFunction>> {
     const all = Object.entries(this.service.functions);
     return Object.fromEntries(all.map(([role, made]) => [role, made.function as IFunction]));
@@ -210,7 +217,10 @@ export class TaskPipeline extends Construct implements IConnectable {
     return this.service.direct.environment;
   }
 
-  /** Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of this construct. */
+  /**
+   * Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of
+   * this construct.
+   */
   protected load(options: TaskOptions): DescribedApp {
     const bundled: unknown = this.node.tryGetContext(BUNDLING_STACKS);
     const isNothingBundled = Array.isArray(bundled) && bundled.length === 0;

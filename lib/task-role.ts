@@ -11,7 +11,10 @@ import { DependencyGroup, type IConstruct } from "constructs";
 import { settingError } from "./setting-error.ts";
 import { allowSecretWithKey, isSecretWithKey } from "./task-secrets.ts";
 
-/** The roles of all workers, those in containers too, as one principal. A grant to it reaches each of them, and no other function. */
+/**
+ * The roles of all workers, those in containers too, as one principal. A grant to it reaches each of them, and no other
+ * function.
+ */
 export class TaskRole implements IPrincipal {
   readonly grantPrincipal: IPrincipal = this;
   readonly assumeRoleAction = "sts:AssumeRole";
@@ -51,7 +54,8 @@ const grants: Readonly<Record<Access, readonly string[]>> = {
 };
 
 /**
- * Grants access to a resource: a bucket, a table, a queue, a secret, a topic, or any other with the CDK's usual methods.
+ * Grants access to a resource: a bucket, a table, a queue, a secret, a topic, or any other with the CDK's usual
+ * methods.
  * @throws TypeError when the resource has no such access
  */
 export function grantAccess(role: IGrantable, resource: IConstruct, access: Access): void {

@@ -15,8 +15,8 @@ interface SecretConstruct {
 }
 
 /**
- * Place of a secret: its name in Secrets Manager, a field of it, a parameter's name, or a secret of the CDK. The last one also
- * allows the use of the secret's own KMS key.
+ * Place of a secret: its name in Secrets Manager, a field of it, a parameter's name, or a secret of the CDK. The last
+ * one also allows the use of the secret's own KMS key.
  */
 export type TaskSecret = SecretOption | { readonly secret: SecretConstruct; readonly field?: string };
 
@@ -34,8 +34,8 @@ function sourceOf(name: string, given: TaskSecret): SecretSource {
 }
 
 /**
- * Grants reading these secrets, and no others. The CDK's own grant would name the workers' roles in the policy of a secret's
- * key, which is a circular reference when the key is in a stack of the app.
+ * Grants reading these secrets, and no others. The CDK's own grant would name the workers' roles in the policy of a
+ * secret's key, which is a circular reference when the key is in a stack of the app.
  */
 export function allowSecrets(scope: Construct, grantee: IGrantable, secrets: TaskSecrets): void {
   const allow = (actions: string[], resources: string[], conditions = {}) =>
@@ -68,7 +68,9 @@ interface SecretWithKey extends SecretConstruct {
   readonly encryptionKey: IKey;
 }
 
-/** Grants reading or writing a secret and using its own key, which the CDK's grants cannot without a circular reference. */
+/**
+ * Grants reading or writing a secret and using its own key, which the CDK's grants cannot without a circular reference.
+ */
 export function allowSecretWithKey(
   stack: Stack,
   grantee: IGrantable,

@@ -22,8 +22,8 @@ export interface JwtOptions {
    */
   readonly roleClaim?: string;
   /**
-   * Roles by values of the role claim, such as `{ "offload-admins": "admin" }`. Only this makes tokens an admin's, who may
-   * access all tenants: map a value that the issuer gives to your own staff only.
+   * Roles by values of the role claim, such as `{ "offload-admins": "admin" }`. Only this makes tokens an admin's, who
+   * may access all tenants: map a value that the issuer gives to your own staff only.
    * @default - the values `submitter` and `operator` are roles, and `admin` counts as `operator`
    */
   readonly roles?: Readonly<Record<string, Role>>;
@@ -48,7 +48,8 @@ export interface JwtOptions {
    */
   readonly clockSkew?: Duration;
   /**
-   * Client with which the console signs in at the issuer: a public client with PKCE, whose redirect URL is the API's URL with `/console`.
+   * Client with which the console signs in at the issuer: a public client with PKCE, whose redirect URL is the API's
+   * URL with `/console`.
    * @default - users of the console sign in with an API key
    */
   readonly console?: ConsoleClient;
@@ -64,7 +65,8 @@ export interface ConsoleClient {
    */
   readonly scope?: string;
   /**
-   * Origins that the console calls in addition to the issuer's: that of the issuer's token endpoint, when it is another one.
+   * Origins that the console calls in addition to the issuer's: that of the issuer's token endpoint, when it is another
+   * one.
    * @default - none
    */
   readonly origins?: readonly string[];
@@ -188,7 +190,10 @@ export function limitSettings({ tenants = {}, depth = {} }: LimitOptions = {}, s
 export const listSettings = (listShards: number | undefined): SettingTexts =>
   listShards === undefined ? {} : checked({ listShards: numberText(listShards) });
 
-/** Parses the settings as the function will, so that a mistake fails the synthesis. The function itself checks what only a deployment knows. */
+/**
+ * Parses the settings as the function will, so that a mistake fails the synthesis. The function itself checks what only
+ * a deployment knows.
+ */
 function checked(texts: SettingTexts): SettingTexts {
   const known = Object.fromEntries(Object.entries(texts).filter(([, text]) => !Token.isUnresolved(text)));
   inSettings(() => fromEnv(toEnv(known), Object.keys(known) as (keyof SettingTexts)[]));

@@ -10,7 +10,9 @@ export interface WorkerProps extends Omit<PipelineFunctionProps, "name" | "descr
   readonly options: TierOptions;
 }
 
-/** Worker function of one tier, with the tier's queue as event source. Each tier has its own function and concurrency. */
+/**
+ * Worker function of one tier, with the tier's queue as event source. Each tier has its own function and concurrency.
+ */
 export class Worker extends PipelineFunction {
   constructor(scope: Construct, id: string, props: WorkerProps) {
     const { tier, queue, options, settings, layers, ...rest } = props;

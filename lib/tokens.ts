@@ -2,11 +2,11 @@ import { CfnElement, CfnResource, Duration, Fn, Reference, Stack, Token, Tokeniz
 import { settingError } from "./setting-error.ts";
 
 /*
- * Values that only a deployment knows: tokens of the CDK. What CloudFormation can resolve may be one; the function that reads it checks it when
- * it starts.
+ * Values that only a deployment knows: tokens of the CDK. What CloudFormation can resolve may be one; the function that
+ * reads it checks it when it starts.
  */
 
-/** A number as text, also one that only the deployment knows. */
+/** A number as text, also a number that only the deployment knows. */
 export const numberText = (value: number): string =>
   Token.isUnresolved(value) ? Tokenization.stringifyNumber(value) : String(value);
 

@@ -6,8 +6,8 @@ import { settingError } from "./setting-error.ts";
 /** Destination of the functions' spans. Absent: no tracing, and the functions load no code for it. */
 export interface TracingOptions {
   /**
-   * ARN of a version of the ADOT layer for JavaScript (`AWSOpenTelemetryDistroJs`) in the deployment's Region, from the list at
-   * https://aws-otel.github.io/docs/getting-started/lambda. Traces go to X-Ray, which charges for each trace.
+   * ARN of a version of the ADOT layer for JavaScript (`AWSOpenTelemetryDistroJs`) in the deployment's Region, from the
+   * list at https://aws-otel.github.io/docs/getting-started/lambda. Traces go to X-Ray, which charges for each trace.
    */
   readonly layerArn: string;
 }

@@ -21,7 +21,10 @@ export interface TriggersProps {
 /** Limit of EventBridge. */
 const longestRuleName = 64;
 
-/** EventBridge tries to invoke fire for a day; then the event goes to the queue of firings, from which fire takes it as well. */
+/**
+ * EventBridge tries to invoke fire for a day; then the event goes to the queue of firings, from which fire takes it as
+ * well.
+ */
 const retryPolicy = { maximumEventAgeInSeconds: 86_400, maximumRetryAttempts: 185 };
 
 /**

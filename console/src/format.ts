@@ -42,8 +42,8 @@ export function bytes(size: number): string {
 }
 
 /**
- * Text of a task as it is shown: marks that change the direction of text, and characters that cannot be seen, as their codes. So no text can look
- * like another one.
+ * Text of a task as it is shown: marks that change the direction of text, and characters that cannot be seen, as their
+ * codes. So no text can look like another one.
  */
 export const visible = (text: string): string =>
   text.replaceAll(

@@ -15,7 +15,10 @@ export function parsed(text: string): unknown {
 
 class Inexact extends Error {}
 
-/** Refuses a number that would be changed, as the API does. Browsers without the source of a value leave that to the API's schema. */
+/**
+ * Refuses a number that would be changed, as the API does. Browsers without the source of a value leave that to the
+ * API's schema.
+ */
 function exact(_: string, value: unknown, { source = "" }: { source?: string } = {}): unknown {
   if (typeof value === "number") checkExact(source, value);
   return value;

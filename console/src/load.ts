@@ -18,7 +18,8 @@ export interface LoadOptions {
 }
 
 /**
- * Reads from the API when the component appears and when `key` changes. An answer that comes after the key has changed is dropped.
+ * Reads from the API when the component appears and when `key` changes. An answer that comes after the key has changed
+ * is dropped.
  * @param key Everything that `read` depends on, as a text.
  */
 export function useLoad<T>(

@@ -3,8 +3,9 @@ import { replaceWith } from "./route.ts";
 import { config, signedOutBecause, signIn } from "./session.ts";
 
 /*
- * Sign-in with the deployment's OIDC issuer: the authorization code flow with PKCE, as a public client. The issuer sends the browser back to
- * `/console` with a code. The verifier and the state wait in the session storage, and the place in the console to go back to.
+ * Sign-in with the deployment's OIDC issuer: the authorization code flow with PKCE, as a public client. The issuer
+ * sends the browser back to `/console` with a code. The verifier and the state wait in the session storage, and the
+ * place in the console to go back to.
  */
 
 const pendingName = "offload.oidc";

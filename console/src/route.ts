@@ -7,7 +7,7 @@ export interface Route {
   query: Readonly<Record<string, string>>;
 }
 
-/** Values of a query by name. Those that are undefined or empty are left out. */
+/** Values of a query by name. Undefined and empty values are left out. */
 export type QueryValues = Readonly<Record<string, string | number | undefined>>;
 
 /** The place that is shown. */

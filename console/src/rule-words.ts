@@ -108,7 +108,10 @@ function timesWithin(fields: CronFields, { fromWallMs, toWallMs }: ClockChange):
   return found;
 }
 
-/** The effect of a clock change on a rule: `clocks go forward from 02:00 to 03:00: 02:30 does not exist, and submits nothing`. */
+/**
+ * The effect of a clock change on a rule:
+ * `clocks go forward from 02:00 to 03:00: 02:30 does not exist, and submits nothing`.
+ */
 export function changeEffect(rule: Pick<Rule, "cron">, change: ClockChange): string {
   const times = affected(rule.cron, change);
   const text = changeText(change);

@@ -177,7 +177,10 @@ export class TaskList {
     this.#later(everyMs);
   }
 
-  /** The newest tasks, as many as the list has or a page has. Where few match, an answer may have none of them and not be the last. */
+  /**
+   * The newest tasks, as many as the list has or a page has. Where few match, an answer may have none of them and not
+   * be the last.
+   */
   async #newest(): Promise<TaskPage> {
     const page = await this.#read();
     if (this.#query.q !== undefined) return page;
@@ -215,7 +218,10 @@ export class TaskList {
     }
   }
 
-  /** Drops the oldest rows, so that a page that is open for days does not grow. They are read again from the first page on. */
+  /**
+   * Drops the oldest rows, so that a page that is open for days does not grow. They are read again from the first page
+   * on.
+   */
   #trim(all: readonly TaskView[], most: number): void {
     this.#put(all.slice(0, most));
     this.#cursor = undefined;

@@ -89,7 +89,10 @@ export function changeText({ byMs, fromWallMs, toWallMs }: ClockChange): string 
   return byMs > 0 ? `clocks go forward from ${from} to ${to}` : `clocks go back from ${to} to ${from}`;
 }
 
-/** A local time, as an input of the browser has it, as an instant. Undefined: no such text, or the zone's clocks skip it. */
+/**
+ * A local time, as an input of the browser has it, as an instant. Undefined: no such text, or the zone's clocks skip
+ * it.
+ */
 export function instantOf(text: string, zone: string): number | undefined {
   const wall = Date.parse(`${text}Z`);
   return Number.isNaN(wall) ? undefined : toInstant(wall, zone);

@@ -22,8 +22,8 @@ export interface AlarmOptions {
    */
   readonly depth?: Partial<PerTier<number>>;
   /**
-   * Maximum age of a tier's oldest message while messages wait. The age counts until the message's task has ended, so tiers
-   * that are always busy with longer tasks need a higher value.
+   * Maximum age of a tier's oldest message while messages wait. The age counts until the message's task has ended, so
+   * tiers that are always busy with longer tasks need a higher value.
    * @default - critical 2 minutes, high and normal 5 minutes, low 30 minutes
    */
   readonly oldestMessage?: Partial<PerTier<Duration>>;
@@ -58,7 +58,8 @@ export interface AlarmOptions {
    */
   readonly throttles?: number;
   /**
-   * Maximum number of failed invocations of a function, in 5 minutes: it died, timed out, ran out of memory or did not start.
+   * Maximum number of failed invocations of a function, in 5 minutes: it died, timed out, ran out of memory or did not
+   * start.
    * @default 5
    */
   readonly functionErrors?: number;
@@ -73,13 +74,14 @@ export interface AlarmOptions {
    */
   readonly leastServerErrors?: number;
   /**
-   * Maximum time that a message waits for redrive, a failed firing for its retry, or a notice for the function notify. Above 20 minutes:
-   * a later try of a webhook waits in its queue for up to 15.
+   * Maximum time that a message waits for redrive, a failed firing for its retry, or a notice for the function notify.
+   * Above 20 minutes: a later try of a webhook waits in its queue for up to 15.
    * @default Duration.minutes(30)
    */
   readonly comingBack?: Duration;
   /**
-   * Maximum number of webhooks that were given up, in 5 minutes. Raise it where tenants often give URLs of receivers that do not answer.
+   * Maximum number of webhooks that were given up, in 5 minutes. Raise it where tenants often give URLs of receivers
+   * that do not answer.
    * @default 0
    */
   readonly failedWebhooks?: number;

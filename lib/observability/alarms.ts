@@ -189,8 +189,9 @@ function subscribe(topic: ITopic, email: string): void {
 }
 
 /**
- * A topic with its own policy loses the default policy, which lets this account's alarms publish. So this statement restores
- * the permission. The topic has only a KMS key of the app, because alarms cannot use the AWS managed key `alias/aws/sns` and fail silently.
+ * A topic with its own policy loses the default policy, which lets this account's alarms publish. So this statement
+ * restores the permission. The topic has only a KMS key of the app, because alarms cannot use the AWS managed key
+ * `alias/aws/sns` and fail silently.
  */
 function letAlarmsPublish(topic: Topic): PolicyStatement {
   const stack = Stack.of(topic);

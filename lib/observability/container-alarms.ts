@@ -5,7 +5,9 @@ import type { Thresholds } from "./alarm-options.ts";
 import type { Alarms } from "./alarms.ts";
 import { usualPeriod } from "./metrics.ts";
 
-/** Adds the alarms on container workers. The tiers' alarms on dead letters, failures and retries count their tasks, too. */
+/**
+ * Adds the alarms on container workers. The tiers' alarms on dead letters, failures and retries count their tasks, too.
+ */
 export function addContainerAlarms(
   alarms: Alarms,
   { queues, options }: ContainerWorkers,

@@ -233,8 +233,8 @@ function addTableAlarms(alarms: Alarms, { data }: Watched): void {
 }
 
 /**
- * Sum of metrics that have data only when there is something to count. `FILL` adds the missing zeros, so that the alarm ends:
- * alarms on DynamoDB's metrics keep their state while data is missing, and ignore `treatMissingData`.
+ * Sum of metrics that have data only when there is something to count. `FILL` adds the missing zeros, so that the alarm
+ * ends: alarms on DynamoDB's metrics keep their state while data is missing, and ignore `treatMissingData`.
  */
 function total(metrics: Readonly<Record<string, IMetric>>): MathExpression {
   const gapless = Object.keys(metrics).map((id) => `FILL(${id}, 0)`);

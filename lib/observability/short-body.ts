@@ -2,8 +2,8 @@ import { type IResolvable, type IResolveContext, Lazy } from "aws-cdk-lib";
 import type { IWidget } from "aws-cdk-lib/aws-cloudwatch";
 
 /**
- * `[namespace, name, dimension, value, ..., options]`, or only options with an expression. A line without options has an even
- * length.
+ * `[namespace, name, dimension, value, ..., options]`, or only options with an expression. A line without options has
+ * an even length.
  */
 type Line = unknown[];
 
@@ -15,8 +15,8 @@ interface WidgetJson {
 }
 
 /**
- * Makes a widget write less of a dashboard's body, a fifth of it in all: "." stands for the value of the line above, and
- * options that all lines of a graph share are the graph's own.
+ * Makes a widget write less of a dashboard's body, a fifth of it in all: "." stands for the value of the line above,
+ * and options that all lines of a graph share are the graph's own.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
  */
 export function shortened(widget: IWidget): IWidget {

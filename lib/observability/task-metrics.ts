@@ -15,7 +15,10 @@ export interface TaskMetricOptions extends MetricOptions {
   readonly priority?: Tier;
 }
 
-/** Metrics of a deployment for alarms and dashboards of the app. Each method of `TaskPipeline` with `metric` in its name is one of these. */
+/**
+ * Metrics of a deployment for alarms and dashboards of the app. Each method of `TaskPipeline` with `metric` in its name
+ * is one of these.
+ */
 export class TaskMetrics {
   private readonly data: DataStack;
   private readonly metrics: PipelineMetrics;

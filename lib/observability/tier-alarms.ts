@@ -53,8 +53,8 @@ function addQueueAlarms(alarms: Alarms, tier: Tier, { data }: Watched, { depth, 
 }
 
 /**
- * Age of the oldest message while any message waits. SQS counts the age until a message is deleted, so a long task, or one
- * that is delayed for its next attempt, would raise the alarm although nothing waits.
+ * Age of the oldest message while any message waits. SQS counts the age until a message is deleted, so a long task, or
+ * a task that is delayed for its next attempt, would raise the alarm although nothing waits.
  */
 function ageWhileWaiting(queue: IQueue): MathExpression {
   const most = { period: aMinute, statistic: Stats.MAXIMUM };
@@ -102,8 +102,8 @@ function addTaskAlarms(alarms: Alarms, tier: Tier, metrics: PipelineMetrics, thr
 }
 
 /**
- * Percentage of a whole, or 0 below `leastCount`. Addends of the whole may have no data, as CloudWatch has no metric before
- * the first event. `SUM` ignores them, where `+` would have no result.
+ * Percentage of a whole, or 0 below `leastCount`. Addends of the whole may have no data, as CloudWatch has no metric
+ * before the first event. `SUM` ignores them, where `+` would have no result.
  */
 export function percentOf(
   count: string,

@@ -4,8 +4,8 @@ import { type DynamoTable, fieldsOf } from "./dynamo-table.ts";
 import { blobListPartition, keys } from "./table.ts";
 
 /**
- * The lists of stored objects in DynamoDB: a partition for each day and shard. Entries have no TTL: without its entry nothing would delete an
- * object before the bucket's lifecycle rule does.
+ * The lists of stored objects in DynamoDB: a partition for each day and shard. Entries have no TTL: without its entry
+ * nothing would delete an object before the bucket's lifecycle rule does.
  */
 export class DynamoBlobList implements BlobList {
   readonly #table: DynamoTable;

@@ -4,8 +4,9 @@ import { fileURLToPath } from "node:url";
 import { type Place, type PlaceOf, type StackOf, stackText } from "../core/model/stack.ts";
 
 /**
- * Writes stacks with the places in the authors' sources, by the source maps beside the bundle (`lib/esbuild.ts`). It loads with
- * the first error of a worker, and reads a map with the first error in its file, so that they cost a cold start nothing.
+ * Writes stacks with the places in the authors' sources, by the source maps beside the bundle (`lib/esbuild.ts`). It
+ * loads with the first error of a worker, and reads a map with the first error in its file, so that they cost a cold
+ * start nothing.
  */
 export const bundleStackOf: StackOf = async (error) => stackText(error, placeInSources);
 

@@ -15,24 +15,32 @@ interface CallTimes {
 const shortTimes: CallTimes = { tryMs: 2_500, callMs: 4_000 };
 
 /**
- * For all other code. A try is longer than the longest wait for messages of a DLQ, 4 s. A call ends before a worker gives up a
- * claim (`beginSeconds` in `src/core/work/batch-plan.ts`).
+ * For all other code. A try is longer than the longest wait for messages of a DLQ, 4 s. A call ends before a worker
+ * gives up a claim (`beginSeconds` in `src/core/work/batch-plan.ts`).
  */
 const usualTimes: CallTimes = { tryMs: 5_000, callMs: 9_000 };
 
 /** Time that the authorizer has to answer, in milliseconds. The gateway calls it before the request's function. */
 export const authorizerMs = 2_500;
 
-/** Time that the API's functions have to answer: with the authorizer's time, a client has an answer within ten seconds. */
+/**
+ * Time that the API's functions have to answer: with the authorizer's time, a client has an answer within ten seconds.
+ */
 export const apiMs = 6_000;
 
 /** Time that a batch of submits has, in milliseconds: the function is stopped after 15 s. */
 const batchMs = 12_000;
 
-/** The local server plays AWS on the developer's machine. A slow answer there is a busy machine, and never a reason to give up. */
+/**
+ * The local server plays AWS on the developer's machine. A slow answer there is a busy machine, and never a reason to
+ * give up.
+ */
 const localFactor = 20;
 
-/** The times of present calls, as a multiple of those of a deployment. Contract suites set one, as an emulator may be slow. */
+/**
+ * The times of present calls, as a multiple of those of a deployment. Contract suites set one, as an emulator may be
+ * slow.
+ */
 export const callTimeFactor = (env: NodeJS.ProcessEnv = process.env): number =>
   Number(env.OFFLOAD_CALL_TIME_FACTOR ?? (env[localServicesVariable] === undefined ? 1 : localFactor));
 
@@ -46,7 +54,9 @@ function presentOf({ tryMs, callMs }: CallTimes, ms: number): Present {
 const within = <T>(ms: number, work: () => Promise<T>): Promise<T> =>
   store.run(presentOf(shortTimes, ms * callTimeFactor()), work);
 
-/** Runs the AWS calls of a batch of submits, for which a client waits, with more time together than other requests have. */
+/**
+ * Runs the AWS calls of a batch of submits, for which a client waits, with more time together than other requests have.
+ */
 export const asBatch = <T>(work: () => Promise<T>): Promise<T> => within(batchMs, work);
 
 /** Work in this context belongs to no request: neither to its time nor to its span. */

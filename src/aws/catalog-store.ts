@@ -2,7 +2,10 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
-/** The catalogue of task types in the table, as compressed JSON. An item has at most 400 KB, the JSON about ten times that. */
+/**
+ * The catalogue of task types in the table, as compressed JSON. An item has at most 400 KB, the JSON about ten times
+ * that.
+ */
 export class DynamoCatalog {
   readonly #table: DynamoTable;
 

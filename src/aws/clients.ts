@@ -9,8 +9,9 @@ import { localConfig } from "./local-services.ts";
 // Region, credentials and endpoints come from the SDK's variables, except on the local server.
 
 /**
- * Client for the table. Fields that are undefined are left out; the SDK would refuse them by default. It would also refuse an
- * object with a member named `constructor`, such as a tag of that name: it takes that for an instance of a class.
+ * Client for the table. Fields that are undefined are left out; the SDK would refuse them by default. It would also
+ * refuse an object with a member named `constructor`, such as a tag of that name: it takes that for an instance of a
+ * class.
  */
 export const tableClient = (): DynamoDBDocumentClient =>
   boundedCalls(

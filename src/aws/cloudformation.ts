@@ -7,8 +7,8 @@ type Fetch = (
 ) => Promise<{ ok: boolean; status: number }>;
 
 /**
- * Does the work of a custom resource and reports its end to CloudFormation, which otherwise waits for the resource's time-out. A
- * failure fails the deployment, and its message is the reason that CloudFormation shows.
+ * Does the work of a custom resource and reports its end to CloudFormation, which otherwise waits for the resource's
+ * time-out. A failure fails the deployment, and its message is the reason that CloudFormation shows.
  * @throws Error when CloudFormation does not take the report; then Lambda calls the function again
  */
 export async function asResource(

@@ -5,8 +5,8 @@ import { getMany } from "./get-many.ts";
 import { connectionPartition, keys } from "./table.ts";
 
 /**
- * Open connections in DynamoDB: an item by the connection's id, for the end of the connection; and an entry in the partition of those that
- * hear the same tasks. The TTL deletes connections whose end was not announced.
+ * Open connections in DynamoDB: an item by the connection's id, for the end of the connection; and an entry in the
+ * partition of those that hear the same tasks. The TTL deletes connections whose end was not announced.
  */
 export class DynamoConnections implements OpenConnections {
   readonly #table: DynamoTable;
@@ -40,7 +40,8 @@ export class DynamoConnections implements OpenConnections {
 
   async hearing(tenantId: string, principal: string): Promise<Connection[]> {
     const scopes = (["own", "tenant"] as const).map((scope) => ({ tenant_id: tenantId, principal, scope }));
-    // The marks are read before the connections: a connection that is added later changes its mark, which then is not deleted.
+    // The marks are read before the connections: a connection that is added later changes its mark, which then is not
+    // deleted.
     const marks = await getMany(
       this.#table,
       scopes.map((scope) => keys.listener(scope)),

@@ -4,8 +4,8 @@ import { currentTask } from "../core/task/context.ts";
 const levels = { debug: "debug", log: "info", info: "info", warn: "warn", error: "error" } as const;
 
 /**
- * Makes what a handler writes to the console a line of its task's log, with its ids, and without what a sensitive type keeps secret. Other code's
- * output stays as it is.
+ * Makes what a handler writes to the console a line of its task's log, with its ids, and without what a sensitive type
+ * keeps secret. Other code's output stays as it is.
  */
 export function taskLinesFromConsole(target: Console = console): void {
   let writing = false;

@@ -5,11 +5,15 @@ import { setTimeout as wait } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 
 /*
- * The first program of a container: it loads the code of the container workers from S3, and becomes it. It is the text of a command in
- * the task definition (`lib/container-code.ts`), so that any image with Node will do: it uses nothing but Node.
+ * The first program of a container: it loads the code of the container workers from S3, and becomes it. It is the text
+ * of a command in the task definition (`lib/container-code.ts`), so that any image with Node will do: it uses nothing
+ * but Node.
  */
 
-/** Number of tries to load the code, and the pause between them in milliseconds. ECS starts another container when all fail. */
+/**
+ * Number of tries to load the code, and the pause between them in milliseconds. ECS starts another container when all
+ * fail.
+ */
 const mostTries = 3;
 const pauseMs = 2_000;
 
@@ -29,8 +33,8 @@ interface Keys {
 }
 
 /**
- * Loads the code, and replaces this process by it. A container starts as root, because Fargate creates its volume for `/tmp` with write
- * access for root only; the code runs as another user.
+ * Loads the code, and replaces this process by it. A container starts as root, because Fargate creates its volume for
+ * `/tmp` with write access for root only; the code runs as another user.
  * @throws Error that names the request that failed
  */
 export async function start(env: NodeJS.ProcessEnv = process.env, temporary = "/tmp"): Promise<void> {

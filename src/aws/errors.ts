@@ -1,7 +1,10 @@
 import { awsLimits, awsThrottles, awsTimeouts, brokenConnections } from "../core/model/aws-errors.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 
-/** Names of errors of AWS calls after which a later try can succeed: throttling, faults of the service, broken connections. */
+/**
+ * Names of errors of AWS calls after which a later try can succeed: throttling, faults of the service, broken
+ * connections.
+ */
 const passing = new Set([
   ...awsThrottles,
   ...awsLimits,
@@ -24,8 +27,8 @@ export const isPassingName = (name: string): boolean => passing.has(name);
 export const isNamed = (error: unknown, name: string): error is Error => error instanceof Error && error.name === name;
 
 /**
- * Converts the errors of an AWS call for the core. An error after which a later try can succeed becomes `PortUnavailable` with
- * the cause. Any other error is a mistake in the code or the deployment, and stays unchanged.
+ * Converts the errors of an AWS call for the core. An error after which a later try can succeed becomes
+ * `PortUnavailable` with the cause. Any other error is a mistake in the code or the deployment, and stays unchanged.
  */
 export async function viaPort<T>(port: string, call: Promise<T>): Promise<T> {
   try {

@@ -19,7 +19,10 @@ const port = "the event bus";
 const mostEntries = 10;
 const mostBytes = 256 * 1024;
 
-/** Number of requests for an event that EventBridge does not take at first, and the wait before the second, in milliseconds. */
+/**
+ * Number of requests for an event that EventBridge does not take at first, and the wait before the second, in
+ * milliseconds.
+ */
 const mostTries = 3;
 const firstWaitMs = 100;
 
@@ -80,7 +83,7 @@ export class EventBridgeBus implements EventBus {
     return { index, entry, bytes: bytesOf(entry) };
   }
 
-  /** Puts the events of one request. Those that EventBridge did not take for the moment are put again. */
+  /** Puts the events of one request. Events that EventBridge did not take for the moment are put again. */
   async #putGroup(group: readonly Pending[], errors: (Error | undefined)[]): Promise<void> {
     let left = group;
     for (let number = 1; ; number++) {

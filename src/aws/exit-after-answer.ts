@@ -8,8 +8,8 @@ const channel = "http.client.response.finish";
 const answerPath = /\/runtime\/invocation\/[^/]+\/(response|error)$/;
 
 /**
- * Ends this process of a function when Lambda has its present answer: the next invocation gets a new one. An earlier end would lose the answer, and a
- * later one the next invocation.
+ * Ends this process of a function when Lambda has its present answer: the next invocation gets a new one. An earlier
+ * end would lose the answer, and a later one the next invocation.
  */
 export function exitAfterAnswer(exit: () => void = () => process.exit(1)): void {
   const onFinish = (message: unknown) => {

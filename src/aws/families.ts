@@ -8,9 +8,9 @@ import { keys } from "./table.ts";
 const attributeOf = (place: number | string): string => `e${place}`;
 
 /**
- * Families in DynamoDB. Each node is an item with a partition key of its own, as a partition accepts 1,000 writes a second. A place is a
- * top-level attribute, so that its write needs no earlier one, and a leaf of 100 children stays below 1 KB, the unit of a write. The pages of a
- * family are in one partition, so that one query reads many.
+ * Families in DynamoDB. Each node is an item with a partition key of its own, as a partition accepts 1,000 writes a
+ * second. A place is a top-level attribute, so that its write needs no earlier one, and a leaf of 100 children stays
+ * below 1 KB, the unit of a write. The pages of a family are in one partition, so that one query reads many.
  */
 export class DynamoFamilies implements Families {
   readonly #table: DynamoTable;

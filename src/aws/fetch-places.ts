@@ -2,8 +2,8 @@
 const marked = new WeakSet<typeof fetch>();
 
 /**
- * Makes the global `fetch` add its callers to the stack of a network error. Node's own has only Node's frames, which do not say which call
- * of the handler failed. A call that succeeds costs nothing more.
+ * Makes the global `fetch` add its callers to the stack of a network error. Node's own has only Node's frames, which do
+ * not say which call of the handler failed. A call that succeeds costs nothing more.
  */
 export function addPlacesToFetch(scope: { fetch: typeof fetch } = globalThis): void {
   const original = scope.fetch;

@@ -13,8 +13,8 @@ interface Waiting {
 }
 
 /**
- * Collects messages that are sent at about the same time into one call for up to ten, as SQS bills calls. Each `send` ends as that message's
- * part of the call ends.
+ * Collects messages that are sent at about the same time into one call for up to ten, as SQS bills calls. Each `send`
+ * ends as that message's part of the call ends.
  */
 export class GatheredQueues implements Queues {
   readonly hold: Queues["hold"];
@@ -24,7 +24,10 @@ export class GatheredQueues implements Queues {
   /** Messages that wait for others, by their queue. */
   readonly #waiting = new Map<string, Waiting[]>();
 
-  /** @param queues `sendMany` sends up to ten messages to one queue, and returns the error of each; undefined: it was sent. */
+  /**
+   * @param queues `sendMany` sends up to ten messages to one queue, and returns the error of each; undefined: it was
+   * sent.
+   */
   constructor(
     queues: Pick<Queues, "hold" | "bury" | "sendCheck"> & {
       sendMany(queue: MainQueue, messages: readonly Outgoing[]): Promise<readonly (Error | undefined)[]>;

@@ -12,8 +12,8 @@ const firstPauseMs = 50;
 export const mostKeys = 100;
 
 /**
- * Gets items in any order; items that do not exist are left out. Asks again, after a random pause, for the keys that DynamoDB
- * did not process.
+ * Gets items in any order; items that do not exist are left out. Asks again, after a random pause, for the keys that
+ * DynamoDB did not process.
  * @param wanted A key may repeat: its item is returned once. DynamoDB itself refuses a request that names a key twice.
  * @throws PortUnavailable, also when keys remain after five requests
  */

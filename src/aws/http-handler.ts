@@ -37,8 +37,8 @@ export class BoundedHttpHandler extends NodeHttpHandler {
   }
 
   /**
-   * Ends the connections that no request uses, so that the next try opens one. Lambda freezes an idle environment, and AWS closes its connections
-   * meanwhile: after the thaw each try would meet another dead one.
+   * Ends the connections that no request uses, so that the next try opens one. Lambda freezes an idle environment, and
+   * AWS closes its connections meanwhile: after the thaw each try would meet another dead one.
    */
   #endIdleConnections(): void {
     const { httpAgent, httpsAgent } = this.httpHandlerConfigs();

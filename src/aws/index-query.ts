@@ -15,7 +15,9 @@ export interface IndexRead {
   limit: number;
 }
 
-/** The query of one partition. Sort keys are `<time>#<task id>`, so a time alone sorts before all entries of that time. */
+/**
+ * The query of one partition. Sort keys are `<time>#<task id>`, so a time alone sorts before all entries of that time.
+ */
 export function indexQuery(read: IndexRead, partition: string) {
   const names: Record<string, string> = { "#pk": read.pk, "#sk": read.sk };
   const values: Record<string, unknown> = { ":pk": partition };
@@ -54,8 +56,8 @@ function rangeOf(read: IndexRead, values: Record<string, unknown>): string | und
 }
 
 /**
- * A text that sorts before `text` and after every smaller sort key. Sort keys are ASCII: the last character is replaced by
- * its predecessor and `~`, the last printable character.
+ * A text that sorts before `text` and after every smaller sort key. Sort keys are ASCII: the last character is replaced
+ * by its predecessor and `~`, the last printable character.
  */
 const justBelow = (text: string): string =>
   `${text.slice(0, -1)}${String.fromCharCode(text.charCodeAt(text.length - 1) - 1)}~`;

@@ -9,7 +9,9 @@ import { directoryPartitions, keys } from "./table.ts";
  * tenants and of each tenant's keys, make it possible to list the keys.
  */
 export class DynamoKeyStore extends DynamoApiKeys implements KeyStore {
-  /** Writes the directories first: an entry without a key is skipped, but a key without an entry could not be listed. */
+  /**
+   * Writes the directories first: an entry without a key is skipped, but a key without an entry could not be listed.
+   */
   async add(key: ApiKey): Promise<void> {
     const { key_id, ...fields } = key;
     await this.table.put(keys.tenantEntry(key.tenant_id));

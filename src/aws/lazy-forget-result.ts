@@ -1,7 +1,10 @@
 import type { TaskKey } from "../core/model/record.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 
-/** Deletes a task's result from its webhooks. The code for this loads with the first such task: few have webhooks with results. */
+/**
+ * Deletes a task's result from its webhooks. The code for this loads with the first such task: few have webhooks with
+ * results.
+ */
 export const lazyForgetResult =
   (table: DynamoTable) =>
   async (key: TaskKey): Promise<void> => {

@@ -1,7 +1,10 @@
 import type { SubmitGate } from "../core/limits/gate.ts";
 import type { gateOf } from "./gate.ts";
 
-/** The gate for the tasks of schedules. Its code loads with the first of them: most calls of fire dispatch a delayed task. */
+/**
+ * The gate for the tasks of schedules. Its code loads with the first of them: most calls of fire dispatch a delayed
+ * task.
+ */
 export function lazyScheduleGate(...given: Parameters<typeof gateOf>): SubmitGate {
   let gate: Promise<SubmitGate> | undefined;
   const loaded = () => {

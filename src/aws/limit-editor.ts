@@ -21,7 +21,10 @@ export class DynamoLimitEditor extends DynamoLimitStore implements LimitEditor {
     return limits;
   }
 
-  /** DynamoDB changes members of an existing map only. One without members sets no limit, so it may stay without the change. */
+  /**
+   * DynamoDB changes members of an existing map only. A map without members sets no limit, so it may stay without the
+   * change.
+   */
   async #changeOf(tenantId: string, changes: LimitChanges): Promise<Limits> {
     const Key = keys.tenantLimits(tenantId);
     const change = () => this.table.updated(Key, changeExpression(changes));

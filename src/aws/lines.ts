@@ -12,8 +12,8 @@ import type { DynamoTable, Item } from "./dynamo-table.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
 
 /**
- * A line's state is kept for this time after its last write, in seconds, and its entry in the list after the last plan of a check: longer than a place, a
- * start and a check are ahead.
+ * A line's state is kept for this time after its last write, in seconds, and its entry in the list after the last plan
+ * of a check: longer than a place, a start and a check are ahead.
  */
 const keepSeconds = 7 * 86_400;
 
@@ -21,8 +21,8 @@ const keepSeconds = 7 * 86_400;
 const placeOf = (task: string): string => `place_${task}`;
 
 /**
- * Lines in DynamoDB: an item for each waiting task, with its message, and one for the state. Each place is an attribute of the state, so that an update
- * gives or takes it without a look; `places` counts them.
+ * Lines in DynamoDB: an item for each waiting task, with its message, and one for the state. Each place is an attribute
+ * of the state, so that an update gives or takes it without a look; `places` counts them.
  */
 export class DynamoLines implements Lines {
   readonly #table: DynamoTable;
@@ -136,7 +136,10 @@ export class DynamoLines implements Lines {
     return taken && nowMs;
   }
 
-  /** The first start that nobody has, by one sum: of many tasks at the same time, each gets its own without a second try. */
+  /**
+   * The first start that nobody has, by one sum: of many tasks at the same time, each gets its own without a second
+   * try.
+   */
   async #takeSlotAhead(line: string, { nowMs, intervalMs, aheadMs }: WantedSlot): Promise<number | undefined> {
     const taken = await this.#update(line, {
       set: ["next_slot_ms = next_slot_ms + :interval"],

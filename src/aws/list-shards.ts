@@ -15,9 +15,9 @@ interface Stored {
 }
 
 /**
- * The number of shards of each list. It is a setting, and the largest one ever used is stored in the table: readers read that
- * many shards, so that no task leaves a list when the setting changes. A writer uses only shard 0 until all readers know of its
- * number.
+ * The number of shards of each list. It is a setting, and the largest one ever used is stored in the table: readers
+ * read that many shards, so that no task leaves a list when the setting changes. A writer uses only shard 0 until all
+ * readers know of its number.
  */
 export class ListShards {
   readonly #table: DynamoTable;
@@ -30,7 +30,10 @@ export class ListShards {
     this.#setting = setting;
   }
 
-  /** Returns the number of shards for a new entry. Costs a request only once in a process, and none when the setting is 1. */
+  /**
+   * Returns the number of shards for a new entry. Costs a request only once in a process, and none when the setting is
+   * 1.
+   */
   async forWriting(): Promise<number> {
     if (this.#setting === 1) return 1;
     // When the number cannot be stored, shard 0 takes the entry, and the next one tries again.

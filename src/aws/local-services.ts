@@ -8,7 +8,10 @@ export const localServicesVariable = "OFFLOAD_LOCAL_SERVICES";
 export const localCredentials = { accessKeyId: "local", secretAccessKey: "local" } as const;
 
 export interface LocalServices extends Readonly<Record<Service, string>> {
-  /** Secret of the access key `offload`, with which URLs for web pages are signed. Only this server and its functions know it. */
+  /**
+   * Secret of the access key `offload`, with which URLs for web pages are signed. Only this server and its functions
+   * know it.
+   */
   readonly s3Secret: string;
 }
 
@@ -20,8 +23,8 @@ export const localServicesEnv = (services: LocalServices): Record<string, string
 });
 
 /**
- * Configuration of Offload's own clients on the local server; nothing elsewhere, where it comes from the SDK's variables. These stay as the
- * developer has set them, for the clients of handlers.
+ * Configuration of Offload's own clients on the local server; nothing elsewhere, where it comes from the SDK's
+ * variables. These stay as the developer has set them, for the clients of handlers.
  */
 export function localConfig(service: Service, env: NodeJS.ProcessEnv = process.env) {
   const text = env[localServicesVariable];

@@ -81,7 +81,10 @@ const longIds: ReadonlySet<string> = new Set(["message_id", "correlation_id", "t
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
-/** Leaves out ids that are made up, and shortens those of tasks to their first 13 characters, by which the commands find them. */
+/**
+ * Leaves out ids that are made up, and shortens those of tasks to their first 13 characters, by which the commands find
+ * them.
+ */
 function shortFields(fields: Record<string, unknown>): Record<string, unknown> {
   const isId = (value: unknown): value is string => typeof value === "string" && uuid.test(value);
   return Object.fromEntries(
@@ -108,7 +111,10 @@ function textWriter(service: string, verbose: boolean, output: NodeJS.WriteStrea
   };
 }
 
-/** The end of an attempt as a sentence, such as `mail.send: attempt 2 retried after 31 ms, transient: connect ECONNREFUSED`. */
+/**
+ * The end of an attempt as a sentence, such as
+ * `mail.send: attempt 2 retried after 31 ms, transient: connect ECONNREFUSED`.
+ */
 function attemptText(fields: Record<string, unknown>): {
   text: string;
   more: Record<string, unknown>;
@@ -154,7 +160,10 @@ const oneLine = (value: unknown): string => {
   return /^[\x21-\x7e]*$/.test(text) ? text : printable(JSON.stringify(text));
 };
 
-/** An error becomes `Name: message`. A value without a JSON form, such as a circular object, is written as Node shows it. */
+/**
+ * An error becomes `Name: message`. A value without a JSON form, such as a circular object, is written as Node shows
+ * it.
+ */
 function asText(value: unknown): string {
   if (value instanceof Error) return String(value);
   try {

@@ -29,7 +29,10 @@ export class CloudWatchHistory implements MetricHistory {
   readonly #client: CloudWatchClient;
   readonly #deployment: string;
 
-  /** @param deployment Name of the deployment: the dimension `service` of its metrics, and the start of its alarms' names and descriptions. */
+  /**
+   * @param deployment Name of the deployment: the dimension `service` of its metrics, and the start of its alarms'
+   * names and descriptions.
+   */
   constructor(client: CloudWatchClient, deployment: string) {
     this.#client = client;
     this.#deployment = deployment;

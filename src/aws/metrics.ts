@@ -11,10 +11,10 @@ export interface StoredMetrics extends Metrics {
 }
 
 /**
- * Creates a function's metrics, in CloudWatch's embedded metric format: one log line for each tier of an invocation's tasks,
- * and one for each of their types. The local server gets those of the tiers in its own way.
- * @param serviceName The deployment's name, which separates its metrics from those of other deployments. Default: the value of
- * `POWERTOOLS_SERVICE_NAME`.
+ * Creates a function's metrics, in CloudWatch's embedded metric format: one log line for each tier of an invocation's
+ * tasks, and one for each of their types. The local server gets those of the tiers in its own way.
+ * @param serviceName The deployment's name, which separates its metrics from those of other deployments. Default: the
+ * value of `POWERTOOLS_SERVICE_NAME`.
  */
 export function createMetrics(env: NodeJS.ProcessEnv = process.env, serviceName?: string): StoredMetrics {
   if (env.OFFLOAD_LOG === "text") return localMetrics(env);

@@ -14,8 +14,8 @@ export interface Observed {
 }
 
 /**
- * Wraps a handler so that it writes its metrics and sends its spans before it answers, even when it fails. After the answer,
- * Lambda can freeze the process.
+ * Wraps a handler so that it writes its metrics and sends its spans before it answers, even when it fails. After the
+ * answer, Lambda can freeze the process.
  */
 export const observed =
   <Args extends unknown[], Answer>({ metrics, tracing }: Observed, handler: (...args: Args) => Promise<Answer>) =>

@@ -14,7 +14,10 @@ const port = "the scheduler";
 export const schedulerSettings = ["scheduleGroup", "fireArn", "schedulerRoleArn", "schedulerDlqArn"] as const;
 export type SchedulerConfig = Config<(typeof schedulerSettings)[number]>;
 
-/** The request for a one-off schedule. It deletes itself. A firing that cannot be delivered goes to its dead-letter queue. */
+/**
+ * The request for a one-off schedule. It deletes itself. A firing that cannot be delivered goes to its dead-letter
+ * queue.
+ */
 export function oneOffRequest(
   config: SchedulerConfig,
   { name, at, payload }: { name: string; at: string; payload: FirePayload },

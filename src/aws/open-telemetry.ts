@@ -46,15 +46,18 @@ export function openTelemetry(): SentTracing {
 }
 
 /**
- * The SDK's provider, which the API wraps. A layer's own instrumentation also flushes it, but only where it can wrap the
- * handler, and it cannot wrap the handlers of ES modules such as our bundles.
+ * The SDK's provider, which the API wraps. A layer's own instrumentation also flushes it, but only where it can wrap
+ * the handler, and it cannot wrap the handlers of ES modules such as our bundles.
  */
 function flushable(): TracerProvider & { forceFlush?(): Promise<void> } {
   const provider = trace.getTracerProvider();
   return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }
 
-/** The caller's span. A request without one continues the active span, as a layer may have started one for the invocation. */
+/**
+ * The caller's span. A request without one continues the active span, as a layer may have started one for the
+ * invocation.
+ */
 function parentOf({ traceparent, kind }: SpanStart): Context {
   if (traceparent !== undefined) return trace.setSpanContext(ROOT_CONTEXT, contextOf(traceparent));
   return kind === "consumer" ? ROOT_CONTEXT : context.active();

@@ -1,6 +1,9 @@
 import type { Log } from "../core/ports/tasks.ts";
 
-/** Logs an error that no code has caught and that belongs to no attempt, such as one of a connection that a task file opened when it was loaded. */
+/**
+ * Logs an error that no code has caught and that belongs to no attempt, such as one of a connection that a task file
+ * opened when it was loaded.
+ */
 export const logOwnStray =
   (log: Log) =>
   (error: unknown): void => {

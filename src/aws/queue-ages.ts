@@ -44,7 +44,9 @@ export class CloudWatchQueueAges implements QueueAges {
   }
 }
 
-/** The query for the age of one queue. Its id is the tier, with the number of the set of queues where there are several. */
+/**
+ * The query for the age of one queue. Its id is the tier, with the number of the set of queues where there are several.
+ */
 function queryOf(queueUrls: PerTier<string>, tier: Tier, set: number) {
   const name = queueUrls[tier].split("/").at(-1) ?? "";
   const Metric = {

@@ -77,7 +77,8 @@ export class SqsQueues implements Queues {
   }
 
   /**
-   * Sends up to ten messages, of at most 1 MiB together, in one call. Returns the error of each message; undefined: it was sent.
+   * Sends up to ten messages, of at most 1 MiB together, in one call. Returns the error of each message; undefined: it
+   * was sent.
    * @throws PortUnavailable when none was sent
    */
   async sendMany(queue: MainQueue, messages: readonly Outgoing[]): Promise<readonly (PortUnavailable | undefined)[]> {
@@ -187,7 +188,9 @@ async function changeVisibility(
   for (const { Code } of final) log.debug("SQS did not change the visibility of a message", { error: Code });
 }
 
-/** An entry can fail for the request's own reasons, such as a message that was deleted, or because SQS cannot do it now. */
+/**
+ * An entry can fail for the request's own reasons, such as a message that was deleted, or because SQS cannot do it now.
+ */
 const isPassing = ({ SenderFault, Code = "" }: BatchResultErrorEntry): boolean =>
   SenderFault !== true || isPassingName(Code);
 

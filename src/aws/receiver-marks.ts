@@ -7,7 +7,10 @@ import { keys } from "./table.ts";
 /** Most tenants that a process remembers. */
 const mostRemembered = 2_000;
 
-/** Reads whether a tenant has receivers of webhooks, at most once in two seconds. For functions that do not read the settings of flow. */
+/**
+ * Reads whether a tenant has receivers of webhooks, at most once in two seconds. For functions that do not read the
+ * settings of flow.
+ */
 export function receiverMarks(table: DynamoTable, clock: Clock): Notices["receives"] {
   const known = new Map<string, { receives: Promise<boolean>; untilMs: number }>();
   return (tenantId) => {

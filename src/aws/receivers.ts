@@ -10,7 +10,10 @@ import type { Page } from "../core/ports/tasks.ts";
 import { type DynamoTable, fieldsOf, type Item } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
-/** Receivers of webhooks in DynamoDB: those of a tenant in one partition, the log of each in a partition of its own. The TTL deletes the log. */
+/**
+ * Receivers of webhooks in DynamoDB: those of a tenant in one partition, the log of each in a partition of its own. The
+ * TTL deletes the log.
+ */
 export class DynamoReceivers implements Receivers {
   readonly #table: DynamoTable;
 

@@ -11,12 +11,14 @@ import { keys, principalPartitions, tenantPartitions, termPartitions } from "./t
 /** Rounds of queries for one page, at most. A page can need several, as filters can leave a round empty. */
 const maxRounds = 5;
 
-/** Up to this number, a page's entries are asked of each partition, so that one round is enough however they are spread. */
+/**
+ * Up to this number, a page's entries are asked of each partition, so that one round is enough however they are spread.
+ */
 const mostOfEach = 100;
 
 /**
- * Number of entries to ask of each partition. Tasks are spread evenly over partitions, so a large page needs its share of each, and a quarter more for
- * chance. Where they are not, a page takes more rounds or is short.
+ * Number of entries to ask of each partition. Tasks are spread evenly over partitions, so a large page needs its share
+ * of each, and a quarter more for chance. Where they are not, a page takes more rounds or is short.
  */
 const shareOf = ({ limit, partitions }: IndexRead): number =>
   Math.min(limit, Math.max(mostOfEach, Math.ceil((limit / partitions.length) * 1.25)));
@@ -93,8 +95,9 @@ export class RecordLists {
   }
 
   /**
-   * Sends one query per partition, and merges the answers. The merged list is complete only down to the highest sort key at
-   * which a partition stopped before its end: below that key, the rest of this partition could have newer entries.
+   * Sends one query per partition, and merges the answers. The merged list is complete only down to the highest sort
+   * key at which a partition stopped before its end: below that key, the rest of this partition could have newer
+   * entries.
    */
   async #round(read: IndexRead): Promise<{ entries: IndexEntry[]; next: string | undefined }> {
     const share = { ...read, limit: shareOf(read) };
@@ -121,9 +124,9 @@ export class RecordLists {
   }
 
   /**
-   * Fetches the records of entries, in the entries' order. Leaves out entries that do not fit their record: the
-   * record was deleted since, or has another sort key. An index follows its table late, so for a moment it can have two entries
-   * of one record.
+   * Fetches the records of entries, in the entries' order. Leaves out entries that do not fit their record: the record
+   * was deleted since, or has another sort key. An index follows its table late, so for a moment it can have two
+   * entries of one record.
    */
   async #fetch(sk: string, entries: readonly IndexEntry[]): Promise<TaskRecord[]> {
     const items = await getMany(this.#table, entries.map(keys.record), "eventually");

@@ -8,7 +8,7 @@ import { viaPort } from "./errors.ts";
 /** Longer than any client's request, so that the check comes after the request has ended. */
 const delaySeconds = 60;
 
-/** Requests checks of rules by messages in the firings queue. SQS delivers such a message to fire until fire succeeds. */
+/** Requests checks of rules by messages in the firings queue. SQS delivers a message to fire until fire succeeds. */
 export class SqsRuleChecks implements RuleChecks {
   readonly #client: SQSClient;
   readonly #queueUrl: string;

@@ -14,7 +14,9 @@ import type { SchedulerConfig } from "./one-offs.ts";
 
 const port = "the scheduler";
 
-/** The request that creates or replaces a rule. The rule fires in its exact minute, and deletes itself after its end. */
+/**
+ * The request that creates or replaces a rule. The rule fires in its exact minute, and deletes itself after its end.
+ */
 export function ruleRequest(config: SchedulerConfig, rule: SchedulerRule): CreateScheduleCommandInput {
   return {
     Name: rule.name,
@@ -77,6 +79,9 @@ export class SchedulerRules implements Rules {
   }
 }
 
-/** True when AWS refused a value that the client sent. Other refusals concern roles and targets, which clients cannot set. */
+/**
+ * True when AWS refused a value that the client sent. Other refusals concern roles and targets, which clients cannot
+ * set.
+ */
 const isAboutRule = (error: unknown): error is Error =>
   isNamed(error, "ValidationException") && /expression|timezone|time zone|start ?date|end ?date/i.test(error.message);

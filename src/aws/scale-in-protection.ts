@@ -3,9 +3,9 @@ import type { Clock, Log } from "../core/ports/tasks.ts";
 import { supersededCheck } from "./superseded.ts";
 
 /**
- * Time of one protection in minutes; it is renewed after half of it, unless a deployment replaces the container. ECS ends a deployment only
- * when no container of the old code is protected, and CloudFormation waits for that for three hours at most. So this is the longest time
- * that attempts hold a deployment up.
+ * Time of one protection in minutes; it is renewed after half of it, unless a deployment replaces the container. ECS
+ * ends a deployment only when no container of the old code is protected, and CloudFormation waits for that for three
+ * hours at most. So this is the longest time that attempts hold a deployment up.
  */
 const protectionMinutes = 60;
 const renewMs = (protectionMinutes / 2) * 60_000;
@@ -15,7 +15,10 @@ const requestMs = 5_000;
 
 /** Keeps ECS from stopping this container, at a scale-in or a deployment, while attempts run in it. */
 export interface ScaleInProtection {
-  /** Protects the container until the given time, in epoch milliseconds. A later call replaces an earlier one. Never throws. */
+  /**
+   * Protects the container until the given time, in epoch milliseconds. A later call replaces an earlier one. Never
+   * throws.
+   */
   protect(until: number): Promise<void>;
   /** Ends the protection. Never throws. */
   unprotect(): Promise<void>;
@@ -24,8 +27,8 @@ export interface ScaleInProtection {
 const none: ScaleInProtection = { protect: async () => {}, unprotect: async () => {} };
 
 /**
- * Creates the protection of this container by its ECS agent. Outside of ECS it does nothing. When the agent refuses, the container may be
- * stopped: its attempts then get the time of the drain, and are given back.
+ * Creates the protection of this container by its ECS agent. Outside of ECS it does nothing. When the agent refuses,
+ * the container may be stopped: its attempts then get the time of the drain, and are given back.
  */
 export function scaleInProtection(
   { clock, log }: { readonly clock: Clock; readonly log: Log },

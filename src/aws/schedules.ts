@@ -5,8 +5,8 @@ import { type Condition, type DynamoTable, fieldsOf, type Item, isNew } from "./
 import { keys } from "./table.ts";
 
 /**
- * The schedules' records in DynamoDB. All schedules of a tenant are in one partition. A partition accepts 1,000 writes a
- * second, which is enough, as EventBridge Scheduler delivers at most 1,000 firings a second.
+ * The schedules' records in DynamoDB. All schedules of a tenant are in one partition. A partition accepts 1,000 writes
+ * a second, which is enough, as EventBridge Scheduler delivers at most 1,000 firings a second.
  */
 export class DynamoSchedules implements Schedules {
   readonly #table: DynamoTable;

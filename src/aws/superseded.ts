@@ -18,8 +18,8 @@ interface Service {
 type Ecs = Pick<ECSClient, "send">;
 
 /**
- * Returns a function that tells whether a deployment replaces this container: whether the newest deployment of its service has another task
- * definition. It may throw. Outside of ECS it returns false.
+ * Returns a function that tells whether a deployment replaces this container: whether the newest deployment of its
+ * service has another task definition. It may throw. Outside of ECS it returns false.
  */
 export function supersededCheck(
   env: NodeJS.ProcessEnv = process.env,

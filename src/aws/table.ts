@@ -14,8 +14,8 @@ import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 import { catalogKey, partitionsOf } from "../settings/config.ts";
 
 /**
- * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never find a
- * task of another tenant.
+ * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never
+ * find a task of another tenant.
  *
  * | item | pk | sk |
  * |---|---|---|
@@ -156,8 +156,8 @@ const directoryShard = (shard: number): string => (shard === 0 ? "tenants" : `te
 export const directoryPartitions = Array.from({ length: directoryShards }, (_, shard) => directoryShard(shard));
 
 /*
- * Each list is an index with several partitions (shards), as a partition accepts 1,000 writes a second. `listShards` is the
- * deployment's setting; `src/aws/list-shards.ts` decides which number applies.
+ * Each list is an index with several partitions (shards), as a partition accepts 1,000 writes a second. `listShards` is
+ * the deployment's setting; `src/aws/list-shards.ts` decides which number applies.
  */
 
 const shardOf = (taskId: string, count: number): number => hashOf(taskId) % count;
@@ -211,7 +211,10 @@ const retryingShards = 8;
 
 const retryingPartition = (tier: Tier, shard: number): string => `retrying#${tier}#${shard}`;
 
-/** The partitions, in the index of dead letters, of a tier's tasks that wait for another attempt. No tenant's own partition has such a name. */
+/**
+ * The partitions, in the index of dead letters, of a tier's tasks that wait for another attempt. No tenant's own
+ * partition has one of these names.
+ */
 export const retryingPartitions = (tier: Tier): string[] =>
   shardsUpTo(retryingShards).map((shard) => retryingPartition(tier, shard));
 
@@ -221,7 +224,9 @@ export const retryingKeys = ({ task_id }: TaskKey, tier: Tier): Record<string, s
   dead_letter_sk: task_id,
 });
 
-/** The partition of a tenant's failed deliveries in the index of dead letters. No tenant's own partition has this name. */
+/**
+ * The partition of a tenant's failed deliveries in the index of dead letters. No tenant's own partition has this name.
+ */
 export const failedDeliveries = (tenantId: string): string => `failed-deliveries#${tenantId}`;
 
 /** All attributes that are keys and not fields of a record. */

@@ -36,8 +36,9 @@ export const logGroupsOf = (text: string | undefined): LogGroups | undefined =>
   text === undefined ? undefined : (JSON.parse(text) as LogGroups);
 
 /**
- * The lines of tasks in CloudWatch Logs, by FilterLogEvents: it costs nothing, answers at once and in the order of time. It reads all lines of a group
- * within the span, so the spans are those of attempts. An account has 5 to 25 such calls per second in a Region.
+ * The lines of tasks in CloudWatch Logs, by FilterLogEvents: it costs nothing, answers at once and in the order of
+ * time. It reads all lines of a group within the span, so the spans are those of attempts. An account has 5 to 25 such
+ * calls per second in a Region.
  */
 export class CloudWatchTaskLogs implements TaskLogs {
   readonly sources: readonly LogSource[];

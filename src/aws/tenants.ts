@@ -15,7 +15,10 @@ export class DynamoTenants implements Tenants {
     await this.#table.putIf(keys.tenantEntry(tenantId), isNew);
   }
 
-  /** Reads all partitions from the same id on, and merges them. The merged list is complete up to where the first one stopped. */
+  /**
+   * Reads all partitions from the same id on, and merges them. The merged list is complete up to where the first one
+   * stopped.
+   */
   async list(page: { limit: number; from?: string | undefined }): Promise<Page<string>> {
     const answers = await Promise.all(directoryPartitions.map((partition) => this.#query(partition, page)));
     const stop = answers.flatMap(({ stoppedAt }) => stoppedAt ?? []).sort()[0];

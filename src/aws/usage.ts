@@ -3,7 +3,10 @@ import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
 import type { DynamoTable, Item, Update } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
-/** A bucket's item expires after this time without a submit. The bucket is full by then, and a missing item means the same. */
+/**
+ * A bucket's item expires after this time without a submit. The bucket is full by then, and a missing item means the
+ * same.
+ */
 const keepBucketSeconds = 86_400;
 
 /** Name of the attribute for one hour's count: `h` and the number of hours since 1970. */

@@ -6,14 +6,14 @@ import { hashOf, keys } from "./table.ts";
 const keepSeconds = 3600;
 
 /**
- * The attribute that counts a tenant's waiting requests in an interval. Tenants share 64 of them, so that the item stays below
- * one write unit of 1 KB; tenants with the same attribute also share its half of the places.
+ * The attribute that counts a tenant's waiting requests in an interval. Tenants share 64 of them, so that the item
+ * stays below one write unit of 1 KB; tenants with the same attribute also share its half of the places.
  */
 export const waitSlot = (tenantId: string): string => `slot_${hashOf(tenantId) % 64}`;
 
 /**
- * Places of waiting requests in DynamoDB: an item for each interval, with the places that were taken in it and not given back. The
- * places of the interval before are read first; they only become fewer.
+ * Places of waiting requests in DynamoDB: an item for each interval, with the places that were taken in it and not
+ * given back. The places of the interval before are read first; they only become fewer.
  */
 export class DynamoWaits implements Waits {
   readonly #table: DynamoTable;

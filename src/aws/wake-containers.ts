@@ -3,7 +3,10 @@ import type { Log } from "../core/ports/tasks.ts";
 import { boundedCalls, callTime, timeLeftMs } from "./call-times.ts";
 import { BoundedHttpHandler } from "./http-handler.ts";
 
-/** A process calls the function at most once in this time, in milliseconds. A container that has started stays for longer. */
+/**
+ * A process calls the function at most once in this time, in milliseconds. A container that has started stays for
+ * longer.
+ */
 const quietMs = 60_000;
 
 /** Time that a sender gives the call, in milliseconds. */
@@ -17,9 +20,10 @@ interface WakeParts {
 }
 
 /**
- * Returns a function to call after each message to a queue of container workers. It starts the function that starts a container when
- * none runs (`lambdas/wake.ts`): CloudWatch has the metrics of an idle queue up to 15 minutes late, so scaling alone would let the first
- * task wait. It never throws: after an error the next message tries again, and the scaling follows the backlog in any case.
+ * Returns a function to call after each message to a queue of container workers. It starts the function that starts a
+ * container when none runs (`lambdas/wake.ts`): CloudWatch has the metrics of an idle queue up to 15 minutes late, so
+ * scaling alone would let the first task wait. It never throws: after an error the next message tries again, and the
+ * scaling follows the backlog in any case.
  */
 export function containerWaker(
   functionName: string,

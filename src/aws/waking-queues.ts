@@ -5,7 +5,8 @@ import type { SqsQueues } from "./queues.ts";
 type MainQueues = Pick<SqsQueues, "send" | "sendMany" | "sendCheck" | "hold" | "bury">;
 
 /**
- * Adds a wake of the container workers to each send of a message for them. Other messages cost nothing, and load no code.
+ * Adds a wake of the container workers to each send of a message for them. Other messages cost nothing, and load no
+ * code.
  * @param functionName Name of the function that starts a container. Undefined: the queues stay as they are.
  */
 export function wakingQueues(queues: SqsQueues, functionName: string | undefined, log: Log): MainQueues {

@@ -4,11 +4,11 @@ import type { RunningAttempt, Watchdog } from "../core/ports/tasks.ts";
 import { runningTask } from "../core/task/context.ts";
 
 /*
- * The memory that this thread and the watchdog's have together. A text for each running attempt is there, so that the thread knows them when this
- * one is blocked: that costs an attempt one short text, and no message.
+ * The memory that this thread and the watchdog's have together. A text for each running attempt is there, so that the
+ * thread knows them when this one is blocked: that costs an attempt one short text, and no message.
  */
 
-/** Attempts that the thread knows, at most. Those beyond run as well. */
+/** Attempts that the thread knows, at most. Further attempts run as well. */
 const mostKnown = 1_000;
 
 /** Bytes of each attempt in the memory. */
@@ -35,8 +35,9 @@ export interface Exit {
 }
 
 /**
- * Creates a watchdog that kills this process when its event loop is still blocked at an attempt's deadline. Its thread (`watcher.ts`) starts with the
- * first attempt. Before the process ends, by it, by `process.exit` in a handler or without memory, the thread notes what it was doing.
+ * Creates a watchdog that kills this process when its event loop is still blocked at an attempt's deadline. Its thread
+ * (`watcher.ts`) starts with the first attempt. Before the process ends, by it, by `process.exit` in a handler or
+ * without memory, the thread notes what it was doing.
  */
 export function threadWatchdog(): Watchdog {
   const shared = new SharedArrayBuffer(headBytes + mostKnown * slotBytes);
@@ -103,7 +104,7 @@ class Slots {
     const slot = this.#free.pop() ?? this.#used++;
     if (slot >= mostKnown) return () => this.#free.push(slot);
     const bytes = this.#bytes.subarray(slot * slotBytes, (slot + 1) * slotBytes);
-    // A first byte of 0 marks a slot without an attempt, also one that does not fit.
+    // A first byte of 0 marks a slot without an attempt, also when the attempt does not fit.
     const { written } = this.#encoder.encodeInto(`${JSON.stringify([tenant_id, task_id, attempts_total])}\n`, bytes);
     if (bytes[written - 1] !== 10) bytes[0] = 0;
     return () => {

@@ -5,8 +5,9 @@ import type { Exit, Witnessed } from "./watchdog.ts";
 import type { Seen } from "./witness.ts";
 
 /*
- * The watchdog's thread (`watchdog.ts`). It looks at the deadline twice a second, and more often when the memory gets scarce. Only a process that is
- * about to end loads the code that takes notes (`witness.ts`). It ends the process in any case.
+ * The watchdog's thread (`watchdog.ts`). It looks at the deadline twice a second, and more often when the memory gets
+ * scarce. Only a process that is about to end loads the code that takes notes (`witness.ts`). It ends the process in
+ * any case.
  */
 
 const { shared, longestExitMs, besideHeapBytes } = workerData as Witnessed;
@@ -16,13 +17,16 @@ const exit = new Int32Array(shared, 8, 1);
 /** A blocked process may be looked at for this long, in milliseconds. */
 const longestLookMs = 2_500;
 
-/** The same for one that is about to run out of memory. It goes on meanwhile. */
+/** The same for a process that is about to run out of memory. The process goes on meanwhile. */
 const longestFullMs = 5_000;
 
 /** Of a process whose memory stays full, notes are taken again after this time, in milliseconds. */
 const fullAgainMs = 30_000;
 
-/** Shares of a memory limit from which the thread looks more often, and from which it takes notes, as there is no time for it later. */
+/**
+ * Shares of a memory limit from which the thread looks more often, and from which it takes notes, as there is no time
+ * for it later.
+ */
 const [scarceShare, fullShare] = [0.6, 0.85];
 
 const megabyte = 1024 * 1024;
@@ -39,7 +43,10 @@ function memoryLimit(env: NodeJS.ProcessEnv = process.env) {
   return { scarceBytes: at(scarceShare), fullBytes: at(fullShare), limitMb: Math.round(limit / megabyte), limitOf };
 }
 
-/** Bytes that objects of the main thread can have which live for longer. Node's own figure has room for young ones besides. */
+/**
+ * Bytes that objects of the main thread can have which live for longer. Node's own figure has room for young ones
+ * besides.
+ */
 function heapLimit(env: NodeJS.ProcessEnv): number {
   const flags = [...process.execArgv, env.NODE_OPTIONS ?? ""].join(" ");
   const [, mb] = /--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(flags) ?? [];

@@ -13,7 +13,10 @@ const port = "Parameter Store";
 /** Time in milliseconds for which a process uses the key that it has read. */
 const freshMs = 60_000;
 
-/** The settings that `webhookKeyOf` reads: a deployment has the name of a parameter, the local server has the key itself. */
+/**
+ * The settings that `webhookKeyOf` reads: a deployment has the name of a parameter, the local server has the key
+ * itself.
+ */
 export const webhookKeySettings = ["webhookKey", "webhookKeyName"] as const;
 
 /** @throws Error when neither setting is set, or the key is not 32 bytes as base64 */
@@ -35,8 +38,8 @@ function settingKey(text: string): WebhookKey {
 }
 
 /**
- * The master key in a SecureString of SSM Parameter Store, which KMS encrypts. The first read creates it. Of several processes that create
- * it at the same time, one succeeds, and all use its key.
+ * The master key in a SecureString of SSM Parameter Store, which KMS encrypts. The first read creates it. Of several
+ * processes that create it at the same time, one succeeds, and all use its key.
  */
 export function parameterKey(name: string, clock: Pick<Clock, "now">): WebhookKey {
   const client = boundedCalls(new SSMClient(boundedTries()));

@@ -16,11 +16,14 @@ import { DynamoRecords } from "./records.ts";
 import { type Exit, headBytes, slotBytes } from "./watchdog.ts";
 
 /*
- * Takes notes of a process that is about to end. It runs in the watchdog's thread (`watchdog.ts`), and loads with the first such process: the main
- * thread is blocked, waits for it, or runs out of memory.
+ * Takes notes of a process that is about to end. It runs in the watchdog's thread (`watchdog.ts`), and loads with the
+ * first such process: the main thread is blocked, waits for it, or runs out of memory.
  */
 
-/** Time for the look at the main thread's stack, in milliseconds. A thread that waits in a call of the system cannot be looked at. */
+/**
+ * Time for the look at the main thread's stack, in milliseconds. A thread that waits in a call of the system cannot be
+ * looked at.
+ */
 const lookMs = 1_000;
 
 /** The attempt's end is settled within minutes, or after an outage. */

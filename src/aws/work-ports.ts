@@ -40,7 +40,10 @@ const bundleStackOf: StackOf = async (error) => (await import("./bundle-places.t
 /** Node tells of rejections that nobody awaits between two turns of the event loop. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** The ports that dispatch tasks, and those of flow. A worker reads the settings of flow in any case, and the marks of receivers with them. */
+/**
+ * The ports that dispatch tasks, and those of flow. A worker reads the settings of flow in any case, and the marks of
+ * receivers with them.
+ */
 function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Log) {
   const base = dispatchPorts(config, log);
   const flowSettings = new DynamoFlowSettings(base.table);

@@ -16,8 +16,9 @@ interface Ports {
 }
 
 /**
- * Loads a worker's task types after their secrets are in the environment, because code may need them when it is loaded. A type whose file
- * cannot be loaded fails its own attempts. While the secrets cannot be read, all do, and each tries to read them again.
+ * Loads a worker's task types after their secrets are in the environment, because code may need them when it is loaded.
+ * A type whose file cannot be loaded fails its own attempts. While the secrets cannot be read, all do, and each tries
+ * to read them again.
  * @param use Takes the types, in place of earlier ones of the same names.
  */
 export async function useTypes(

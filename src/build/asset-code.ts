@@ -30,8 +30,8 @@ export interface AssetCode {
 }
 
 /**
- * Builds a project's code into a folder that needs nothing else of the project: the code, the packages that cannot be bundled, and the files
- * that the code reads.
+ * Builds a project's code into a folder that needs nothing else of the project: the code, the packages that cannot be
+ * bundled, and the files that the code reads.
  * @param here Folder for this machine's binaries, which take the place of Lambda's where the code is started here.
  * @throws TaskFileError
  */
@@ -73,7 +73,8 @@ async function packagesOf({ root, tasks, options, graph, threads }: Asked) {
 }
 
 /**
- * The project's own files that are loaded by a name or a path that only the running program knows: they are copied, with what they load.
+ * The project's own files that are loaded by a name or a path that only the running program knows: they are copied,
+ * with what they load.
  * @param built Files that are built.
  */
 function ownCopied(files: TracedFiles, built: ReadonlySet<string>): ReadonlySet<string> {

@@ -30,9 +30,9 @@ interface Family {
 const isForOneMachine = ({ os, cpu }: Manifest): boolean => os !== undefined || cpu !== undefined;
 
 /**
- * Replaces this machine's binaries by those of Lambda's machine. Those of a package that installs them as packages of their own are installed
- * for that machine, too. Binaries that a package makes where it is installed are left out where the code does without them; the others stay, for the
- * check of the finished code to refuse.
+ * Replaces this machine's binaries by those of Lambda's machine. The binaries of a package that installs them as
+ * packages of their own are installed for that machine, too. Binaries that a package makes where it is installed are
+ * left out where the code does without them; the others stay, for the check of the finished code to refuse.
  * @throws TaskFileError when binaries cannot be installed
  */
 export async function useTargetBinaries(given: CopiedBinaries): Promise<void> {
@@ -51,7 +51,9 @@ export async function useTargetBinaries(given: CopiedBinaries): Promise<void> {
   }
 }
 
-/** Leaves out what was made where the package is installed, if the code does without it. Nobody else has it for Lambda. */
+/**
+ * Leaves out what was made where the package is installed, if the code does without it. Nobody else has it for Lambda.
+ */
 function leaveOut(owner: string, { out, files, layout }: CopiedBinaries): void {
   const binaries = binariesOf(owner).map(({ file }) => file);
   const isWhole = isOptional(owner, files);

@@ -3,7 +3,8 @@ import { TaskFileError } from "../project/task-modules.ts";
 import { type AssetCode, type AssetOptions, buildAssetCode } from "./asset-code.ts";
 
 /*
- * Builds a project's code in a process of its own, for a caller that must not wait: the bundler has no synchronous calls.
+ * Builds a project's code in a process of its own, for a caller that must not wait: the bundler has no synchronous
+ * calls.
  */
 
 export interface BuildRequest {

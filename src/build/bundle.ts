@@ -14,11 +14,13 @@ export interface BundleOptions {
   root: string;
   /** Folder of the task files. */
   tasks: string;
-  /** `local`: packages, and files that the code reads, stay where they are. `asset`: they are copied to their places. */
+  /**
+   * `local`: packages, and files that the code reads, stay where they are. `asset`: they are copied to their places.
+   */
   mode: "local" | "asset";
   /** True for a file of a package that is not bundled. */
   isInPlace(file: string): boolean;
-  /** Path of such a file in the built code. */
+  /** Path of a thread's file in the built code. */
   placeOf(file: string): string;
 }
 
@@ -31,8 +33,8 @@ export interface Bundled {
 const entryId = "\0offload:tasks";
 
 /**
- * Builds the task types, with all that they import, into one file; what the code imports only when it is needed becomes files of its own.
- * Modules run in the order of the sources, whichever file they are in.
+ * Builds the task types, with all that they import, into one file; what the code imports only when it is needed becomes
+ * files of its own. Modules run in the order of the sources, whichever file they are in.
  * @param out Undefined: the code is only looked at.
  */
 export async function bundleTasks(options: BundleOptions, out?: string): Promise<Bundled> {
@@ -109,7 +111,10 @@ const inputOptions = (
   ],
 });
 
-/** The modules that run as soon as a type is loaded are in one file. A module that is imported when it is needed is in another one. */
+/**
+ * The modules that run as soon as a type is loaded are in one file. A module that is imported when it is needed is in
+ * another one.
+ */
 const filesOf = (name: string, input: string): OutputOptions => ({
   entryFileNames: name,
   // Without a hash of the text, in which are paths of this machine.

@@ -29,8 +29,8 @@ const signs: readonly { why: string; sign: RegExp; whole: boolean }[] = [
 ];
 
 /**
- * Chooses the packages that are copied: those of which a bundle would not work. Every package that one of them loads is copied too, so that
- * no package exists twice.
+ * Chooses the packages that are copied: those of which a bundle would not work. Every package that one of them loads is
+ * copied too, so that no package exists twice.
  * @param bundled The files that the bundler sees.
  * @param asked Names of packages that the user wants to be copied.
  */

@@ -21,8 +21,9 @@ export interface ComputedOptions {
 }
 
 /**
- * A name that is put together, as in `import(\`./locales/${language}.ts\`)`, may mean each file that fits: these are built, too, and loaded when they
- * are needed. Any other name means what it means for Node, seen from the place of the file.
+ * A name that is put together, as in `import(\`./locales/${language}.ts\`)`, may mean each file that fits: these are
+ * built, too, and loaded when they are needed. Any other name means what it means for Node, seen from the place of the
+ * file.
  */
 export const computedImports = ({ root, mode }: ComputedOptions): Plugin => ({
   name: "computed-imports",
@@ -77,7 +78,10 @@ function textOf(node: Expression): string {
   return unknown;
 }
 
-/** Files that an expression may mean, by the names that it may have. A part of a name is within one folder, as for other bundlers. */
+/**
+ * Files that an expression may mean, by the names that it may have. A part of a name is within one folder, as for other
+ * bundlers.
+ */
 function filesFor(id: string, source: Expression): [string, string][] {
   const text = textOf(source);
   if (!/^\.{1,2}\/[^\0]*\0/.test(text)) return [];

@@ -11,8 +11,8 @@ function loadedFiles(tasks: string): string[] {
 }
 
 /**
- * Text of the module that the built code starts with. Each file is loaded by a call of its own, so that one whose import fails does so
- * alone, and none is loaded before its secrets are there.
+ * Text of the module that the built code starts with. Each file is loaded by a call of its own, so that a file whose
+ * import fails does so alone, and none is loaded before its secrets are there.
  * @param load `require` keeps all types in one file; `import` is for code with a top-level `await`.
  */
 export function entryText(root: string, tasks: string, load: "require" | "import"): string {

@@ -51,7 +51,7 @@ export const imports = ({ graph, isInPlace }: ImportsOptions): Plugin => ({
 const isOfCode = (source: string, importer: string | undefined): importer is string =>
   importer !== undefined && !source.startsWith("\0") && !importer.startsWith(sharedMark);
 
-/** True for a builtin module of Node, and for one that stands for another. */
+/** True for a builtin module of Node, and for a module that stands for another. */
 const isNoFile = (found: { id: string; external?: unknown } | null): boolean =>
   found !== null && (Boolean(found.external) || found.id.startsWith("\0"));
 
@@ -67,8 +67,8 @@ function noteIn(graph: ImportGraph, importer: string, source: string, file: stri
 }
 
 /**
- * True for the code of Offload, and of zod, which the code around the task types has already: there is one copy of each. An error of
- * one copy of Offload would be unknown to another.
+ * True for the code of Offload, and of zod, which the code around the task types has already: there is one copy of
+ * each. An error of one copy of Offload would be unknown to another.
  */
 const isShared = (file: string): boolean => {
   if (ownFolders.some((folder) => file.startsWith(folder))) return true;

@@ -18,8 +18,8 @@ interface LockEntry {
 type Lock = { readonly packages?: Readonly<Record<string, LockEntry>> };
 
 /**
- * Installs one version of a package for Lambda's machine, once, into the project's part of the user's cache. Install scripts do not run: they
- * would make what this machine needs.
+ * Installs one version of a package for Lambda's machine, once, into the project's part of the user's cache. Install
+ * scripts do not run: they would make what this machine needs.
  * @returns The `node_modules` folder.
  * @throws TaskFileError
  */

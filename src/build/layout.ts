@@ -2,7 +2,7 @@ import type { CopiedPackages } from "./choose.ts";
 import { packageName, packageOf } from "./places.ts";
 import type { TracedFiles } from "./trace.ts";
 
-/** Places of the copied packages in the asset, by their folders. The first place is the one that the bundle names. */
+/** Places of the copied packages in the asset, by their folders. The bundle names the first place. */
 export type Layout = ReadonlyMap<string, readonly string[]>;
 
 /** Rounds of placing, at most: each adds places one level deeper. */

@@ -12,8 +12,9 @@ interface Syntax {
 }
 
 /**
- * Syntax that a `tsconfig.json` leaves to another program, and that Node does not run: decorators of the language itself (without
- * `experimentalDecorators`), and JSX with `"jsx": "preserve"`, as Next has it, which becomes that of React.
+ * Syntax that a `tsconfig.json` leaves to another program, and that Node does not run: decorators of the language
+ * itself (without `experimentalDecorators`), and JSX with `"jsx": "preserve"`, as Next has it, which becomes that of
+ * React.
  */
 export const leftSyntax: Plugin = {
   name: "left-syntax",

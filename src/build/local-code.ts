@@ -17,7 +17,8 @@ export interface LocalCode {
 }
 
 /**
- * Builds a project's code as for Lambda, except that packages stay where they are, so that a change is built in a moment.
+ * Builds a project's code as for Lambda, except that packages stay where they are, so that a change is built in a
+ * moment.
  * @throws TaskFileError
  */
 export async function buildLocalCode(tasks: string): Promise<LocalCode> {

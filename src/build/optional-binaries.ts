@@ -21,7 +21,10 @@ export function isOptional(folder: string, files: TracedFiles): boolean {
   return loaders.size > 0 && [...loaders].every(lists);
 }
 
-/** True when code loads some of these binaries, and goes on without each of them: it does so within `try`, and throws nothing after it. */
+/**
+ * True when code loads some of these binaries, and goes on without each of them: it does so within `try`, and throws
+ * nothing after it.
+ */
 export function areTried(binaries: readonly string[], files: TracedFiles): boolean {
   const loads = binaries.flatMap((binary) =>
     (files.get(binary)?.parents ?? []).filter(isCode).map((loader) => ({ binary, loader })),

@@ -17,13 +17,15 @@ export interface OwnPlacesOptions {
   root: string;
   /** `local`: files stay where they are. `asset`: they are copied to their places. */
   mode: "local" | "asset";
-  /** Gets each code file that the code names by a URL, such as that of a worker thread: it becomes a file of its own. */
+  /**
+   * Gets each code file that the code names by a URL, such as that of a worker thread: it becomes a file of its own.
+   */
   onThread(file: string): void;
 }
 
 /**
- * Each file keeps its own `import.meta.url`, `import.meta.dirname`, `__dirname` and so on, although all are in one file: the place below the
- * project's root, wherever that is.
+ * Each file keeps its own `import.meta.url`, `import.meta.dirname`, `__dirname` and so on, although all are in one
+ * file: the place below the project's root, wherever that is.
  */
 export const ownPlaces = (options: OwnPlacesOptions): Plugin => ({
   name: "own-places",

@@ -6,9 +6,9 @@ import { join } from "node:path";
 let temporary: string | undefined;
 
 /**
- * Folder of the user for packages of a project that were installed for another machine. The project itself is not written to: a build also runs
- * in a read-only checkout. A user whose home cannot be written gets a folder for this process, since one under a known name in a folder of all
- * users could have been filled by another.
+ * Folder of the user for packages of a project that were installed for another machine. The project itself is not
+ * written to: a build also runs in a read-only checkout. A user whose home cannot be written gets a folder for this
+ * process, since one under a known name in a folder of all users could have been filled by another.
  */
 export function packageCache(root: string): string {
   const project = createHash("sha256").update(root).digest("hex").slice(0, 16);

@@ -12,8 +12,8 @@ const quoted = (text: string): string => JSON.stringify(text);
 export const inPlaceId = (file: string): string => mark + file;
 
 /**
- * Packages that are not bundled stay files. One is loaded when the module that imports it runs, and not before, by the path that the bundler
- * found; so an import means the same whether a package is bundled or not.
+ * Packages that are not bundled stay files. One is loaded when the module that imports it runs, and not before, by the
+ * path that the bundler found; so an import means the same whether a package is bundled or not.
  * @param placeOf Returns the path of a file in the asset, or on this machine.
  */
 export const packagesInPlace = (placeOf: (file: string) => string): Plugin => ({

@@ -17,7 +17,10 @@ export function rootOf(tasks: string): string {
   }
 }
 
-/** Path of a file in the asset: as below the root. Files above the root are below `outside`, those of packages below `node_modules`. */
+/**
+ * Path of a file in the asset: as below the root. Files above the root are below `outside`, those of packages below
+ * `node_modules`.
+ */
 export function placeOf(root: string, file: string): string {
   if (isOfPackage(file)) return file.slice(file.indexOf(packages) + 1);
   const path = relative(root, file);

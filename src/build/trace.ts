@@ -18,7 +18,8 @@ export interface TracedFile {
 export type TracedFiles = ReadonlyMap<string, TracedFile>;
 
 /**
- * Finds every file that Node may read: code whose name is computed, files beside the code, binaries. A bundler sees none of them.
+ * Finds every file that Node may read: code whose name is computed, files beside the code, binaries. A bundler sees
+ * none of them.
  * @param graph Where the bundler found each import: so both see the same files.
  */
 export async function traceFiles(root: string, entries: readonly string[], graph: ImportGraph): Promise<TracedFiles> {

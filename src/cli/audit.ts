@@ -29,7 +29,10 @@ interface AuditOptions extends Connection {
   limit: number;
 }
 
-/** The actions of requests, in the order of the API's routes. Commands that work on the table itself have their own words. */
+/**
+ * The actions of requests, in the order of the API's routes. Commands that work on the table itself have their own
+ * words.
+ */
 const actions = apiRoutes.filter(({ method, name }) => isRecorded(method, name)).map(({ name }) => name);
 
 const actionsText = `

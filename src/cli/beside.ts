@@ -36,7 +36,8 @@ export function startBeside(
 }
 
 /**
- * Environment for programs that use the local server: its URL, a key, and the settings of programs that submit directly.
+ * Environment for programs that use the local server: its URL, a key, and the settings of programs that submit
+ * directly.
  * @param url URL of the API
  * @param keys the server's keys, as `key:tenant:role` with commas between them; the first one is the program's
  */

@@ -67,7 +67,8 @@ export function addTag(text: string, earlier: Record<string, string> = {}): Reco
 }
 
 /**
- * Creates the client of a command. By default it sends each request once: a person, or a script, decides on another try.
+ * Creates the client of a command. By default it sends each request once: a person, or a script, decides on another
+ * try.
  * @throws UsageError when the URL or the key is missing or not valid
  */
 export function clientOf(options: Connection, maxTries = 1): Client {

@@ -3,8 +3,8 @@ import { statuses } from "../core/model/status.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { Register } from "./register.ts";
 
-// Each script calls `offload complete -- <words>` and gets one suggestion a line: the word, a tab, and its description. A project
-// that has Offload as a dependency has it only in `node_modules`.
+// Each script calls `offload complete -- <words>` and gets one suggestion a line: the word, a tab, and its description.
+// A project that has Offload as a dependency has it only in `node_modules`.
 
 const bash = `_offload() {
   local program=offload word rest

@@ -92,7 +92,9 @@ Examples:
   npx offload dlq replay --type mail.send --wait     retry after the cause is fixed
 `;
 
-/** Runs the command line. Returns the exit code: 0 success, 1 failed or refused by the server, 2 invalid command line. */
+/**
+ * Runs the command line. Returns the exit code: 0 success, 1 failed or refused by the server, 2 invalid command line.
+ */
 export async function run(args: readonly string[], terminal: Terminal = systemTerminal()): Promise<number> {
   let exitCode = 0;
   const program = new Command("offload")

@@ -11,7 +11,9 @@ export interface SentProbe {
   answeredAt: number;
 }
 
-/** Time that a record is kept after the task's end, in seconds, unless an option says otherwise. This is the minimum. */
+/**
+ * Time that a record is kept after the task's end, in seconds, unless an option says otherwise. This is the minimum.
+ */
 const leastRetentionSeconds = 60;
 
 const firstPauseMs = 150;
@@ -122,7 +124,7 @@ export class Prober {
 
   /**
    * Cancels tasks that have not ended, and discards those that failed.
-   * @param clock its clock from now on. Default: the one that it has
+   * @param clock its clock from now on. Default: its present clock
    * @returns A message with the tasks that could not be cleaned up; undefined when nothing is left.
    */
   async cleanUp(clock = this.#clock, limitSeconds = defaultCleanUpSeconds): Promise<string | undefined> {

@@ -12,8 +12,8 @@ export async function requireEnd(client: Client, taskId: string): Promise<void> 
 }
 
 /**
- * Writes a task's result: JSON to the standard output, a file under its own name in the current folder. `output` names another
- * file; `-` is the standard output.
+ * Writes a task's result: JSON to the standard output, a file under its own name in the current folder. `output` names
+ * another file; `-` is the standard output.
  * @throws CommandFailed when the file cannot be written, or when a file with the result's own name exists
  */
 export async function writeResult(terminal: Terminal, taskId: string, result: unknown, output?: string): Promise<void> {

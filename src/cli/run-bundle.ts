@@ -17,8 +17,8 @@ export interface BundleServer {
 }
 
 /**
- * Builds the workers as a synthesis does, and starts a local server on the worker of a task type, in a folder that has nothing else of the
- * project.
+ * Builds the workers as a synthesis does, and starts a local server on the worker of a task type, in a folder that has
+ * nothing else of the project.
  * @param context CDK context of the synthesis.
  * @throws CommandFailed, TaskFileError
  */
@@ -53,7 +53,10 @@ const flags: Given = {
   OFFLOAD_PROBES: "0",
 };
 
-/** The workers of the project's CDK app. A project without one has the worker that its task files make without any option. */
+/**
+ * The workers of the project's CDK app. A project without one has the worker that its task files make without any
+ * option.
+ */
 async function builtWorkers(folder: string, context: Readonly<Record<string, string>>): Promise<KeptWorker[]> {
   if (existsSync("cdk.json")) {
     const { synthesizeApp } = await import("../../lib/assembly.ts");

@@ -76,7 +76,7 @@ export const registerRun: Register = (command, terminal, exit) => {
     .addHelpText("after", examplesOfRun);
 };
 
-/** Makes a command one that submits a task, and can wait for its result. */
+/** Lets a command submit a task, and wait for its result. */
 export function addSubmit(command: Command, terminal: Terminal, exit: (code: number) => void): Command {
   command
     .argument("<type>", "task type")

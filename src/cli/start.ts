@@ -36,8 +36,8 @@ export interface StartOptions {
 }
 
 /**
- * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM, and when npm, which started it, is
- * ended.
+ * Starts the local server, prints the start text, and stops cleanly on Ctrl-C and SIGTERM, and when npm, which started
+ * it, is ended.
  * @throws UsageError with a message of one line for a wrong flag; Error for a wrong variable or a port in use
  */
 export async function start({ ephemeral, flags, reload = false, inspect, beside = [] }: StartOptions): Promise<void> {
@@ -109,8 +109,8 @@ function endOnce(close: () => Promise<void>, print: (line: string) => void): (co
 }
 
 /**
- * Calls back when npm was ended. npm passes SIGTERM to the shell in which it runs a script, and the shell ends without passing it
- * on; then this process gets another parent.
+ * Calls back when npm was ended. npm passes SIGTERM to the shell in which it runs a script, and the shell ends without
+ * passing it on; then this process gets another parent.
  */
 function watchNpm(ended: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;

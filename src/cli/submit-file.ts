@@ -7,7 +7,9 @@ import { chunksOf, type Line, lastLineOf, linesOf } from "./input-lines.ts";
 import { jsonOf } from "./json-input.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
-/** Tries in a row in which no line is accepted: about two and a half minutes, within which a full queue gets shorter. */
+/**
+ * Tries in a row in which no line is accepted: about two and a half minutes, within which a full queue gets shorter.
+ */
 const mostTries = 20;
 
 /** Number of refused lines that are shown. */

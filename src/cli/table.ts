@@ -10,7 +10,7 @@ export interface Looks {
   utc?: boolean | undefined;
 }
 
-/** Colours of statuses, outcomes and states. Those that are left out have none. */
+/** Colours of statuses, outcomes and states. Words that are left out have no colour. */
 const colours: Readonly<Record<string, Colour>> = {
   completed: "green",
   active: "green",
@@ -28,9 +28,9 @@ const colours: Readonly<Record<string, Colour>> = {
 const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * Formats rows under headings: aligned columns without borders. On a terminal they fit its width, times are ages, and statuses
- * have colours. A terminal that is too narrow gets one block for each row. In a pipe times are exact and nothing has a colour, so
- * that other tools can split the lines.
+ * Formats rows under headings: aligned columns without borders. On a terminal they fit its width, times are ages, and
+ * statuses have colours. A terminal that is too narrow gets one block for each row. In a pipe times are exact and
+ * nothing has a colour, so that other tools can split the lines.
  */
 export function table(
   headings: readonly string[],

@@ -10,7 +10,10 @@ const fields = [
 /** Inputs that are read at the same time. */
 const lanes = 5;
 
-/** Formats tasks as CSV (RFC 4180), each with its input: to tell customers which of their tasks are concerned. Reads each input by itself. */
+/**
+ * Formats tasks as CSV (RFC 4180), each with its input: to tell customers which of their tasks are concerned. Reads
+ * each input by itself.
+ */
 export async function tasksCsv(tasks: readonly TaskView[], options: Connection): Promise<string> {
   const inputs = await inLanes(tasks, lanes, (task) => inputOf(task, options));
   const rows = tasks.map((task, index) => [...fields.map((field) => task[field]), inputs[index]]);

@@ -18,7 +18,9 @@ export interface Terminal {
   note(line: string): void;
   /** Adds a colour for the standard output, where it takes colours. */
   colour(name: Colour, text: string): string;
-  /** Shows progress. A terminal overwrites the previous progress line; any other output gets one line for each change. */
+  /**
+   * Shows progress. A terminal overwrites the previous progress line; any other output gets one line for each change.
+   */
   progress(line: string): void;
   /** Ends the progress line. */
   endProgress(): void;
@@ -35,7 +37,9 @@ export interface Terminal {
   inputChunks(): AsyncIterable<Uint8Array>;
   /** Calls back on Ctrl-C, in place of the end of the process. Returns a function that ends this. */
   onInterrupt(stop: () => void): () => void;
-  /** Calls back with each key that is pressed, as long as the input is a terminal. Returns a function that ends this. */
+  /**
+   * Calls back with each key that is pressed, as long as the input is a terminal. Returns a function that ends this.
+   */
   onKey(press: (key: string) => void): () => void;
 }
 

@@ -47,7 +47,7 @@ interface TopTask {
   error: string | null;
 }
 
-/** Reads all parts. Each fails by itself; one that the role does not have is left out. The signal ends all reads. */
+/** Reads all parts. Each fails by itself; a part that the role may not read is left out. The signal ends all reads. */
 export async function readTop(options: Connection, signal?: AbortSignal): Promise<TopView> {
   const own = { ...connectionOf(options), maxTries: 1 };
   const caller = await part(new Admin(own).identity({ signal }));

@@ -63,7 +63,10 @@ export function addFile(text: string, earlier: Record<string, string> = {}): Rec
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-/** Sends the files of a submit. Returns the uploads' ids by the files' names. A path that is an upload's id is taken as it is. */
+/**
+ * Sends the files of a submit. Returns the uploads' ids by the files' names. A path that is an upload's id is taken as
+ * it is.
+ */
 export async function uploadFiles(
   terminal: Terminal,
   client: Client,

@@ -112,7 +112,7 @@ async function verify(terminal: Terminal, options: VerifyOptions): Promise<numbe
   }
 }
 
-/** The checks of the chosen groups. Those that take hours are in the report in any case, as left out. */
+/** The checks of the chosen groups. Checks that take hours are in the report in any case, as left out. */
 const checksOf = ({ only }: VerifyOptions): Check[] =>
   allChecks.filter((check) => only === undefined || only.includes(check.group));
 

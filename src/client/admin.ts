@@ -6,7 +6,9 @@ import { List } from "./list.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
-/** A limit to set: null is no limit, `unset` the deployment's default again. One that is left out stays as it is. */
+/**
+ * A limit to set: null is no limit, `unset` the deployment's default again. A limit that is left out stays as it is.
+ */
 export type NewLimit = number | null | "unset" | undefined;
 
 /** Limits of a tenant to set. */
@@ -18,7 +20,10 @@ export interface NewTenantLimits {
   schedules?: NewLimit;
 }
 
-/** Calls for admins: keys and limits of tenants, measurements, alarms. `identity` is for any role. The option `tenant` names the tenant of keys. */
+/**
+ * Calls for admins: keys and limits of tenants, measurements, alarms. `identity` is for any role. The option `tenant`
+ * names the tenant of keys.
+ */
 export class Admin {
   readonly #transport: Transport;
 

@@ -33,11 +33,14 @@ export type { AttemptView };
 
 /** The options of a call that waits for a task's end. */
 export interface WaitOptions extends CallOptions {
-  /** Milliseconds between polls, at least 100. Default: as the API's `Retry-After` says, from 1 s to 60 s as the task ages. */
+  /**
+   * Milliseconds between polls, at least 100. Default: as the API's `Retry-After` says, from 1 s to 60 s as the task
+   * ages.
+   */
   pollMs?: number | undefined;
   /**
-   * True: hears of changes by push, and reads the task rarely. Where the deployment has no channels, or the runtime no `WebSocket`, it polls.
-   * Default: true with `onProgress`, else false.
+   * True: hears of changes by push, and reads the task rarely. Where the deployment has no channels, or the runtime no
+   * `WebSocket`, it polls. Default: true with `onProgress`, else false.
    */
   push?: boolean | undefined;
 }
@@ -52,7 +55,10 @@ export interface ResultOptions extends WaitOptions {
 export interface TaskFilter extends Omit<CoreFilter, "createdAfter" | "createdBefore"> {
   createdAfter?: Time | undefined;
   createdBefore?: Time | undefined;
-  /** Finds by the start of an id, a correlation id, a tag's value or `name=value`, or a part of the error's text. 1 to 128 characters. */
+  /**
+   * Finds by the start of an id, a correlation id, a tag's value or `name=value`, or a part of the error's text. 1 to
+   * 128 characters.
+   */
   q?: string | undefined;
 }
 
@@ -103,9 +109,10 @@ export class Client<Tasks = AnyTasks> {
   }
 
   /**
-   * Submits many inputs, up to 500 in one request, and iterates over their outcomes in the same order. Reads the inputs as they are
-   * needed. Repeats requests, and entries that were refused with 429 or 503, safely.
-   * @throws ProblemError when a whole request is refused; an error of the inputs after the outcomes of those before it; CallTimeout
+   * Submits many inputs, up to 500 in one request, and iterates over their outcomes in the same order. Reads the inputs
+   * as they are needed. Repeats requests, and entries that were refused with 429 or 503, safely.
+   * @throws ProblemError when a whole request is refused; an error of the inputs after the outcomes of those before it;
+   * CallTimeout
    * @example for await (const { task, error } of client.submitMany("mail.send", mails)) console.log(task?.task_id ?? error);
    */
   async *submitMany<Name extends TaskName<Tasks>>(
@@ -117,8 +124,9 @@ export class Client<Tasks = AnyTasks> {
   }
 
   /**
-   * Submits tasks of any types, up to 500 in one request, and returns the outcome of each in the same order. Repeats requests, and
-   * entries that were refused with 429 or 503, safely. With an `idempotencyKey` in each entry, a second call makes no second task.
+   * Submits tasks of any types, up to 500 in one request, and returns the outcome of each in the same order. Repeats
+   * requests, and entries that were refused with 429 or 503, safely. With an `idempotencyKey` in each entry, a second
+   * call makes no second task.
    * @throws ProblemError when a whole request is refused; CallTimeout
    * @example
    * const [mail, bill] = await client.submitBatch([
@@ -143,7 +151,8 @@ export class Client<Tasks = AnyTasks> {
   }
 
   /**
-   * Iterates over a task's states: the present one, then each change, until its end. It does not throw when the task fails.
+   * Iterates over a task's states: the present one, then each change, until its end. It does not throw when the task
+   * fails.
    * @example for await (const { status, progress } of client.progress(task)) console.log(status, progress);
    */
   async *progress(task: TaskRef, options: WaitOptions = {}): AsyncGenerator<TaskView, void, undefined> {
@@ -158,9 +167,10 @@ export class Client<Tasks = AnyTasks> {
   }
 
   /**
-   * Iterates over messages about tasks, by push. It goes on until the loop is left: when the connection ends, it opens a new channel. Read the
-   * status of your tasks at each `channel.open`, as messages that were sent before it are lost.
-   * @throws ProblemError with code `not_found` when the deployment has no channels; TypeError when the runtime has no `WebSocket`
+   * Iterates over messages about tasks, by push. It goes on until the loop is left: when the connection ends, it opens
+   * a new channel. Read the status of your tasks at each `channel.open`, as messages that were sent before it are lost.
+   * @throws ProblemError with code `not_found` when the deployment has no channels; TypeError when the runtime has no
+   * `WebSocket`
    * @example for await (const message of client.subscribe()) console.log(message.type);
    */
   async *subscribe(options?: SubscribeOptions): AsyncGenerator<ChannelMessage, void, undefined> {
@@ -194,8 +204,8 @@ export class Client<Tasks = AnyTasks> {
   }
 
   /**
-   * Starts a new round of attempts of a failed task. Sent again only when the API did not take the request: a second one could
-   * start a round too many.
+   * Starts a new round of attempts of a failed task. Sent again only when the API did not take the request: a second
+   * one could start a round too many.
    * @param options With `input`, the new round and later ones have that input.
    */
   retry(task: TaskRef, options?: CallOptions & { input?: unknown }): Promise<TaskView> {
@@ -206,7 +216,8 @@ export class Client<Tasks = AnyTasks> {
    * Sends a signal to a task: it answers the task's wait of this name, which may have begun already or begins later.
    * @param name 1 to 64 letters, digits, `.`, `_` and `-`.
    * @param body Any JSON of at most 256 KiB. Default: none, which the task gets as null.
-   * @throws ApiError `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name
+   * @throws ApiError `conflict` when the task has ended, the wait has timed out, or the task has another signal of this
+   * name
    */
   signal(task: TaskRef, name: string, body?: unknown, options?: CallOptions): Promise<TaskView> {
     return this.#transport.post(pathOf(task, path`/signals/${name}`), body, options);
@@ -231,9 +242,10 @@ export class Client<Tasks = AnyTasks> {
   }
 
   /**
-   * Sends a file to the API's file store, and returns the id of the upload for `files` of a submit. An upload that no task has taken
-   * after 24 hours is deleted.
-   * @param source A `Blob` or `File`, or bytes; in Node also a stream of `sizeBytes` bytes, which cannot be sent again after an error.
+   * Sends a file to the API's file store, and returns the id of the upload for `files` of a submit. An upload that no
+   * task has taken after 24 hours is deleted.
+   * @param source A `Blob` or `File`, or bytes; in Node also a stream of `sizeBytes` bytes, which cannot be sent again
+   * after an error.
    * @throws ProblemError, ConnectionError, CallTimeout
    * @example await client.submit("video.cut", {}, { files: { video: await client.upload(file) } });
    */
@@ -242,7 +254,8 @@ export class Client<Tasks = AnyTasks> {
   }
 
   /**
-   * Waits for a task's end and opens its result as a stream, whatever its size. `timeoutMs` ends when the stream begins.
+   * Waits for a task's end and opens its result as a stream, whatever its size. `timeoutMs` ends when the stream
+   * begins.
    * @throws ProblemError with code `conflict` when the task has no result; ConnectionError, CallTimeout
    * @example await pipeline((await client.download(task)).body, createWriteStream("talk.mp4"));
    */

@@ -50,8 +50,8 @@ export class DeadLetters {
   }
 
   /**
-   * Starts a new round of each selected task. Sent again only when the API did not take the request: a second replay could
-   * start a task that has failed once more since.
+   * Starts a new round of each selected task. Sent again only when the API did not take the request: a second replay
+   * could start a task that has failed once more since.
    */
   replay(
     selection: Selection,
@@ -61,7 +61,9 @@ export class DeadLetters {
     return this.#transport.postOnce("/dead-letters/replay", body, options);
   }
 
-  /** Removes dead letters from the list; their tasks stay failed. Sent again only when the API did not take the request. */
+  /**
+   * Removes dead letters from the list; their tasks stay failed. Sent again only when the API did not take the request.
+   */
   discard(selection: Selection, options?: CallOptions): Promise<StartedOperation> {
     return this.#transport.postOnce("/dead-letters/discard", bodyOf(selection), options);
   }

@@ -1,7 +1,9 @@
 import type { FileResult, OutcomeResult } from "../core/task/result.ts";
 import type { DefinedTask } from "../core/task/task.ts";
 
-/** Task types that are not known to the compiler: every name and every JSON input is allowed, and results are `unknown`. */
+/**
+ * Task types that are not known to the compiler: every name and every JSON input is allowed, and results are `unknown`.
+ */
 export type AnyTasks = Record<string, DefinedTask>;
 
 /** Input and output of each definition, by its name. */

@@ -4,7 +4,9 @@ import type { TaskView } from "../core/model/task-view.ts";
 /** Base class of the client's errors. */
 export abstract class OffloadError extends Error {}
 
-/** The members of a problem document that the client reads. A gateway's own answer has `message` in place of `detail`. */
+/**
+ * The members of a problem document that the client reads. A gateway's own answer has `message` in place of `detail`.
+ */
 export interface ProblemBody {
   code?: ProblemCode;
   detail?: string;
@@ -46,11 +48,15 @@ export class ProblemError extends OffloadError {
   }
 }
 
-/** True when a repeated request was refused with this status: the first try may have succeeded, and its answer was lost. */
+/**
+ * True when a repeated request was refused with this status: the first try may have succeeded, and its answer was lost.
+ */
 export const refusesRepeat = (error: unknown, status: number): boolean =>
   error instanceof ProblemError && error.tries > 1 && error.status === status;
 
-/** No answer, or only a part of one, arrived: a network error, or the time limit of a request. `cause` has the reason. */
+/**
+ * No answer, or only a part of one, arrived: a network error, or the time limit of a request. `cause` has the reason.
+ */
 export class ConnectionError extends OffloadError {
   override readonly name = "ConnectionError";
 }

@@ -100,8 +100,8 @@ export function storedResult(
 }
 
 /**
- * Reads a result's answer, wherever it is. The place that an answer of 303 names is asked without the key. A replica of the table can
- * be behind the end, so that the answer is 202: not yet.
+ * Reads a result's answer, wherever it is. The place that an answer of 303 names is asked without the key. A replica of
+ * the table can be behind the end, so that the answer is 202: not yet.
  */
 async function open<T>(
   parts: FileParts,
@@ -126,7 +126,8 @@ async function open<T>(
     };
     const answer: { waitMs: number } | { value: T } = await transport.call(request, { signal });
     if ("value" in answer) return answer.value;
-    // Browsers do not tell a page where a redirect leads. They follow it themselves, and keep the key from other origins.
+    // Browsers do not tell a page where a redirect leads. They follow it themselves, and keep the key from other
+    // origins.
     if (answer.waitMs === 0) redirect = undefined;
     await sleep(answer.waitMs, signal);
   }

@@ -36,7 +36,7 @@ export interface TypeList {
   tenant_paused_since: string | null;
 }
 
-/** Limits to set. One that is left out stays as it is; null is the limit of the definition again. */
+/** Limits to set. A limit that is left out stays as it is; null is the limit of the definition again. */
 export interface NewLimits {
   /** Attempts of one key at the same time, 1 to 1,000. */
   concurrency?: number | null | undefined;
@@ -50,14 +50,16 @@ export interface TypeBreaker {
   breaker: TypeView["breaker"];
 }
 
-/** The option of a pause of a type: true for all tenants, which requires the role admin. Default: the caller's tenant. */
+/**
+ * The option of a pause of a type: true for all tenants, which requires the role admin. Default: the caller's tenant.
+ */
 export interface TypePauseOptions extends CallOptions {
   all?: boolean | undefined;
 }
 
 /**
- * Calls that decide when tasks start. Pauses of types and of the own tenant require the role operator, all others the role admin. A pause returns
- * when no worker starts another of its tasks, after about three seconds.
+ * Calls that decide when tasks start. Pauses of types and of the own tenant require the role operator, all others the
+ * role admin. A pause returns when no worker starts another of its tasks, after about three seconds.
  */
 export class Flow {
   readonly #transport: Transport;
@@ -112,8 +114,8 @@ export class Flow {
   }
 
   /**
-   * Sets limits of a task type, for all tenants, also of one that is defined without them. Null takes them away again. Every worker knows them after
-   * about three seconds.
+   * Sets limits of a task type, for all tenants, also of a type that is defined without them. Null takes them away
+   * again. Every worker knows them after about three seconds.
    * @example await new Flow({ url, key }).setLimits("mail.send", { concurrency: 5 });
    */
   setLimits(type: string, { concurrency, rate }: NewLimits, options?: CallOptions): Promise<TypeLimits> {

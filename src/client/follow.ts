@@ -11,13 +11,19 @@ export type PollParts = readonly [read: typeof pollOf, isEnd: typeof isEnd];
 /** While the channel is open, a task is read at least this often, in milliseconds: a message can get lost. */
 const safetyMs = 30_000;
 
-/** After the channel has opened, a task is read a second time after this wait, in milliseconds: the first answer can be a second old. */
+/**
+ * After the channel has opened, a task is read a second time after this wait, in milliseconds: the first answer can be
+ * a second old.
+ */
 const secondReadMs = 2_000;
 
 /** A task whose end was announced is read again after this wait, in milliseconds, for the same reason. */
 const endReadMs = 1_000;
 
-/** A channel that no call uses stays open for this time, in milliseconds, for a program that waits for one task after another. */
+/**
+ * A channel that no call uses stays open for this time, in milliseconds, for a program that waits for one task after
+ * another.
+ */
 const lingerMs = 1_000;
 
 type ChannelState = "channel.open" | "channel.closed";
@@ -112,7 +118,10 @@ function hubOf(parts: FileParts, transport: Transport): Hub {
 class Known {
   task: TaskView | undefined;
 
-  /** Takes a newer state, and returns it. An older one, which a late message or a replica of the table can have, is ignored. */
+  /**
+   * Takes a newer state, and returns it. An older one, which a late message or a replica of the table can have, is
+   * ignored.
+   */
   *take(state: TaskView | undefined): Generator<TaskView, void, undefined> {
     const { task } = this;
     if (state === undefined || (task !== undefined && state.updated_at < task.updated_at)) return;
@@ -122,8 +131,8 @@ class Known {
 }
 
 /**
- * Follows a task until its end, as `changesOf` does. Where a channel can be opened, it hears of changes, and reads the task rarely. The
- * answers of the API stay the truth: a message about an end makes it read the task.
+ * Follows a task until its end, as `changesOf` does. Where a channel can be opened, it hears of changes, and reads the
+ * task rarely. The answers of the API stay the truth: a message about an end makes it read the task.
  */
 export async function* follow(
   parts: FileParts,

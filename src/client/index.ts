@@ -7,8 +7,8 @@ import type { AnyTasks } from "./definitions.ts";
 import type { ClientOptions } from "./transport.ts";
 
 /**
- * Creates a client of an Offload API. `Tasks` is a module or record of task types; the compiler then checks names and inputs,
- * and knows results. Without it, every name and input is allowed.
+ * Creates a client of an Offload API. `Tasks` is a module or record of task types; the compiler then checks names and
+ * inputs, and knows results. Without it, every name and input is allowed.
  * @throws TypeError when an option is missing or not valid
  * @example
  * import type * as tasks from "../tasks/index.ts";

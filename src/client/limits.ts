@@ -4,7 +4,10 @@ import { CallTimeout } from "./errors.ts";
 export interface CallOptions {
   /** Ends the call with the signal's reason, also while it waits. */
   signal?: AbortSignal | undefined;
-  /** Time limit of the whole call in milliseconds, with its repeats and waits; then it throws `CallTimeout`. Default: none. */
+  /**
+   * Time limit of the whole call in milliseconds, with its repeats and waits; then it throws `CallTimeout`. Default:
+   * none.
+   */
   timeoutMs?: number | undefined;
 }
 

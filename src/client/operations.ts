@@ -39,10 +39,15 @@ export interface BulkFilter {
   createdBefore?: Time | undefined;
 }
 
-/** Selects tasks: at most 100 by id, or by filter. An empty filter selects all of the tenant that the action can change. */
+/**
+ * Selects tasks: at most 100 by id, or by filter. An empty filter selects all of the tenant that the action can change.
+ */
 export type TaskSelection = { readonly taskIds: readonly string[] } | { readonly filter: BulkFilter };
 
-/** Calls that act on many tasks, groups of dead letters, and those about operations, also replays and discards of dead letters. They require the role operator. */
+/**
+ * Calls that act on many tasks, groups of dead letters, and those about operations, also replays and discards of dead
+ * letters. They require the role operator.
+ */
 export class Operations {
   readonly #transport: Transport;
 
@@ -68,7 +73,10 @@ export class Operations {
     return this.#transport.post(`/tasks/${action}`, { ...bodyOf(selection), dry_run: true }, options);
   }
 
-  /** As `deadLetters.count` of the client; for all tenants (the option `tenant` is `*`) also the number of each tenant's. */
+  /**
+   * As `deadLetters.count` of the client; for all tenants (the option `tenant` is `*`) also the number of each
+   * tenant's.
+   */
   dryRunOfLetters(action: "replay" | "discard", selection: Selection, options?: CallOptions): Promise<DryRun> {
     return this.#transport.post(`/dead-letters/${action}`, { ...letterBodyOf(selection), dry_run: true }, options);
   }
@@ -85,7 +93,8 @@ export class Operations {
   }
 
   /**
-   * Cancels a task whose handler may ignore its signal: an attempt that has not stopped after 5 s is ended with its process.
+   * Cancels a task whose handler may ignore its signal: an attempt that has not stopped after 5 s is ended with its
+   * process.
    * @throws ProblemError `conflict` when the task has ended or cannot be cancelled
    */
   cancelNow(task: TaskRef, options?: CallOptions): Promise<TaskView> {
@@ -93,8 +102,8 @@ export class Operations {
   }
 
   /**
-   * Starts a new round of the selected failed tasks. Sent again only when the API did not take the request: a second retry could start a task that has
-   * failed once more since.
+   * Starts a new round of the selected failed tasks. Sent again only when the API did not take the request: a second
+   * retry could start a task that has failed once more since.
    */
   retryTasks(
     selection: TaskSelection,
@@ -117,7 +126,8 @@ export class Operations {
   }
 
   /**
-   * Lists the dead letters of a tier again whose records are gone, from their messages in its DLQ, within some seconds. Admins only.
+   * Lists the dead letters of a tier again whose records are gone, from their messages in its DLQ, within some seconds.
+   * Admins only.
    */
   async recoverDeadLetters(tier: Tier, options?: CallOptions): Promise<void> {
     await this.#transport.post(path`/queues/${tier}/recover`, {}, options);
@@ -151,7 +161,8 @@ export class Operations {
   }
 
   /**
-   * Reads a task's log, oldest first, until the task has ended and its last line is read; with `follow: false` only the lines that are there.
+   * Reads a task's log, oldest first, until the task has ended and its last line is read; with `follow: false` only the
+   * lines that are there.
    * @example for await (const { at, message } of operations.logs(task)) console.log(at, message);
    */
   async *logs(

@@ -3,14 +3,17 @@ import type { FileParts } from "./file-parts.ts";
 import type { Transport } from "./transport.ts";
 
 /**
- * A message about a task; or that the channel is open, for the first time or again, or closed. Messages that were sent while it was not open are
- * lost: read the status of your tasks when it opens.
+ * A message about a task; or that the channel is open, for the first time or again, or closed. Messages that were sent
+ * while it was not open are lost: read the status of your tasks when it opens.
  */
 export type ChannelMessage = TaskMessage | { type: "channel.open" } | { type: "channel.closed" };
 
 /** The options of `subscribe`. */
 export interface SubscribeOptions {
-  /** `own`: tasks that this key or user submitted. `tenant`: all tasks of the tenant, which requires the role operator. Default: `own`. */
+  /**
+   * `own`: tasks that this key or user submitted. `tenant`: all tasks of the tenant, which requires the role operator.
+   * Default: `own`.
+   */
   scope?: "own" | "tenant" | undefined;
   /** Ends the iteration with the signal's reason. */
   signal?: AbortSignal | undefined;
@@ -28,7 +31,9 @@ const goodMs = 30_000;
 /** Messages that wait for a slow reader. With more the connection is closed, and the reader told so. */
 const mostWaiting = 1_000;
 
-/** Iterates over the messages of a channel. Opens a new one whenever the connection ends, after growing random waits. */
+/**
+ * Iterates over the messages of a channel. Opens a new one whenever the connection ends, after growing random waits.
+ */
 export async function* subscribe(
   parts: FileParts,
   transport: Transport,

@@ -23,7 +23,10 @@ export interface DeliveryFilter {
   before?: Time | undefined;
 }
 
-/** Calls about receivers of webhooks, for operators: programs that are told of each end of a task of the tenant that they ask for. */
+/**
+ * Calls about receivers of webhooks, for operators: programs that are told of each end of a task of the tenant that
+ * they ask for.
+ */
 export class Receivers {
   readonly #transport: Transport;
 
@@ -68,7 +71,10 @@ export class Receivers {
     return this.#transport.postOnce(path`/webhooks/${webhookId}/test`, {}, options);
   }
 
-  /** Makes a new secret. For 24 hours the earlier one signs as well. Sent again only when the API did not take the request. */
+  /**
+   * Makes a new secret. For 24 hours the earlier one signs as well. Sent again only when the API did not take the
+   * request.
+   */
   rotateSecret(webhookId: string, options?: CallOptions): Promise<ReceiverSecret> {
     return this.#transport.postOnce(path`/webhooks/${webhookId}/secret/rotate`, {}, options);
   }

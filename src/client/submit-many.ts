@@ -6,7 +6,9 @@ import type { SubmittedTask } from "./task-ref.ts";
 import type { randomWaitMs, Transport } from "./transport.ts";
 import type { toWire } from "./wire.ts";
 
-/** Parts of the client. They are handed over, and not imported: a bundler would split the client's own file for them. */
+/**
+ * Parts of the client. They are handed over, and not imported: a bundler would split the client's own file for them.
+ */
 export type Parts = readonly [
   Problem: typeof ProblemError,
   limitOf: typeof limitOf,
@@ -176,7 +178,10 @@ async function submitChunk(sender: Sender, chunk: readonly object[]): Promise<Su
   }
 }
 
-/** Longest wait that an entry's problem may ask for, in seconds, as for a request. With a longer one, the entry stays refused. */
+/**
+ * Longest wait that an entry's problem may ask for, in seconds, as for a request. With a longer one, the entry stays
+ * refused.
+ */
 const longestRetryAfterSeconds = 60;
 
 const canPass = (error: ProblemError | undefined): boolean =>

@@ -3,7 +3,7 @@ import type { TaskInput, TaskName } from "./definitions.ts";
 import type { CallOptions } from "./limits.ts";
 import type { Time } from "./wire.ts";
 
-/** The options of a submit. Those that are left out have the type's own values. */
+/** The options of a submit. Options that are left out have the type's own values. */
 export interface SubmitOptions extends CallOptions {
   /** Tier of the task. Default: the type's own. */
   priority?: Tier | undefined;
@@ -37,21 +37,26 @@ export interface SubmitOptions extends CallOptions {
 export interface UniqueOptions {
   key: string;
   /**
-   * When a task has the key: `existing` returns that task, `reject` throws a ProblemError `conflict`, `replace` gives it the new input as long as it
-   * waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
+   * When a task has the key: `existing` returns that task, `reject` throws a ProblemError `conflict`, `replace` gives
+   * it the new input as long as it waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
    */
   mode?: "existing" | "reject" | "replace" | "debounce" | undefined;
   /** Wait after each submit in seconds, 1 to 86,400. Required with `debounce`, and only allowed there. */
   waitSeconds?: number | undefined;
-  /** The most seconds from the first submit until the task is due, up to 604,800. Only with `debounce`. Default: ten times `waitSeconds`. */
+  /**
+   * The most seconds from the first submit until the task is due, up to 604,800. Only with `debounce`. Default: ten
+   * times `waitSeconds`.
+   */
   maxWaitSeconds?: number | undefined;
 }
 
-/** The options of a submit of many inputs: those of one submit, for each task. `timeoutMs` is the limit of all together. */
+/**
+ * The options of a submit of many inputs: those of one submit, for each task. `timeoutMs` is the limit of all together.
+ */
 export interface SubmitManyOptions extends Omit<SubmitOptions, "files"> {
   /**
-   * Names the whole, printable ASCII: each input's key follows from it and from the input's index. A second call with the same key
-   * and inputs makes no second task. Default: a new key for each call, for its own repeats.
+   * Names the whole, printable ASCII: each input's key follows from it and from the input's index. A second call with
+   * the same key and inputs makes no second task. Default: a new key for each call, for its own repeats.
    */
   idempotencyKey?: string | undefined;
   /** Index of the first input: the number of inputs before it, which an earlier call submitted. Default: 0. */

@@ -7,7 +7,10 @@ export interface ClientOptions {
   url: string;
   /** API key or JWT. A function is called before every request, so that it can renew a token that expires. */
   key: string | (() => string | Promise<string>);
-  /** Another tenant than the key's own, or `*` for all in lists, groups and operations; for admins only. Default: the key's own. */
+  /**
+   * Another tenant than the key's own, or `*` for all in lists, groups and operations; for admins only. Default: the
+   * key's own.
+   */
   tenant?: string | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -17,7 +20,7 @@ export interface ClientOptions {
   requestTimeoutMs?: number;
 }
 
-/** Values of a query by name. Those that are undefined are not sent. */
+/** Values of a query by name. Undefined values are not sent. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export interface Request<T> {
@@ -31,11 +34,15 @@ export interface Request<T> {
   repeatable?: boolean;
   /** `manual`: an answer that names another place is read itself. Default: it is followed. */
   redirect?: "manual" | undefined;
-  /** Reads the answer. `json` returns its JSON object. Default: only that, and undefined for an answer without a body. */
+  /**
+   * Reads the answer. `json` returns its JSON object. Default: only that, and undefined for an answer without a body.
+   */
   read?: (response: Response, json: () => Promise<object>) => Promise<T>;
 }
 
-/** Upper bounds of the random wait before a repeat: for the first one, doubled for each further one, and the largest. */
+/**
+ * Upper bounds of the random wait before a repeat: for the first one, doubled for each further one, and the largest.
+ */
 const firstWaitMs = 500;
 const longestWaitMs = 20_000;
 /** A longer `Retry-After` than this is left to the caller. */
@@ -164,7 +171,10 @@ function checkKey(key: string): string {
   throw new TypeError("key: expected printable ASCII, no spaces");
 }
 
-/** True after errors that can pass: all of them when a repeat does no harm, else only those before the request was processed. */
+/**
+ * True after errors that can pass: all of them when a repeat does no harm, else only those before the request was
+ * processed.
+ */
 function mayRepeat({ method, repeatable = method !== "POST" }: Request<unknown>, error: unknown): boolean {
   if (!(error instanceof OffloadError)) return false;
   const { status } = error as { status?: number };

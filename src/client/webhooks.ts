@@ -4,7 +4,7 @@ import { List } from "./list.ts";
 import { idOf, type TaskRef } from "./task-ref.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
 
-/** Calls about webhooks. Those about secrets and failed webhooks require the role operator. */
+/** Calls about webhooks. Calls about secrets and failed webhooks require the role operator. */
 export class Webhooks {
   readonly #transport: Transport;
 
@@ -36,7 +36,10 @@ export class Webhooks {
     return this.#transport.get("/webhooks/secret", options);
   }
 
-  /** Makes a new secret. For 24 hours the earlier one signs as well. Sent again only when the API did not take the request. */
+  /**
+   * Makes a new secret. For 24 hours the earlier one signs as well. Sent again only when the API did not take the
+   * request.
+   */
   rotateSecret(options?: CallOptions): Promise<WebhookSecret> {
     return this.#transport.postOnce("/webhooks/secret/rotate", {}, options);
   }

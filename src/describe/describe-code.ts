@@ -36,8 +36,8 @@ export interface Values {
 }
 
 /**
- * Loads a project's code into this process, and describes it. The declared variables are in the environment before any other file is
- * loaded, as in a worker. A file that cannot be loaded costs the others nothing.
+ * Loads a project's code into this process, and describes it. The declared variables are in the environment before any
+ * other file is loaded, as in a worker. A file that cannot be loaded costs the others nothing.
  */
 export async function describeCode(code: TaskCode, options: DescribeOptions): Promise<DescribedCode> {
   const failed: FailedFile[] = [];

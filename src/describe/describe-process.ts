@@ -2,8 +2,8 @@ import { optionsVariable, type ProcessOptions } from "./describe.ts";
 import { sayStrayErrors, writeDescription } from "./write-description.ts";
 
 /*
- * Loads a project's built code in a process of its own, because a process never forgets a loaded module, and because code may end its
- * process. Writes the description to a file.
+ * Loads a project's built code in a process of its own, because a process never forgets a loaded module, and because
+ * code may end its process. Writes the description to a file.
  */
 
 const options = JSON.parse(process.env[optionsVariable] ?? "") as ProcessOptions;

@@ -16,7 +16,10 @@ export interface CodeToDescribe {
   /** Folder that the places of the sources start at. */
   readonly root: string;
   readonly probes: boolean;
-  /** Values of variables that a deployment sets. Undefined: the code is that of this machine, with the values of the shell and `.env`. */
+  /**
+   * Values of variables that a deployment sets. Undefined: the code is that of this machine, with the values of the
+   * shell and `.env`.
+   */
   readonly deployed?: Readonly<Record<string, string>>;
 }
 
@@ -67,7 +70,10 @@ export async function describe(
 export const describeNow = (code: CodeToDescribe, cwd: string, env: NodeJS.ProcessEnv): DescribedCode =>
   answerNow(argumentsOf(code), code, { cwd, env });
 
-/** Builds a project's sources for this machine and describes them, in one new process, without waiting. @throws TaskFileError */
+/**
+ * Builds a project's sources for this machine and describes them, in one new process, without waiting. @throws
+ * TaskFileError
+ */
 export const describeSourcesNow = (sources: SourcesToDescribe, cwd: string, env: NodeJS.ProcessEnv): DescribedCode =>
   answerNow(["--enable-source-maps", codeFile("src/describe/sources-process")], sources, { cwd, env });
 

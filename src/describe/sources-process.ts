@@ -7,8 +7,8 @@ import { type DescribedCode, describeCode } from "./describe-code.ts";
 import { sayStrayErrors, writeAnswer } from "./write-description.ts";
 
 /*
- * Builds a project's code for this machine, loads it, and describes it with a deployment's values, in a process of its own. For a template
- * whose functions are not bundled: a third of the time that building and starting the worker takes.
+ * Builds a project's code for this machine, loads it, and describes it with a deployment's values, in a process of its
+ * own. For a template whose functions are not bundled: a third of the time that building and starting the worker takes.
  */
 
 const { tasks, probes, deployed, result } = JSON.parse(process.env[optionsVariable] ?? "") as SourcesProcessOptions;

@@ -9,7 +9,10 @@ type Variables = Readonly<Record<string, string | undefined>>;
 /** Variables of Offload, AWS, Lambda and Node, which workers always get. */
 const keptPrefixes = ["OFFLOAD_", "AWS_", "LAMBDA_", "NODE_", "POWERTOOLS_", "OTEL_", "LC_"];
 
-/** Variables of the machine, which workers always get: paths, language, proxies, certificates, and the terminal's colours. */
+/**
+ * Variables of the machine, which workers always get: paths, language, proxies, certificates, and the terminal's
+ * colours.
+ */
 const keptNames = new Set([
   ...["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TZ", "TERM", "COLORTERM"],
   ...["NO_COLOR", "FORCE_COLOR", "CI", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH"],
@@ -31,7 +34,10 @@ export interface WorkerEnvironment {
   undeclared: string[];
 }
 
-/** Values of declared names: from the shell, else from `.env`, else from the declaration. Secrets are never read from AWS. */
+/**
+ * Values of declared names: from the shell, else from `.env`, else from the declaration. Secrets are never read from
+ * AWS.
+ */
 export function workerEnvironment(
   { variables, secrets }: TaskEnvironment,
   shell: Variables,
@@ -50,7 +56,10 @@ export function workerEnvironment(
   };
 }
 
-/** Returns values of declared names on this machine, for code that is only loaded. A name without a value has none here either. */
+/**
+ * Returns values of declared names on this machine, for code that is only loaded. A name without a value has none here
+ * either.
+ */
 export const localValues =
   (shell: Variables) =>
   (declared: TaskEnvironment): Values => ({
@@ -72,8 +81,8 @@ export const readDotEnv = (path = ".env"): Variables => (existsSync(path) ? pars
 const variableName = /^[A-Z][A-Z0-9_]*$/;
 
 /**
- * Wraps an environment to report reads of variables that it does not have: reads by the project's own code, and all reads of
- * `undeclared` names. Libraries look for many variables that nobody has to set.
+ * Wraps an environment to report reads of variables that it does not have: reads by the project's own code, and all
+ * reads of `undeclared` names. Libraries look for many variables that nobody has to set.
  */
 export function watched(
   env: NodeJS.ProcessEnv,

@@ -18,7 +18,9 @@ import { checkIdempotencyKey, isCorrelationId, type SubmitCall } from "../core/s
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import { parseBody } from "../http/body.ts";
 
-/** The options of a submit: those of the HTTP client, and the caller's trace. Nothing is repeated, so no key is made. */
+/**
+ * The options of a submit: those of the HTTP client, and the caller's trace. Nothing is repeated, so no key is made.
+ */
 export interface DirectSubmitOptions extends SubmitOptions {
   /** A second submit with the same key makes no second task. Default: none. */
   idempotencyKey?: string | undefined;
@@ -50,7 +52,8 @@ export class DirectClient<Tasks = AnyTasks> {
     if (!/^[\x21-\x7e]{1,255}$/.test(principal)) {
       throw new TypeError("principal: expected 1 to 255 printable ASCII characters without spaces");
     }
-    // Nobody logs in as this principal, so its tasks need no list of their own, which costs a submitter's tasks a write unit.
+    // Nobody logs in as this principal, so its tasks need no list of their own, which costs a submitter's tasks a write
+    // unit.
     this.#identity = { tenantId, principal, role: "operator" };
     this.#ports = ports;
   }
@@ -61,8 +64,10 @@ export class DirectClient<Tasks = AnyTasks> {
   }
 
   /**
-   * Submits a task with the promises of `POST /tasks`: when it returns, the record and the message exist. Takes six seconds at most.
-   * @throws ProblemError as the HTTP client; CallTimeout; an error of AWS that no repeat can cure, such as a missing permission
+   * Submits a task with the promises of `POST /tasks`: when it returns, the record and the message exist. Takes six
+   * seconds at most.
+   * @throws ProblemError as the HTTP client; CallTimeout; an error of AWS that no repeat can cure, such as a missing
+   * permission
    */
   async submit<Name extends TaskName<Tasks>>(
     type: Name,

@@ -20,8 +20,8 @@ interface Read {
 }
 
 /**
- * Returns a function that returns the deployment's task types. They are never older than a minute: a type that the API no longer
- * accepts is not accepted here either, however old the caller's own code is.
+ * Returns a function that returns the deployment's task types. They are never older than a minute: a type that the API
+ * no longer accepts is not accepted here either, however old the caller's own code is.
  */
 export function currentTypes(catalog: PublishedCatalog, clock: Clock): () => Promise<KnownTypes> {
   let last: Read | undefined;

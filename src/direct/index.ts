@@ -10,11 +10,14 @@ import { DirectClient } from "./client.ts";
 import { currentTypes } from "./current-types.ts";
 
 export interface DirectOptions {
-  /** Tenant of the tasks. Nothing checks it: who has the AWS permissions may name any tenant. */
+  /** Tenant of the tasks. Nothing checks it: a program with the AWS permissions may name any tenant. */
   tenant: string;
   /** The submitter's name in records and logs. Idempotency keys of different principals never meet. */
   principal: string;
-  /** Start of the variables' names, as `grantSubmit` was given it, for a program that submits to several deployments. Default: none. */
+  /**
+   * Start of the variables' names, as `grantSubmit` was given it, for a program that submits to several deployments.
+   * Default: none.
+   */
   prefix?: string;
   /** `pipeline.submitSettings`. Default: the environment variables of these names, which `grantSubmit` sets. */
   settings?: Readonly<Record<string, string>>;
@@ -23,8 +26,8 @@ export interface DirectOptions {
 }
 
 /**
- * Creates a client that submits with this process's AWS credentials, without HTTP. `Tasks` is a module or record of task types, as
- * for `createClient`. Create it once, outside of the handler: it keeps connections and what it has read.
+ * Creates a client that submits with this process's AWS credentials, without HTTP. `Tasks` is a module or record of
+ * task types, as for `createClient`. Create it once, outside of the handler: it keeps connections and what it has read.
  * @throws TypeError when an option is not valid; Error that names each missing setting
  * @example
  * import type * as tasks from "../tasks/index.ts";

@@ -1,6 +1,7 @@
 /**
- * The entry `offload-client/direct`: the direct client on Offload's own small AWS clients. They take credentials from Lambda's variables, from
- * the address that containers of ECS and pods of EKS have, or from STS for the token of a service account of EKS.
+ * The entry `offload-client/direct`: the direct client on Offload's own small AWS clients. They take credentials from
+ * Lambda's variables, from the address that containers of ECS and pods of EKS have, or from STS for the token of a
+ * service account of EKS.
  * @module offload-client/direct
  */
 import { useContainerCredentials } from "../aws/lean/container-credentials.ts";

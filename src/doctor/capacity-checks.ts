@@ -87,7 +87,9 @@ function byEnvironment(deployment: Deployment): Feed[][] {
   return [...groups.values()];
 }
 
-/** Maximum concurrency of an event source. Empty when unknown before a deployment, or when the event source is disabled. */
+/**
+ * Maximum concurrency of an event source. Empty when unknown before a deployment, or when the event source is disabled.
+ */
 function shareOf(deployment: Deployment, { mapping, enabled }: Feed): number[] {
   const bound = deployment.number(mapping, "ScalingConfig.MaximumConcurrency");
   const pollers = deployment.number(mapping, "ProvisionedPollerConfig.MaximumPollers");

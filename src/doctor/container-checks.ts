@@ -50,7 +50,9 @@ export const containerStop: Check = {
     ),
 };
 
-/** Drain time of a container worker in seconds. Undefined: another container, or a value that only a deployment knows. */
+/**
+ * Drain time of a container worker in seconds. Undefined: another container, or a value that only a deployment knows.
+ */
 function drainOf(deployment: Deployment, definition: Resource, index: number): number | undefined {
   const variables = definition.list(`ContainerDefinitions.${index}.Environment`) as { Name?: unknown }[];
   const at = variables.findIndex(({ Name }) => Name === drainVariable);

@@ -82,12 +82,13 @@ export const memberOf = (value: unknown, name: string): unknown =>
 /** Placeholder of a resource within a text. */
 const mark = ({ stack, id }: Resource): string => `⟦${stack.name}/${id}⟧`;
 
-/** Properties with physical names. Some references are plain text with such a name. */
+/** Properties with physical names. Some references are plain text with a physical name. */
 const nameProperties = ["QueueName", "FunctionName", "TopicName"];
 
 /**
- * The stacks of an app with resolved references: `Ref`, `Fn::GetAtt`, `Fn::Sub`, exports, outputs and SSM parameters of other stacks
- * lead to their resource. Values that are unknown before a deployment are undefined, and checks ignore them.
+ * The stacks of an app with resolved references: `Ref`, `Fn::GetAtt`, `Fn::Sub`, exports, outputs and SSM parameters of
+ * other stacks lead to their resource. Values that are unknown before a deployment are undefined, and checks ignore
+ * them.
  */
 export class Deployment {
   /** The stacks of pipelines. The checks cover only these. */

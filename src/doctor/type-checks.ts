@@ -157,7 +157,10 @@ export const refinements: TypeCheck = {
     }),
 };
 
-/** Bytes of a file that a worker reads in a second. An assumption: AWS documents no figure for S3 and one Lambda function. */
+/**
+ * Bytes of a file that a worker reads in a second. An assumption: AWS documents no figure for S3 and one Lambda
+ * function.
+ */
 const readBytesPerSecond = 50_000_000;
 
 export const fileSize: TypeCheck = {

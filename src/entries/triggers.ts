@@ -1,5 +1,6 @@
 /**
- * The package's entry `offload/triggers`: triggers that make tasks of events. An entry of its own, as only `tasks/triggers.ts` needs it.
+ * The package's entry `offload/triggers`: triggers that make tasks of events. An entry of its own, as only
+ * `tasks/triggers.ts` needs it.
  * @module offload/triggers
  */
 export { defineTrigger, type InputFromEvent, type TriggerOptions } from "../core/schedules/define-trigger.ts";

@@ -114,8 +114,8 @@ export function withLazy<
 }
 
 /**
- * Creates an app with the common parts of all routes: correlation ids, traces, security headers, and problems for all errors.
- * It refuses paths without a route, and methods that a route does not support.
+ * Creates an app with the common parts of all routes: correlation ids, traces, security headers, and problems for all
+ * errors. It refuses paths without a route, and methods that a route does not support.
  */
 export function createApi(ports: ApiPorts): Api {
   const api: Api = new HonoBase({ router: new TrieRouter() });
@@ -169,7 +169,7 @@ const spanOf = (call: Call): SpanStart => ({
   },
 });
 
-/** Returns the request's trace context. One that is not valid is ignored, as W3C demands, and a new trace starts. */
+/** Returns the request's trace context. An invalid context is ignored, as W3C demands, and a new trace starts. */
 function givenTraceparent(call: Call): string | undefined {
   const value = call.req.header("traceparent")?.trim();
   return value !== undefined && isTraceparent(value) ? value : undefined;
@@ -207,7 +207,8 @@ function noSuchRoute(method: string, path: string): Problem {
  * Returns the caller's identity, with the tenant of `?tenant=`.
  * @param least Lowest role that the route accepts.
  * @param reach `all`: the route also takes `tenant=*`, for which the identity's tenant is `wholeDeployment`.
- * @throws Problem `unauthenticated`, `forbidden`, `invalid_input`; `unavailable` when the authorizer could not check the token
+ * @throws Problem `unauthenticated`, `forbidden`, `invalid_input`; `unavailable` when the authorizer could not check
+ * the token
  */
 export function identify(call: Call, least: Role = "submitter", reach: "one" | "all" = "one"): Identity {
   const context = authorizerContext(call.env?.event);
@@ -230,7 +231,10 @@ export function identify(call: Call, least: Role = "submitter", reach: "one" | "
 /** True when an admin asks for all tenants. No tenant has this id, so no key of the table has it by mistake. */
 export const isForAll = ({ tenantId }: Identity): boolean => tenantId === wholeDeployment;
 
-/** Applies `?tenant=`: an admin may name any tenant, and where a route reaches them all of them; other callers only their own. */
+/**
+ * Applies `?tenant=`: an admin may name any tenant, and where a route reaches them all of them; other callers only
+ * their own.
+ */
 function inTenant(call: Call, identity: Identity, reach: "one" | "all"): Identity {
   const tenant = call.req.query("tenant");
   if (tenant === undefined || tenant === identity.tenantId) return identity;

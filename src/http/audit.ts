@@ -44,8 +44,9 @@ const forAll: ReadonlySet<string> = new Set(["pauseQueue", "resumeQueue", "recov
 const longestBody = 8_192;
 
 /**
- * Adds the audit to a function's handlers: each change by an operator or admin has an entry, and each read of a secret. It is stored before the change, without which nothing
- * is changed, and gets the answer's status after it. An entry without one tells of a change that may have been made: its process died.
+ * Adds the audit to a function's handlers: each change by an operator or admin has an entry, and each read of a secret.
+ * It is stored before the change, without which nothing is changed, and gets the answer's status after it. An entry
+ * without one tells of a change that may have been made: its process died.
  */
 export function audited<Name extends HttpFunction, Handlers extends Readonly<Record<RouteName<Name>, RouteHandler>>>(
   name: Name,
@@ -110,7 +111,10 @@ async function entryOf(
   };
 }
 
-/** An admin may name the tenant that an act concerns in the path. An operator who names another one is refused, which its own tenant sees. */
+/**
+ * An admin may name the tenant that an act concerns in the path. An operator who names another one is refused, which
+ * its own tenant sees.
+ */
 function concerned(call: Call, role: Identity["role"], own: string): string {
   const named = call.req.param("tenant_id");
   return role === "admin" && named !== undefined && tenantPattern.test(named) ? named : own;
@@ -120,7 +124,7 @@ function concerned(call: Call, role: Identity["role"], own: string): string {
 const shortened = (parts: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(parts).map(([name, value]) => [name, withoutSecrets(value).slice(0, 256)]));
 
-/** The request's JSON without secrets of keys. The handler reads it again, and refuses one that cannot be read. */
+/** The request's JSON without secrets of keys. The handler reads it again, and refuses a body that cannot be read. */
 async function bodyOf(call: Call): Promise<Record<string, unknown> | undefined> {
   try {
     const body = await optionalJsonBody(call);

@@ -17,10 +17,16 @@ import type { VerifiedToken } from "./jwt.ts";
 /** An identity is remembered for this time, in milliseconds: a revoked key works no longer than this. */
 const rememberMs = 60_000;
 
-/** A refusal is remembered for this time, in milliseconds. Short, as its cause may be gone soon, such as a missing new key. */
+/**
+ * A refusal is remembered for this time, in milliseconds. Short, as its cause may be gone soon, such as a missing new
+ * key.
+ */
 const rememberRefusalMs = 5_000;
 
-/** Longest time for the check of an issuer's token, in milliseconds: a client waits for it before its request is answered. */
+/**
+ * Longest time for the check of an issuer's token, in milliseconds: a client waits for it before its request is
+ * answered.
+ */
 const longestVerifyMs = 2_500;
 
 /** Maximum number of remembered tokens: many invalid ones must not fill the memory. */
@@ -44,8 +50,8 @@ interface Found {
 }
 
 /**
- * Creates the function that returns the identity of a request's `Authorization` header, or why there is none. It never throws:
- * when the token cannot be checked, the answer says so (`unavailable`).
+ * Creates the function that returns the identity of a request's `Authorization` header, or why there is none. It never
+ * throws: when the token cannot be checked, the answer says so (`unavailable`).
  */
 export function createAuthorizer(ports: AuthorizerPorts): (header: string | undefined) => Promise<AuthorizerContext> {
   const local = parseLocalKeys(ports.localKeys);
@@ -120,8 +126,9 @@ const contextOf = ({ tenantId, principal, role }: Identity): AuthorizerContext =
 });
 
 /**
- * Parses the local server's keys. Returns them by the hash of their token, so that the time of a look-up reveals nothing about
- * other tokens. A principal is shown in answers, logs and state, so it is derived from the hash and is not the token.
+ * Parses the local server's keys. Returns them by the hash of their token, so that the time of a look-up reveals
+ * nothing about other tokens. A principal is shown in answers, logs and state, so it is derived from the hash and is
+ * not the token.
  * @throws Error with the number of an entry that is not `token:tenant:role`
  */
 export function parseLocalKeys(text: string): ReadonlyMap<string, Identity> {

@@ -27,8 +27,8 @@ async function requestText(call: Call): Promise<string> {
 }
 
 /**
- * Reads the body of a batch. An entry that a single request could not have as its body is replaced by its problem, so that it refuses no other
- * entry.
+ * Reads the body of a batch. An entry that a single request could not have as its body is replaced by its problem, so
+ * that it refuses no other entry.
  * @throws Problem as `jsonBody`
  */
 export async function batchBody(call: Call): Promise<Record<string, unknown>> {
@@ -112,8 +112,8 @@ function asObject(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Parses JSON. Refuses numbers that would come back as other ones: too large or too small ones, and integers whose digits would change. Fractions
- * may round.
+ * Parses JSON. Refuses numbers that would come back as other ones: too large or too small ones, and integers whose
+ * digits would change. Fractions may round.
  * @throws Problem `malformed_request`, `invalid_input`
  */
 export function parseJson(text: string): unknown {
@@ -131,7 +131,10 @@ function readJson(text: string): unknown {
   }
 }
 
-/** A number of at least 16 digits, with an exponent, or with a very long fraction. Integers of fewer digits are exact as doubles. */
+/**
+ * A number of at least 16 digits, with an exponent, or with a very long fraction. Integers of fewer digits are exact as
+ * doubles.
+ */
 const mayChange = /(?:^|[[:,\s])-?(?:\d{16}|\d+(?:\.\d{300}|(?:\.\d+)?[eE]))/;
 
 /** They stand for numbers that would come back as other ones. JSON has no such values. */

@@ -39,7 +39,9 @@ interface File {
   type: string;
   caching: string;
   plain: Sent;
-  /** Compressed with the first request that accepts it, as no gateway does it. Undefined: too small to gain anything. */
+  /**
+   * Compressed with the first request that accepts it, as no gateway does it. Undefined: too small to gain anything.
+   */
   gzip: (() => Sent) | undefined;
 }
 
@@ -59,7 +61,10 @@ const leastGzipBytes = 1_024;
 const page = "index.html";
 const settingsFile = "config.json";
 
-/** Creates the app of the console: a page and its files, which need no token. The page calls the API with the token of its user. */
+/**
+ * Creates the app of the console: a page and its files, which need no token. The page calls the API with the token of
+ * its user.
+ */
 export function consoleApi(ports: ConsolePorts): Api {
   const files = new Map([...ports.files].map(([name, text]) => [name, fileOf(name, text)]));
   const answer = (call: Call, name: string): Response => {
@@ -141,7 +146,8 @@ export const consoleSettingNames = [
 ] as const;
 
 /**
- * Reads from a function's settings what the page has to know of its deployment. Only the local server has `localHealth`.
+ * Reads from a function's settings what the page has to know of its deployment. Only the local server has
+ * `localHealth`.
  * @throws Error when there is a client id, but no issuer
  */
 export function consoleSettings(

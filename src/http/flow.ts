@@ -37,8 +37,8 @@ export const limitsChangeSchema = z
   .meta({ minProperties: 1 });
 
 /**
- * Tier in whose queue the check of a resumed line waits. An operator waits for it, and the backlog of `normal` is often the
- * reason of a pause.
+ * Tier in whose queue the check of a resumed line waits. An operator waits for it, and the backlog of `normal` is often
+ * the reason of a pause.
  */
 const checkTier: Tier = "high";
 
@@ -88,7 +88,7 @@ async function queueAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promis
   return call.json({ tier, ...stateOf(made) });
 }
 
-/** A tenant that the caller may not name is answered as one that cannot be. */
+/** A tenant that the caller may not name is answered as a tenant that cannot be. */
 async function tenantAnswer(ports: FlowRoutePorts, call: Call, what: Act): Promise<Response> {
   const identity = identify(call, "operator");
   const tenantId = call.req.param("tenant_id") ?? "";

@@ -17,7 +17,7 @@ export interface JwtSettings {
   roleClaim: string;
   /** Roles by values of that claim, in addition to `ordinaryRoles`. */
   roles?: Readonly<Record<string, Role>> | undefined;
-  /** Role of a token without a known role. Undefined: such a token is refused. */
+  /** Role of a token without a known role. Undefined: the token is refused. */
   defaultRole?: TokenRole | undefined;
   /** URL of the issuer's public keys. Undefined: the URL in its discovery document. */
   jwksUrl?: string | undefined;
@@ -83,8 +83,8 @@ const keysCooldownMs = 30_000;
 const subjectPattern = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Creates the function that verifies tokens of one issuer. It resolves to undefined for every token that is not valid, and
- * throws `PortUnavailable` when the issuer does not answer.
+ * Creates the function that verifies tokens of one issuer. It resolves to undefined for every token that is not valid,
+ * and throws `PortUnavailable` when the issuer does not answer.
  * @param fetcher Sends requests to the issuer. Default: `fetch`.
  */
 export function createJwtVerifier(
@@ -116,8 +116,8 @@ export function createJwtVerifier(
 const issuerErrorCodes = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"]);
 
 /**
- * True when the token is not valid; false when its issuer did not answer correctly. A token that names a broken key, such as a point off its curve
- * or an RSA key that is too short, is not valid: the other keys of the issuer go on.
+ * True when the token is not valid; false when its issuer did not answer correctly. A token that names a broken key,
+ * such as a point off its curve or an RSA key that is too short, is not valid: the other keys of the issuer go on.
  */
 function isTokenError(error: unknown): boolean {
   if (error instanceof errors.JOSEError) return !issuerErrorCodes.has(error.code);
@@ -164,7 +164,10 @@ function verifiedToken(
   };
 }
 
-/** A subject is the principal. One that could be an API key's id, or that of a local token, is marked: it must not be the same principal. */
+/**
+ * A subject is the principal. A subject that could be an API key's id, or the id of a local token, is marked: it must
+ * not be the same principal.
+ */
 const principalOf = (sub: string): string => (otherPrincipals.test(sub) ? `jwt:${sub}` : sub);
 
 const otherPrincipals = /^(jwt:.*|local-[\da-f]{12}|[a-z2-9]{16})$/;

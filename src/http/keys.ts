@@ -69,7 +69,7 @@ async function createAnswer({ clock, keys, randomBytes }: KeyPorts, call: Call):
   return call.json({ ...keyView(key), key: token }, 201);
 }
 
-/** A key of another tenant is answered as one that does not exist. */
+/** A key of another tenant is answered as a key that does not exist. */
 async function revokeAnswer({ clock, keys }: KeyPorts, call: Call): Promise<Response> {
   const { tenantId, principal } = identify(call, "admin");
   const keyId = call.req.param("key_id") ?? "";

@@ -135,10 +135,15 @@ async function matchIn<Filter>(
   return { matched, missed: ids.length - matched.length };
 }
 
-/** The most tenants that an operation on all of them looks at: each costs requests to the table while the client waits. */
+/**
+ * The most tenants that an operation on all of them looks at: each costs requests to the table while the client waits.
+ */
 const mostTenants = 1_000;
 
-/** The most records that an operation on all tenants looks for by id: each id in each tenant, as a task's key has its tenant. */
+/**
+ * The most records that an operation on all tenants looks for by id: each id in each tenant, as a task's key has its
+ * tenant.
+ */
 const mostLookUps = 10_000;
 
 /** @throws Problem `invalid_input` when the deployment has too many tenants, or the tenants have too many tasks */
@@ -181,8 +186,8 @@ const lettersFor = (ports: DispatchPorts, action: "replay" | "discard"): Matcher
 });
 
 /**
- * True when an operation selects the record. A failed operation is a dead letter, too. A replay by filter selects it only if
- * the filter names its type, so that a replay of everything does not repeat an old discard.
+ * True when an operation selects the record. A failed operation is a dead letter, too. A replay by filter selects it
+ * only if the filter names its type, so that a replay of everything does not repeat an old discard.
  */
 const isSelected = (action: "replay" | "discard", filter: DeadLetterFilter, record: TaskRecord): boolean =>
   action === "discard" || filter.type !== undefined || !internalTypes.has(record.type);

@@ -9,8 +9,9 @@ export const pollsPerSecond = 10;
 const mostWatched = 10_000;
 
 /**
- * Creates a guard that refuses more than ten polls per second of one caller for one task. It counts in this process only, so a
- * function with many instances accepts more. That is enough, as the guard is for clients that poll without a pause.
+ * Creates a guard that refuses more than ten polls per second of one caller for one task. It counts in this process
+ * only, so a function with many instances accepts more. That is enough, as the guard is for clients that poll without a
+ * pause.
  */
 export function createPollingGuard(clock: Clock): (identity: Identity, taskId: string) => void {
   const windows = new Map<string, { second: number; polls: number }>();

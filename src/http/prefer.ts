@@ -19,8 +19,8 @@ const named = /^[ \t]*wait[ \t]*(?:[=;]|$)/i;
 const valued = /^[ \t]*wait[ \t]*=[ \t]*(?:(\d+)|"(\d+)")[ \t]*(?:;|$)/i;
 
 /**
- * Reads the seconds of `wait` from a `Prefer` header (RFC 7240). Undefined: the header has no `wait`, or its value is not a
- * positive whole number. Of several, only the first counts.
+ * Reads the seconds of `wait` from a `Prefer` header (RFC 7240). Undefined: the header has no `wait`, or its value is
+ * not a positive whole number. Of several, only the first counts.
  */
 export function preferredWait(header: string): number | undefined {
   const first = membersOf(header).find((member) => named.test(member));

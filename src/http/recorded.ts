@@ -1,4 +1,4 @@
-/** Reads of what signs webhooks: who has it can forge them. */
+/** Reads of what signs webhooks: its holder can forge them. */
 const revealing: ReadonlySet<string> = new Set(["readWebhookSecret"]);
 
 /** Requests that change nothing, or that programs send in the course of their work. */

@@ -102,7 +102,9 @@ export type RouteName<Name extends HttpFunction> = keyof (typeof routeTable)[Nam
 /** Name of any route. */
 export type AnyRouteName = { [Name in HttpFunction]: RouteName<Name> }[HttpFunction];
 
-/** Name of a route that programs call: any but those of the console, which answer browsers with a page and its files. */
+/**
+ * Name of a route that programs call: any but those of the console, which answer browsers with a page and its files.
+ */
 export type ApiRouteName = Exclude<AnyRouteName, RouteName<"console">>;
 
 export interface Route {
@@ -138,7 +140,10 @@ export const otherRequests: HttpFunction = "status";
 
 const isOpenStep = (step: string): boolean => step.startsWith("{");
 
-/** Returns the routes of a path, one per method. Where one names the path word for word, those with a step in braces do not count. */
+/**
+ * Returns the routes of a path, one per method. Where one names the path word for word, those with a step in braces do
+ * not count.
+ */
 export function routesAt(path: string): Route[] {
   const given = path.split("/");
   const found = routes.filter((route) => {

@@ -93,7 +93,7 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
     },
   }) satisfies Partial<HandlersOf<"status">>;
 
-/** A schedule of the app, or one that a client made. */
+/** A schedule of the app, or a schedule that a client made. */
 async function viewOf(ports: ScheduleReadPorts, key: ScheduleKey): Promise<ScheduleView> {
   const app = findAppSchedule(ports, key);
   const [view] = app === undefined ? [] : await appScheduleViews(ports, key.tenant_id, [app]);
@@ -210,7 +210,10 @@ async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Respons
   });
 }
 
-/** A place among the schedules of the app, which come first: it, and the id behind which the list goes on. No id has a space. */
+/**
+ * A place among the schedules of the app, which come first: it, and the id behind which the list goes on. No id has a
+ * space.
+ */
 const startOfApp = "code ";
 
 const noViews: Page<ScheduleView> = { items: [], next: undefined };

@@ -16,7 +16,10 @@ type Handler = (event: GatewayEvent, context?: unknown) => Promise<GatewayAnswer
 /** Methods that a Fetch `Request` cannot have. They are answered like any method that a route does not support. */
 const forbiddenMethods = new Set(["TRACE", "TRACK", "CONNECT"]);
 
-/** Returns the Lambda handler of an app. It accepts every event that a gateway can send; each answer is the app's, or a problem. */
+/**
+ * Returns the Lambda handler of an app. It accepts every event that a gateway can send; each answer is the app's, or a
+ * problem.
+ */
 export function serve(api: Api): Handler {
   loadFetch();
   return async (event) => {
@@ -26,16 +29,16 @@ export function serve(api: Api): Handler {
 }
 
 /**
- * Makes Node load its Fetch classes, which it does when the first one is used. This happens at the function's start, when
- * Lambda provides more CPU than for a request, so that the first request is faster.
+ * Makes Node load its Fetch classes, which it does when the first one is used. This happens at the function's start,
+ * when Lambda provides more CPU than for a request, so that the first request is faster.
  */
 function loadFetch(): void {
   void new Request("http://localhost/");
 }
 
 /**
- * Builds the Fetch request of an event: without a body for GET and HEAD, and without the forbidden methods. A HEAD is a GET, whose body the gateway
- * leaves out; so both have the same headers. Undefined: the event has a path that is none.
+ * Builds the Fetch request of an event: without a body for GET and HEAD, and without the forbidden methods. A HEAD is a
+ * GET, whose body the gateway leaves out; so both have the same headers. Undefined: the event has a path that is none.
  */
 function requestOf(event: GatewayEvent): Request | undefined {
   const { method } = event.requestContext.http;
@@ -58,7 +61,10 @@ function requestOf(event: GatewayEvent): Request | undefined {
 /** A name as a header has it (RFC 9110). */
 const token = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/** Replaces characters that no header can have by one that no route accepts, so that the route refuses the value. */
+/**
+ * Replaces characters that no header can have by a character that no route accepts, so that the route refuses the
+ * value.
+ */
 const headerText = (value: string): string => value.replaceAll(/[^\t\x20-\x7e\x80-\xff]/gu, "\u00bf");
 
 /** The event's headers. No route reads cookies. */
@@ -74,8 +80,8 @@ const unreadable = (): Response =>
   problemResponse(new Problem("malformed_request", "The request's path or method is not valid."), crypto.randomUUID());
 
 /**
- * Builds the answer for the gateway. Text that is UTF-8 goes as it is, all other bytes in Base64: what a client reads are the bytes of the response,
- * whatever its media type says. A byte order mark goes in Base64, as decoders remove it.
+ * Builds the answer for the gateway. Text that is UTF-8 goes as it is, all other bytes in Base64: what a client reads
+ * are the bytes of the response, whatever its media type says. A byte order mark goes in Base64, as decoders remove it.
  */
 async function answerOf(response: Response): Promise<GatewayAnswer> {
   const bytes = Buffer.from(await response.arrayBuffer());

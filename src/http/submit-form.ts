@@ -20,7 +20,7 @@ export const largestFormBytes = 4 * 1024 ** 2;
 /** Name of the part that has the submit as JSON. */
 const taskPart = "task";
 
-/** Most parts that are read: the task, a type's files, and one that is too many. */
+/** Most parts that are read: the task, a type's files, and one part too many. */
 const mostParts = mostFiles + 2;
 
 /** A part of a form, with its content as bytes. */
@@ -34,7 +34,8 @@ interface Part {
 }
 
 /**
- * Reads a submit of `multipart/form-data` (RFC 7578): the JSON of its part `task`, with the other parts as uploads under `files`. Stores nothing.
+ * Reads a submit of `multipart/form-data` (RFC 7578): the JSON of its part `task`, with the other parts as uploads
+ * under `files`. Stores nothing.
  * @throws Problem `malformed_request`, `too_large`, `invalid_input`, `unavailable`
  */
 export async function formBody(
@@ -77,8 +78,8 @@ function partOf({ headers, bytes }: MultipartPart): Part {
 }
 
 /**
- * Reads a quoted parameter as the programs write it that send forms: some put a backslash before a quote and a backslash, others write a quote and
- * line breaks in percent (WHATWG), and leave a backslash as it is.
+ * Reads a quoted parameter as the programs write it that send forms: some put a backslash before a quote and a
+ * backslash, others write a quote and line breaks in percent (WHATWG), and leave a backslash as it is.
  */
 function parameterOf(disposition: string, name: string): string | undefined {
   const pattern = new RegExp(

@@ -28,7 +28,8 @@ export function withFiles(ports: SubmitApiPorts) {
 
 /** @throws Problem `malformed_request` */
 export function idempotencyKeyOf(call: Call): string | undefined {
-  // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be accepted.
+  // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be
+  // accepted.
   const given = call.env?.event?.headers?.["idempotency-key"];
   const key = typeof given === "string" ? given : call.req.header("idempotency-key");
   if (key !== undefined) checkIdempotencyKey(key);

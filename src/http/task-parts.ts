@@ -24,7 +24,10 @@ export const taskParts = (ports: TaskPartPorts) =>
     readInput: (call) => inputAnswer(ports, call),
   }) satisfies Partial<HandlersOf<"control">>;
 
-/** Inputs of a sensitive type are shown to operators, and only those that they see among the dead letters. A type that is gone may have been one. */
+/**
+ * Inputs of a sensitive type are shown to operators, and only those that they see among the dead letters. A type that
+ * is gone may have been one.
+ */
 async function inputAnswer(ports: TaskPartPorts, call: Call): Promise<Response> {
   const identity = identify(call);
   const record = await findTask(ports, call, identity);

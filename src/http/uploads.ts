@@ -11,7 +11,7 @@ export async function uploadAnswer(ports: SubmitApiPorts, call: Call): Promise<R
   const view = await expecting(uploadSchema, async () =>
     createUpload(withFiles(ports), { identity, body: await jsonBody(call) }),
   );
-  // The URL is a secret: whoever has it may send the bytes.
+  // The URL is a secret: it is all that a sender of the bytes needs.
   call.header("cache-control", "no-store");
   return call.json(view, 201);
 }

@@ -3,7 +3,8 @@ import type { MetricSeries } from "../core/control/metric-history.ts";
 import type { Identity, Role } from "../core/model/identity.ts";
 
 /*
- * The nouns of operators as the API shows them: the handlers answer them, `src/openapi` describes them, the client and the console read them.
+ * The nouns of operators as the API shows them: the handlers answer them, `src/openapi` describes them, the client and
+ * the console read them.
  */
 
 /** The caller. */
@@ -62,7 +63,7 @@ export interface AuditEntry {
   target: Record<string, string>;
   /** HTTP status of the answer. Null: none yet, or the process died, and the change may have been made. */
   status: number | null;
-  /** Body of the request. Null: it has none, or one that may have an input of a task. */
+  /** Body of the request. Null: it has none, or a body that may have an input of a task. */
   request: unknown;
   correlation_id: string;
 }
@@ -115,7 +116,7 @@ export interface ReceiverView {
   enabled: boolean;
   /** `disabled`: by Offload, after five days of failures. */
   health: "healthy" | "failing" | "disabled";
-  /** Time of the first failed try since the last one that succeeded. */
+  /** Time of the first failed try since the last try that succeeded. */
   failing_since: string | null;
   disabled_at: string | null;
   created_by: string;

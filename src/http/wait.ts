@@ -48,7 +48,10 @@ export interface TaskRequest {
   answer: (record: TaskRecord) => Promise<Response>;
 }
 
-/** Returns a function that answers a request when its task has ended, or when the time for which it asks to wait is over. */
+/**
+ * Returns a function that answers a request when its task has ended, or when the time for which it asks to wait is
+ * over.
+ */
 export function createWaiting(ports: WaitPorts): (request: TaskRequest) => Promise<Response> {
   const ends = new TaskEnds(ports);
   const untilEnd = async (record: TaskRecord, untilMs: number): Promise<() => Promise<TaskRecord>> => {
@@ -90,7 +93,9 @@ async function admitted({ waits, callTime, clock, log }: WaitPorts, tenantId: st
   }
 }
 
-/** Gives a place back. Never rejects: a place that could not be given back is free again when its intervals have ended. */
+/**
+ * Gives a place back. Never rejects: a place that could not be given back is free again when its intervals have ended.
+ */
 async function givenBack({ log }: WaitPorts, release: Release): Promise<void> {
   try {
     await release();

@@ -21,8 +21,8 @@ const files: readonly (readonly [string, ManagerName])[] = [
 ];
 
 /**
- * Finds the package manager by the lockfiles, the settings and `packageManager` of the folder and of those above it, up to the
- * repository's root; else it is the one that started this program.
+ * Finds the package manager by the lockfiles, the settings and `packageManager` of the folder and of those above it, up
+ * to the repository's root; else the manager that started this program.
  * @param agent npm_config_user_agent
  */
 export function managerOf(folder: string, agent = ""): Manager {

@@ -3,7 +3,9 @@ import { addCommand, type Manager, usesPnp } from "./manager.ts";
 /** The facts of a project that `init` needs to see that Offload cannot run there. */
 export interface Found {
   manager: Manager;
-  /** Version of an installed package, or the range in `package.json`; undefined when it is neither installed nor named. */
+  /**
+   * Version of an installed package, or the range in `package.json`; undefined when it is neither installed nor named.
+   */
   versionOf(name: string): string | undefined;
 }
 

@@ -39,8 +39,8 @@ export interface Versions {
 }
 
 /**
- * Changes that `init` makes. It overwrites no file, and changes no value except the `test` script that `npm init` writes and the list of
- * what the compiler leaves out.
+ * Changes that `init` makes. It overwrites no file, and changes no value except the `test` script that `npm init`
+ * writes and the list of what the compiler leaves out.
  */
 export interface Plan {
   /** New files, by their path. */
@@ -128,7 +128,10 @@ function filesFor(folder: Folder, manifest: Manifest, withVitest: boolean): Reco
   };
 }
 
-/** The example's test. A CommonJS project may have CommonJS tests in `test/`, so only a new `test/` gets a `package.json`. */
+/**
+ * The example's test. A CommonJS project may have CommonJS tests in `test/`, so only a new `test/` gets a
+ * `package.json`.
+ */
 function testFiles(folder: Folder, isModule: boolean): Record<string, string> {
   if (isModule) return exampleTest("ts");
   return folder.has("test") ? exampleTest("mts") : { ...exampleTest("ts"), ...moduleFolder("test") };

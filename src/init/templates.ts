@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { packageFolder } from "../installed/installation.ts";
 
 /*
- * Files of a new project, by their path in it. The texts are in `templates/`, where the compiler and the tests see them as code.
+ * Files of a new project, by their path in it. The texts are in `templates/`, where the compiler and the tests see them
+ * as code.
  */
 
 const template = (path: string): string => readFileSync(`${packageFolder}templates/${path}`, "utf8");
@@ -20,7 +21,10 @@ export const exampleTest = (extension: "ts" | "mts"): Record<string, string> => 
   [`test/link.check.test.${extension}`]: template("test/link.check.test.ts"),
 });
 
-/** The list of the types, for typed clients. Its import ends in `.ts`, which a project's own `tsconfig.json` may not allow. */
+/**
+ * The list of the types, for typed clients. Its import ends in `.ts`, which a project's own `tsconfig.json` may not
+ * allow.
+ */
 export const typesIndex = () => asTheyAre("tasks/index.ts");
 
 /** Way in which stacks refer to each other. Without this setting, the CDK warns at each synthesis. */

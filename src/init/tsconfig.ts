@@ -1,6 +1,6 @@
 /*
- * The project's own `tsconfig.json`. Its build would compile the new folders, too: with another root folder for its output, and without
- * the settings that imports with `.ts` need.
+ * The project's own `tsconfig.json`. Its build would compile the new folders, too: with another root folder for its
+ * output, and without the settings that imports with `.ts` need.
  */
 
 const comments = /("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*.*?\*\//gs;

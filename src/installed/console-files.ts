@@ -12,8 +12,8 @@ const plain = ["index.html", "icon.svg"];
 let files: ConsoleFiles | undefined;
 
 /**
- * Returns the texts of the console's files by their names. The installed package has them in `dist/console`; from the sources they are
- * built, once in a process.
+ * Returns the texts of the console's files by their names. The installed package has them in `dist/console`; from the
+ * sources they are built, once in a process.
  */
 export function consoleFiles(): ConsoleFiles {
   const folder = join(codeFolder, "console");

@@ -3,8 +3,8 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /*
- * Where this package's code is. It runs from its sources (`src/...ts`, in the repository), or compiled (`dist/src/...js`, as
- * installed). The tree below `codeFolder` is the same in both.
+ * Where this package's code is. It runs from its sources (`src/...ts`, in the repository), or compiled
+ * (`dist/src/...js`, as installed). The tree below `codeFolder` is the same in both.
  */
 
 /** Extension of this package's code files. */

@@ -26,7 +26,10 @@ export interface LocalServerOptions {
 export interface TestServer {
   /** URL of the API. */
   readonly url: string;
-  /** `OFFLOAD_URL`, `OFFLOAD_KEY` of an operator, and the settings of `offload/direct`, for programs that use the server. */
+  /**
+   * `OFFLOAD_URL`, `OFFLOAD_KEY` of an operator, and the settings of `offload/direct`, for programs that use the
+   * server.
+   */
   readonly env: Readonly<Record<string, string>>;
   /** Id of its process. Its child processes are the workers. */
   readonly pid: number;

@@ -6,15 +6,22 @@ const events = ["unhandledRejection", "uncaughtException"] as const;
 type Listener = (error: unknown, ...more: unknown[]) => void;
 
 export interface StrayOptions {
-  /** Takes an error that belongs to no attempt. Absent: the listeners from before get it; without any, the process ends with it. */
+  /**
+   * Takes an error that belongs to no attempt. Absent: the listeners from before get it; without any, the process ends
+   * with it.
+   */
   own?(error: unknown): void;
-  /** Called after an exception that no code has caught, whoever threw it: the state of the process is not to be trusted. */
+  /**
+   * Called after an exception that no code has caught, also of a package: the state of the process is not to be
+   * trusted.
+   */
   onException?(): void;
 }
 
 /**
- * Gives each error that no code of this process has caught to the attempt whose code threw it: Node runs the events with the ambient context of their
- * origin. The listeners from before get no such error: in Lambda, they end the process and with it the other attempts.
+ * Gives each error that no code of this process has caught to the attempt whose code threw it: Node runs the events
+ * with the ambient context of their origin. The listeners from before get no such error: in Lambda, they end the
+ * process and with it the other attempts.
  * @returns Puts the listeners from before back.
  */
 export function catchStrayErrors({ own, onException = () => {} }: StrayOptions): () => void {

@@ -6,7 +6,10 @@ import { copy } from "./copy.ts";
 
 const keyOf = (key: TaskKey) => JSON.stringify([key.tenant_id, key.task_id]);
 
-/** Records in memory, for tests, simulations and the test kit. Values are copied on the way in and out, as over a network. */
+/**
+ * Records in memory, for tests, simulations and the test kit. Values are copied on the way in and out, as over a
+ * network.
+ */
 export class MemoryRecords implements Records {
   readonly #records = new Map<string, TaskRecord>();
   readonly #parts = new Map<string, unknown>();

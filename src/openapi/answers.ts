@@ -14,8 +14,8 @@ import { withName } from "./json-schema.ts";
 import { problem } from "./problems.ts";
 
 /*
- * Schemas of the API's answers. The compiler compares them with the types of the views, and the HTTP tests compare every
- * answer with them.
+ * Schemas of the API's answers. The compiler compares them with the types of the views, and the HTTP tests compare
+ * every answer with them.
  */
 
 const id = z.uuid();

@@ -32,7 +32,8 @@ export interface OpenApiDocument {
 }
 
 /**
- * Describes the API of a deployment in OpenAPI 3.1: the routes of `src/http/routes.ts` that programs call, and the schemas of its task types.
+ * Describes the API of a deployment in OpenAPI 3.1: the routes of `src/http/routes.ts` that programs call, and the
+ * schemas of its task types.
  * @param version Version of Offload.
  */
 export function openApiDocument(catalog: Catalog, version: string): OpenApiDocument {

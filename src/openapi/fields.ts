@@ -210,8 +210,8 @@ export const parameterTexts: Texts = {
 };
 
 /**
- * Descriptions of fields, by schema and field; `outer.inner` is a field inside another. They are not in the schemas themselves, which functions load
- * at their start.
+ * Descriptions of fields, by schema and field; `outer.inner` is a field inside another. They are not in the schemas
+ * themselves, which functions load at their start.
  */
 const fieldTexts: Readonly<Record<string, Texts>> = {
   Submit: submitOptions,

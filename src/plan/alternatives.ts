@@ -30,8 +30,8 @@ interface Work {
 }
 
 /**
- * State transitions of a Standard workflow of one task: to each state and to the end. A state is a step or a sleep; a task without steps is
- * one. Each retry adds one.
+ * State transitions of a Standard workflow of one task: to each state and to the end. A state is a step or a sleep; a
+ * task without steps is one. Each retry adds one.
  */
 const standardTransitions = (scenario: Scenario): number => statesOf(scenario) + 1;
 
@@ -44,8 +44,8 @@ const durableOperations = (scenario: Scenario): number => statesOf(scenario) + 1
 const statesOf = ({ steps }: Scenario): number => Math.max(1, steps.perTask) + steps.sleeps;
 
 /**
- * Costs of the same tasks on Step Functions and on Lambda durable functions, behind the same API. These services replace
- * the queue, the record and the retries. They run each attempt in its own invocation.
+ * Costs of the same tasks on Step Functions and on Lambda durable functions, behind the same API. These services
+ * replace the queue, the record and the retries. They run each attempt in its own invocation.
  */
 export function alternatives(scenario: Scenario, outcome: Outcome): Alternative[] {
   const months = (scenario.hours * 3_600) / secondsPerMonth;

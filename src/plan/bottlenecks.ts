@@ -15,8 +15,8 @@ const reachedFrom = (held: Held): number | undefined =>
   held.longestSeconds >= reachedAfterSeconds ? held.longestFrom : undefined;
 
 /**
- * All limits: first those that were reached, ordered by time, then the others, ordered by how close they are. So the first
- * item is the limit that the pipeline reaches first.
+ * All limits: first those that were reached, ordered by time, then the others, ordered by how close they are. So the
+ * first item is the limit that the pipeline reaches first.
  */
 export function bottlenecks(scenario: Scenario, outcome: Outcome): Bottleneck[] {
   const all = [
@@ -83,7 +83,9 @@ function tierBottlenecks(scenario: Scenario, tier: TierOutcome): Bottleneck[] {
 const exceededAt = (peak: { count: number; atSeconds: number }, allowed: number): number | undefined =>
   peak.count > allowed ? peak.atSeconds : undefined;
 
-/** The polls per second of a provisioned poller are limited, so fast handlers need more pollers than their concurrency. */
+/**
+ * The polls per second of a provisioned poller are limited, so fast handlers need more pollers than their concurrency.
+ */
 function pollerBottleneck({ tier, peakStarts }: TierOutcome, pollers: number): Bottleneck {
   const allowed = pollers * limits.pollerPolls.value;
   return {

@@ -1,7 +1,10 @@
 import { hoursPerMonth, type Prices } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** Minutes for which a container is charged beside its attempts: start, ten minutes without tasks, and the delay of metrics. */
+/**
+ * Minutes for which a container is charged beside its attempts: start, ten minutes without tasks, and the delay of
+ * metrics.
+ */
 const aroundMinutes = 15;
 
 const minutesPerDay = 1_440;
@@ -10,8 +13,8 @@ const minutesPerDay = 1_440;
 const alarmMetrics = 27;
 
 /**
- * Average number of containers: as many as attempts need, with all places in use; at least one while tasks run or have just ended, for
- * tasks that come at random times; and at least `minTasks`.
+ * Average number of containers: as many as attempts need, with all places in use; at least one while tasks run or have
+ * just ended, for tasks that come at random times; and at least `minTasks`.
  */
 export function averageContainers({ tasksPerDay, minutes, concurrency, minTasks }: Scenario["containers"]): number {
   const perMinute = tasksPerDay / minutesPerDay;

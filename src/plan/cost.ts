@@ -76,8 +76,8 @@ export function costOf(scenario: Scenario, outcome: Outcome): Cost {
 export const tasksOf = (outcome: Outcome): number => outcome.tiers.reduce((sum, tier) => sum + tier.tasks, 0);
 
 /**
- * Cost of submits, announced files, polls and requests that wait: the gateway and two functions for each request, one of them the
- * authorizer. A batch is one request; its log has lines for each of its tasks.
+ * Cost of submits, announced files, polls and requests that wait: the gateway and two functions for each request, one
+ * of them the authorizer. A batch is one request; its log has lines for each of its tasks.
  */
 export function frontLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
@@ -187,7 +187,10 @@ const totalsOf = ({ tiers }: Outcome) => {
   };
 };
 
-/** Write units of submit, claim and settle, of steps, of lines and of families. A dead letter adds its stored envelope, two index writes and a final update. */
+/**
+ * Write units of submit, claim and settle, of steps, of lines and of families. A dead letter adds its stored envelope,
+ * two index writes and a final update.
+ */
 function writesOf(scenario: Scenario, outcome: Outcome): number {
   const { submitWrites, attemptWrites } = writeUnits(scenario);
   const { attempts, dead } = totalsOf(outcome);
@@ -205,7 +208,10 @@ function writesOf(scenario: Scenario, outcome: Outcome): number {
   );
 }
 
-/** SQS requests: a send for each message, or for up to ten of a batch of submits; for each batch of a worker one receive, one delete and one change of visibility. */
+/**
+ * SQS requests: a send for each message, or for up to ten of a batch of submits; for each batch of a worker one
+ * receive, one delete and one change of visibility.
+ */
 function queueRequestsOf(scenario: Scenario, outcome: Outcome): number {
   const { sends, sendCalls, dead, invocations, attempts } = totalsOf(outcome);
   const { closings } = familyLoad(scenario, outcome);
@@ -238,7 +244,10 @@ export const objectStorage = (scenario: Scenario, outcome: Outcome, months: numb
   perMonth: (bytesKept(scenario, outcome, months) * pricesOf(scenario).objectStorage) / gb,
 });
 
-/** Empty polls, provisioned pollers, containers of tasks that the simulation does not have, alarms, dashboards, and metrics, which AWS charges only for hours with tasks. */
+/**
+ * Empty polls, provisioned pollers, containers of tasks that the simulation does not have, alarms, dashboards, and
+ * metrics, which AWS charges only for hours with tasks.
+ */
 function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   const price = pricesOf(scenario);
   const polls = (polledQueues * idlePolls.pollers * secondsPerMonth) / idlePolls.secondsPerPoll;

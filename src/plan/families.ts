@@ -13,7 +13,10 @@ const upperNodeWrites = 2;
 export const spawnSecondsOf = ({ children, overhead }: Scenario): number =>
   (children.perTask * overhead.spawnMs) / 1000;
 
-/** Write units that a child costs more than another task: its place in the leaf, and its part of page, leaf and node above. */
+/**
+ * Write units that a child costs more than another task: its place in the leaf, and its part of page, leaf and node
+ * above.
+ */
 export function writesPerChild({ children: { perTask } }: Scenario): number {
   if (perTask === 0) return 0;
   const leaves = Math.ceil(perTask / nodeSize);
@@ -54,7 +57,10 @@ export function familyLoad(scenario: Scenario, { traffic }: Outcome): FamilyLoad
   };
 }
 
-/** Adds the children of each task to the arrivals: at the pace of their parent's handler, in calls of up to ten messages. */
+/**
+ * Adds the children of each task to the arrivals: at the pace of their parent's handler, in calls of up to ten
+ * messages.
+ */
 export function withChildren(parents: Arrivals, scenario: Scenario): Arrivals {
   const { perTask, tier } = scenario.children;
   if (perTask === 0) return parents;

@@ -15,8 +15,8 @@ export interface Figure {
 const priceList = "AWS Price List, read 2026-09";
 
 /**
- * AWS list prices in US dollars: the first volume tier, without free tier. A scenario can override each of them, for another
- * Region or a discount.
+ * AWS list prices in US dollars: the first volume tier, without free tier. A scenario can override each of them, for
+ * another Region or a discount.
  */
 export const prices = {
   httpApiRequests: { value: 1.0, unit: "per million requests", source: "API Gateway pricing page: HTTP APIs" },

@@ -4,13 +4,16 @@ import { Durations } from "./durations.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 
-/** Consistent reads of a task that waits for a place: who is before it, the line's state, and who is next. */
+/** Consistent reads of a task that waits for a place: the tasks before it, the line's state, and the next task. */
 const readsPerPlace = 3;
 
 /** Consistent reads of a task that waits for a start: those of a place, and two for the next start. */
 const readsPerStart = 5;
 
-/** Requests to SQS of a wait: the send of the task's message, and receive, hold and delete of the one with which it came. */
+/**
+ * Requests to SQS of a wait: the send of the task's message, and receive, hold and delete of the one with which it
+ * came.
+ */
 const requestsPerWait = 4;
 
 /** Load of tasks that wait in the line of a limit, beside that of their tasks. Each figure is 0 without limits. */
@@ -24,7 +27,7 @@ export interface LineLoad {
   seconds: number;
 }
 
-/** Tasks with a limit: all of them count as ones that waited, which is the most that they can cost. */
+/** Tasks with a limit: all of them count as if they had waited, which is the most that they can cost. */
 export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffic }: Outcome): LineLoad {
   const { places, startsPerSecond, share } = limited;
   const isLimited = places !== undefined || startsPerSecond !== undefined;

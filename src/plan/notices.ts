@@ -6,12 +6,18 @@ import type { Outcome } from "./simulate.ts";
 /** SQS requests of a notice that comes alone: send, receive, delete. */
 export const requestsPerNotice = 3;
 
-/** Read units of a try: the delivery and the version of the secret, and an eventually consistent read of the mark of a slow host. */
+/**
+ * Read units of a try: the delivery and the version of the secret, and an eventually consistent read of the mark of a
+ * slow host.
+ */
 const readsPerTry = 2.5;
 /** Write units of a try: the delivery has up to 2 KB. */
 const writesPerTry = 2;
 
-/** A receiver that answers later than this is slow, in ms: each try then takes a place and renews the host's mark, a write unit each. */
+/**
+ * A receiver that answers later than this is slow, in ms: each try then takes a place and renews the host's mark, a
+ * write unit each.
+ */
 const slowAfterMs = 1_000;
 const slowWrites = 2;
 /** Tries in a second to a slow host of a tenant: ten places for ten seconds. */
@@ -57,14 +63,14 @@ export function noticeLoad(scenario: Scenario, { traffic }: Outcome): NoticeLoad
     ...{ notices, tries, longWaits, gaveUp, pushed },
     events: events ? ends : 0,
     reads: tries * readsPerTry + asked * marks + pushed,
-    // One that is given up has an entry in the index of its tenant's failed webhooks.
+    // A webhook that is given up has an entry in the index of its tenant's failed webhooks.
     writes: tries * (writesPerTry + slow) + gaveUp,
     seconds: ((notices + longWaits) * overhead.noticeMs + tries * (overhead.tryMs + webhooks.receiverMs)) / 1000,
     logBytes: tries * overhead.tryLogBytes + (notices + longWaits) * overhead.invocationLogBytes,
   };
 }
 
-/** Average number of tries: each one that fails is followed by another, up to the last. */
+/** Average number of tries: each failed try is followed by another, up to the last. */
 const triesPerWebhook = (failShare: number): number =>
   waitsSeconds.reduce((sum, _, index) => sum + failShare ** (index + 1), 1);
 

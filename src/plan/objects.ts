@@ -6,7 +6,10 @@ import type { Outcome } from "./simulate.ts";
 /** Size of a part in which workers send large results, in bytes. */
 const partBytes = 5 * 1024 * 1024;
 
-/** Write units of a file: the upload, its entry in the list of objects, the task's own entry; each entry is moved or removed later. */
+/**
+ * Write units of a file: the upload, its entry in the list of objects, the task's own entry; each entry is moved or
+ * removed later.
+ */
 const writesPerFile = 8;
 /** Write units of a result in the bucket: its entry is written, moved to the end of the retention, and removed. */
 const writesPerResult = 4;

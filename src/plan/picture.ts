@@ -128,7 +128,9 @@ function linear(highest: number): Scale {
 /** Bottom of the scale of waits, in seconds. Shorter waits are drawn there. */
 const shortest = 0.01;
 
-/** Logarithmic scale, because waits differ by a factor of thousands between tiers. Each line is ten times the one below. */
+/**
+ * Logarithmic scale, because waits differ by a factor of thousands between tiers. Each line is ten times the one below.
+ */
 function logarithmic(highest: number): Scale {
   const count = Math.max(1, Math.ceil(Math.log10(highest / shortest)));
   return {

@@ -55,13 +55,18 @@ const burstSchema = z.strictObject({
   batchSize: batchSizeSchema.optional(),
 });
 
-/** Overhead of the pipeline itself. Bytes are measured, times are estimated; `docs/performance.md` names the sources. */
+/**
+ * Overhead of the pipeline itself. Bytes are measured, times are estimated; `docs/performance.md` names the sources.
+ */
 const overheadSchema = z.strictObject({
   /** Billed time of one submit, status and authorizer invocation, in milliseconds. */
   submitMs: z.number().min(0).default(20),
   /** Billed time that each further task of a batch adds to its submit invocation, in milliseconds. */
   batchTaskMs: z.number().min(0).default(1.1),
-  /** Billed time that a child adds to the attempt that spawns it, and to the one that reads its result, in milliseconds. */
+  /**
+   * Billed time that a child adds to the attempt that spawns it, and to the attempt that reads its result, in
+   * milliseconds.
+   */
   spawnMs: z.number().min(0).default(1),
   resultMs: z.number().min(0).default(0.2),
   statusMs: z.number().min(0).default(8),
@@ -75,12 +80,17 @@ const overheadSchema = z.strictObject({
   batchMs: z.number().min(0).default(30),
   /** Start of a worker's execution environment, in milliseconds. */
   coldStartMs: z.number().min(0).default(400),
-  /** Log bytes, including metrics, of a submit, of a task in a batch of submits, of an attempt and of a worker's batch. */
+  /**
+   * Log bytes, including metrics, of a submit, of a task in a batch of submits, of an attempt and of a worker's batch.
+   */
   submitLogBytes: count.default(570),
   batchTaskLogBytes: count.default(370),
   attemptLogBytes: count.default(470),
   batchLogBytes: count.default(750),
-  /** Billed time of a notice beside its webhook, and of a try of a webhook beside its receiver, in milliseconds; log bytes of a try. */
+  /**
+   * Billed time of a notice beside its webhook, and of a try of a webhook beside its receiver, in milliseconds; log
+   * bytes of a try.
+   */
   noticeMs: z.number().min(0).default(20),
   tryMs: z.number().min(0).default(30),
   tryLogBytes: count.default(700),
@@ -108,16 +118,21 @@ export const scenarioSchema = z
       .default(24),
     /** Tasks per second: one rate, or a list of rates that each last an equal part of the time. Default: 1. */
     tasksPerSecond: z.union([z.number().min(0), z.array(z.number().min(0)).min(1).max(10_000)]).default(1),
-    /** Tasks of one request: with more than 1, tasks are submitted in batches, `POST /tasks/batch`. 1 to 500. Default: 1. */
+    /**
+     * Tasks of one request: with more than 1, tasks are submitted in batches, `POST /tasks/batch`. 1 to 500. Default:
+     * 1.
+     */
     batchSize: batchSizeSchema.default(1),
     /**
-     * Children that each submitted task spawns, 0 to 1,000,000, and the tier of all children. Default: none; the tiers' shares decide.
+     * Children that each submitted task spawns, 0 to 1,000,000, and the tier of all children. Default: none; the tiers'
+     * shares decide.
      */
     children: z
       .strictObject({ perTask: z.int().min(0).max(1_000_000).default(0), tier: z.enum(tiers).optional() })
       .prefault({}),
     /**
-     * Steps and sleeps of each task, `task.step` and `task.sleep`, children included; each sleep of at most 15 minutes. Default: none.
+     * Steps and sleeps of each task, `task.step` and `task.sleep`, children included; each sleep of at most 15 minutes.
+     * Default: none.
      */
     steps: z
       .strictObject({
@@ -126,8 +141,9 @@ export const scenarioSchema = z
       })
       .prefault({}),
     /**
-     * Tasks of types with `concurrency` or `rateLimit`: their share of all tasks, 0 to 1; the busiest key's share of those; the places of
-     * each key; its starts per second. Only a limit that is set costs anything. Default: no limits; shares of 1.
+     * Tasks of types with `concurrency` or `rateLimit`: their share of all tasks, 0 to 1; the busiest key's share of
+     * those; the places of each key; its starts per second. Only a limit that is set costs anything. Default: no
+     * limits; shares of 1.
      */
     limited: z
       .strictObject({
@@ -138,8 +154,9 @@ export const scenarioSchema = z
       })
       .prefault({}),
     /**
-     * Files that each submitted task comes with, sent by `POST /uploads`, and their size in bytes; size of the result in bytes, which counts
-     * when it is over 300 KiB. Children have none. Default: no files, of 1 MB each; small results.
+     * Files that each submitted task comes with, sent by `POST /uploads`, and their size in bytes; size of the result
+     * in bytes, which counts when it is over 300 KiB. Children have none. Default: no files, of 1 MB each; small
+     * results.
      */
     files: z
       .strictObject({
@@ -149,8 +166,8 @@ export const scenarioSchema = z
       })
       .prefault({}),
     /**
-     * Share of submitted tasks with a webhook, 0 to 1; time from the start of a connection to the receiver's answer, in milliseconds; share of
-     * tries that fail, each followed by another. Default: no webhooks; 300 ms; 0.01.
+     * Share of submitted tasks with a webhook, 0 to 1; time from the start of a connection to the receiver's answer, in
+     * milliseconds; share of tries that fail, each followed by another. Default: no webhooks; 300 ms; 0.01.
      */
     webhooks: z
       .strictObject({
@@ -162,8 +179,8 @@ export const scenarioSchema = z
     /** True: each end of a task is an event. Default: false. */
     events: z.boolean().default(false),
     /**
-     * Share of submitted tasks that an open channel hears, 0 to 1; messages for each of them; open connections on average. Default: no push;
-     * 3 messages.
+     * Share of submitted tasks that an open channel hears, 0 to 1; messages for each of them; open connections on
+     * average. Default: no push; 3 messages.
      */
     push: z
       .strictObject({
@@ -173,8 +190,9 @@ export const scenarioSchema = z
       })
       .prefault({}),
     /**
-     * Tasks with `runsOn: "container"`, in addition to `tasksPerSecond`: tasks a day, minutes of an attempt, and the options `containers` of
-     * the TaskPipeline construct. Only the containers are calculated. Default: none; 30 minutes; the construct's defaults.
+     * Tasks with `runsOn: "container"`, in addition to `tasksPerSecond`: tasks a day, minutes of an attempt, and the
+     * options `containers` of the TaskPipeline construct. Only the containers are calculated. Default: none; 30
+     * minutes; the construct's defaults.
      */
     containers: z
       .strictObject({
@@ -201,8 +219,9 @@ export const scenarioSchema = z
     /** Status polls for each task. Default: 5. */
     pollsPerTask: z.number().min(0).max(10_000).default(5),
     /**
-     * Requests for each task that wait for its end (`GET /tasks/{id}?wait=20`), in addition to the polls; the seconds for which each waits on
-     * average; and the places of the deployment, `waits` of the TaskPipeline construct. Default: none, of 20 s each; 100 places.
+     * Requests for each task that wait for its end (`GET /tasks/{id}?wait=20`), in addition to the polls; the seconds
+     * for which each waits on average; and the places of the deployment, `waits` of the TaskPipeline construct.
+     * Default: none, of 20 s each; 100 places.
      */
     waits: z
       .strictObject({
@@ -220,7 +239,9 @@ export const scenarioSchema = z
     apiMemoryMb: z.int().min(128).max(10_240).default(512),
     /** Share of tasks of the busiest tenant, whose index partitions limit its submits. Default: 1. */
     busiestTenantShare: share.default(1),
-    /** Share of tasks of the busiest key or token with the role submitter, whose list limits its submits. Default: 1. */
+    /**
+     * Share of tasks of the busiest key or token with the role submitter, whose list limits its submits. Default: 1.
+     */
     busiestSubmitterShare: share.default(1),
     /** Shards of the lists, `listShards` of the TaskPipeline construct. Default: 1. */
     listShards: z.int().min(1).max(64).default(1),

@@ -144,8 +144,8 @@ class Simulation {
   }
 
   /**
-   * Delays a message as `dispatch` does: in the queue for up to 15 minutes, with a one-off schedule for longer. Returns true when it is
-   * in the queue.
+   * Delays a message as `dispatch` does: in the queue for up to 15 minutes, with a one-off schedule for longer. Returns
+   * true when it is in the queue.
    */
   #hold(index: number, now: number, dueAt: number, attempts: number): boolean {
     const code = index | (attempts << attemptsShift);

@@ -2,7 +2,10 @@ import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 import { writeUnits } from "./write-units.ts";
 
-/** Requests to SQS of a sleep: the send of its message, and receive, hold and delete of an invocation that it has for itself. */
+/**
+ * Requests to SQS of a sleep: the send of its message, and receive, hold and delete of an invocation that it has for
+ * itself.
+ */
 const requestsPerSleep = 4;
 
 /** Load of steps and sleeps beside that of their tasks. Each figure is 0 without them. */

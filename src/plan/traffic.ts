@@ -28,7 +28,10 @@ export class Traffic {
   readonly writes = new PerSecond();
   readonly schedules = new PerSecond();
   readonly firings = new PerSecond();
-  /** Seconds for which the requests wait that began in each second: the number that waits at the same time while tasks come evenly. */
+  /**
+   * Seconds for which the requests wait that began in each second: the number that waits at the same time while tasks
+   * come evenly.
+   */
   readonly waits = new PerSecond();
   /** Accepted requests that submit, the time of their invocations, and the tasks of those with more than one. */
   readonly accepted = { requests: 0, seconds: 0, batchTasks: 0 };
@@ -56,8 +59,8 @@ export class Traffic {
   }
 
   /**
-   * Counts a request that submits tasks, and their polls. Polls follow within seconds, so their rate is that of the submits. False when
-   * refused.
+   * Counts a request that submits tasks, and their polls. Polls follow within seconds, so their rate is that of the
+   * submits. False when refused.
    */
   submit(now: number, tasks: number): boolean {
     const { throttle, pollsPerTask, submitSeconds, entrySeconds, pollSeconds, submitWrites, waits } = this.#model;

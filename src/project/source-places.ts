@@ -4,8 +4,8 @@ import { type PlaceOf, type StackOf, stackText } from "../core/model/stack.ts";
 import { ownFolders } from "../installed/installation.ts";
 
 /**
- * Writes stacks with paths relative to the project's folder, without the frames of Node and of Offload. Node follows the source
- * maps of the built code, so the places are right as they are.
+ * Writes stacks with paths relative to the project's folder, without the frames of Node and of Offload. Node follows
+ * the source maps of the built code, so the places are right as they are.
  */
 export const sourceStackOf: StackOf = async (error) => stackText(error, placeInProject);
 

@@ -55,7 +55,10 @@ export async function loadTypes(code: TaskCode): Promise<LoadedTypes> {
   return { types, failed };
 }
 
-/** The declared environment of handlers, which code may need when it is loaded. @throws TaskFileError, or what the file throws */
+/**
+ * The declared environment of handlers, which code may need when it is loaded. @throws TaskFileError, or what the file
+ * throws
+ */
 export const loadEnvironment = (code: TaskCode): Promise<TaskEnvironment> =>
   loadOther(code, "environment", environmentIn, emptyEnvironment);
 

@@ -2,12 +2,15 @@ import { existsSync, readdirSync } from "node:fs";
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { codeExtensions as code, TaskFileError, typeNameOf } from "./task-modules.ts";
 
-/** Files beside the task types: the app's schedules and triggers, the environment of handlers, an index that lists the types for clients, declarations and tests. */
+/**
+ * Files beside the task types: the app's schedules and triggers, the environment of handlers, an index that lists the
+ * types for clients, declarations and tests.
+ */
 const beside = /^(schedules|triggers|environment|index)\.[a-z]+$|\.d\.[cm]?ts$|\.(test|spec)\.[a-z]+$/;
 
 /**
- * Names of the files that hold a task type each, sorted: the code files of the folder itself, without `schedules.ts`, `triggers.ts`,
- * `environment.ts`, `index.ts` and tests.
+ * Names of the files that hold a task type each, sorted: the code files of the folder itself, without `schedules.ts`,
+ * `triggers.ts`, `environment.ts`, `index.ts` and tests.
  * @throws TaskFileError when there is no such folder, or when two files differ only in their extension
  */
 export function taskFiles(folder: string): string[] {

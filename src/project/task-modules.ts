@@ -3,7 +3,10 @@ import type { AppTrigger } from "../core/schedules/trigger.ts";
 import type { TaskEnvironment } from "../core/task/environment.ts";
 import type { TaskType } from "../core/task/task.ts";
 
-/** A file of the tasks folder that is not what it should be. Its message says which file, what was expected and what to do. */
+/**
+ * A file of the tasks folder that is not what it should be. Its message says which file, what was expected and what to
+ * do.
+ */
 export class TaskFileError extends Error {
   override readonly name = "TaskFileError";
 }

@@ -55,7 +55,10 @@ const settings = {
   bucket: { variable: "OFFLOAD_BUCKET", read: text },
   /** URLs of the tier queues, as JSON. */
   queueUrls: { variable: "OFFLOAD_QUEUE_URLS", read: perTierUrls },
-  /** URLs of the tiers' queues that only container workers read, as JSON. Absent: the deployment has no container workers. */
+  /**
+   * URLs of the tiers' queues that only container workers read, as JSON. Absent: the deployment has no container
+   * workers.
+   */
   containerQueueUrls: { variable: "OFFLOAD_CONTAINER_QUEUE_URLS", read: optionalPerTierUrls },
   /** Name of the function that starts a container when none runs. Absent: nothing starts containers. */
   wakeFunction: { variable: "OFFLOAD_WAKE_FUNCTION", read: optionalText },
@@ -132,8 +135,8 @@ const settings = {
   /** Claim with the role, or with a list of names. Of several known roles the most powerful one counts. */
   jwtRoleClaim: { variable: "OFFLOAD_JWT_ROLE_CLAIM", read: textOr("role") },
   /**
-   * Roles by values of the role claim, as JSON. Values that it does not contain count if they are the name of a role, as
-   * `operator` at most.
+   * Roles by values of the role claim, as JSON. Values that it does not contain count if they are the name of a role,
+   * as `operator` at most.
    */
   jwtRoles: { variable: "OFFLOAD_JWT_ROLES", read: rolesByClaim },
   /** Role of tokens without a known role. Absent: such tokens are refused. */
@@ -151,8 +154,8 @@ const settings = {
     read: wholeNumberOr(30, 0, 300),
   },
   /**
-   * Limits of tenants' submits and of the tiers' depths, as JSON for `parseLimits`. `npx offload limits` overrides them.
-   * Absent: no limits.
+   * Limits of tenants' submits and of the tiers' depths, as JSON for `parseLimits`. `npx offload limits` overrides
+   * them. Absent: no limits.
    */
   limits: { variable: "OFFLOAD_LIMITS", read: (given = "") => given },
   /** Number of shards of a submitter's list of tasks, and of a tenant's if it is more than 4. */
@@ -165,7 +168,10 @@ const settings = {
     variable: "OFFLOAD_WAITS",
     read: wholeNumberOr(0, 0, 1_000),
   },
-  /** Receivers of webhooks that may be reached by `http` and at addresses that are not public, as `host:port`, separated by commas. */
+  /**
+   * Receivers of webhooks that may be reached by `http` and at addresses that are not public, as `host:port`, separated
+   * by commas.
+   */
   callbackHosts: { variable: "OFFLOAD_CALLBACK_HOSTS", read: allowedHosts },
   /** Name of the SSM parameter with the master key of webhooks' secrets. */
   webhookKeyName: { variable: "OFFLOAD_WEBHOOK_KEY_NAME", read: optionalText },
@@ -175,7 +181,10 @@ const settings = {
   socketUrl: { variable: "OFFLOAD_SOCKET_URL", read: optionalText },
   /** URL of the WebSocket API's management API, which sends messages to connections. */
   socketEndpoint: { variable: "OFFLOAD_SOCKET_ENDPOINT", read: optionalText },
-  /** Name of the deployment, for the console, and for metrics of programs that submit directly. Absent: Powertools' own variable has it. */
+  /**
+   * Name of the deployment, for the console, and for metrics of programs that submit directly. Absent: Powertools' own
+   * variable has it.
+   */
   deployment: { variable: "OFFLOAD_DEPLOYMENT", read: optionalText },
   /** List of `token:tenant:role`, for the local server only. */
   localKeys: { variable: "OFFLOAD_KEYS", read: (given = "") => given },
@@ -248,19 +257,30 @@ export const localBucket = "offload";
 /** Names of the table's indexes. `src/aws/table.ts` describes their keys and shards. */
 export const indexes = { tenant: "tenant", principal: "principal", deadLetters: "dead-letters" } as const;
 
-/** Number of index partitions, by the setting `listShards`: of a tenant's tasks and dead letters, and of a submitter's tasks. */
+/**
+ * Number of index partitions, by the setting `listShards`: of a tenant's tasks and dead letters, and of a submitter's
+ * tasks.
+ */
 export const partitionsOf = (listShards: number) => ({ tenant: Math.max(4, listShards), submitter: listShards });
 
-/** Receives of a message before a tier queue moves it to redrive. AWS advises at least 5, because throttled receives count. */
+/**
+ * Receives of a message before a tier queue moves it to redrive. AWS advises at least 5, because throttled receives
+ * count.
+ */
 export const maxReceiveCount = 5;
 
-/** Objects are deleted after this number of days, if Offload has not done it: more than the longest delay, life and retention of a task. */
+/**
+ * Objects are deleted after this number of days, if Offload has not done it: more than the longest delay, life and
+ * retention of a task.
+ */
 export const objectDays = 800;
 
 /** Time-out of the functions that answer requests, in seconds. API Gateway itself waits 30 s at most. */
 export const apiTimeoutSeconds = 15;
 
-/** Time-out of the function status in seconds: a request may wait there for 20 s, and 5 s remain for its calls to AWS. */
+/**
+ * Time-out of the function status in seconds: a request may wait there for 20 s, and 5 s remain for its calls to AWS.
+ */
 export const statusTimeoutSeconds = 25;
 
 /** Time-out of the worker functions in seconds, the maximum of Lambda. A task type's time-out is at most 840 s. */

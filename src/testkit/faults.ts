@@ -1,11 +1,11 @@
 /**
  * A failure in a test, at one step of one attempt. `Outcome.attempts[n].steps` has the names of all steps. They are:
  * - the attempt's calls to the table, the queues and the scheduler, from its claim to its settle;
- * - the handler's calls on its context: `task.once(key)`, `task.submit(type)`, `task.spawn(type)`, `task.spawnAll(type)`,
- *   `task.step(name)`, `task.sleep(seconds)`, `task.waitFor(name)`, `task.checkpoint`, `task.continueLater`, `task.progress(percent)`,
- *   `task.log.info(message)`;
- * - the end of the author's own code: `handler returned`, `aggregate returned`, `effect of once key returned`, `step name returned`, or
- *   `threw`.
+ * - the handler's calls on its context: `task.once(key)`, `task.submit(type)`, `task.spawn(type)`,
+ *   `task.spawnAll(type)`, `task.step(name)`, `task.sleep(seconds)`, `task.waitFor(name)`, `task.checkpoint`,
+ *   `task.continueLater`, `task.progress(percent)`, `task.log.info(message)`;
+ * - the end of the author's own code: `handler returned`, `aggregate returned`, `effect of once key returned`,
+ *   `step name returned`, or `threw`.
  *
  * Each fault happens once. `run` throws when a fault has not happened, because its step never came.
  */
@@ -13,8 +13,8 @@ export type Fault = FaultPlace & FaultKind;
 
 interface FaultPlace {
   /**
-   * Key of the spawned child in which it happens. A child without a key has its number, from 0. A list names a child of a child.
-   * Default: the task itself.
+   * Key of the spawned child in which it happens. A child without a key has its number, from 0. A list names a child of
+   * a child. Default: the task itself.
    */
   child?: ChildKey | readonly ChildKey[];
   /** Number of the attempt, from 1, over all rounds. Default: 1. */
@@ -28,19 +28,23 @@ type ChildKey = string | number;
 
 interface PlainFault {
   /**
-   * - `crash`: the worker dies after the step. The handler never continues, and the next attempt starts when the lease ends.
-   *   `task.progress` and `task.log` are not awaited: after a crash there, the handler's own code continues to its next call of
-   *   `task.once` or `task.submit`, or to its end.
+   * - `crash`: the worker dies after the step. The handler never continues, and the next attempt starts when the lease
+   *   ends. `task.progress` and `task.log` are not awaited: after a crash there, the handler's own code continues to
+   *   its next call of `task.once` or `task.submit`, or to its end.
    * - `refuse`: the call fails and has no effect. Only for calls to the table, the queues and the scheduler.
-   * - `lose`: the call has its effect, but its answer is lost, so that the caller gets an error. Only for the same calls.
-   * - `timeout`: after the step, time passes until the attempt's time-out or the end of the handler. A step of the handler itself
-   *   lasts until the time-out.
+   * - `lose`: the call has its effect, but its answer is lost, so that the caller gets an error. Only for the same
+   *   calls.
+   * - `timeout`: after the step, time passes until the attempt's time-out or the end of the handler. A step of the
+   *   handler itself lasts until the time-out.
    * - `cancel`: a client cancels the task after the step, and time passes until the handler ends.
    */
   how: "crash" | "refuse" | "lose" | "timeout" | "cancel";
 }
 
-/** The handler fails: after `claim` it throws without a start of its code; a call on its context throws; its code has returned. */
+/**
+ * The handler fails: after `claim` it throws without a start of its code; a call on its context throws; its code has
+ * returned.
+ */
 interface ThrowFault {
   how: "throw";
   error: unknown;

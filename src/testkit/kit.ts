@@ -18,12 +18,14 @@ export interface KitOptions {
   tenantId?: string;
   /** The kit's time at the start. Default: 2027-01-01T00:00:00Z. */
   startsAt?: Date;
-  /** Returns the random part of waits, at least 0 and less than 1. Default: always 0, so that waits are not lengthened. */
+  /**
+   * Returns the random part of waits, at least 0 and less than 1. Default: always 0, so that waits are not lengthened.
+   */
   random?: Random;
   /**
-   * Real time in milliseconds that the kit waits for a handler. After it, the kit advances its own time until the attempt ends,
-   * at the latest at its time-out. A handler that hangs makes the test this slow. The fault `timeout` tests a time-out without
-   * this wait. Default: 2000.
+   * Real time in milliseconds that the kit waits for a handler. After it, the kit advances its own time until the
+   * attempt ends, at the latest at its time-out. A handler that hangs makes the test this slow. The fault `timeout`
+   * tests a time-out without this wait. Default: 2000.
    */
   patienceMs?: number;
 }
@@ -43,13 +45,14 @@ export interface RunOptions {
   /** The client's `expires_in_seconds`. Default: the task does not expire. */
   expiresInSeconds?: number;
   /**
-   * The task's files, by their names in the type. A `File` has a name and a media type; bytes are `application/octet-stream`. Default: none.
+   * The task's files, by their names in the type. A `File` has a name and a media type; bytes are
+   * `application/octet-stream`. Default: none.
    * @example { video: new File([bytes], "talk.mp4", { type: "video/mp4" }) }
    */
   files?: Readonly<Record<string, Uint8Array | Blob>>;
   /**
-   * Signals that a client sends to the task, each that many seconds of the kit's time after the submit (default: 0, before the first attempt).
-   * Default: none.
+   * Signals that a client sends to the task, each that many seconds of the kit's time after the submit (default: 0,
+   * before the first attempt). Default: none.
    * @example [{ name: "approved", body: { by: "ada" }, afterSeconds: 3600 }]
    */
   signals?: readonly Signal[];
@@ -60,11 +63,11 @@ export interface RunOptions {
 }
 
 /**
- * Runs task types in memory, like a deployment: from the submit through all attempts and the waits between them to the end.
- * Waits take no real time. The kit needs only the task types.
+ * Runs task types in memory, like a deployment: from the submit through all attempts and the waits between them to the
+ * end. Waits take no real time. The kit needs only the task types.
  *
- * A kit is one small deployment: the results of `task.once` are kept from one `run` to the next. Create a new kit for a test
- * that needs a fresh start.
+ * A kit is one small deployment: the results of `task.once` are kept from one `run` to the next. Create a new kit for a
+ * test that needs a fresh start.
  */
 export class TestKit {
   readonly #world: World;
@@ -87,11 +90,12 @@ export class TestKit {
 
   /**
    * Submits a task, and works until this task, the tasks that it submitted and the children that it spawned have ended.
-   * @throws Problem `invalid_input` when a deployment would refuse the input or a file at submit. An input that only a refinement refuses
-   * is accepted, and its task fails with `validation`.
+   * @throws Problem `invalid_input` when a deployment would refuse the input or a file at submit. An input that only a
+   * refinement refuses is accepted, and its task fails with `validation`.
    * @throws Problem `conflict` when a deployment would refuse a signal, such as one of a task that has ended
    * @throws RangeError when a fault of the test did not happen
-   * @throws Error when a handler's code fails after its attempt has ended by itself, as a deployment would only log that: an `await` is missing
+   * @throws Error when a handler's code fails after its attempt has ended by itself, as a deployment would only log
+   * that: an `await` is missing
    * @example
    * const { status, result } = await testKit([resize]).run(resize, { width: 200 }, { maxAttempts: 1 });
    */
@@ -126,10 +130,10 @@ export class TestKit {
   }
 
   /**
-   * Runs a task once without a fault, and then once for each step of its attempts with a crash of the worker after that step. The
-   * attempts of its spawned children are included: let it spawn two or three.
-   * Each run has a new kit of the same types and options. After each run it calls `check`, which makes the test's assertions and
-   * clears what the handler's effects left. The error that `check` throws gets the step's name and the run's timeline.
+   * Runs a task once without a fault, and then once for each step of its attempts with a crash of the worker after that
+   * step. The attempts of its spawned children are included: let it spawn two or three. Each run has a new kit of the
+   * same types and options. After each run it calls `check`, which makes the test's assertions and clears what the
+   * handler's effects left. The error that `check` throws gets the step's name and the run's timeline.
    * @example
    * await testKit([sendWelcome]).crashEverywhere(sendWelcome, { email }, (outcome) => {
    *   expect(outcome.status).toBe("completed");

@@ -10,6 +10,7 @@ import {
 } from "../core/model/record.ts";
 import type { Status } from "../core/model/status.ts";
 import { FileResult, type OutcomeResult } from "../core/task/result.ts";
+import type { MemoryStores } from "../memory/stores.ts";
 import { timelineOf } from "./timeline.ts";
 import type { LogLine, Submitted, Track } from "./track.ts";
 import type { World } from "./world.ts";
@@ -69,13 +70,19 @@ export interface Outcome<Result = unknown> {
   progress: readonly number[];
   /** The tasks that the handler submitted. A task that several attempts submitted is listed once. */
   submitted: readonly ChildReport[];
-  /** The children that the handler spawned, in the order of their spawn. A child that several attempts spawned is listed once. */
+  /**
+   * The children that the handler spawned, in the order of their spawn. A child that several attempts spawned is listed
+   * once.
+   */
   children: readonly SpawnedChild[];
   /** The handler's log lines of all attempts. */
   log: readonly LogLine[];
   /** Time from the submit to the end, in seconds of the kit's time, with delays, waits and leases of dead workers. */
   seconds: number;
-  /** Everything that happened, as text for people: print it when a test fails. Its times are the kit's, in seconds from the submit. */
+  /**
+   * Everything that happened, as text for people: print it when a test fails. Its times are the kit's, in seconds from
+   * the submit.
+   */
   timeline: string;
 }
 
@@ -84,10 +91,10 @@ export type ResultOf<Returned> = Returned extends OutcomeResult ? unknown : Retu
 
 /** Builds the outcome of a task and of the tasks that it submitted. */
 export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
-  const record = await world.records.get(key);
+  const record = await world.stores.records.get(key);
   if (record === undefined) throw new Error(`The test kit has no task ${key.task_id}.`);
   const track = world.track(key);
-  const stored = await attemptsOf(world, record);
+  const stored = await attemptsOf(world.stores, record);
   const attempts = stored.map((attempt, index) => reportOf(track, attempt, index + 1));
   const status = statusAt(record, iso(world.clock.now()));
   return {
@@ -131,15 +138,15 @@ async function servedResult(world: World, record: TaskRecord): Promise<unknown> 
   if (record.status !== "completed") return undefined;
   // The kit returns the result itself, also when clients are sent to another place.
   const { location: _, ...own } = record;
-  const served = await resultOf({ ...world, blobs: { presignGet: async (key) => key } }, own);
+  const served = await resultOf({ ...world.stores, blobs: { presignGet: async (key) => key } }, own);
   if (served === undefined) return undefined;
-  if ("location" in served) return storedResult(world, served.location, own.result_ref);
+  if ("location" in served) return storedResult(world.stores, served.location, own.result_ref);
   if (typeof served.body === "string") return JSON.parse(served.body);
   return new FileResult(served.body, served.contentType, served.fileName);
 }
 
 /** A result in the bucket: a file, or JSON, which has no file name. */
-async function storedResult({ blobs }: World, key: string, reference: ResultReference | undefined): Promise<unknown> {
+async function storedResult({ blobs }: MemoryStores, key: string, reference?: ResultReference): Promise<unknown> {
   const stored = await blobs.read(key);
   if (stored === undefined) return undefined;
   const chunks: Uint8Array[] = [];
@@ -154,7 +161,7 @@ async function storedResult({ blobs }: World, key: string, reference: ResultRefe
 function submittedOf(world: World, track: Track): Promise<ChildReport[]> {
   const children = [...track.submitted.values()].map(async (child) => {
     const key = { tenant_id: track.key.tenant_id, task_id: child.taskId };
-    const ran = (await world.records.get(key)) !== undefined;
+    const ran = (await world.stores.records.get(key)) !== undefined;
     return { ...child, outcome: ran ? await outcomeOf(world, key) : undefined };
   });
   return Promise.all(children);
@@ -164,7 +171,7 @@ async function childrenOf(world: World, { key: { tenant_id }, spawned }: Track):
   const children: SpawnedChild[] = [];
   for (const { taskId: task_id, ...child } of spawned.values()) {
     // An attempt that died may have left a child that it had not created.
-    if ((await world.records.get({ tenant_id, task_id })) === undefined) continue;
+    if ((await world.stores.records.get({ tenant_id, task_id })) === undefined) continue;
     children.push({ ...child, ...(await outcomeOf(world, { tenant_id, task_id })) });
   }
   return children;

@@ -14,8 +14,8 @@ interface Work {
 }
 
 /**
- * Passes time until work is over. First it waits in real time, as a handler can do real work, and the kit's time stays the same. After `patienceMs`
- * it advances the kit's time, so that an attempt that hangs ends by its time-out.
+ * Passes time until work is over. First it waits in real time, as a handler can do real work, and the kit's time stays
+ * the same. After `patienceMs` it advances the kit's time, so that an attempt that hangs ends by its time-out.
  */
 export async function passTime(clock: FakeClock, patienceMs: number, { isOver, isHurried }: Work): Promise<void> {
   const impatientAt = performance.now() + patienceMs;

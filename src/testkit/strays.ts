@@ -2,7 +2,10 @@ import { createHook } from "node:async_hooks";
 import { strayReceiver } from "../core/task/context.ts";
 import { catchStrayErrors } from "../machine/stray-errors.ts";
 
-/** A timer that a handler leaves behind is waited for if it ends within this time, in real milliseconds: its code may fail. */
+/**
+ * A timer that a handler leaves behind is waited for if it ends within this time, in real milliseconds: its code may
+ * fail.
+ */
 const longestWaitMs = 500;
 
 /** The part of Node's timers that is read here. */
@@ -29,8 +32,8 @@ const hook = createHook({
 });
 
 /**
- * Runs handlers so that each error that nobody catches goes to the attempt whose code threw it. Errors of other code go where they would go without the
- * kit: to the test runner.
+ * Runs handlers so that each error that nobody catches goes to the attempt whose code threw it. Errors of other code go
+ * where they would go without the kit: to the test runner.
  */
 export async function withStrays<T>(run: () => Promise<T>): Promise<T> {
   running += 1;

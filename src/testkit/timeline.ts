@@ -18,7 +18,7 @@ export function timelineOf(track: Track, record: TaskRecord, status: Status, att
 const stepText = ({ name, fields, fault }: Step, number: number): string =>
   `${String(number).padStart(2)} ${name}${fieldsText(fields)}${fault === undefined ? "" : `  <= ${fault.how}`}`;
 
-/** The fields of a log line as JSON. Fields that have no JSON, such as one that contains itself, are left out. */
+/** The fields of a log line as JSON. Fields that have no JSON, such as an object that contains itself, are left out. */
 function fieldsText(fields: Record<string, unknown> = {}): string {
   try {
     const text = JSON.stringify(fields);

@@ -22,7 +22,10 @@ export type HandlerStep = Pick<Step, "name" | "fields">;
 /** Makes a step while the attempt is open. */
 type MakeStep = (name: string, fields?: LogLine["fields"]) => Promise<void> | undefined;
 
-/** Wraps a type so that the calls of its handler and its `aggregate` on the context, and their ends, are steps. Its progress and its log lines are stored. */
+/**
+ * Wraps a type so that the calls of its handler and its `aggregate` on the context, and their ends, are steps. Its
+ * progress and its log lines are stored.
+ */
 export function watchedType(type: TaskType, watch: Watch): TaskType {
   const watched =
     <Given>(name: string, code: (given: Given, task: TaskContext) => unknown) =>

@@ -1,6 +1,7 @@
 import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { cancelChildren } from "../core/control/cancel-children.ts";
+import type { FlowBook } from "../core/flow/flow-book.ts";
 import { describeError } from "../core/model/describe-error.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { taskIdOf } from "../core/model/idempotency.ts";
@@ -9,15 +10,9 @@ import { containerWorkSeconds } from "../core/model/runs-on.ts";
 import { spawnedId } from "../core/model/spawned-id.ts";
 import { firstPlaceIn, plainStackOf, stackText } from "../core/model/stack.ts";
 import type { Verdict } from "../core/model/verdict.ts";
-import type { Blobs } from "../core/ports/blob.ts";
-import type { BlobList } from "../core/ports/blob-list.ts";
-import type { Families } from "../core/ports/family.ts";
-import type { Notices } from "../core/ports/notify.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
-import type { StepStore } from "../core/ports/steps.ts";
-import type { Clock, Delivery, NewId, OnceStore, OneOffs, Queues, Random, Records } from "../core/ports/tasks.ts";
+import type { Clock, Delivery, NewId, Random } from "../core/ports/tasks.ts";
 import { noTracing } from "../core/ports/tracing.ts";
-import type { UniqueKeys } from "../core/ports/unique.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import type { KnownType } from "../core/task/catalog.ts";
 import type { ChildSubmit } from "../core/task/context.ts";
@@ -29,6 +24,7 @@ import type { WorkPorts } from "../core/work/work-message.ts";
 import { disk } from "../machine/disk.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
+import type { MemoryStores } from "../memory/stores.ts";
 import { workerTimeoutSeconds } from "../settings/config.ts";
 import type { Fault } from "./faults.ts";
 import { passTime } from "./pass-time.ts";
@@ -48,17 +44,8 @@ const aborted = (signal: AbortSignal) =>
 /** The deployment in memory to which a worker belongs. */
 export interface WorkerWorld {
   readonly clock: FakeClock;
-  readonly records: Records;
-  readonly queues: Queues;
-  readonly oneOffs: OneOffs;
-  readonly families: Families;
-  readonly blobs: Blobs;
-  readonly blobList: BlobList;
-  readonly notices: Notices;
-  readonly uniqueKeys: UniqueKeys;
-  readonly once: OnceStore;
-  readonly steps: StepStore;
-  readonly flow: Pick<WorkPorts, "lines" | "flowSettings" | "flow">;
+  readonly stores: MemoryStores;
+  readonly flow: FlowBook;
   readonly lines: Lines;
   readonly types: readonly TaskType[];
   readonly known: ReadonlyMap<string, KnownType>;
@@ -123,8 +110,8 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, families, blobs, blobList, uniqueKeys } = this.#world;
-    const { once, random, lines, types, known, newId } = this.#world;
+    const { records, queues, oneOffs, families, blobs, blobList, uniqueKeys, once, steps } = this.#world.stores;
+    const { stores, flow, random, lines, types, known, newId } = this.#world;
     const dispatching: DispatchPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
@@ -133,7 +120,7 @@ export class Worker {
       families: this.#stepping(families),
       blobs: this.#stepping(blobs, objectStepName),
       blobList: this.#stepping(blobList, objectStepName),
-      notices: this.#world.notices,
+      notices: stores.notices,
       uniqueKeys: this.#stepping(uniqueKeys, keyStepName),
       newId,
       log: lines.port,
@@ -142,7 +129,7 @@ export class Worker {
     return {
       ...dispatching,
       once: this.#stepping(once),
-      steps: this.#stepping(this.#world.steps, entryStepName),
+      steps: this.#stepping(steps, entryStepName),
       registry: registry([...types.map((type) => watchedType(type, this.#watch)), this.#cancelsChildren(dispatching)]),
       random,
       disk,
@@ -152,7 +139,9 @@ export class Worker {
       turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
       onLate: (error, { type }) => this.#onLate(error, type),
       watchdog: { guard: () => () => {} },
-      ...this.#world.flow,
+      lines: stores.lines,
+      flowSettings: stores.flowSettings,
+      flow,
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
       createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),
       rejoinChild: rejoinChild({ ...dispatching, types: known }),
@@ -236,7 +225,10 @@ export class Worker {
     return true;
   }
 
-  /** A step of the handler itself. Undefined when nothing happens there, so that calls start as early as without the kit. */
+  /**
+   * A step of the handler itself. Undefined when nothing happens there, so that calls start as early as without the
+   * kit.
+   */
   #handlerStep({ name, fields }: HandlerStep, signal: AbortSignal): Promise<void> | undefined {
     if (this.#dead) return never();
     if (this.#attempt === undefined) return undefined;
@@ -280,7 +272,8 @@ export class Worker {
     }
     const taskId = spawnedId(parent, key);
     // A later spawn under the key of an existing child does not change that child.
-    const exists = (await this.#world.records.get({ tenant_id: parent.tenant_id, task_id: taskId })) !== undefined;
+    const exists =
+      (await this.#world.stores.records.get({ tenant_id: parent.tenant_id, task_id: taskId })) !== undefined;
     if (!exists) this.#track.spawned.set(taskId, { taskId, key, type, input });
     this.#world.childTrack(this.#track, taskId, key);
     return spawnChild(ports)(...given);

@@ -14,19 +14,9 @@ import type { SubmitCall } from "../core/submit/submit-call.ts";
 import { type KnownType, knownTypes, knownTypesOf, toCatalog } from "../core/task/catalog.ts";
 import { registry, type TaskType } from "../core/task/task.ts";
 import { redriveBatch } from "../core/work/redrive.ts";
-import { MemoryBlobList } from "../memory/blob-list.ts";
-import { MemoryBlobs } from "../memory/blobs.ts";
 import { FakeClock } from "../memory/clock.ts";
-import { MemoryFamilies } from "../memory/families.ts";
-import { MemoryFlowSettings } from "../memory/flow-settings.ts";
-import { MemoryLines } from "../memory/lines.ts";
-import { MemoryNotices } from "../memory/notices.ts";
-import { MemoryOnceStore, MemoryOneOffs, noMetrics } from "../memory/others.ts";
-import { MemoryQueues } from "../memory/queues.ts";
-import { MemoryRecords } from "../memory/records.ts";
-import { MemoryStepStore } from "../memory/steps.ts";
-import { MemoryUniqueKeys } from "../memory/unique-keys.ts";
-import { MemoryUploads } from "../memory/uploads.ts";
+import { noMetrics } from "../memory/others.ts";
+import { type MemoryStores, memoryStores, nextMoment } from "../memory/stores.ts";
 import { maxReceiveCount, workerTimeoutSeconds } from "../settings/config.ts";
 import { type ChildPath, Faults, ofChild, pathOf } from "./faults.ts";
 import { Lines, Track } from "./track.ts";
@@ -70,18 +60,8 @@ async function sentFile(file: Uint8Array | Blob): Promise<SentFile> {
 /** A whole deployment in memory. Its time advances only when there is no work to do. */
 export class World implements WorkerWorld {
   readonly clock: FakeClock;
-  readonly records = new MemoryRecords();
-  readonly queues: MemoryQueues;
-  readonly oneOffs = new MemoryOneOffs();
-  readonly families = new MemoryFamilies();
-  readonly flow: WorkerWorld["flow"];
-  readonly steps = new MemoryStepStore();
-  readonly blobs: MemoryBlobs;
-  readonly blobList = new MemoryBlobList();
-  readonly notices: MemoryNotices;
-  readonly uploads = new MemoryUploads();
-  readonly uniqueKeys = new MemoryUniqueKeys();
-  readonly once = new MemoryOnceStore();
+  readonly stores: MemoryStores;
+  readonly flow: FlowBook;
   readonly lines = new Lines();
   readonly types: readonly TaskType[];
   /** The types as a handler's submit sees them: the worker has their whole schemas. */
@@ -97,12 +77,8 @@ export class World implements WorkerWorld {
 
   constructor(types: readonly TaskType[], { startMs, random, patienceMs }: WorldOptions) {
     this.clock = new FakeClock(startMs);
-    this.queues = new MemoryQueues(this.clock);
-    this.blobs = new MemoryBlobs(this.clock);
-    this.notices = new MemoryNotices(this.clock);
-    const flowSettings = new MemoryFlowSettings();
-    const flow = new FlowBook({ clock: this.clock, log: this.lines.port, flowSettings });
-    this.flow = { lines: new MemoryLines(), flowSettings, flow };
+    this.stores = memoryStores(this.clock);
+    this.flow = new FlowBook({ ...this.stores, log: this.lines.port });
     this.types = types;
     this.known = knownTypesOf(types);
     this.#catalog = knownTypes(toCatalog(types));
@@ -131,7 +107,9 @@ export class World implements WorkerWorld {
     this.#mistake ??= error;
   }
 
-  /** @throws RangeError for a mistake of the test, such as a fault that has not happened, or cannot happen at its step */
+  /**
+   * @throws RangeError for a mistake of the test, such as a fault that has not happened, or cannot happen at its step
+   */
   mustHaveNoMistake(root: Track): void {
     const mistake = this.#mistake;
     this.#mistake = undefined;
@@ -159,17 +137,17 @@ export class World implements WorkerWorld {
     given: Readonly<Record<string, Uint8Array | Blob>>,
   ): Promise<Record<string, string>> {
     const entries = Object.entries(given).map(async ([name, file]) => [name, await sentFile(file)] as const);
-    const ports = { ...this.#ports(), uploads: this.uploads };
+    const ports = this.#ports();
     return storeFiles(ports, { identity, idempotencyKey: undefined }, new Map(await Promise.all(entries)));
   }
 
   async submit(call: SubmitCall): Promise<TaskRecord> {
-    const { record } = await submit({ ...this.#ports(), uploads: this.uploads, types: this.#catalog }, call);
+    const { record } = await submit({ ...this.#ports(), types: this.#catalog }, call);
     return record;
   }
 
   async cancel(key: TaskKey): Promise<void> {
-    const record = await this.records.get(key);
+    const record = await this.stores.records.get(key);
     if (record !== undefined) await cancel({ ...this.#ports(), types: this.known }, record);
   }
 
@@ -183,14 +161,15 @@ export class World implements WorkerWorld {
     const due = this.#signals.filter(({ at }) => at <= this.clock.now());
     this.#signals = this.#signals.filter((one) => !due.includes(one));
     for (const { key, name, body } of due) {
-      const record = await this.records.get(key);
+      const record = await this.stores.records.get(key);
       if (record === undefined) continue;
-      await signal({ ...this.#ports(), steps: this.steps }, record, name, body ?? null);
+      await signal(this.#ports(), record, name, body ?? null);
     }
   }
 
   /**
-   * Works until there is nothing left to do. Between two rounds of work it advances the time to the next message or one-off.
+   * Works until there is nothing left to do. Between two rounds of work it advances the time to the next message or
+   * one-off.
    * @param twice True: two workers get every message.
    */
   async drain(twice: boolean): Promise<void> {
@@ -200,7 +179,7 @@ export class World implements WorkerWorld {
       await this.clock.advance(Math.max(0, next - this.clock.now()));
       await this.#sendSignals();
       const ports = this.#ports();
-      for (const payload of this.oneOffs.takeDue(iso(this.clock.now()))) {
+      for (const payload of this.stores.oneOffs.takeDue(iso(this.clock.now()))) {
         if (payload.kind === "task") await fireTask(ports, payload);
       }
       for (const tier of tiers) {
@@ -215,7 +194,7 @@ export class World implements WorkerWorld {
 
   /** The visible messages of a tier, for both kinds of workers. */
   #take(tier: Tier): Delivery[] {
-    const of = (runsOn?: "container") => this.queues.take(tier, 10, 6 * workerTimeoutSeconds, runsOn);
+    const of = (runsOn?: "container") => this.stores.queues.take(tier, 10, 6 * workerTimeoutSeconds, runsOn);
     return [...of(), ...of("container")];
   }
 
@@ -223,7 +202,7 @@ export class World implements WorkerWorld {
     const verdicts = await (delivery.receiveCount > maxReceiveCount
       ? this.#redrive(delivery)
       : this.#work(delivery, twice));
-    if (verdicts.includes("done")) this.queues.acknowledge(delivery.receiptHandle);
+    if (verdicts.includes("done")) this.stores.queues.acknowledge(delivery.receiptHandle);
   }
 
   /** Delivers a message to one worker, or to two at the same time. */
@@ -236,24 +215,23 @@ export class World implements WorkerWorld {
   }
 
   #linePorts() {
-    return { ...this.#ports(), ...this.flow, registry: registry(this.types) };
+    return { ...this.#ports(), flow: this.flow, registry: registry(this.types) };
   }
 
   #redrive(delivery: Delivery): Promise<string[]> {
     return redriveBatch({ ...this.#ports(), random: this.random, timeScale: 1 }, [delivery]);
   }
 
-  /** Time at which the next message becomes visible, the next one-off fires or the next signal is sent. Undefined: there are none. */
+  /**
+   * Time at which the next message becomes visible, the next one-off fires or the next signal is sent. Undefined: there
+   * are none.
+   */
   #nextMoment(): number | undefined {
-    const messages = tiers.flatMap((tier) => this.queues.waiting(tier).map(({ visibleAt }) => visibleAt));
-    const oneOffs = [...this.oneOffs.all().values()].map(({ at }) => Date.parse(at));
-    const moments = [...messages, ...oneOffs, ...this.#signals.map(({ at }) => at)];
+    const moments = [nextMoment(this.stores) ?? [], ...this.#signals.map(({ at }) => at)].flat();
     return moments.length === 0 ? undefined : Math.min(...moments);
   }
 
   #ports() {
-    const { clock, records, queues, oneOffs, families, blobs, blobList, notices, uniqueKeys, newId } = this;
-    const stores = { records, families, blobs, blobList, notices, uniqueKeys };
-    return { clock, ...stores, queues, oneOffs, newId, log: this.lines.port, metrics: noMetrics };
+    return { ...this.stores, newId: this.newId, log: this.lines.port, metrics: noMetrics };
   }
 }

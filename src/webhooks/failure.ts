@@ -38,7 +38,10 @@ const families: readonly [prefix: string, reason: string][] = [
   ["ERR_TLS_", "the receiver does not speak TLS as expected"],
 ];
 
-/** Describes in one line why there is no answer. It contains nothing of the URL, the request or the receiver's own texts. */
+/**
+ * Describes in one line why there is no answer. It contains nothing of the URL, the request or the receiver's own
+ * texts.
+ */
 export function failureOf(error: unknown): WebhookAnswer {
   const { code: given, syscall } = (error ?? {}) as { code?: unknown; syscall?: unknown };
   const code = typeof given === "string" ? given : "";

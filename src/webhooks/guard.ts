@@ -14,8 +14,9 @@ export class AddressRefused extends Error {
 const mostTried = 2;
 
 /**
- * Resolves the name of a connection. Node connects to exactly the addresses that this returns, so a name cannot lead elsewhere after the
- * check. One address that is not public refuses them all. Node does not call it for a host that is an address.
+ * Resolves the name of a connection. Node connects to exactly the addresses that this returns, so a name cannot lead
+ * elsewhere after the check. One address that is not public refuses them all. Node does not call it for a host that is
+ * an address.
  */
 export function guardedLookup(resolve: ResolveName, signal: AbortSignal): LookupFunction {
   return (name, { all }, callback) => {
@@ -41,8 +42,8 @@ async function judgedAddresses(resolve: ResolveName, name: string, signal: Abort
 }
 
 /**
- * Addresses that are not public, by IANA's registries. A second net under `isPublicAddress`: Node 24 compares every address with it when
- * it connects. Node 20 ignores it.
+ * Addresses that are not public, by IANA's registries. A second net under `isPublicAddress`: Node 24 compares every
+ * address with it when it connects. Node 20 ignores it.
  */
 export function blockedAddresses(): BlockList {
   const list = new BlockList();

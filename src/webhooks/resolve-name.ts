@@ -4,8 +4,9 @@ import { Resolver } from "node:dns/promises";
 export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 /**
- * Asks the DNS servers for the addresses of a name. A file of hosts and search domains do not count. It does not use `dns.lookup`:
- * four names whose servers do not answer would occupy all its threads, and with them every other request of the process.
+ * Asks the DNS servers for the addresses of a name. A file of hosts and search domains do not count. It does not use
+ * `dns.lookup`: four names whose servers do not answer would occupy all its threads, and with them every other request
+ * of the process.
  * @param servers Default: those of this machine.
  */
 export function createResolveName(servers?: readonly string[]): ResolveName {

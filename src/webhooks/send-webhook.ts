@@ -15,7 +15,10 @@ const shownBytes = 1024;
 const bodyBytes = 64 * 1024;
 const headerBytes = 16 * 1024;
 
-/** Time in milliseconds after which the next address of a name is tried as well. Node's own 250 ms are too short for far receivers. */
+/**
+ * Time in milliseconds after which the next address of a name is tried as well. Node's own 250 ms are too short for far
+ * receivers.
+ */
 const nextAddressMs = 1_500;
 
 export interface SenderOptions {
@@ -30,8 +33,8 @@ export interface SenderOptions {
 }
 
 /**
- * Creates the sender of webhooks. It does not follow redirects: their status is the answer. Its connections are never used again, so none
- * that was made without the guard is used with it.
+ * Creates the sender of webhooks. It does not follow redirects: their status is the answer. Its connections are never
+ * used again, so none that was made without the guard is used with it.
  */
 export function createWebhookSender(given: SenderOptions): WebhookSender {
   const { allowedHosts, resolve = createResolveName(), ca, now = Date.now } = given;

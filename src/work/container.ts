@@ -6,8 +6,9 @@ import { supervise } from "./supervise.ts";
 import { runProcess } from "./work-process.ts";
 
 /**
- * The program of a container: `node index.mjs` of the bundle `work` (`lib/esbuild.ts`). It starts itself once more for the processes that run
- * attempts. Its settings are those of the worker functions except `OFFLOAD_TIER`, and those in `settings.ts`.
+ * The program of a container: `node index.mjs` of the bundle `work` (`lib/esbuild.ts`). It starts itself once more for
+ * the processes that run attempts. Its settings are those of the worker functions except `OFFLOAD_TIER`, and those in
+ * `settings.ts`.
  * @param code The task types, which only the processes that run attempts load: a handler's code may end its process.
  */
 export async function startContainer(code: TaskCode): Promise<void> {

@@ -2,7 +2,8 @@ import { createServer } from "node:http";
 import type { WorkState } from "./supervisor.ts";
 
 /**
- * Starts the health answers on all addresses of this machine: 200 while the worker takes tasks, 503 while it starts, drains or is stalled.
+ * Starts the health answers on all addresses of this machine: 200 while the worker takes tasks, 503 while it starts,
+ * drains or is stalled.
  * @throws EADDRINUSE
  */
 export async function startHealth(port: number, state: () => WorkState): Promise<{ port: number; close(): void }> {

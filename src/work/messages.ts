@@ -1,6 +1,9 @@
 import type { Delivery } from "../core/ports/tasks.ts";
 
-/** The two processes of a container worker: one for all tasks, and one in which a task whose last attempt crashed runs alone. */
+/**
+ * The two processes of a container worker: one for all tasks, and one in which a task whose last attempt crashed runs
+ * alone.
+ */
 export type Role = "all" | "alone";
 
 /** Variable with the role of a process that the supervisor starts. */
@@ -19,7 +22,10 @@ export type Order =
 export type Report =
   | { kind: "ready" }
   | { kind: "state"; running: number; stalled: boolean }
-  /** The process must be replaced: an exception was not caught, or an attempt did not stop when it was cancelled. What runs in it ends first. */
+  /**
+   * The process must be replaced: an exception was not caught, or an attempt did not stop when it was cancelled. What
+   * runs in it ends first.
+   */
   | { kind: "worn" }
   /** A message whose task must run alone. */
   | { kind: "alone"; id: number; delivery: Delivery }

@@ -1,8 +1,8 @@
 import type { Order } from "./messages.ts";
 
 /**
- * Receives the supervisor's orders, also those that come while this process still loads. When the supervisor has ended, that is an order to
- * stop.
+ * Receives the supervisor's orders, also those that come while this process still loads. When the supervisor has ended,
+ * that is an order to stop.
  * @param drainSeconds Of that order.
  */
 export function receiveOrders(drainSeconds: number): { listen(listener: (order: Order) => void): void } {

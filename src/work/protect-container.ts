@@ -4,7 +4,10 @@ import type { Clock } from "../core/ports/tasks.ts";
 /** Milliseconds between two looks at the number of attempts. */
 const lookMs = 1_000;
 
-/** Looks in a row without an attempt before the protection ends, so that short attempts do not end and begin it all the time. */
+/**
+ * Looks in a row without an attempt before the protection ends, so that short attempts do not end and begin it all the
+ * time.
+ */
 const idleLooks = 10;
 
 /** Longer than any attempt. The protection is renewed until it is ended, so this only bounds what a bug could do. */

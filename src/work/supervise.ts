@@ -11,8 +11,8 @@ import { Supervisor, type SupervisorOptions } from "./supervisor.ts";
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Runs a container worker in the foreground. The first SIGTERM or SIGINT stops it: running attempts go on for the drain time, the rest is
- * given back. The second one ends it now.
+ * Runs a container worker in the foreground. The first SIGTERM or SIGINT stops it: running attempts go on for the drain
+ * time, the rest is given back. The second one ends it now.
  * @returns the exit code
  */
 export async function supervise(settings: WorkSettings, fork: SupervisorOptions["fork"]): Promise<number> {

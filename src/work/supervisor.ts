@@ -3,7 +3,9 @@ import { longestTimeoutSeconds } from "../core/model/runs-on.ts";
 import type { Delivery, Log } from "../core/ports/tasks.ts";
 import type { Order, Report, Role } from "./messages.ts";
 
-/** A process that ended sooner than this after its start, in milliseconds, makes the pause before the next start longer. */
+/**
+ * A process that ended sooner than this after its start, in milliseconds, makes the pause before the next start longer.
+ */
 const healthyMs = 30_000;
 
 /** Pauses before a process is started again, in milliseconds: none after a long life, then growing. */
@@ -50,8 +52,8 @@ interface Alone {
 }
 
 /**
- * Keeps the processes of a container worker: handlers run in them, and may end them. The death of one costs the attempts that ran in it,
- * and it is started again.
+ * Keeps the processes of a container worker: handlers run in them, and may end them. The death of one costs the
+ * attempts that ran in it, and it is started again.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -98,7 +100,10 @@ export class Supervisor {
     return this.#ended;
   }
 
-  /** Starts a new process with the present code and environment. The present one takes no task any more, and ends with its last attempt. */
+  /**
+   * Starts a new process with the present code and environment. The present one takes no task any more, and ends with
+   * its last attempt.
+   */
   renew(drainSeconds: number): void {
     if (this.#stopping) return;
     this.#retireAlone(drainSeconds);

@@ -15,8 +15,8 @@ const noUrls = { resolve: () => undefined, resolved: async () => undefined };
 const noLocalFiles = () => false;
 
 /**
- * Loads the PDF library. Its fonts are a module of base64 text, so a bundle needs no other files. No standard PDF font is used,
- * because the library would read the metrics of such a font from files.
+ * Loads the PDF library. Its fonts are a module of base64 text, so a bundle needs no other files. No standard PDF font
+ * is used, because the library would read the metrics of a standard font from files.
  */
 async function loadPrinter() {
   const [{ default: loaded }, { default: encoded }] = await Promise.all([

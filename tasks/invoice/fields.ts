@@ -1,7 +1,9 @@
 import Big from "big.js";
 import * as z from "zod";
 
-/** Characters of the invoice's font, without the line feed. Roboto does not have all characters of most Unicode blocks. */
+/**
+ * Characters of the invoice's font, without the line feed. Roboto does not have all characters of most Unicode blocks.
+ */
 const printableRanges = [
   // Latin
   "\\u0020-\\u007E\\u00A0-\\u00AC\\u00AE-\\u017F\\u018F\\u0192\\u01A0\\u01A1\\u01AF\\u01B0\\u01F0\\u01FA-\\u01FF\\u0218-\\u021B",

@@ -55,8 +55,8 @@ const fitsFont = (formats: Formats) =>
   );
 
 /**
- * The formats of the order's locale. If the font does not have the currency's symbol, amounts have the currency's code. If the
- * font does not have the locale's script, the formats are English.
+ * The formats of the order's locale. If the font does not have the currency's symbol, amounts have the currency's code.
+ * If the font does not have the locale's script, the formats are English.
  */
 export function formatsFor({ locale, currency }: Pick<Order, "locale" | "currency">): Formats {
   for (const tag of [locale, "en-GB"]) {

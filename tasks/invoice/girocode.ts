@@ -4,8 +4,9 @@ import type { Totals } from "./totals.ts";
 const largestTransfer = "999999999.99";
 
 /**
- * Content of the QR code for a SEPA credit transfer (European Payments Council, EPC069-12, version 002). Banking apps read the
- * payment from it. Undefined when the order cannot be paid by SEPA: another currency, no IBAN, an amount of 0 or too high.
+ * Content of the QR code for a SEPA credit transfer (European Payments Council, EPC069-12, version 002). Banking apps
+ * read the payment from it. Undefined when the order cannot be paid by SEPA: another currency, no IBAN, an amount of 0
+ * or too high.
  */
 export function girocode(order: Order, { total }: Totals): string | undefined {
   const { payment } = order;

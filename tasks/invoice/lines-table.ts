@@ -45,7 +45,10 @@ function figures({ order, totals, labels, formats }: Sheet): Column[] {
 
 const widest = (texts: string[], fontSize: number) => Math.max(...texts.map((text) => roomFor(text, fontSize)));
 
-/** Column widths. The description gets the rest of the page's width. If that is too narrow, the table gets a smaller font. */
+/**
+ * Column widths. The description gets the rest of the page's width. If that is too narrow, the table gets a smaller
+ * font.
+ */
 function measure({ width }: Sheet, columns: Column[]) {
   const at = (fontSize: number) => {
     const widths = columns.map(({ title, cells }) => {

@@ -40,8 +40,8 @@ function hasRows(compressed: Buffer, rowBytes: number, height: number): boolean 
 }
 
 /**
- * True for a PNG that the PDF library can draw. Everything is checked: the library decodes pixels in a callback, where an
- * error would end the worker.
+ * True for a PNG that the PDF library can draw. Everything is checked: the library decodes pixels in a callback, where
+ * an error would end the worker.
  */
 function isPng(file: Buffer): boolean {
   if (!file.subarray(0, 8).equals(pngSignature)) return false;

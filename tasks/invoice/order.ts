@@ -22,7 +22,10 @@ function isLocale(tag: string): boolean {
   }
 }
 
-/** Checks an IBAN by ISO 13616: with the first four characters at the end and letters as numbers, the number modulo 97 is 1. */
+/**
+ * Checks an IBAN by ISO 13616: with the first four characters at the end and letters as numbers, the number modulo 97
+ * is 1.
+ */
 function isIban(iban: string): boolean {
   if (!/^[A-Z]{2}\d{2}[A-Z\d]{11,30}$/u.test(iban)) return false;
   const digits = `${iban.slice(4)}${iban.slice(0, 4)}`.replace(/[A-Z]/gu, (letter) =>

@@ -44,8 +44,8 @@ function widthOf(character: string): number {
 }
 
 /**
- * A width in points in which `text` fits on one line. Every column has a fixed width, from this function or as a fraction of
- * the page, because the PDF library breaks long words only in columns of fixed width.
+ * A width in points in which `text` fits on one line. Every column has a fixed width, from this function or as a
+ * fraction of the page, because the PDF library breaks long words only in columns of fixed width.
  */
 export const roomFor = (text: string, fontSize: number): number =>
   1 + fontSize * [...text].reduce((sum, character) => sum + widthOf(character), 0);

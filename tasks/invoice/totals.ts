@@ -41,8 +41,8 @@ const sum = (amounts: readonly Big[]) => amounts.reduce((total, amount) => total
 const share = (amount: Big, percent: Big | string) => amount.times(percent).times("0.01");
 
 /**
- * Calculates the amounts of an invoice. Each line is rounded, half away from zero. The tax is rounded once for each rate, on
- * the sum of its lines. All other amounts are sums of rounded amounts, so the printed amounts add up.
+ * Calculates the amounts of an invoice. Each line is rounded, half away from zero. The tax is rounded once for each
+ * rate, on the sum of its lines. All other amounts are sums of rounded amounts, so the printed amounts add up.
  */
 export function totalsOf(order: Order): Totals {
   const decimals = decimalsOf(order.currency);

@@ -538,8 +538,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a crash that was settled at a lost try is not followed up",
     file: "work/claim.ts",
-    find: '  await followUp(ports, settled.record, envelope);\n  return "done";\n}\n\n/** A parent',
-    replace: '  return "done";\n}\n\n/** A parent',
+    find: '  await followUp(ports, settled.record, envelope);\n  return "done";\n}\n\n/**\n * A parent that waits',
+    replace: '  return "done";\n}\n\n/**\n * A parent that waits',
   },
   {
     name: "a cancel whose answer was lost is not followed up",

@@ -38,6 +38,49 @@ describe("every route is called by a test of test/http", () => {
   });
 });
 
+describe("every path that the client and the console call is a route", () => {
+  const callers = all.filter(({ path }) => /^(src\/client|console\/src)\//.test(path));
+  // Pointers into the body of a request, such as `/task/input`, look like paths.
+  const isPointer = ([step = ""]: readonly string[], file: string) =>
+    file.startsWith("console/") && !routes.some(({ path }) => path.split("/").includes(step));
+
+  /** Paths as their steps, without the query. A step with an expression is `*`. */
+  const pathsIn = (text: string): string[][] =>
+    [
+      ...text
+        .replaceAll(/\/\*[\s\S]*?\*\/|\/\/ .*$/gm, "")
+        .replaceAll(/\$\{[^`]*?\}/g, "*")
+        .matchAll(/["`]\/([\w*][\w*./-]*)(?:\?[^"`]*)?["`]/g),
+    ].map(([, path = ""]) => path.split("/").map((step) => (step.includes("*") ? "*" : step)));
+  const fits = (steps: readonly string[], own: readonly string[]) =>
+    own.length === steps.length &&
+    own.every((step, at) => step === steps[at] || step.startsWith("{") || steps[at] === "*");
+  /** A path, or its end, such as `/cancel` of a task. */
+  const isCalled = (steps: readonly string[]): boolean =>
+    routes.some(({ path }) => {
+      const own = path.slice(1).split("/");
+      const end = own.slice(-steps.length);
+      return fits(steps, own) || (end[0] === steps[0] && fits(steps, end));
+    });
+  const files = callers.flatMap(({ path, text }) => {
+    const paths = pathsIn(text).filter((steps) => !isPointer(steps, path));
+    return paths.length === 0 ? [] : [[path, paths] as const];
+  });
+
+  test("the search finds the paths", () => {
+    expect(files.flatMap(([, paths]) => paths).length).toBeGreaterThan(120);
+    expect(pathsIn(`get(path\`/tasks/\${id}/logs?limit=1\`); get("/taks"); // "/tasks"`)).toEqual([
+      ["tasks", "*", "logs"],
+      ["taks"],
+    ]);
+    expect([["tasks", "*", "lgos"], ["taks"]].filter(isCalled)).toEqual([]);
+  });
+
+  test.each(files)("%s", (_, paths) => {
+    expect(paths.filter((steps) => !isCalled(steps))).toEqual([]);
+  });
+});
+
 describe("every metric of the table is emitted somewhere", () => {
   const emitting = all.filter(({ path, text }) => path.startsWith("src/core/") && /metrics\??\.add\(/.test(text));
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -14,13 +15,17 @@ export class LambdaFunction {
   output = "";
   readonly #answers = new Map<string, (answer: unknown) => void>();
   #queue: { id: string; event: unknown }[] = [];
+  #asks: (() => void) | undefined;
   #next: ServerResponse | undefined;
   #invocations = 0;
+  readonly #ended: Promise<number | null>;
 
   private constructor(entry: string, env: Record<string, string>, host: string) {
     const { PATH = "" } = process.env;
     const given = { PATH, ...env, AWS_LAMBDA_RUNTIME_API: host };
-    this.process = spawn(process.execPath, [runtime, entry], { env: given, stdio: ["ignore", "pipe", "pipe"] });
+    const cwd = dirname(entry);
+    this.process = spawn(process.execPath, [runtime, entry], { cwd, env: given, stdio: ["ignore", "pipe", "pipe"] });
+    this.#ended = once(this.process, "exit").then(() => this.process.exitCode);
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.on("data", (part: Buffer) => {
         this.output += part.toString("utf8");
@@ -49,6 +54,7 @@ export class LambdaFunction {
   onRequest(path: string, body: string, response: ServerResponse): void {
     if (path.endsWith("/next")) {
       this.#next = response;
+      this.#asks?.();
       this.#hand();
       return;
     }
@@ -58,13 +64,23 @@ export class LambdaFunction {
     this.#answers.get(id)?.(what === "error" ? new Error(body) : answer);
   }
 
-  /** Resolves with the answer to an event, which may be an error. */
+  /** Resolves with the answer to an event, which may be an error: that of the function, or its end without an answer. */
   invoke(event: unknown): Promise<unknown> {
     const id = `request-${++this.#invocations}`;
     const answer = new Promise<unknown>((resolve) => this.#answers.set(id, resolve));
     this.#queue.push({ id, event });
     this.#hand();
-    return answer;
+    const ended = this.ended().then((code) => new Error(`the function ended with ${code}: ${this.output}`));
+    return Promise.race([answer, ended]);
+  }
+
+  /** Resolves with true when it asks for its next invocation, and with false when it has ended. */
+  async asksForNext(): Promise<boolean> {
+    if (this.#next !== undefined) return true;
+    const asks = new Promise<boolean>((resolve) => {
+      this.#asks = () => resolve(true);
+    });
+    return Promise.race([asks, this.ended().then(() => false)]);
   }
 
   /** Resolves when it has logged a text. */
@@ -77,10 +93,8 @@ export class LambdaFunction {
   }
 
   /** Resolves with its exit code. */
-  async ended(): Promise<number | null> {
-    const { exitCode, signalCode } = this.process;
-    if (exitCode === null && signalCode === null) await once(this.process, "exit");
-    return this.process.exitCode;
+  ended(): Promise<number | null> {
+    return this.#ended;
   }
 
   #hand(): void {
@@ -89,7 +103,7 @@ export class LambdaFunction {
     this.#queue = this.#queue.slice(1);
     const headers = {
       "lambda-runtime-aws-request-id": first.id,
-      "lambda-runtime-deadline-ms": String(Date.now() + 60_000),
+      "lambda-runtime-deadline-ms": String(Date.now() + 900_000),
     };
     this.#next.writeHead(200, headers).end(JSON.stringify(first.event));
     this.#next = undefined;

@@ -25,21 +25,11 @@ import { submitUnique } from "../../src/core/unique/submit-unique.ts";
 import { redriveBatch } from "../../src/core/work/redrive.ts";
 import { workBatch } from "../../src/core/work/work.ts";
 import { disk } from "../../src/machine/disk.ts";
-import { MemoryBlobList } from "../../src/memory/blob-list.ts";
-import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
-import { MemoryFamilies } from "../../src/memory/families.ts";
-import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
-import { MemoryLines } from "../../src/memory/lines.ts";
-import { MemoryNotices } from "../../src/memory/notices.ts";
 import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
-import { MemoryCounters, MemoryOnceStore, MemoryOneOffs } from "../../src/memory/others.ts";
-import { MemoryQueues } from "../../src/memory/queues.ts";
-import { MemoryRecords } from "../../src/memory/records.ts";
-import { MemoryStepStore } from "../../src/memory/steps.ts";
-import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
-import { MemoryUploads } from "../../src/memory/uploads.ts";
+import { MemoryCounters } from "../../src/memory/others.ts";
+import { memoryStores, nextMoment } from "../../src/memory/stores.ts";
 
 /** Returns its input. */
 export const echo = defineTask({
@@ -127,25 +117,12 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   const clock = new FakeClock();
   const children: { parent: TaskRecord; child: unknown; key: string }[] = [];
   const log = new KeptLog();
-  const flowSettings = new MemoryFlowSettings();
+  const stores = memoryStores(clock);
   const own = {
-    clock,
-    lines: new MemoryLines(),
-    flowSettings,
-    flow: new FlowBook({ clock, log, flowSettings }),
-    records: new MemoryRecords(),
-    queues: new MemoryQueues(clock),
-    oneOffs: new MemoryOneOffs(),
-    families: new MemoryFamilies(),
-    steps: new MemoryStepStore(),
-    blobs: new MemoryBlobs(clock),
-    blobList: new MemoryBlobList(),
-    notices: new MemoryNotices(clock),
-    uploads: new MemoryUploads(),
-    uniqueKeys: new MemoryUniqueKeys(),
+    ...stores,
+    flow: new FlowBook({ ...stores, log }),
     submitUnique,
     disk,
-    once: new MemoryOnceStore(),
     counters: new MemoryCounters(),
     log,
     metrics: new KeptMetrics(),
@@ -223,13 +200,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     );
   };
 
-  /** When the next message becomes visible or the next one-off fires, in epoch milliseconds. */
-  const nextEvent = (): number | undefined => {
-    const messages = tiers.flatMap((tier) => ports.queues.waiting(tier).map(({ visibleAt }) => visibleAt));
-    const oneOffs = [...ports.oneOffs.all().values()].map(({ at }) => Date.parse(at));
-    const times = [...messages, ...oneOffs];
-    return times.length === 0 ? undefined : Math.min(...times);
-  };
+  const nextEvent = () => nextMoment(stores);
 
   /** Works until nothing is left to do, moving time on to whatever comes next. */
   const drain = async (): Promise<void> => {

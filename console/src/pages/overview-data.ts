@@ -22,7 +22,7 @@ export interface Trouble {
   since: string | null;
   /** Steps of the page that has more. Undefined: none has. */
   place: string[] | undefined;
-  /** Whose it is, in an answer for all tenants. */
+  /** Tenant of the task, in an answer for all tenants. */
   tenant_id?: string;
 }
 

@@ -24,7 +24,10 @@ const schedulePages = 5;
 /** Each read of the groups reads the newest dead letters themselves. */
 const groupTimes = { everyMs: 30_000, leastMs: 15_000 };
 
-/** The first page: what is wrong, then what goes on. Each part is read for itself, so that an error of one hides no other. */
+/**
+ * The first page: what is wrong, then what goes on. Each part is read for itself, so that an error of one hides no
+ * other.
+ */
 export function OverviewPage() {
   const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypeList>("/types", undefined, { signal }));
   const schedules = useLive(`schedules ${tenant.value}`, (signal) => readSchedules(schedulePages, signal), {

@@ -4,7 +4,8 @@ import type { ScheduleView } from "../../../src/client/schedules.ts";
 const endedMs = 86_400_000;
 
 /**
- * The reason why a schedule does not run: refused, skipped, paused, past its end, or of a type that is gone. Undefined: it runs.
+ * The reason why a schedule does not run: refused, skipped, paused, past its end, or of a type that is gone. Undefined:
+ * it runs.
  * @param types Undefined: they are not read yet.
  */
 export function scheduleFault(

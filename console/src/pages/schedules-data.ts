@@ -6,7 +6,10 @@ import { minuteMs } from "../zones.ts";
 export const schedulePath = (scheduleId: string, part = ""): string =>
   `/schedules/${encodeURIComponent(scheduleId)}${part}`;
 
-/** Fields of a schedule's rule for a preview. A rate counts from the first full minute after the schedule's creation, if nothing else is said. */
+/**
+ * Fields of a schedule's rule for a preview. A rate counts from the first full minute after the schedule's creation, if
+ * nothing else is said.
+ */
 export function ruleOf({ cron, every_seconds, timezone, starts_at, ends_at, created_at }: ScheduleView): Rule {
   if (cron !== null) return { cron, timezone, starts_at, ends_at };
   if (starts_at !== null || created_at === null) return { every_seconds, timezone, starts_at, ends_at };

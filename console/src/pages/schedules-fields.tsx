@@ -58,7 +58,7 @@ export class ScheduleFields {
     return { ...kind, timezone: this.zone.value, starts_at: this.#time("starts"), ends_at: this.#time("ends") };
   }
 
-  /** A time of the form in the schedule's zone. One that was not changed keeps its seconds. */
+  /** A time of the form in the schedule's zone. A time that was not changed keeps its seconds. */
   #time(name: "starts" | "ends"): string | null {
     const text = this[name].value;
     const before = this.#before?.[`${name}_at`] ?? null;

@@ -3,14 +3,13 @@ import { useMemo } from "preact/hooks";
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { InputError } from "../../../src/core/model/problem.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
-import type { TypeView } from "../../../src/http/listed-views.ts";
-import { useLoad } from "../load.ts";
 import { say } from "../parts/action.tsx";
 import { Failure, Page, Section } from "../parts/layout.tsx";
 import { go } from "../route.ts";
 import { exampleOf, type Schema } from "../schema.ts";
-import { api, chosenTenant, tenant } from "../session.ts";
+import { api, chosenTenant } from "../session.ts";
 import { setting } from "../signals.ts";
+import { useTaskTypes } from "../task-types.ts";
 import { zoneNames } from "../zones.ts";
 import { schedulePath } from "./schedules-data.ts";
 import { Field, isShown, ScheduleFields } from "./schedules-fields.tsx";
@@ -202,7 +201,7 @@ function RuleFields({ fields, faults, isNew }: FieldsProps) {
 }
 
 function TaskFields({ fields, faults, isNew }: FieldsProps) {
-  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: TypeView[] }>("/types"));
+  const types = useTaskTypes();
   const known = types.value?.types ?? [];
   const names = [...new Set([...known.map(({ name }) => name), ...(isNew ? [] : [fields.type.value])])];
   const exampleText = (name: string): string => {

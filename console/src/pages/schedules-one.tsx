@@ -21,7 +21,10 @@ import { TimesTable } from "./schedules-times.tsx";
 /** Times that the page of a schedule lists. */
 const timesShown = 20;
 
-/** One schedule: its state, its next times, and all that can be done with it. With `change` in the query: the form to change it. */
+/**
+ * One schedule: its state, its next times, and all that can be done with it. With `change` in the query: the form to
+ * change it.
+ */
 export function SchedulePage({ scheduleId }: { scheduleId: string }) {
   const schedule = useLive(`schedule ${scheduleId} ${tenant.value}`, (signal) =>
     api.get<ScheduleView>(schedulePath(scheduleId), undefined, { signal }),

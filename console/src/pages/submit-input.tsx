@@ -7,7 +7,10 @@ interface InputProps {
   schema: Schema;
   /** The input as it is entered. */
   input: Signal<unknown>;
-  /** The reason why a text that is entered cannot be read, by the property's name; of the whole input, by the empty name. */
+  /**
+   * The reason why a text that is entered cannot be read, by the property's name; of the whole input, by the empty
+   * name.
+   */
   faults: Signal<InputFaults>;
 }
 

@@ -4,20 +4,20 @@ import { ConnectionError } from "../../../src/client/errors.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import type { TypeView } from "../../../src/http/listed-views.ts";
-import { useLoad } from "../load.ts";
 import { rest } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Answer, Failure, Nothing, Page } from "../parts/layout.tsx";
 import { changeQuery, href, route } from "../route.ts";
 import { faultsOf, fitsForm, hasForm, type Schema, startOf } from "../schema.ts";
-import { api, chosenTenant, tenant } from "../session.ts";
+import { api, chosenTenant } from "../session.ts";
 import { setting, typing } from "../signals.ts";
+import { useTaskTypes } from "../task-types.ts";
 import { type InputFaults, InputForm, InputText } from "./submit-input.tsx";
 
 /** Submits a task of a type, by a form of its schema or as JSON. */
 export function SubmitPage() {
-  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: TypeView[] }>("/types"));
+  const types = useTaskTypes();
   const { type: chosen } = route.value.query;
   return (
     <Page title="Submit">

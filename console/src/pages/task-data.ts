@@ -6,7 +6,9 @@ import { onMessage } from "../live.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { api, tenant } from "../session.ts";
 
-/** Time between two reads of a task that has not ended, in milliseconds. Messages come earlier, but one can get lost. */
+/**
+ * Time between two reads of a task that has not ended, in milliseconds. Messages come earlier, but one can get lost.
+ */
 const everyMs = 5_000;
 
 /** The same of a task that has ended: somebody may retry it. */

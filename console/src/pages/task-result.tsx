@@ -42,7 +42,7 @@ async function factsOf(taskId: string, signal: AbortSignal): Promise<Known> {
 const open = (taskId: string, options: Parameters<typeof download>[3] = {}): Promise<Download> =>
   download(fileParts, transport(), taskPath(taskId, "/result"), options);
 
-/** A result that the task itself does not contain: a file, large JSON, or one that only its requester can read. */
+/** A result that the task itself does not contain: a file, large JSON, or a result that only its requester can read. */
 function Stored({ task: { task_id: taskId } }: { task: TaskView }) {
   const facts = useLoad(`result ${taskId} ${tenant.value}`, (signal) => factsOf(taskId, signal));
   const shown = useSignal<{ value: unknown } | undefined>(undefined);

@@ -1,12 +1,11 @@
 import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { TypeView } from "../../../src/http/listed-views.ts";
-import { useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Answer, Failure, Page } from "../parts/layout.tsx";
 import { Id, Status, Text } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { api, chosenTenant, config, may, tenant } from "../session.ts";
+import { chosenTenant, config, may } from "../session.ts";
+import { useTaskTypes } from "../task-types.ts";
 import { TaskActions } from "./task-actions.tsx";
 import { Children } from "./task-children.tsx";
 import { stateOf, taskPath, useTask, useTaskPart } from "./task-data.ts";
@@ -22,7 +21,7 @@ const replicaMs = 1_500;
 /** One task: why it is not done, what happened, and what can be done with it. */
 export function TaskPage({ taskId }: { taskId: string }) {
   const task = useTask(taskId);
-  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: TypeView[] }>("/types"));
+  const types = useTaskTypes();
   const onChange = () => {
     task.reload();
     setTimeout(task.reload, replicaMs);

@@ -2,10 +2,10 @@ import { useEffect, useRef } from "preact/hooks";
 import { statuses } from "../../../src/core/model/status.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import { addShortcuts } from "../keyboard.ts";
-import { useLoad } from "../load.ts";
 import { ChoiceFilter, TextFilter, TimeFilter } from "../parts/filter.tsx";
 import { changeQuery, go } from "../route.ts";
-import { api, chosenTenant, tenant } from "../session.ts";
+import { chosenTenant } from "../session.ts";
+import { useTaskTypes } from "../task-types.ts";
 
 /** Names of the query that the API and the page's URL share. */
 const names = ["q", "status", "type", "priority", "created_after", "created_before"] as const;
@@ -41,7 +41,7 @@ export function filterOf(query: PageQuery): Record<string, unknown> {
 /** The search and the filters. They are the page's URL. */
 export function Filters({ query }: { query: PageQuery }) {
   const search = useRef<HTMLInputElement>(null);
-  const types = useLoad(`types ${tenant.value}`, () => api.get<{ types: { name: string }[] }>("/types"));
+  const types = useTaskTypes();
   useEffect(() => addShortcuts([{ key: "/", description: "search", run: () => search.current?.focus() }]), []);
   return (
     <search class="card">

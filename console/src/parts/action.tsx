@@ -18,13 +18,19 @@ export function say(text: string, isError = false): void {
   }, shownMs);
 }
 
-/** Time after a success in which a button takes no further click, in milliseconds: until the page shows what has changed. */
+/**
+ * Time after a success in which a button takes no further click, in milliseconds: until the page shows what has
+ * changed.
+ */
 const restMs = 500;
 
 /** Waits so long that the second click of a double click finds the button busy. */
 export const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, restMs));
 
-/** A button that calls the API. It takes no click while it waits for the answer, and no second one of a double click. An error is said. */
+/**
+ * A button that calls the API. It takes no click while it waits for the answer, and no second one of a double click. An
+ * error is said.
+ */
 export function Action({
   run,
   done,

@@ -4,7 +4,9 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { say } from "./action.tsx";
 import { Failure } from "./layout.tsx";
 
-/** A dialog above the page. The browser keeps the focus in it; afterwards it is where it was, or at the page's heading. */
+/**
+ * A dialog above the page. The browser keeps the focus in it; afterwards it is where it was, or at the page's heading.
+ */
 export function Dialog({
   title,
   onClose,

@@ -2,7 +2,10 @@ import { signal } from "@preact/signals";
 import { setting } from "../signals.ts";
 import { Dialog } from "./dialog.tsx";
 
-/** An API key that was just created. Empty: there is none. It is not the page's, which the reader may have left before the answer came. */
+/**
+ * An API key that was just created. Empty: there is none. It is not the page's, which the reader may have left before
+ * the answer came.
+ */
 export const newKey = signal("");
 
 /** Shows a new key, once: until the reader says that it is copied. */

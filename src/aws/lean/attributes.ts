@@ -69,7 +69,9 @@ export function fromAttributes(attributes: AttributeMap): Record<string, unknown
   return item;
 }
 
-/** Sets a member of any name. A plain assignment to `__proto__` would set the object's prototype instead of a member. */
+/**
+ * Sets a member of any name. A plain assignment to `__proto__` would set the object's prototype instead of a member.
+ */
 function setOwn<Value>(object: Record<string, Value>, name: string, value: Value): void {
   if (name === "__proto__") {
     Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true });

@@ -27,7 +27,10 @@ export class AwsError extends Error {
 /** Error classes by code. */
 export type ErrorClasses = Readonly<Record<string, typeof AwsError>>;
 
-/** The code is in the answer, as `com.amazonaws.sqs#QueueDoesNotExist`, or in a header, as `ConflictException:http://...`. */
+/**
+ * The code is in the answer, as `com.amazonaws.sqs#QueueDoesNotExist`, or in a header, as
+ * `ConflictException:http://...`.
+ */
 export function errorOf(refusal: Refusal, text: string, classes: ErrorClasses | undefined): AwsError {
   const answer = fieldsOf(text);
   const given = String(refusal.headers["x-amzn-errortype"] ?? answer.__type ?? answer.code ?? "UnknownError");

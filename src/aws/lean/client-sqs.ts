@@ -30,7 +30,9 @@ export class GetQueueAttributesCommand extends QueueCommand {
   readonly operation = "GetQueueAttributes";
 }
 
-/** A small replacement for the SDK's SQS client. It does not support binary message attributes, which would need Base64. */
+/**
+ * A small replacement for the SDK's SQS client. It does not support binary message attributes, which would need Base64.
+ */
 export class SQSClient {
   readonly #service: Service;
 

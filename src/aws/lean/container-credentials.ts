@@ -3,7 +3,9 @@ import { takeCredentialsFrom } from "./environment.ts";
 import { answerAt } from "./get-text.ts";
 import { type EndingCredentials, KeptCredentials } from "./kept-credentials.ts";
 
-/** Address in each container of ECS that returns credentials. `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` is a path there. */
+/**
+ * Address in each container of ECS that returns credentials. `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` is a path there.
+ */
 const ecsHost = "http://169.254.170.2";
 
 /** Hosts that may get the token without TLS: ECS, EKS Pod Identity, and this machine. */
@@ -12,7 +14,10 @@ const plainHosts = new Set([
   ...["localhost", "127.0.0.1", "[::1]"],
 ]);
 
-/** In a container of ECS or a pod of EKS, makes the clients of this process use the credentials of its role. Elsewhere it does nothing. */
+/**
+ * In a container of ECS or a pod of EKS, makes the clients of this process use the credentials of its role. Elsewhere
+ * it does nothing.
+ */
 export function useContainerCredentials(env: NodeJS.ProcessEnv = process.env): void {
   const kept = containerCredentials(env);
   if (kept !== undefined) takeCredentialsFrom(() => kept.get());

@@ -18,8 +18,8 @@ export function required(env: NodeJS.ProcessEnv, variable: string): string {
 }
 
 /**
- * Start of variables with addresses, and a variable with the key, that count for Offload's own clients only: where a deployed worker runs on the
- * local server, the clients of handlers keep the variables of AWS.
+ * Start of variables with addresses, and a variable with the key, that count for Offload's own clients only: where a
+ * deployed worker runs on the local server, the clients of handlers keep the variables of AWS.
  */
 export const ownEndpointPrefix = "OFFLOAD_ENDPOINT_";
 export const ownKeyVariable = "OFFLOAD_ACCESS_KEY";

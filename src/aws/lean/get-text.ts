@@ -5,7 +5,10 @@ import { get as getSecurely } from "node:https";
 const tryMs = 2_000;
 const mostTries = 3;
 
-/** Reads the answer of an address that gives credentials. @throws Error after the last try; it names neither query nor headers */
+/**
+ * Reads the answer of an address that gives credentials. @throws Error after the last try; it names neither query nor
+ * headers
+ */
 export async function answerAt(url: URL, headers: Record<string, string>): Promise<string> {
   for (let tries = 1; ; tries++) {
     try {

@@ -14,8 +14,8 @@ const marginMs = 5 * 60_000;
 const readEveryMs = 30_000;
 
 /**
- * Keeps credentials until they expire. The first call reads them. Shortly before they expire they are read again, while calls
- * use the old ones: a source that is down for less than the margin stops no call.
+ * Keeps credentials until they expire. The first call reads them. Shortly before they expire they are read again, while
+ * calls use the old ones: a source that is down for less than the margin stops no call.
  */
 export class KeptCredentials {
   readonly #read: () => Promise<EndingCredentials>;

@@ -36,7 +36,9 @@ export class BatchGetCommand extends TableCommand {
   readonly operation = "BatchGetItem";
 }
 
-/** A small replacement for the SDK's document client: items are plain objects. Members that are undefined are left out. */
+/**
+ * A small replacement for the SDK's document client: items are plain objects. Members that are undefined are left out.
+ */
 export class DynamoDBDocumentClient {
   readonly #service: Service;
 

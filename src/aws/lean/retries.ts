@@ -8,8 +8,8 @@ const throttles = new Set(awsThrottles);
 const transient = new Set([...awsTimeouts, ...brokenConnections]);
 
 /**
- * Wait before the next attempt, in milliseconds: random, with a maximum that doubles with each attempt, and no shorter than what the answer asks for.
- * Undefined: do not try again.
+ * Wait before the next attempt, in milliseconds: random, with a maximum that doubles with each attempt, and no shorter
+ * than what the answer asks for. Undefined: do not try again.
  */
 export function pauseAfter(error: unknown, attempt: number): number | undefined {
   if (!(error instanceof Error)) return undefined;

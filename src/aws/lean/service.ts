@@ -59,8 +59,8 @@ export interface ClientConfig {
 }
 
 /**
- * Sends signed requests to one AWS service. Region, credentials and endpoint come from environment variables with the SDK's
- * names. Lambda sets these variables, so the rest of the SDK's credential chain is not needed.
+ * Sends signed requests to one AWS service. Region, credentials and endpoint come from environment variables with the
+ * SDK's names. Lambda sets these variables, so the rest of the SDK's credential chain is not needed.
  */
 export class Service {
   readonly #spec: ServiceSpec;

@@ -3,13 +3,18 @@ import { endpointOf, required, takeCredentialsFrom } from "./environment.ts";
 import { answerAt } from "./get-text.ts";
 import { type EndingCredentials, KeptCredentials } from "./kept-credentials.ts";
 
-/** Where a role and a token are set, as EKS does for a service account, makes the clients of this process use that role. Elsewhere it does nothing. */
+/**
+ * Where a role and a token are set, as EKS does for a service account, makes the clients of this process use that role.
+ * Elsewhere it does nothing.
+ */
 export function useWebIdentity(env: NodeJS.ProcessEnv = process.env): void {
   const kept = webIdentityCredentials(env);
   if (kept !== undefined) takeCredentialsFrom(() => kept.get());
 }
 
-/** Credentials of `AWS_ROLE_ARN`, for the token in `AWS_WEB_IDENTITY_TOKEN_FILE`, from STS. Undefined: they are not set. */
+/**
+ * Credentials of `AWS_ROLE_ARN`, for the token in `AWS_WEB_IDENTITY_TOKEN_FILE`, from STS. Undefined: they are not set.
+ */
 export function webIdentityCredentials(
   env: NodeJS.ProcessEnv,
   now: () => number = Date.now,

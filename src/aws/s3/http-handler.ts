@@ -8,12 +8,15 @@ type Options = NonNullable<Parameters<Handle>[1]>;
 
 const connectionTimeout = 2_000;
 
-/** S3 puts the parts of an upload together before it answers. Time without a byte that this may take, in milliseconds. */
+/**
+ * S3 puts the parts of an upload together before it answers. Time without a byte that this may take, in milliseconds.
+ */
 const assemblyMs = 60_000;
 
 /**
- * Sends requests to S3. Bytes may flow for as long as the invocation may run, and a stall ends a try: a bound for the whole call
- * would cut large bodies. Requests without bytes end within the time of one try, like those to other services.
+ * Sends requests to S3. Bytes may flow for as long as the invocation may run, and a stall ends a try: a bound for the
+ * whole call would cut large bodies. Requests without bytes end within the time of one try, like those to other
+ * services.
  */
 export class S3HttpHandler extends BoundedHttpHandler {
   readonly #uploads: NodeHttpHandler;

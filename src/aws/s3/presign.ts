@@ -4,8 +4,8 @@ import { contentDisposition } from "../../core/model/content-disposition.ts";
 import type { DownloadGrant, PresignedUpload, UploadGrant } from "../../core/ports/blob.ts";
 
 /**
- * Headers that a client must send. The SDK would move those with `x-amz-` into the URL, where S3 does not check them, and would
- * not sign the content type.
+ * Headers that a client must send. The SDK would move those with `x-amz-` into the URL, where S3 does not check them,
+ * and would not sign the content type.
  */
 const enforced = ["content-length", "content-type", "if-none-match", "x-amz-checksum-sha256"];
 

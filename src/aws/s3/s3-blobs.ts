@@ -196,7 +196,9 @@ function absentIfForbidden(error: unknown): undefined {
   if ($metadata?.httpStatusCode !== 403) throw error;
 }
 
-/** A connection that breaks, or bytes that do not match their checksum, are the store's fault: a later try can succeed. */
+/**
+ * A connection that breaks, or bytes that do not match their checksum, are the store's fault: a later try can succeed.
+ */
 async function* bytesOf({ Body }: GetObjectCommandOutput, stallMs: number): Bytes & AsyncGenerator<Uint8Array> {
   const stalled = () => named("TimeoutError", `no bytes came within ${stallMs} ms`);
   const source = withoutStalls(Body as unknown as Bytes, stallMs, stalled);

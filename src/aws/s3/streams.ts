@@ -17,7 +17,10 @@ export class Measured {
   }
 }
 
-/** A caller's stream failed, or its signal was aborted. The cause is its error: it can be any value, also one like an error of S3. */
+/**
+ * A caller's stream failed, or its signal was aborted. The cause is its error: it can be any value, also one like an
+ * error of S3.
+ */
 export class StreamFault extends Error {
   constructor(cause: unknown) {
     super("the stream of a put failed", { cause });

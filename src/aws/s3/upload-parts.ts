@@ -10,8 +10,8 @@ export const partBytes = 5 * 1024 * 1024;
 const atOnce = 4;
 
 /**
- * Uploads a stream in parts. A stream that fails, or a part that S3 does not take, ends the upload, and its parts are deleted. Of a
- * process that dies, the bucket's lifecycle rule deletes them.
+ * Uploads a stream in parts. A stream that fails, or a part that S3 does not take, ends the upload, and its parts are
+ * deleted. Of a process that dies, the bucket's lifecycle rule deletes them.
  */
 export async function uploadParts(
   client: S3Client,

@@ -14,7 +14,9 @@ export interface JsonCalls {
   traces(ids: readonly string[]): Promise<Fields>;
 }
 
-/** @param resolved an SDK client's configuration: it knows profiles and single sign-on, which the small clients do not */
+/**
+ * @param resolved an SDK client's configuration: it knows profiles and single sign-on, which the small clients do not
+ */
 export async function jsonCalls(resolved: Resolved, env: NodeJS.ProcessEnv = process.env): Promise<JsonCalls> {
   const credentials = () => resolved.credentials();
   const regional = { ...env, AWS_REGION: await resolved.region() };

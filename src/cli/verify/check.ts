@@ -4,7 +4,10 @@ import type { Prober } from "../prober.ts";
 import type { Need } from "./need.ts";
 import type { Target } from "./target.ts";
 
-/** Groups of checks, by which `--only` selects them. Those of `waits` run first and alone, those of `logs` last. */
+/**
+ * Groups of checks, by which `--only` selects them. The checks of `waits` run first and alone, the checks of `logs`
+ * last.
+ */
 export const groups = [
   "waits",
   "delays",

@@ -27,7 +27,10 @@ const leftOut = [
   "Prices: AWS shows them a day later. The run's price is calculated from list prices.",
 ];
 
-/** The report of a run, in Markdown. It has no secret; numbers of accounts and hosts of APIs are left out, unless asked for. */
+/**
+ * The report of a run, in Markdown. It has no secret; numbers of accounts and hosts of APIs are left out, unless asked
+ * for.
+ */
 export function reportOf(run: Run): string {
   const { outcomes, place, isEmulated } = run;
   const count = (verdict: Outcome["verdict"]) => outcomes.filter((one) => one.verdict === verdict).length;

@@ -10,7 +10,9 @@ export class AttemptCaused implements Caused {
   readonly spawner: Spawner;
   readonly submits: AttemptSubmits;
 
-  /** @param aggregates True for the attempt that aggregates: the default keys of its calls are its own in each round. */
+  /**
+   * @param aggregates True for the attempt that aggregates: the default keys of its calls are its own in each round.
+   */
   constructor(
     ports: SpawnPorts & SubmitterPorts,
     record: TaskRecord,

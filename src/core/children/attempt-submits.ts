@@ -18,8 +18,9 @@ type Submitted = [key: string, id: string, print: string];
 const mostCharacters = 100_000;
 
 /**
- * The tasks that a handler submits. Within an attempt their records tell what was submitted. An attempt that does not complete its task stores their ids, so
- * that a later one does not submit them again, also after their records are gone.
+ * The tasks that a handler submits. Within an attempt their records tell what was submitted. An attempt that does not
+ * complete its task stores their ids, so that a later one does not submit them again, also after their records are
+ * gone.
  */
 export class AttemptSubmits {
   /** Default keys. */

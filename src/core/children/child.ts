@@ -7,8 +7,8 @@ import type { SubmitPorts } from "../submit/submit-ports.ts";
 import type { ChildSubmit, UniqueOptions } from "../task/context.ts";
 
 /**
- * The idempotency key of a handler's submit. No client can send it, because their keys have no line breaks. A parent's id may
- * have belonged to an earlier task with other children: `created_at` tells the two apart.
+ * The idempotency key of a handler's submit. No client can send it, because their keys have no line breaks. A parent's
+ * id may have belonged to an earlier task with other children: `created_at` tells the two apart.
  */
 const childKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
   `child\n${task_id}\n${created_at}\n${key}`;
@@ -49,8 +49,8 @@ export const childCall = (
 });
 
 /**
- * Submits a task for a handler, by the normal path. Parent and key make the idempotency key, so that a retried attempt finds
- * its earlier submit.
+ * Submits a task for a handler, by the normal path. Parent and key make the idempotency key, so that a retried attempt
+ * finds its earlier submit.
  */
 export const submitChild =
   (ports: SubmitPorts) =>

@@ -47,7 +47,10 @@ export interface At {
 export class KnownPages {
   readonly #parent: TaskRecord;
   readonly #pages: KnownPage[] = [];
-  /** Places of the children of pages in which some have keys of their own. Those of the other pages follow from their numbers. */
+  /**
+   * Places of the children of pages in which some have keys of their own. The places in the other pages follow from
+   * their numbers.
+   */
   readonly #byKey = new Map<string, At>();
   /** Pages with default keys only, by the number of their first child. */
   readonly #byFirst = new Map<number, KnownPage>();

@@ -21,7 +21,7 @@ export interface SpawnPorts extends DispatchPorts {
   /** Places in a node. Default: 100. */
   nodeSize?: number;
   /**
-   * Creates a child, or finds the one that an earlier attempt created. A child of an earlier round of the
+   * Creates a child, or finds the child that an earlier attempt created. A child of an earlier round of the
    * parent that has not completed joins the present round. Returns its record.
    */
   createChild(
@@ -32,8 +32,8 @@ export interface SpawnPorts extends DispatchPorts {
     traceparent: string | undefined,
   ): Promise<TaskRecord>;
   /**
-   * Lets a child join the parent's present round, which does not spawn it, with the input that it has. Returns its record: one that has ended
-   * when the input is no longer kept.
+   * Lets a child join the parent's present round, which does not spawn it, with the input that it has. Returns its
+   * record, which has ended when the input is no longer kept.
    */
   rejoinChild(child: TaskRecord, family: FamilyPlace): Promise<TaskRecord>;
 }
@@ -59,7 +59,8 @@ export class PageWriter {
   }
 
   /**
-   * Stores new children in a page, and creates them. Returns false when the page is not as this attempt knows it; then that is read again.
+   * Stores new children in a page, and creates them. Returns false when the page is not as this attempt knows it; then
+   * that is read again.
    * @throws AttemptCrashed when a later attempt has stored it
    */
   async append(page: KnownPage | undefined, children: readonly Spawned[]): Promise<boolean> {
@@ -141,7 +142,10 @@ export class PageWriter {
     sure(at.page, at.place);
   }
 
-  /** A place of which only this is known: an attempt that died wanted to create its child, or the child is of an earlier round. */
+  /**
+   * A place of which only this is known: an attempt that died wanted to create its child, or the child is of an earlier
+   * round.
+   */
   async #rejoin(at: At, node: FamilyNode, found: TaskRecord | undefined): Promise<void> {
     const { page, place } = at;
     const family = this.#familyPlace(at);

@@ -23,8 +23,9 @@ import { asTaskError, childCall } from "./child.ts";
 type Sweeps = (child: TaskRecord) => Promise<void>;
 
 /**
- * Creates a child of a family, or finds the one that an earlier attempt created. A child of an earlier round of the parent that has not
- * completed joins the present round: it starts again, with the input of this spawn, or goes on if it has not ended. Returns its record.
+ * Creates a child of a family, or finds the child that an earlier attempt created. A child of an earlier round of the
+ * parent that has not completed joins the present round: it starts again, with the input of this spawn, or goes on if
+ * it has not ended. Returns its record.
  * @throws RetryAfter when the child cannot be accepted now; PermanentError when it never can
  */
 export function spawnChild(ports: SubmitPorts) {
@@ -51,8 +52,8 @@ export function spawnChild(ports: SubmitPorts) {
 }
 
 /**
- * Lets a child join the present round of its parent, which does not spawn it: a step did, whose result is stored. It starts again with the input that it
- * has. Returns its record: one that has ended when its input is no longer kept.
+ * Lets a child join the present round of its parent, which does not spawn it: a step did, whose result is stored. It
+ * starts again with the input that it has. Returns its record, which has ended when its input is no longer kept.
  * @throws PortUnavailable
  */
 export function rejoinChild(ports: SubmitPorts) {

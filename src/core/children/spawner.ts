@@ -12,17 +12,23 @@ import { type At, hasPlace, type KnownPage, KnownPages, leadingPlaces, placeBit 
 import { keyTwice, lostLease, PageWriter, type Spawned, type SpawnPorts } from "./page-writer.ts";
 
 /**
- * The parent's record gets the number of spawned children at most this often, in milliseconds: 84 writes in the longest attempt of 840 s, which
- * with its heartbeats stay below 200 for any number of children.
+ * The parent's record gets the number of spawned children at most this often, in milliseconds: 84 writes in the longest
+ * attempt of 840 s, which with its heartbeats stay below 200 for any number of children.
  */
 const noteMs = 10_000;
 
 const dayMs = 86_400_000;
 
-/** The longest time, in milliseconds, from an attempt of a parent to the next one that looks at its pages: a sleep of a year, retries and a retention. */
+/**
+ * The longest time, in milliseconds, from an attempt of a parent to the next attempt that looks at its pages: a sleep
+ * of a year, retries and a retention.
+ */
 const longestLifeMs = 420 * dayMs;
 
-/** From this age of a parent on, in milliseconds, its attempts look at its pages whether they spawn or not: new pages are kept for 800 days. */
+/**
+ * From this age of a parent on, in milliseconds, its attempts look at its pages whether they spawn or not: new pages
+ * are kept for 800 days.
+ */
 const oldMs = 370 * dayMs;
 
 /** Nodes that are sealed, and pages that are settled, at the same time. */
@@ -37,8 +43,8 @@ export interface SealedFamily {
 /**
  * The children that a task spawns. They are created a page at a time, so memory does not grow with their number.
  *
- * A page is stored before its children are created. It is what later attempts know: they do nothing for children that a page has, also after the
- * children's records are gone. So a task's family is what all of its attempts have spawned.
+ * A page is stored before its children are created. It is what later attempts know: they do nothing for children that a
+ * page has, also after the children's records are gone. So a task's family is what all of its attempts have spawned.
  */
 export class Spawner {
   /** Default keys. */
@@ -58,7 +64,9 @@ export class Spawner {
   #notedTotal: number | undefined;
   #work: Promise<void> = Promise.resolve();
 
-  /** @param prefix Begins the default keys: of an attempt that aggregates, which must not name the handler's children. */
+  /**
+   * @param prefix Begins the default keys: of an attempt that aggregates, which must not name the handler's children.
+   */
   constructor(ports: SpawnPorts, parent: TaskRecord, traceparent: string | undefined, prefix = "") {
     this.#ports = ports;
     this.#parent = parent;
@@ -101,8 +109,8 @@ export class Spawner {
   }
 
   /**
-   * Creates the last children, and builds the tree that counts their ends. Undefined: the task has no child. A repeat in a later
-   * attempt builds another tree over the same leaves.
+   * Creates the last children, and builds the tree that counts their ends. Undefined: the task has no child. A repeat
+   * in a later attempt builds another tree over the same leaves.
    */
   async seal(): Promise<SealedFamily | undefined> {
     if (!this.#used && !this.#hasPages()) return undefined;

@@ -13,8 +13,8 @@ export interface AcknowledgePorts {
 }
 
 /**
- * Deletes the result of a completed task, because the client has it. First the record loses it, so that no answer refers to a
- * deleted object. Repeatable: another call deletes what a call left that died in between.
+ * Deletes the result of a completed task, because the client has it. First the record loses it, so that no answer
+ * refers to a deleted object. Repeatable: another call deletes what a call left that died in between.
  * @throws Problem `conflict` when the task is not completed
  */
 export async function acknowledge(ports: AcknowledgePorts, record: TaskRecord): Promise<void> {

@@ -6,7 +6,10 @@ import { reportChanged } from "../send/report.ts";
 import type { EntryPorts } from "../steps/keep-entries.ts";
 import { startRound } from "./control.ts";
 
-/** Key of one dead letter: a task and the time at which it failed. A task that is replayed and fails again is another one. */
+/**
+ * Key of one dead letter: a task and the time at which it failed. A task that is replayed and fails again is another
+ * one.
+ */
 export interface LetterKey extends TaskKey {
   dead_letter_at: string;
 }
@@ -51,8 +54,8 @@ export async function discardOne(ports: DispatchPorts, letter: LetterKey): Promi
 }
 
 /**
- * Returns the record if it still is this dead letter. This is a conditional write, as a read may return an old record: then a
- * replay would be left out, or a DLQ message deleted, by mistake.
+ * Returns the record if it still is this dead letter. This is a conditional write, as a read may return an old record:
+ * then a replay would be left out, or a DLQ message deleted, by mistake.
  */
 export async function stillThere(ports: ReadPorts, letter: LetterKey): Promise<TaskRecord | undefined> {
   const changed = await ports.records.change(letter, {

@@ -2,8 +2,9 @@ import type { Clock, Page } from "../ports/tasks.ts";
 import type { TenantList } from "../schedules/ports.ts";
 
 /*
- * Lists of all tenants, for admins. No index has the tasks of several tenants, so each tenant's own list is read. A page of a merged list reads those of
- * at most `groupSize` tenants: the tasks of the next group of tenants come after all tasks of this one.
+ * Lists of all tenants, for admins. No index has the tasks of several tenants, so each tenant's own list is read. A
+ * page of a merged list reads those of at most `groupSize` tenants: the tasks of the next group of tenants come after
+ * all tasks of this one.
  */
 
 /** Number of tenants whose lists are merged into one. */
@@ -48,8 +49,8 @@ export const placeBehind = (from: string | undefined, key: string): string =>
   positionText(positionOf(from).tenantId, key);
 
 /**
- * One page of the lists of all tenants, merged: newest first, within a group of tenants. A page may be short: it ends where the first of the tenants'
- * pages does, as the rest of that tenant's list may have newer items than the others.
+ * One page of the lists of all tenants, merged: newest first, within a group of tenants. A page may be short: it ends
+ * where the first of the tenants' pages does, as the rest of that tenant's list may have newer items than the others.
  * @param keyOf The key by which each tenant's list is sorted in descending order, and from which `read` goes on.
  */
 export async function mergeTenants<T>(

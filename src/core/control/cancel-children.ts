@@ -8,7 +8,10 @@ import { type CancelHow, type ControlPorts, cancel } from "./control.ts";
 /** Children that are cancelled at the same time. */
 const lanes = 25;
 
-/** Cancels the open children of a cancelled parent. Those whose type is not cancellable go on. Returns the number of those that it cancelled. */
+/**
+ * Cancels the open children of a cancelled parent. Children whose type is not cancellable go on. Returns the number of
+ * cancelled children.
+ */
 export async function cancelChildren(
   ports: ControlPorts & FamilyReadPorts,
   { now, ...key }: TaskKey & CancelHow,

@@ -7,8 +7,8 @@ import { cancelAny } from "./control.ts";
 import { loadState } from "./operation-state.ts";
 
 /**
- * Cancels an operation: immediately between two attempts. While one runs, it counts the tasks that have begun and begins no other. What is done stays
- * done. May be repeated.
+ * Cancels an operation: immediately between two attempts. While one runs, it counts the tasks that have begun and
+ * begins no other. What is done stays done. May be repeated.
  * @throws Problem `conflict` when it has ended in another way; `unavailable`
  */
 export async function cancelOperation(

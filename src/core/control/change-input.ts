@@ -10,8 +10,10 @@ import { type GivenInput, storeGiven } from "./given-input.ts";
 const mostTries = 3;
 
 /**
- * Replaces the input of a waiting task. The new one is stored as a part that only this change names: a worker that has a message with another input reads the part.
- * @throws Problem `conflict` when the task does not wait, or was made with what cannot be used with the given input; `too_large`; PortUnavailable
+ * Replaces the input of a waiting task. The new one is stored as a part that only this change names: a worker that has
+ * a message with another input reads the part.
+ * @throws Problem `conflict` when the task does not wait, or was made with what cannot be used with the given input;
+ * `too_large`; PortUnavailable
  */
 export async function changeInput(
   ports: DispatchPorts & EntryPorts,

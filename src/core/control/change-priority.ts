@@ -11,9 +11,10 @@ import { reportMoved } from "../send/report.ts";
 const mostTries = 3;
 
 /**
- * Moves a waiting task to another tier. The record changes first: from then on only that tier's workers start the task, and the old tier's send its
- * message on. Where the input is at hand, a message is sent to the new tier immediately. It is a twin of the old one, and the claim lets one through.
- * Repeatable: a call that names the task's present tier changes nothing, and sends the message again, as the call before it may have died.
+ * Moves a waiting task to another tier. The record changes first: from then on only that tier's workers start the task,
+ * and the old tier's send its message on. Where the input is at hand, a message is sent to the new tier immediately. It
+ * is a twin of the old one, and the claim lets one through. Repeatable: a call that names the task's present tier
+ * changes nothing, and sends the message again, as the call before it may have died.
  * @returns The record after it.
  * @throws Problem `conflict` when the task does not wait; PortUnavailable
  */
@@ -57,7 +58,9 @@ async function sendAgain(ports: DispatchPorts, record: TaskRecord): Promise<void
   if (envelope !== undefined) await dispatch(ports, record, envelope);
 }
 
-/** The envelope that a long wait or a failed round left beside the record; not that of an earlier task with the same id. */
+/**
+ * The envelope that a long wait or a failed round left beside the record; not that of an earlier task with the same id.
+ */
 async function storedEnvelope(ports: DispatchPorts, record: TaskRecord): Promise<Envelope | undefined> {
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
   return envelope !== undefined && record.created_at <= latestCreatedAt(envelope) ? envelope : undefined;

@@ -8,7 +8,8 @@ import { ratePart } from "./slow-start.ts";
 import { partsPurgeAt } from "./start-operation.ts";
 
 /**
- * Changes the rate of an operation that starts tasks, also while it runs: within some seconds, or with its next ten tasks.
+ * Changes the rate of an operation that starts tasks, also while it runs: within some seconds, or with its next ten
+ * tasks.
  * @throws Problem `conflict` when it has ended, or starts no tasks
  */
 export async function changeRate(

@@ -41,7 +41,8 @@ export interface CancelHow {
 }
 
 /**
- * Cancels a task: immediately while it waits. While an attempt runs, its abort signal fires, and the attempt ends the task.
+ * Cancels a task: immediately while it waits. While an attempt runs, its abort signal fires, and the attempt ends the
+ * task.
  * @returns The record, `cancelled` or still `processing`.
  * @throws Problem `conflict` when it has ended, or its type is not cancellable
  */
@@ -97,7 +98,10 @@ function tryCancel(ports: DispatchPorts, record: TaskRecord, fields: CancelField
   return record.family_state === "waiting" ? cancelParent(ports, record, fields) : requestCancel(ports, record, fields);
 }
 
-/** Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between leaves none running. */
+/**
+ * Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between
+ * leaves none running.
+ */
 async function cancelParent(ports: DispatchPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
   await requestCancelChildren(ports, { ...record, ...fields }, true);
   return ports.records.change(record, {
@@ -125,7 +129,10 @@ async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, fields: C
   return changed;
 }
 
-/** After the follow-up, which the one-off would repeat. One that stays fires for a cancelled task, and fire skips that. */
+/**
+ * After the follow-up, which the one-off would repeat. A one-off that stays fires for a cancelled task, and fire skips
+ * that.
+ */
 /** Deletes the one-off schedule of a wait that has ended. When that fails, its message finds nothing to do. */
 export async function deleteOneOff(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<void> {
   if (record.status !== "pending" || record.due_at <= nowIso) return;
@@ -138,7 +145,8 @@ function unlessUnavailable(error: unknown): void {
 }
 
 /**
- * Starts a new round of a failed task as `startRound` does, and requests the sweep that deletes its message from the DLQ.
+ * Starts a new round of a failed task as `startRound` does, and requests the sweep that deletes its message from the
+ * DLQ.
  * @throws Problem as `startRound`
  */
 export async function retry(
@@ -151,11 +159,11 @@ export async function retry(
 }
 
 /**
- * Starts a new round of a failed task: it leaves the dead letters, and its attempts start again at 0. Its message stays in the DLQ: an operation on many
- * tasks sweeps when it is done with them.
- * @param given Input of the next round and later ones. Absent: the one that the task failed with.
- * @throws Problem `conflict` when it is not failed, or was made with what cannot be used with the given input; `gone` when its input is no longer kept;
- * `too_large`
+ * Starts a new round of a failed task: it leaves the dead letters, and its attempts start again at 0. Its message stays
+ * in the DLQ: an operation on many tasks sweeps when it is done with them.
+ * @param given Input of the next round and later ones. Absent: the input that the task failed with.
+ * @throws Problem `conflict` when it is not failed, or was made with what cannot be used with the given input; `gone`
+ * when its input is no longer kept; `too_large`
  */
 export async function startRound(
   ports: DispatchPorts & EntryPorts,
@@ -174,8 +182,8 @@ export async function startRound(
   await keepAllEntries(ports, record, purgeAt);
   await keepNewest(ports, record, envelope, purgeAt);
   await keepKey(ports, record, purgeAt);
-  // Sent before the change, so that a crash in between leaves no pending task without a message. It has the earlier input, as this call may not be the
-  // one that starts the round.
+  // Sent before the change, so that a crash in between leaves no pending task without a message. It has the earlier
+  // input, as another call may start the round.
   await send(now + safetyDelaySeconds * 1000, envelope);
   await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);
   const changed = await ports.records.change(record, {

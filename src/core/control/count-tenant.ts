@@ -6,7 +6,7 @@ import { isRetrying } from "./list.ts";
 export interface TenantCounts {
   /** Tasks that have not ended. */
   open: number;
-  /** Those of them that wait for another attempt after a failed one. */
+  /** Pending tasks that wait for another attempt after a failed one. */
   retrying: number;
   dead_letters: number;
   /** False: older tasks were not counted, as there are too many. */

@@ -7,7 +7,10 @@ const awsCodes =
 /** Words of HTTP clients for a 401 or 403: `HTTP 401`, `status code 403`, `403 Forbidden`. */
 const httpStatuses = /\b(?:http|status(?: code)?:?) 40[13]\b|\b401 unauthori[sz]ed\b|\b403 forbidden\b/i;
 
-/** Where the cause of an error is to be looked for, if its class or text tells. `credentials`: another service answered with 401 or 403. Pure. */
+/**
+ * Where the cause of an error is to be looked for, if its class or text tells. `credentials`: another service answered
+ * with 401 or 403. Pure.
+ */
 export function errorHint({
   error_type = "",
   error = "",

@@ -48,7 +48,10 @@ export interface ReadPorts {
   clock: Clock;
 }
 
-/** Maximum number of dead letters that a filter reads for an operation or for groups: they are all read while the request waits. */
+/**
+ * Maximum number of dead letters that a filter reads for an operation or for groups: they are all read while the
+ * request waits.
+ */
 export const mostLetters = 10_000;
 
 /** Number of dead letters that a filter reads at once. */
@@ -118,8 +121,9 @@ const spanOf = (tenantId: string, { failedAfter, failedBefore }: DeadLetterFilte
 });
 
 /**
- * Returns a function that is true for dead letters that match. The index may be older than the records: a task that is no
- * longer a dead letter does not match, and a task that failed again may be listed twice, of which only the first matches.
+ * Returns a function that is true for dead letters that match. The index may be older than the records: a task that is
+ * no longer a dead letter does not match, and a task that failed again may be listed twice, of which only the first
+ * matches.
  */
 function matcherFor(ports: ReadPorts, filter: DeadLetterFilter): (record: TaskRecord) => boolean {
   const now = ports.clock.now();
@@ -163,8 +167,8 @@ async function viewOf(ports: ReadPorts, record: TaskRecord): Promise<DeadLetterV
 }
 
 /**
- * Reads the dead letters of a filter's time span page by page, newest first. `read`: number of those read so far, also of those that do not match.
- * `more`: true when another page follows.
+ * Reads the dead letters of a filter's time span page by page, newest first. `read`: number of those read so far, also
+ * of those that do not match. `more`: true when another page follows.
  */
 export async function* readLetters(
   ports: ReadPorts,

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import type { TaskRecord } from "../model/record.ts";
 
 /*
- * The fingerprint of a dead letter is equal for errors of one cause. It is computed when it is read, so that a change of these rules needs no change of
- * stored records. Errors quote what clients sent: no expression tries a part of a text again from each of its characters.
+ * The fingerprint of a dead letter is equal for errors of one cause. It is computed when it is read, so that a change
+ * of these rules needs no change of stored records. Errors quote what clients sent: no expression tries a part of a
+ * text again from each of its characters.
  */
 
 /** Length of a fingerprint in hexadecimal digits. */
@@ -26,7 +27,10 @@ const isHex = /^[0-9a-f]{8,}$/iu;
 /** Several variable parts in a row, such as an address with its port, or a list. */
 const row = /[-+]?#%?(?:[.,:;/@%+-]{0,2} ?#%?)*/gu;
 
-/** Returns an error's text with its variable parts replaced: ids, numbers, hexadecimal numbers, quoted texts, times, parts of paths with numbers. */
+/**
+ * Returns an error's text with its variable parts replaced: ids, numbers, hexadecimal numbers, quoted texts, times,
+ * parts of paths with numbers.
+ */
 export const withoutVariables = (text: string): string =>
   text
     .replaceAll(quoted, "#")
@@ -37,7 +41,10 @@ export const withoutVariables = (text: string): string =>
     .replaceAll(/\s+/gu, " ")
     .trim();
 
-/** Fingerprint of a task's last error: 16 hexadecimal digits, equal for errors of one class whose texts differ in their variable parts only. */
+/**
+ * Fingerprint of a task's last error: 16 hexadecimal digits, equal for errors of one class whose texts differ in their
+ * variable parts only.
+ */
 export const errorFingerprint = ({ error_type, error }: Pick<TaskRecord, "error_type" | "error">): string =>
   createHash("sha256")
     .update(JSON.stringify([error_type ?? "", withoutVariables(error ?? "")]))

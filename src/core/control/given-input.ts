@@ -7,7 +7,10 @@ import { storedEnvelope } from "../send/large-input.ts";
 import type { EntryPorts } from "../steps/keep-entries.ts";
 import { checkTask, type KnownTypes } from "../submit/check-input.ts";
 
-/** An input for the next round of a failed task, in place of the one that it failed with, and its version by the task's type. */
+/**
+ * An input for the next round of a failed task, in place of the input that it failed with, and its version by the
+ * task's type.
+ */
 export interface GivenInput {
   input: unknown;
   version: number;
@@ -23,8 +26,9 @@ export function checkGiven(types: KnownTypes, record: TaskRecord, input: unknown
 }
 
 /**
- * Stores an input for a task's next round, as a part that only the change which starts the round names. So of two retries at once only the input of the
- * one that starts the round is ever used, whichever messages are on their way: a worker runs a task with the part that its record names.
+ * Stores an input for a task's next round, as a part that only the change which starts the round names. So of two
+ * retries at once only the input of the retry that starts the round is ever used, whichever messages are on their way:
+ * a worker runs a task with the part that its record names.
  * @param purgeAt Epoch seconds until which the part is kept: as long as the next round's record.
  * @throws Problem `too_large`; `conflict` when the task has entries or children, which were made from the earlier input
  */

@@ -7,7 +7,10 @@ import { errorHint } from "./error-hint.ts";
 import { type DeadLetterFilter, mostLetters, pageSize, type ReadPorts, readLetters } from "./find-letters.ts";
 import { errorFingerprint } from "./fingerprint.ts";
 
-/** Dead letters of one type with one fingerprint, as clients see them: names and order of the fields are part of the API. */
+/**
+ * Dead letters of one type with one fingerprint, as clients see them: names and order of the fields are part of the
+ * API.
+ */
 export interface LetterGroupView {
   fingerprint: string;
   type: string;
@@ -33,10 +36,16 @@ export interface LetterGroups {
   complete: boolean;
 }
 
-/** No page is read after this time, in milliseconds: the last one still has its time before the request must be answered. */
+/**
+ * No page is read after this time, in milliseconds: the last one still has its time before the request must be
+ * answered.
+ */
 const mostReadMs = 3_500;
 
-/** Groups a tenant's dead letters by type and fingerprint. It reads the newest `mostLetters` of the filter's time span at most. */
+/**
+ * Groups a tenant's dead letters by type and fingerprint. It reads the newest `mostLetters` of the filter's time span
+ * at most.
+ */
 export async function groupDeadLetters(
   ports: ReadPorts,
   tenantId: string,
@@ -48,7 +57,10 @@ export async function groupDeadLetters(
   return answerOf(groups, complete);
 }
 
-/** Groups the dead letters of all tenants, with the number of each tenant's. It reads `mostLetters` at most, an equal share of each tenant's newest. */
+/**
+ * Groups the dead letters of all tenants, with the number of each tenant's. It reads `mostLetters` at most, an equal
+ * share of each tenant's newest.
+ */
 export async function groupLettersOfAll(
   ports: ReadPorts & { tenants: TenantList },
   filter: DeadLetterFilter,

@@ -6,7 +6,9 @@ import type { Clock, Page } from "../ports/tasks.ts";
 /** Pages of children that one answer reads: a filter that matches little makes short pages instead of long waits. */
 const mostPages = 10;
 
-/** One page of a task's children, in the order of their spawn. `next` is the position of the next child: `page.place`. */
+/**
+ * One page of a task's children, in the order of their spawn. `next` is the position of the next child: `page.place`.
+ */
 export async function listChildren(
   ports: FamilyReadPorts & { clock: Clock },
   parent: TaskRecord,

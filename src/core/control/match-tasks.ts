@@ -27,7 +27,10 @@ const canChange: Readonly<Record<TaskAction, (ports: MatchPorts, record: TaskRec
   run_now: (_, record, nowMs) => waitsForItsTime(record, iso(nowMs)),
 };
 
-/** Returns a function that is true for tasks that an action can change. An index that is behind may list a task twice: only the first one matches. */
+/**
+ * Returns a function that is true for tasks that an action can change. An index that is behind may list a task twice:
+ * only the first one matches.
+ */
 function matcherFor(ports: MatchPorts, action: TaskAction): (record: TaskRecord) => boolean {
   const now = ports.clock.now();
   const seen = new Set<string>();
@@ -39,8 +42,8 @@ function matcherFor(ports: MatchPorts, action: TaskAction): (record: TaskRecord)
 }
 
 /**
- * Returns all tasks that match a filter and that the action can change: for a cancel those that have not ended and are cancellable, for a retry those that
- * have failed, also discarded ones; for a run-now those that wait for their time.
+ * Returns all tasks that match a filter and that the action can change: for a cancel those that have not ended and are
+ * cancellable, for a retry those that have failed, also discarded ones; for a run-now those that wait for their time.
  * @throws Problem `invalid_input` when the filter's time span has more than `mostTasks`
  */
 export async function matchTasksByFilter(

@@ -5,8 +5,9 @@ import type { Tier } from "../model/tier.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 
 /*
- * An operation replays or discards many dead letters, cancels, retries or runs many tasks now, or delivers many webhooks again. It is a task of one of Offload's own types: its id is the
- * task's id, its status is the task's status. Its list of tasks and its progress are stored as parts of the task's record.
+ * An operation replays or discards many dead letters, cancels, retries or runs many tasks now, or delivers many
+ * webhooks again. It is a task of one of Offload's own types: its id is the task's id, its status is the task's status.
+ * Its list of tasks and its progress are stored as parts of the task's record.
  */
 
 export const operationActions = ["replay", "discard", "cancel", "retry", "run_now", "redeliver"] as const;
@@ -35,8 +36,9 @@ export interface OperationState {
 }
 
 /**
- * One matched task in a chunk. `mark` is what the operation's action finds the task by, as it matched: of a replay or discard its `dead_letter_at`, of a cancel
- * or retry its round, of a run-now its due time, of a redeliver the id of the delivery. `deadLetterAt`: of a retry, if the task was a dead letter; else empty or absent. `tenantId`: of an
+ * One matched task in a chunk. `mark` is what the operation's action finds the task by, as it matched: of a replay or
+ * discard its `dead_letter_at`, of a cancel or retry its round, of a run-now its due time, of a redeliver the id of the
+ * delivery. `deadLetterAt`: of a retry, if the task was a dead letter; else empty or absent. `tenantId`: of an
  * operation on all tenants. Absent: the operation's own tenant.
  */
 export type ChunkEntry = readonly [taskId: string, mark: string, deadLetterAt?: string, tenantId?: string];
@@ -114,7 +116,10 @@ const looksDone: Readonly<Record<OperationAction, (record: TaskRecord, mark: str
   redeliver: () => false,
 };
 
-/** An attempt that died may have processed tasks that no later one has counted, as the operation was cancelled or failed then: their records tell. */
+/**
+ * An attempt that died may have processed tasks that no later one has counted, as the operation was cancelled or failed
+ * then: their records tell.
+ */
 async function countInterrupted(
   records: Records,
   { key, action, state }: { key: TaskKey; action: OperationAction; state: OperationState },

@@ -6,8 +6,8 @@ import type { OperationPorts } from "./run-operation.ts";
 const code = () => import("./run-operation.ts");
 
 /**
- * Returns Offload's own task types, which every worker has in addition to the users'. An operation on 10,000 tasks at one per second
- * takes 14 of its 20 attempts: every accepted operation can finish, even after some crashes.
+ * Returns Offload's own task types, which every worker has in addition to the users'. An operation on 10,000 tasks at
+ * one per second takes 14 of its 20 attempts: every accepted operation can finish, even after some crashes.
  */
 export function operationTypes(ports: OperationPorts): TaskType[] {
   return [

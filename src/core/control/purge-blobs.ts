@@ -21,11 +21,14 @@ const pastDays = 40;
 const pageSize = 100;
 const lanes = 10;
 
-/** An upload is deleted this long after it expired, in milliseconds: a submit that found it in time may still take it. */
+/**
+ * An upload is deleted this long after it expired, in milliseconds: a submit that found it in time may still take it.
+ */
 const graceMs = 3_600_000;
 
 /**
- * Looks at every stored object whose day has come, and deletes those that nothing needs any more. Repeatable: each finished entry is removed.
+ * Looks at every stored object whose day has come, and deletes those that nothing needs any more. Repeatable: each
+ * finished entry is removed.
  * @param mustStop Returns true when the rest is left to a later call.
  * @returns The number of deleted objects, and whether the lists were read to their end.
  */
@@ -80,8 +83,8 @@ async function purgeOne(ports: PurgePorts, day: string, entry: BlobEntry): Promi
 }
 
 /**
- * The time in epoch milliseconds until which an object is needed as far as is known now. Undefined: nothing needs it. `elsewhere`: another entry
- * decides about it.
+ * The time in epoch milliseconds until which an object is needed as far as is known now. Undefined: nothing needs it.
+ * `elsewhere`: another entry decides about it.
  */
 const neededUntil = (ports: PurgePorts, entry: BlobEntry): Promise<number | "elsewhere" | undefined> =>
   entry.upload_id === undefined ? untilEndOfTask(ports, entry) : untilEndOfUpload(ports, entry);

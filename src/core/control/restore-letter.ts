@@ -9,7 +9,10 @@ interface RestorePorts {
   clock: Clock;
 }
 
-/** Retention that a restored task gets once it has ended otherwise, in seconds: the default of a submit. Nobody knows its own any more. */
+/**
+ * Retention that a restored task gets once it has ended otherwise, in seconds: the default of a submit. Nobody knows
+ * its own any more.
+ */
 const usualRetentionSeconds = 7 * 86_400;
 
 /** A time as Offload writes it: others do not compare as text. */
@@ -18,9 +21,10 @@ const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3
 const kindOf = (kind: string): ErrorKind | undefined => errorKinds.find((one) => one === kind);
 
 /**
- * Makes a record from a message of the DLQ whose task has none any more, such as after the table was restored to an earlier time: the dead letter is
- * listed with what the message holds, and can be replayed. What only the record had is lost: tags, files, callback, history.
- * @returns False: the message is not one that Offload wrote, or somebody else has made the record.
+ * Makes a record from a message of the DLQ whose task has none any more, such as after the table was restored to an
+ * earlier time: the dead letter is listed with what the message holds, and can be replayed. What only the record had is
+ * lost: tags, files, callback, history.
+ * @returns False: Offload did not write the message, or somebody else has made the record.
  */
 export async function restoreLetter(
   ports: RestorePorts,

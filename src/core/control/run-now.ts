@@ -18,10 +18,12 @@ export const waitsForItsTime = (record: TaskRecord, nowIso: string): boolean => 
 };
 
 /**
- * Makes a task that waits for its time due now. The record changes first, then a message is sent; the one that waits is a twin, and the claim lets one
- * of the two through. Repeatable: a call for a task that an earlier call made due sends its message again, as that call may have died.
+ * Makes a task that waits for its time due now. The record changes first, then a message is sent; the message that
+ * waits is a twin, and the claim lets one of the two through. Repeatable: a call for a task that an earlier call made
+ * due sends its message again, as that call may have died.
  * @returns The record after it.
- * @throws Problem `not_waiting` when the task does not wait for its time, or its input is in a message that cannot be read yet; PortUnavailable
+ * @throws Problem `not_waiting` when the task does not wait for its time, or its input is in a message that cannot be
+ * read yet; PortUnavailable
  */
 export async function runNow(ports: DispatchPorts, record: TaskRecord): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
@@ -56,7 +58,10 @@ export async function runNow(ports: DispatchPorts, record: TaskRecord): Promise<
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 }
 
-/** True when an earlier call made the task due: no other writer sets both times of a task that has waited to one instant. */
+/**
+ * True when an earlier call made the task due: no other writer sets both times of a task that has waited to one
+ * instant.
+ */
 const wasHastened = (record: TaskRecord, nowIso: string): boolean =>
   statusAt(record, nowIso) === "pending" &&
   record.waiting_for === undefined &&

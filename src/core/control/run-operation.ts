@@ -43,10 +43,13 @@ const retryWaitMs = 1_000;
 
 /**
  * Time for an operation to find its own messages in the DLQ. Another reader may have hidden them, usually for 30 s. The
- * operation receives with a long wait and short pauses, so that it gets them before a reader that polls hides them again.
+ * operation receives with a long wait and short pauses, so that it gets them before a reader that polls hides them
+ * again.
  */
 const patienceMs = 45_000;
-/** The same time when no other reader seems to hide messages: SQS only estimates that, and a message may arrive late. */
+/**
+ * The same time when no other reader seems to hide messages: SQS only estimates that, and a message may arrive late.
+ */
 const shortPatienceMs = 10_000;
 const longWaitSeconds = 4;
 const pauseMs = 250;
@@ -75,7 +78,9 @@ const sweeperOf = (ports: OperationPorts, task: TaskContext): Sweeper => ({
 
 /** Options of an operation that its action on each task gets. */
 interface OperateHow extends CancelHow {
-  /** Maximum number of tasks per second. Absent: of an operation that starts tasks, slow at first; of others, no limit. */
+  /**
+   * Maximum number of tasks per second. Absent: of an operation that starts tasks, slow at first; of others, no limit.
+   */
   perSecond?: number | undefined;
 }
 
@@ -88,7 +93,9 @@ interface Run {
   action: OperationAction;
   sweeper: Sweeper;
   speed: Speed;
-  /** Names of the dead letters that this attempt took out of the list, and whose DLQ messages it has not deleted yet. */
+  /**
+   * Names of the dead letters that this attempt took out of the list, and whose DLQ messages it has not deleted yet.
+   */
   unswept: Set<string>;
 }
 
@@ -115,8 +122,9 @@ export async function operate(ports: OperationPorts, task: TaskContext, action: 
 const partsMissing = () => new PermanentError("the operation's list of tasks is no longer stored");
 
 /**
- * Processes one window of tasks after the other. A window is saved before it starts. After a crash its tasks are tried again: those that no longer are as
- * they matched count as done. When the operation is cancelled, the tasks of the window that have begun are counted, and no other begins.
+ * Processes one window of tasks after the other. A window is saved before it starts. After a crash its tasks are tried
+ * again: those that no longer are as they matched count as done. When the operation is cancelled, the tasks of the
+ * window that have begun are counted, and no other begins.
  */
 async function processAll(ports: OperationPorts, run: Run): Promise<void> {
   const { state, sweeper, task, speed } = run;
@@ -149,8 +157,8 @@ async function processAll(ports: OperationPorts, run: Run): Promise<void> {
 const isCancelled = ({ sweeper }: Run): boolean => sweeper.signal.reason instanceof AttemptCancelled;
 
 /**
- * Cancels the operation, as what made the tasks fail is still there. The tasks with which it has not begun stay as they are. Returns when the
- * attempt has seen the cancel.
+ * Cancels the operation, as what made the tasks fail is still there. The tasks with which it has not begun stay as they
+ * are. Returns when the attempt has seen the cancel.
  */
 async function stopItself(ports: OperationPorts, run: Run): Promise<void> {
   const { state, key, sweeper, task } = run;
@@ -192,7 +200,10 @@ async function allOf<T>(started: readonly Promise<T>[]): Promise<T[]> {
   return Promise.all(started);
 }
 
-/** @param maybeDone Number of the tasks after these that an interrupted attempt may have processed: some, where the operation is cancelled. */
+/**
+ * @param maybeDone Number of the tasks after these that an interrupted attempt may have processed: some, where the
+ * operation is cancelled.
+ */
 function count(state: OperationState, outcomes: readonly ActOutcome[], maybeDone: number): void {
   for (const outcome of outcomes) state[outcome] += 1;
   state.position += outcomes.length;
@@ -217,7 +228,8 @@ function matchedReader(ports: OperationPorts, { key }: Run): (position: number) 
 }
 
 /**
- * Acts on one task; tries again while a port is unavailable. If an earlier try may have succeeded, a task that no longer is as it matched counts as done.
+ * Acts on one task; tries again while a port is unavailable. If an earlier try may have succeeded, a task that no
+ * longer is as it matched counts as done.
  * @param maybeDone True when an interrupted attempt may have processed the task.
  */
 async function processOne(ports: OperationPorts, run: Run, matched: Matched, maybeDone: boolean): Promise<ActOutcome> {
@@ -252,8 +264,8 @@ function logFailure({ action, task }: Run, { key }: Matched, error: unknown): Ac
 }
 
 /**
- * Deletes the DLQ messages of the processed dead letters before the operation is completed. Repeats the sweep while it has not
- * found all of them, as another reader may have hidden some.
+ * Deletes the DLQ messages of the processed dead letters before the operation is completed. Repeats the sweep while it
+ * has not found all of them, as another reader may have hidden some.
  */
 async function sweepTiers(ports: OperationPorts, { state, sweeper, unswept, task }: Run): Promise<void> {
   const startedAt = ports.clock.now();

@@ -5,10 +5,11 @@ import type { Clock, ListQuery, Page, Records } from "../ports/tasks.ts";
 import { isSelected, type TaskFilter } from "./list.ts";
 
 /*
- * A search has parts, one after the other. The first ones find tasks by their terms, which the store has in an order of their own: tags and given
- * correlation ids. The last one looks at the tasks of the list, newest first, for all that terms do not find: the start of an id, the error's text, a
- * correlation id that Offload made, and the tags of tasks that may be older than their terms. A submitter's search has only the last part, of its own
- * list: what others have submitted changes nothing in its answers.
+ * A search has parts, one after the other. The first ones find tasks by their terms, which the store has in an order of
+ * their own: tags and given correlation ids. The last one looks at the tasks of the list, newest first, for all that
+ * terms do not find: the start of an id, the error's text, a correlation id that Offload made, and the tags of tasks
+ * that may be older than their terms. A submitter's search has only the last part, of its own list: what others have
+ * submitted changes nothing in its answers.
  */
 
 /** Tasks that a part reads at a time, and the most of one answer. */
@@ -34,11 +35,16 @@ interface Search {
   /** The text as `name=value` of a tag. Undefined: it has another form. */
   tag: { name: string; value: string } | undefined;
   nowMs: number;
-  /** Time of the first answer: the parts share the tasks out by their age at this time, so that none is in two parts. */
+  /**
+   * Time of the first answer: the parts share the tasks out by their age at this time, so that none is in two parts.
+   */
   begunMs: number;
 }
 
-/** `term`: tasks that have the text as a term. `tag`: tasks with a tag that the text names with its value. `scan`: the others. */
+/**
+ * `term`: tasks that have the text as a term. `tag`: tasks with a tag that the text names with its value. `scan`: the
+ * others.
+ */
 type PartOfSearch = "term" | "tag" | "scan";
 
 /** Position in a search: its part, and the sort key behind which it goes on. Undefined key: at the part's start. */
@@ -57,8 +63,8 @@ interface Answer {
 }
 
 /**
- * One page of the tasks that a text finds. Those found by a term come first; each part is newest first. A page may be short, or empty, although
- * others follow.
+ * One page of the tasks that a text finds. Tasks found by a term come first; each part is newest first. A page may be
+ * short, or empty, although others follow.
  * @param text 1 to 128 characters. Case does not count.
  * @param page `from`: `next` of the page before.
  */
@@ -118,7 +124,8 @@ async function byWholeId(ports: SearchPorts, { identity, filter, text, nowMs }: 
 }
 
 /**
- * Reads a part until it ends, or until the answer is full or has taken long enough. Every answer reads at least once, so that a search comes to its end.
+ * Reads a part until it ends, or until the answer is full or has taken long enough. Every answer reads at least once,
+ * so that a search comes to its end.
  * @returns the sort key behind which the part goes on, empty for its start. Undefined: the part has ended.
  */
 async function readPart(
@@ -130,7 +137,8 @@ async function readPart(
 ): Promise<string | undefined> {
   const query = queryOf(search, part);
   let next = from;
-  // Most entries of a term are found tasks. Where they are not, for a filter or because the tasks were deleted, larger pages follow.
+  // Most entries of a term are found tasks. Where they are not, for a filter or because the tasks were deleted, larger
+  // pages follow.
   for (let size = part === "scan" ? pageSize : answer.limit; ; size = pageSize) {
     if (answer.items.length >= answer.limit || isLong(ports, search, answer)) return next ?? "";
     const page = await ports.records.list({ ...query, limit: size, from: next });
@@ -142,7 +150,7 @@ async function readPart(
   }
 }
 
-/** Adds the tasks that a part finds. Returns the one that made the answer full. */
+/** Adds the tasks that a part finds. Returns the task that made the answer full. */
 function take(search: Search, part: PartOfSearch, records: readonly TaskRecord[], { items, limit }: Answer) {
   for (const record of records) {
     if (partOf(search, record) !== part || !isAllowed(search.filter, record, search.nowMs)) continue;
@@ -165,7 +173,10 @@ function queryOf({ identity, filter, text, tag }: Search, part: PartOfSearch): O
   return { ...query, requestedBy: identity.role === "submitter" ? identity.principal : undefined, type, priority };
 }
 
-/** The one part that finds a record. Undefined: the text does not find it, or it is the record of the whole id, which is found before. */
+/**
+ * The one part that finds a record. Undefined: the text does not find it, or it is the record of the whole id, which is
+ * found before.
+ */
 function partOf(search: Search, record: TaskRecord): PartOfSearch | undefined {
   const { identity, text, begunMs } = search;
   if (record.task_id === text) return undefined;

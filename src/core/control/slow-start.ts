@@ -3,15 +3,19 @@ import type { Clock, Records } from "../ports/tasks.ts";
 import { pause } from "./pause.ts";
 
 /*
- * The speed of an operation that starts tasks again. Whatever made them fail may still be there, or come back under their load: without a
- * rate of the operator's an operation begins slowly, and becomes faster only while tasks that it has started complete.
+ * The speed of an operation that starts tasks again. Whatever made them fail may still be there, or come back under
+ * their load: without a rate of the operator's an operation begins slowly, and becomes faster only while tasks that it
+ * has started complete.
  */
 
 /** The first rate, in tasks a second. It is doubled after this time, if a task has completed in it. */
 const firstPerSecond = 10;
 const doubleAfterMs = 10_000;
 
-/** Time between two looks at tasks that were started, in milliseconds. A look reads a part, and the records of a sample at once. */
+/**
+ * Time between two looks at tasks that were started, in milliseconds. A look reads a part, and the records of a sample
+ * at once.
+ */
 const lookEveryMs = 2_000;
 
 /** Number of started tasks whose attempts are looked at. When all of them failed again, the operation stops. */
@@ -60,8 +64,8 @@ export class Speed {
   }
 
   /**
-   * Waits for a task's turn, at least 1/rate seconds after the one before. Unused time is not saved up, so that no second has more than the rate.
-   * When the signal fires, throws its reason.
+   * Waits for a task's turn, at least 1/rate seconds after the one before. Unused time is not saved up, so that no
+   * second has more than the rate. When the signal fires, throws its reason.
    */
   async turn(): Promise<void> {
     if (this.#perSecond === undefined) return;

@@ -12,11 +12,12 @@ import { pause } from "./pause.ts";
 import { restoreLetter } from "./restore-letter.ts";
 
 /*
- * A replay or discard leaves messages in the DLQ. SQS deletes a message only by the receipt handle of a reader, not by its id,
- * so a sweep reads the whole DLQ once (a pass). It deletes stale messages, hides all others until the pass ends, and then
- * makes them visible again. A message is stale when its task is no longer a dead letter, or has failed again later, which has
- * created another message. Of several messages of one dead letter, all but one are surplus, and deleted, too: a worker that
- * was killed between sending a letter and noting that has sent it again. A crash of a sweep costs only time: its hidden messages become visible, and its lock expires.
+ * A replay or discard leaves messages in the DLQ. SQS deletes a message only by the receipt handle of a reader, not by
+ * its id, so a sweep reads the whole DLQ once (a pass). It deletes stale messages, hides all others until the pass
+ * ends, and then makes them visible again. A message is stale when its task is no longer a dead letter, or has failed
+ * again later, which has created another message. Of several messages of one dead letter, all but one are surplus, and
+ * deleted, too: a worker that was killed between sending a letter and noting that has sent it again. A crash of a sweep
+ * costs only time: its hidden messages become visible, and its lock expires.
  */
 
 export interface SweepPorts {
@@ -185,7 +186,10 @@ interface Reading {
   found: Found;
 }
 
-/** Reads until the DLQ seems empty, or the time is over. All messages are hidden to the same time, so that none comes twice. */
+/**
+ * Reads until the DLQ seems empty, or the time is over. All messages are hidden to the same time, so that none comes
+ * twice.
+ */
 async function readAll(ports: SweepPorts, tier: Tier, sweeper: Sweeper, { untilMs, found }: Reading): Promise<void> {
   for (let now = ports.clock.now(); now < untilMs - marginMs; now = ports.clock.now()) {
     sweeper.signal.throwIfAborted();
@@ -212,9 +216,9 @@ interface Judged extends HeldLetter {
 }
 
 /**
- * Compares a letter with its task. A letter whose body cannot be parsed is not stale, and neither is one whose task has no record: it is the last
- * copy, and becomes the record, until SQS would delete it anyway. A record that is there and is no dead letter, or whose retention has ended, shows that the
- * letter is stale.
+ * Compares a letter with its task. A letter whose body cannot be parsed is not stale, and neither is a letter whose
+ * task has no record: it is the last copy, and becomes the record, until SQS would delete it anyway. A record that is
+ * there and is no dead letter, or whose retention has ended, shows that the letter is stale.
  */
 async function judge(ports: SweepPorts, held: HeldLetter, log: Sweeper["log"]): Promise<Judged> {
   const letter = parseDeadLetter(held.body);
@@ -238,7 +242,10 @@ async function judge(ports: SweepPorts, held: HeldLetter, log: Sweeper["log"]): 
 const isOver = (clock: Clock, deadLetterAt: string): boolean =>
   clock.now() - Date.parse(deadLetterAt) >= letterSeconds * 1000;
 
-/** True when another message of the same letter is kept. SQS may deliver one message twice, which is not another message. */
+/**
+ * True when another message of the same letter is kept. SQS may deliver one message twice, which is not another
+ * message.
+ */
 function isSurplus(kept: Map<string, string>, { name, messageId }: Judged): boolean {
   if (name === undefined) return false;
   const first = kept.get(name) ?? messageId;

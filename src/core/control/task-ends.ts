@@ -15,7 +15,9 @@ export interface Seen {
   atMs: number;
 }
 
-/** Time between two reads of all watched records, in milliseconds; the second while more than `fewTasks` are watched. */
+/**
+ * Time between two reads of all watched records, in milliseconds; the second while more than `fewTasks` are watched.
+ */
 const usualPauseMs = 500;
 const longPauseMs = 800;
 const fewTasks = 200;
@@ -41,8 +43,8 @@ interface Watched {
 }
 
 /**
- * Waits for the ends of tasks. All waiters of a process share its reads, which stop when no one waits. A read that fails is
- * repeated with the next one.
+ * Waits for the ends of tasks. All waiters of a process share its reads, which stop when no one waits. A read that
+ * fails is repeated with the next one.
  */
 export class TaskEnds {
   readonly #ports: TaskEndPorts;
@@ -54,8 +56,8 @@ export class TaskEnds {
   }
 
   /**
-   * Resolves when the task has ended, or at `untilMs`, with the task as it was read within the last second. Undefined: it could not be
-   * read. Never rejects.
+   * Resolves when the task has ended, or at `untilMs`, with the task as it was read within the last second. Undefined:
+   * it could not be read. Never rejects.
    */
   wait(key: TaskKey, untilMs: number): Promise<Seen | undefined> {
     const { clock, callTime } = this.#ports;

@@ -47,8 +47,9 @@ interface Position {
 }
 
 /**
- * Reads lines of a task, oldest first: those of its submit, then those of its attempts, within the times that the record has for them. The calls, the
- * bytes and the time of one request are bounded, so that a page may be short, or empty, and still not be the last.
+ * Reads lines of a task, oldest first: those of its submit, then those of its attempts, within the times that the
+ * record has for them. The calls, the bytes and the time of one request are bounded, so that a page may be short, or
+ * empty, and still not be the last.
  * @throws PortUnavailable
  */
 export async function taskLogPage(ports: TaskLogPorts, query: LogQuery): Promise<LogPage> {

@@ -55,7 +55,10 @@ export const membersOf = (parent: TaskRecord, { first, keys }: FamilyPage): Memb
 const recordsOf = ({ records }: FamilyReadPorts, { tenant_id }: TaskKey, members: readonly Member[]) =>
   records.getMany(members.map(({ taskId }) => ({ tenant_id, task_id: taskId })));
 
-/** The status is that which the family has counted: the child may have been replayed by itself since, or be no longer kept. */
+/**
+ * The status is that which the family has counted: the child may have been replayed by itself since, or be no longer
+ * kept.
+ */
 async function resultOf(
   ports: FamilyReadPorts,
   { ended }: FamilyNode,
@@ -89,8 +92,8 @@ async function jsonInBucket(blobs: Blobs, key: string): Promise<unknown> {
 }
 
 /**
- * Begins the names of a family's nodes: a later task under the same idempotency key has the same id, and must not find the ends of this one's
- * children.
+ * Begins the names of a family's nodes: a later task under the same idempotency key has the same id, and must not find
+ * the ends of this one's children.
  */
 const lifeOf = ({ created_at }: Pick<TaskRecord, "created_at">): string => Date.parse(created_at).toString(36);
 

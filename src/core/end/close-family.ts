@@ -14,8 +14,8 @@ import { failForGood } from "./bury.ts";
 import { familyOf, leafOf } from "./child-results.ts";
 
 /**
- * Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries, and than the longest sleep of a parent
- * with its retention.
+ * Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries, and
+ * than the longest sleep of a parent with its retention.
  */
 const keptSeconds = 800 * 86_400;
 
@@ -26,8 +26,8 @@ export const familyPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) 
 const mostTries = 5;
 
 /**
- * Counts the end of a child, and closes its family when it was the last. Each step is one idempotent write, so every redelivery of the
- * child's message repeats them.
+ * Counts the end of a child, and closes its family when it was the last. Each step is one idempotent write, so every
+ * redelivery of the child's message repeats them.
  * @returns The parent's record, if the parent has ended with its family; then its own end is to be followed up.
  */
 export async function countEnd(ports: DispatchPorts, child: TaskRecord): Promise<TaskRecord | undefined> {
@@ -39,7 +39,10 @@ export async function countEnd(ports: DispatchPorts, child: TaskRecord): Promise
   return passUp(ports, parent, leaf, node);
 }
 
-/** Passes a full node's counts to the node above, as long as that makes the next one full; a full root closes the family. */
+/**
+ * Passes a full node's counts to the node above, as long as that makes the next one full; a full root closes the
+ * family.
+ */
 export async function passUp(
   ports: DispatchPorts,
   parent: TaskKey,
@@ -68,8 +71,9 @@ const waitsFor = (record: TaskRecord | undefined, root: string): boolean =>
   record?.status === "processing" && record.family_state === "waiting" && record.family_root === root;
 
 /**
- * Ends the wait of a parent whose children have all ended: exactly one caller succeeds. It fails, is completed with the counts, or gets the attempt that
- * aggregates the results. The root may be that of an earlier attempt, which died before its parent waited: then nothing happens.
+ * Ends the wait of a parent whose children have all ended: exactly one caller succeeds. It fails, is completed with the
+ * counts, or gets the attempt that aggregates the results. The root may be that of an earlier attempt, which died
+ * before its parent waited: then nothing happens.
  */
 async function close(
   ports: DispatchPorts,
@@ -181,7 +185,10 @@ export async function presentCounts(ports: Pick<DispatchPorts, "families">, pare
   return nodes.map((node) => (node === undefined ? noCounts : countsOf(node))).reduce(addCounts, countsOf(root));
 }
 
-/** Leaves of a family that is not sealed which are read for its counts. Those of the others are missing there. */
+/**
+ * Leaves of a family that is not sealed which are read for its counts. The counts of the other leaves are missing
+ * there.
+ */
 const mostOpenLeaves = 100;
 
 /** Counts of a family whose handler still spawns, or sleeps. */

@@ -10,8 +10,9 @@ import { requestSweep } from "./request-sweep.ts";
 import { tellEnd } from "./tell.ts";
 
 /**
- * Does what follows from a task's end, whoever ended it: a dead letter gets its DLQ message, a cancelled parent's children are cancelled, and a
- * child's end is counted, which may end its parent. Subscribers are told of each end. Every redelivery repeats it until it is done.
+ * Does what follows from a task's end, by a worker or an operator: a dead letter gets its DLQ message, a cancelled
+ * parent's children are cancelled, and a child's end is counted, which may end its parent. Subscribers are told of each
+ * end. Every redelivery repeats it until it is done.
  * @param envelope The task's message. Undefined: loaded where it is needed.
  */
 export async function followUp(ports: DispatchPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {

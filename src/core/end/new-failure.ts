@@ -17,9 +17,10 @@ interface NotePorts {
 }
 
 /**
- * Counts a dead letter whose type had no other with this class of error in the last day. The alarm on the number of dead letters stays on while old
- * ones are kept, so it tells nobody of the next type that fails. All tenants count together, in the tier `normal`: an alarm for each tier would cost
- * four times as much. Never throws: what was not noted counts with the next one.
+ * Counts a dead letter whose type had no other with this class of error in the last day. The alarm on the number of
+ * dead letters stays on while old ones are kept, so it tells nobody of the next type that fails. All tenants count
+ * together, in the tier `normal`: an alarm for each tier would cost four times as much. Never throws: what was not
+ * noted counts with the next one.
  */
 export async function noteNewFailure(ports: NotePorts, record: TaskRecord): Promise<void> {
   const { clock, records, log, metrics } = ports;

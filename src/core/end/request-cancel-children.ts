@@ -7,12 +7,16 @@ import { internalTypes, systemTenant } from "../task/internal-types.ts";
 /** Longest time, in milliseconds, from a request before the parent's change to that change. */
 const changeMs = 10_000;
 
-/** The task of such a request runs this long after it, in milliseconds: usually the request after the change has cancelled all children by then. */
+/**
+ * The task of a request runs this long after the request, in milliseconds: usually the request after the change has
+ * cancelled all children by then.
+ */
 const laterMs = 60_000;
 
 /**
  * Requests that the open children of a parent are cancelled, by a task of Offload's own. Repeatable.
- * @param before True when the parent is about to be cancelled: the task then runs after that, and does nothing if it did not happen.
+ * @param before True when the parent is about to be cancelled: the task then runs after that, and does nothing if it
+ * did not happen.
  * @throws Problem `unavailable`
  */
 export async function requestCancelChildren(ports: DispatchPorts, parent: TaskRecord, before = false): Promise<void> {

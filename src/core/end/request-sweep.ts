@@ -11,8 +11,8 @@ const sweepBucketMs = 5_000;
 const bucketOf = (atMs: number): number => Math.floor(atMs / sweepBucketMs) + 1;
 
 /**
- * Requests a sweep of a tier's DLQ, a few seconds after `afterMs` (epoch milliseconds; default: now). Requests in the same
- * interval become one task, which runs after the interval.
+ * Requests a sweep of a tier's DLQ, a few seconds after `afterMs` (epoch milliseconds; default: now). Requests in the
+ * same interval become one task, which runs after the interval.
  * @throws Problem `unavailable`
  */
 export async function requestSweep(
@@ -34,8 +34,9 @@ export async function requestSweep(
 }
 
 /**
- * Requests the sweep that deletes the message of a dead letter whose task is about to start again. It is requested before the change, and runs after
- * it: a process that dies in between leaves no message in the DLQ for ever. A task that is no dead letter costs nothing.
+ * Requests the sweep that deletes the message of a dead letter whose task is about to start again. It is requested
+ * before the change, and runs after it: a process that dies in between leaves no message in the DLQ for ever. A task
+ * that is no dead letter costs nothing.
  * @throws Problem `unavailable`
  */
 export async function sweepBeforeNextRound(

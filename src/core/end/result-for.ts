@@ -5,8 +5,8 @@ import { endId } from "./tell.ts";
 import { viewTask } from "./view.ts";
 
 /**
- * The result of a task that has ended, if the status answer has it: JSON of at most 64 KiB. Undefined: there is none, it is larger or encrypted, or it was
- * deleted since.
+ * The result of a task that has ended, if the status answer has it: JSON of at most 64 KiB. Undefined: there is none,
+ * it is larger or encrypted, or it was deleted since.
  */
 export async function resultFor(
   ports: { records: Records; families: Families; clock: Clock },

@@ -17,8 +17,8 @@ export interface TellPorts {
 }
 
 /**
- * Id of a task's end: the same for each notice, webhook and event of it. A later round of the task has another end, and so has a later task
- * under the same idempotency key.
+ * Id of a task's end: the same for each notice, webhook and event of it. A later round of the task has another end, and
+ * so has a later task under the same idempotency key.
  */
 export const endId = ({ tenant_id, task_id, created_at, round }: TaskRecord): string =>
   `msg_${createHash("sha256")
@@ -38,8 +38,8 @@ export async function tellEnd(ports: TellPorts, record: TaskRecord): Promise<voi
 }
 
 /**
- * Tells of an end before its task starts another round: whoever ended the round may have died before that, and nobody can afterwards. A
- * dead letter that is buried has been told.
+ * Tells of an end before its task starts another round: the process that ended the round may have died before that, and
+ * none can do it afterwards. A dead letter that is buried has been told.
  * @throws PortUnavailable
  */
 export async function tellBeforeNextRound(ports: TellPorts, record: TaskRecord): Promise<void> {

@@ -37,7 +37,10 @@ export async function childrenOf(ports: { families: Families }, record: TaskReco
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null;
 
-/** The result of a record. One of `aggregate` is stored before the children that it spawned have ended, and does not count until then. */
+/**
+ * The result of a record. A result of `aggregate` is stored before the children that it spawned have ended, and does
+ * not count until then.
+ */
 const resultIn = (record: TaskRecord): Pick<TaskRecord, "outcome" | "result" | "result_ref"> =>
   record.family_aggregated === true && record.status !== "completed" ? {} : record;
 
@@ -121,8 +124,8 @@ export interface AttemptView {
   error_kind: ErrorKind | null;
   next_attempt_at: string | null;
   /**
-   * Places of the error and its causes in the sources. Null: there is no error with a place, or the type is sensitive. Absent:
-   * the caller is not an operator.
+   * Places of the error and its causes in the sources. Null: there is no error with a place, or the type is sensitive.
+   * Absent: the caller is not an operator.
    */
   stack?: string | null | undefined;
 }

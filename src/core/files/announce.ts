@@ -9,7 +9,9 @@ import type { FileFacts } from "./upload-body.ts";
 /** Time in which a task can take an upload, in milliseconds. */
 const uploadLifeMs = dayMs;
 
-/** Days for which the row of an ended upload stays, so that the purge of objects still finds out whether a task took it. */
+/**
+ * Days for which the row of an ended upload stays, so that the purge of objects still finds out whether a task took it.
+ */
 const daysAfterEnd = 7;
 
 export interface AnnouncePorts {
@@ -19,8 +21,8 @@ export interface AnnouncePorts {
 }
 
 /**
- * Saves an upload before its object is stored: first the entry in the list of stored objects, so that no object is without one.
- * Repeatable: an upload that exists stays unchanged.
+ * Saves an upload before its object is stored: first the entry in the list of stored objects, so that no object is
+ * without one. Repeatable: an upload that exists stays unchanged.
  * @param countedBytes Bytes that count among those of the tenant's open uploads. Default: none
  */
 export async function announce(

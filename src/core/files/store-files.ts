@@ -36,9 +36,9 @@ export interface SentUpload {
 export type SentUploads = ReadonlyMap<string, SentUpload>;
 
 /**
- * Chooses the ids that the files of a submit get as uploads. Stores nothing.
- * With an idempotency key the id of an upload follows from the key, the file's name and all of the file: a repeat stores nothing
- * twice, and a request with another file differs from the first one.
+ * Chooses the ids that the files of a submit get as uploads. Stores nothing. With an idempotency key the id of an
+ * upload follows from the key, the file's name and all of the file: a repeat stores nothing twice, and a request with
+ * another file differs from the first one.
  * @returns the ids by the files' names, as a submit has them in `files`, and the files by these ids
  */
 export function nameFiles(

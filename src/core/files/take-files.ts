@@ -30,7 +30,7 @@ export interface GivenFiles {
   sent: SentUploads | undefined;
 }
 
-/** A checked file of a submit: an upload that exists, or one that is stored when its submit has been admitted. */
+/** A checked file of a submit: an upload that exists, or a file that is stored when its submit has been admitted. */
 type CheckedFile = { upload: Upload } | { uploadId: string; sent: SentUpload };
 
 /** The files of a submit, checked, and not taken yet. */
@@ -165,7 +165,8 @@ function unfitFault(
 }
 
 /**
- * Takes uploads for a task, so that they are kept as long as it, and stores those that came with the submit. Repeatable for the same task.
+ * Takes uploads for a task, so that they are kept as long as it, and stores those that came with the submit. Repeatable
+ * for the same task.
  * @throws Problem `invalid_input` when another task has taken one: then nothing was stored; PortUnavailable
  */
 async function takeFiles(

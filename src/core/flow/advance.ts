@@ -9,7 +9,10 @@ import { watchLine } from "./watch-line.ts";
 /** A planned look at a line counts as lost this long after its time, in milliseconds. */
 const lostMs = 15_000;
 
-/** A line that a pause does not stop is looked at this often at least, in milliseconds: alarms count periods of five minutes. */
+/**
+ * A line that a pause does not stop is looked at this often at least, in milliseconds: alarms count periods of five
+ * minutes.
+ */
 const leastOftenMs = 240_000;
 
 /** A call that goes on with a line. */
@@ -19,15 +22,16 @@ export interface Advance extends Known {
 }
 
 /**
- * Goes on with a line, and makes sure that a message checks it again while tasks wait. That message is sent before the line notes it, so that no death
- * leaves a line without one. Of several messages only the noted one is followed by another, so that they do not multiply.
+ * Goes on with a line, and makes sure that a message checks it again while tasks wait. That message is sent before the
+ * line notes it, so that no death leaves a line without one. Of several messages only the noted one is followed by
+ * another, so that they do not multiply.
  * @throws PortUnavailable
  */
 export async function advance(ports: LinePorts, line: Line, { tier, checkId, ...known }: Advance): Promise<void> {
   const { lines, clock } = ports;
   let rest = await letGo(ports, line, { ...known, checkId });
   if (rest.empty && checkId !== undefined) {
-    // Whoever adds a task after this finds no plan, and whoever added one before is seen now.
+    // A submit that adds a task after this finds no plan, and a task that was added before is seen now.
     await lines.endChecks(line.name, checkId);
     rest = await letGo(ports, line);
   }

@@ -9,7 +9,8 @@ import type { LinePorts } from "./let-go.ts";
 import { noteOpened } from "./opened.ts";
 
 /**
- * Counts the end of an attempt for its type's breaker. A crash does not count: nobody knows what failed. Never throws: the next end counts.
+ * Counts the end of an attempt for its type's breaker. A crash does not count: nobody knows what failed. Never throws:
+ * the next end counts.
  * @param tier Tier in whose queue a check of the breaker waits.
  */
 export async function countForBreaker(
@@ -51,7 +52,10 @@ async function count(
   });
 }
 
-/** A task that the breaker lets try cannot start, such as one that was cancelled: the next one tries. Never throws: one tries after the next cool-down. */
+/**
+ * A task that the breaker lets try cannot start, for example because it was cancelled: the next one tries. Never
+ * throws: one tries after the next cool-down.
+ */
 export async function passTry(
   ports: LinePorts,
   { tenant_id, type }: Pick<TaskRecord, "tenant_id" | "type">,
@@ -69,7 +73,10 @@ export async function passTry(
   }
 }
 
-/** A success ends the row of failures, and lets the tasks go that wait. The check that was planned while they waited does so after a death in between. */
+/**
+ * A success ends the row of failures, and lets the tasks go that wait. The check that was planned while they waited
+ * does so after a death in between.
+ */
 async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {
   const breaker = await ports.flow.breakerOf(line.type ?? "", tenantId);
   if (breaker === undefined) return;

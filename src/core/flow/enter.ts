@@ -73,8 +73,8 @@ const admitted: Admitted = { as: "admitted" };
 const longestLineSeconds = 60 * 86_400;
 
 /**
- * Decides if a task may start or has to wait in a line: of a pause, of its type's rate, of its type's places, in this order. A type without limits
- * costs nothing here, as the limits that operators set are known.
+ * Decides if a task may start or has to wait in a line: of a pause, of its type's rate, of its type's places, in this
+ * order. A type without limits costs nothing here, as the limits that operators set are known.
  * @throws PortUnavailable
  */
 export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
@@ -96,8 +96,8 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
 }
 
 /**
- * The line of the pause or of the open breaker that stops a task. A breaker stops neither the task that tries nor a type that has no breaker any more,
- * as no end of a task would close it.
+ * The line of the pause or of the open breaker that stops a task. A breaker stops neither the task that tries nor a
+ * type that has no breaker any more, as no end of a task would close it.
  */
 async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: TaskMessage): Promise<Line | undefined> {
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
@@ -109,7 +109,10 @@ async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: Tas
   return (await mayTry(ports, line, { ...type, breaker: type.breaker }, grant.tryUntilMs)) ? undefined : line;
 }
 
-/** The place of a task that was let go by its line of places. It is given back when something else stops the task: others wait for it. */
+/**
+ * The place of a task that was let go by its line of places. It is given back when something else stops the task:
+ * others wait for it.
+ */
 async function givenPlace(ports: FlowPorts, message: TaskMessage): Promise<{ place?: Place }> {
   const { grant, type, envelope } = message;
   if (!grant?.held || type === undefined) return {};
@@ -177,7 +180,8 @@ async function takePlace(
 }
 
 /**
- * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is not put into one.
+ * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is
+ * not put into one.
  * @returns Undefined when it waits; otherwise the record of a task that cannot start anyway.
  * @throws PortUnavailable
  */
@@ -224,7 +228,10 @@ export async function park(
   return undefined;
 }
 
-/** Sends a message for the time at which a task expires, if somebody waits for its end: its line may not let it go for days. */
+/**
+ * Sends a message for the time at which a task expires, if somebody waits for its end: its line may not let it go for
+ * days.
+ */
 async function endInTime(ports: FlowPorts, record: TaskRecord, envelope: Envelope): Promise<void> {
   const { start_by: due_at, family_leaf, callback } = record;
   if (due_at === undefined || (family_leaf === undefined && callback === undefined)) return;

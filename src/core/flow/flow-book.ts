@@ -25,7 +25,9 @@ interface Page {
   untilMs: number;
 }
 
-/** The pauses, limits and breakers that apply now, as one process knows them. Reads the table every two seconds at most. */
+/**
+ * The pauses, limits and breakers that apply now, as one process knows them. Reads the table every two seconds at most.
+ */
 export class FlowBook {
   readonly #ports: FlowBookPorts;
   #page: Page | undefined;

@@ -4,8 +4,8 @@ import { passTry } from "./breaker.ts";
 import { type FlowPorts, leave, type Place } from "./enter.ts";
 
 /**
- * Returns to its lines what a task was let go with that cannot start. Not a place that another message's attempt has, or that of a task in its new tier may be
- * about to start with.
+ * Returns to its lines what a task was let go with that cannot start. Not a place that another message's attempt has,
+ * or that of a task in its new tier may be about to start with.
  */
 export async function giveUp(
   ports: FlowPorts,

@@ -37,13 +37,18 @@ const mostTogether = 10;
 /** Messages that are sent at the same time. */
 const lanes = 10;
 
-/** A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim takes its time. */
+/**
+ * A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim
+ * takes its time.
+ */
 const spareMarginSeconds = 15;
 
 /** Tries while others change the line. */
 export const mostTries = 10;
 
-/** Starts of a rate are given away this long ahead, in milliseconds: a changed rate applies to the tasks behind them. */
+/**
+ * Starts of a rate are given away this long ahead, in milliseconds: a changed rate applies to the tasks behind them.
+ */
 export const aheadMs = 4_000;
 
 /** A worker waits for the start of the next task of a rate at most this long, in milliseconds. */
@@ -78,8 +83,8 @@ export interface Known {
 }
 
 /**
- * Lets the tasks of a line go that may: sends their messages, in order of submission. Repeatable at each step; of two calls at the same time, one lets a
- * task go.
+ * Lets the tasks of a line go that may: sends their messages, in order of submission. Repeatable at each step; of two
+ * calls at the same time, one lets a task go.
  * @throws PortUnavailable
  */
 export async function letGo(ports: LinePorts, line: Line, known: Known = {}): Promise<Rest> {
@@ -104,8 +109,8 @@ async function letGoUnlessPaused(ports: LinePorts, line: Line, known: Known): Pr
 }
 
 /**
- * Lets the tasks go that nothing stops any more. Only checks of the line do so: a worker that has just put a task into it, as it did not know yet, sends
- * this one alone.
+ * Lets the tasks go that nothing stops any more. Only checks of the line do so: a worker that has just put a task into
+ * it, as it did not know yet, sends this one alone.
  */
 async function letAllGo(ports: LinePorts, line: Line, { added }: Known): Promise<Rest> {
   const now = ports.clock.now();
@@ -180,7 +185,10 @@ async function nextWithoutPlace(
 const nextEndMs = (nowMs: number, places: ReadonlyMap<string, number>): number =>
   Math.max(nowMs + soonMs, Math.min(nowMs + latestMs, ...[...places.values()].map((untilMs) => untilMs + soonMs)));
 
-/** Sets a next start nearer that a lower rate left. The last start that was given away is at least an interval before `latestMs`. */
+/**
+ * Sets a next start nearer that a lower rate left. The last start that was given away is at least an interval before
+ * `latestMs`.
+ */
 async function setNearer(ports: LinePorts, line: Line, nextMs: number | undefined, latestMs: number): Promise<boolean> {
   if (nextMs === undefined || nextMs <= latestMs) return false;
   await ports.lines.takeSlots(line.name, nextMs, latestMs);
@@ -199,8 +207,9 @@ function countOfStarts({ taker, clock }: LinePorts, slotMs: number, intervalMs: 
 }
 
 /**
- * Assigns the next starts, and sends each message for its start. A worker assigns one that is near, and takes its task. A check assigns those of a few
- * seconds, unless it is late itself: the messages would be, too, and their starts lost.
+ * Assigns the next starts, and sends each message for its start. A worker assigns a start that is near, and takes its
+ * task. A check assigns the starts of a few seconds, unless it is late itself: the messages would be, too, and their
+ * starts lost.
  */
 async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number, { checkId }: Known): Promise<Rest> {
   for (let tries = 0; tries < mostTries; tries++) {
@@ -225,8 +234,9 @@ async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number, { c
 }
 
 /**
- * Sends the messages of tasks, each with what earlier lines granted it and with `more`, and removes the tasks from their line. A message for a later
- * start arrives up to a second before it. A task that is sent and not removed is sent again, which makes a twin.
+ * Sends the messages of tasks, each with what earlier lines granted it and with `more`, and removes the tasks from
+ * their line. A message for a later start arrives up to a second before it. A task that is sent and not removed is sent
+ * again, which makes a twin.
  */
 export async function sendAll(
   { queues, lines, clock, taker, registry }: LinePorts,
@@ -237,7 +247,8 @@ export async function sendAll(
   await inLanes(tasks, lanes, async (task) => {
     const { id, tier, runsOn, envelope, createdAt } = task;
     const granted: Grant = { ...earlierGrant(task), ...more };
-    // While no message is sent, the task is still in its line. What a pause or a breaker lets go may still be stopped by what this process knows.
+    // While no message is sent, the task is still in its line. What a pause or a breaker lets go may still be stopped
+    // by what this process knows.
     const spare = (line.kind === "concurrency" || line.kind === "rate") && taker?.take(task, granted) === true;
     const grant: Grant = spare ? { ...granted, spare } : granted;
     const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
@@ -253,6 +264,9 @@ const earlierGrant = ({ slotMs, tryUntilMs }: WaitingTask): Grant => ({
   ...(tryUntilMs !== undefined && { tryUntilMs }),
 });
 
-/** The delay of a spare message, in seconds: the first lease of an attempt that starts now is over then, unless it was renewed. */
+/**
+ * The delay of a spare message, in seconds: the first lease of an attempt that starts now is over then, unless it was
+ * renewed.
+ */
 const spareSeconds = (type: LimitedType | undefined): number =>
   leaseSeconds(type?.timeoutSeconds ?? longestLeaseSeconds) + spareMarginSeconds;

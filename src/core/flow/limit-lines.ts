@@ -3,7 +3,10 @@ import { allTenants, type Line, limitLine, lineOf } from "../model/line.ts";
 import type { Limit, LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 
-/** The sharing of a limit that an operator set for a type which is defined without one: all its tasks share it, of all tenants. */
+/**
+ * The sharing of a limit that an operator set for a type which is defined without one: all its tasks share it, of all
+ * tenants.
+ */
 const ofWholeType = { scope: "deployment" } as const;
 
 /** The sharing of a type's limits by its tasks. Absent: the type has no such limit now. */
@@ -29,8 +32,9 @@ export async function placesOf(flow: FlowBook, type: LimitedType | undefined): P
 }
 
 /**
- * A start may be late by this part of the rate's window, and by a second at most. Starts are further apart by the same part, so that no window of that
- * length has more of them than the limit: a window's starts had their times in a time that is longer by this part.
+ * A start may be late by this part of the rate's window, and by a second at most. Starts are further apart by the same
+ * part, so that no window of that length has more of them than the limit: a window's starts had their times in a time
+ * that is longer by this part.
  */
 const latePart = 0.05;
 const longestLateMs = 1_000;

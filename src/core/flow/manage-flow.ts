@@ -9,7 +9,10 @@ import { noteOpened } from "./opened.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
 
-/** The check that is there in case of a death comes this much later, in milliseconds: two at the same time would send each task twice. */
+/**
+ * The check that is there in case of a death comes this much later, in milliseconds: two at the same time would send
+ * each task twice.
+ */
 const spareMs = 10_000;
 
 /** Lines that a change of limits goes on with, at most. Others follow when a task in them ends. */
@@ -32,8 +35,9 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
 }
 
 /**
- * Resumes. Waiting tasks start in order of submission, ten a second at first and a hundred a second later. Repeatable: the line is checked before the pause is removed and after it, so
- * that a death in between leaves no line without a check.
+ * Resumes. Waiting tasks start in order of submission, ten a second at first and a hundred a second later. Repeatable:
+ * the line is checked before the pause is removed and after it, so that a death in between leaves no line without a
+ * check.
  * @param tier Tier in whose queue the check waits.
  * @throws PortUnavailable
  */
@@ -44,7 +48,8 @@ export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: 
 }
 
 /**
- * Closes the breaker of a type for a tenant: the tasks that wait start, and it counts failures from 0. Repeatable, as a resume.
+ * Closes the breaker of a type for a tenant: the tasks that wait start, and it counts failures from 0. Repeatable, as a
+ * resume.
  * @param tier Tier in whose queue the check waits.
  * @throws PortUnavailable
  */
@@ -75,7 +80,8 @@ export interface LimitsChange {
 }
 
 /**
- * Changes the limits of a type, for all tenants. A type that is defined without a limit gets one that all its tasks share, until it is taken away.
+ * Changes the limits of a type, for all tenants. A type that is defined without a limit gets a limit that all its tasks
+ * share, until it is taken away.
  * @throws PortUnavailable
  */
 export async function changeLimits(

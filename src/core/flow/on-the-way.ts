@@ -5,8 +5,9 @@ import { placeStateOf } from "./place-end.ts";
 const mostTries = 3;
 
 /**
- * Takes the place of a task that was let go and has not come yet: the last one, which comes latest. In a queue that is behind for longer than a place is
- * kept, each task would find its place given to another one that is on its way, and none would ever start.
+ * Takes the place of a task that was let go and has not come yet: the last one, which comes latest. In a queue that is
+ * behind for longer than a place is kept, each task would find its place given to another task that is on its way, and
+ * none would ever start.
  * @throws PortUnavailable
  */
 export async function takeOver(lines: Lines, line: string, to: HeldPlace, limit: number): Promise<boolean> {

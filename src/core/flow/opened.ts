@@ -8,8 +8,8 @@ const [firstTasks, mostTasks] = [10, 100];
 const doubleMs = 3_000;
 
 /**
- * Notes when a pause or a breaker ended: its tasks start slowly, so that what was down is not flooded. A death before this lets them start at the full
- * speed.
+ * Notes when a pause or a breaker ended: its tasks start slowly, so that what was down is not flooded. A death before
+ * this lets them start at the full speed.
  * @throws PortUnavailable
  */
 export async function noteOpened(lines: Lines, line: Line, atMs: number): Promise<void> {

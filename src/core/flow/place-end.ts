@@ -1,20 +1,24 @@
 import { leaseSeconds } from "../model/lease.ts";
 
 /**
- * The state of a place: an attempt has taken it; a task that had it before has kept it, which another message of the task may need; or its task
- * was let go and is on the way to a worker.
+ * The state of a place: an attempt has taken it; a task that had it before has kept it, which another message of the
+ * task may need; or its task was let go and is on the way to a worker.
  */
 export type PlaceState = "taken" | "kept" | "onTheWay";
 
 /** A place outlasts the lease of its attempt by this many seconds: the claim follows, and its answer may be late. */
 const placeMarginSeconds = 15;
 
-/** A task that was let go has its place for this time, in seconds, until its worker renews it. Then the place is free again. */
+/**
+ * A task that was let go has its place for this time, in seconds, until its worker renews it. Then the place is free
+ * again.
+ */
 const waySeconds = 60;
 
 /*
- * The time at which a place ends tells its state, so that a condition on this one number compares both: a worker that gives back what it took
- * does not give back what another message of the task has kept since, also within a millisecond.
+ * The time at which a place ends tells its state, so that a condition on this one number compares both: a worker that
+ * gives back what it took does not give back what another message of the task has kept since, also within a
+ * millisecond.
  */
 
 /** Epoch milliseconds, an even number: the end of a place that an attempt takes now. */

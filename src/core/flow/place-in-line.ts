@@ -11,7 +11,9 @@ export type LinePlaces = Pick<Lines, "before">;
 /** The last place that is counted. */
 const lastPlace = 100;
 
-/** Adds the place in line to the view of a task that waits in one. A line that cannot be read leaves the place unknown. */
+/**
+ * Adds the place in line to the view of a task that waits in one. A line that cannot be read leaves the place unknown.
+ */
 export async function withPlace(
   ports: { lines: LinePlaces; log: Log },
   record: TaskRecord,

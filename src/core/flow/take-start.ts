@@ -6,8 +6,8 @@ import { aheadMs, type LinePorts } from "./let-go.ts";
 import { paceOf, slowMs } from "./limit-lines.ts";
 
 /**
- * A task that never waited takes a start that is at most this far away, in milliseconds, and its worker waits for it: cheaper than a line. Tasks that come
- * together, at a rate that is not reached, so start without one.
+ * A task that never waited takes a start that is at most this far away, in milliseconds, and its worker waits for it:
+ * cheaper than a line. Tasks that come together, at a rate that is not reached, so start without one.
  */
 const shortWaitMs = 500;
 
@@ -15,7 +15,8 @@ const shortWaitMs = 500;
 export const longestSlotWaitMs = aheadMs;
 
 /**
- * Takes the next start of a rate, or the one that the line gave. A task behind others, or without a start soon, waits.
+ * Takes the next start of a rate, or the start that the line gave. A task behind others, or without a start soon,
+ * waits.
  * @returns `stopped`: it waits in the line.
  */
 export async function takeStart(
@@ -37,7 +38,10 @@ export async function takeStart(
   return slotMs === undefined ? "stopped" : { slotMs: Math.ceil(slotMs) };
 }
 
-/** Moves the start of a late task of a slow rate to now, unless a later one was given away since: the next one is far away. */
+/**
+ * Moves the start of a late task of a slow rate to now, unless a later one was given away since: the next one is far
+ * away.
+ */
 const movesStart = (
   lines: LinePorts["lines"],
   line: Line,

@@ -3,8 +3,8 @@ import type { WaitingTask } from "../ports/flow.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 
 /**
- * Takes the next task of a line for the worker that has just ended a task of it: no message has to pass through the queue, however far that is behind.
- * Has one task at a time.
+ * Takes the next task of a line for the worker that has just ended a task of it: no message has to pass through the
+ * queue, however far that is behind. Has one task at a time.
  */
 export class Taker {
   readonly #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;

@@ -6,7 +6,10 @@ export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */
   keyed: boolean;
   scope: "tenant" | "deployment";
-  /** The limit of the definition. Null: the definition has none, and an operator set one. Absent: no operator set another one. */
+  /**
+   * The limit of the definition. Null: the definition has none, and an operator set one. Absent: no operator set
+   * another one.
+   */
   defined_limit?: number | null | undefined;
 }
 
@@ -129,8 +132,8 @@ export function stoppedTenants(type: string, settings: readonly FlowSetting[]): 
 }
 
 /**
- * The time from which the first task waits behind what stops a type for a tenant. Null: none does. Reads one task for each pause and open breaker, and
- * nothing of types that go on.
+ * The time from which the first task waits behind what stops a type for a tenant. Null: none does. Reads one task for
+ * each pause and open breaker, and nothing of types that go on.
  */
 export async function waitingSince(
   lines: Pick<Lines, "first">,

@@ -22,7 +22,10 @@ interface WatchPorts {
 /** All lines of a deployment count under one tier: an alarm on each of four metrics would cost four times as much. */
 const tier: Tier = "normal";
 
-/** Counts what a check finds: for the alarms on breakers that are open, pauses that are old, and tasks that wait for long. */
+/**
+ * Counts what a check finds: for the alarms on breakers that are open, pauses that are old, and tasks that wait for
+ * long.
+ */
 export function watchLine({ clock, log, metrics }: WatchPorts, { name, type = "" }: Line, held: Held): void {
   const now = clock.now();
   const of = { tier, type };

@@ -24,8 +24,8 @@ interface Gauge {
 }
 
 /**
- * Closes a tier for submits when its depth reaches the bound, and opens it again when the depth is half the bound. Depths are
- * read every few seconds; between two readings, the messages that this process sends are added.
+ * Closes a tier for submits when its depth reaches the bound, and opens it again when the depth is half the bound.
+ * Depths are read every few seconds; between two readings, the messages that this process sends are added.
  */
 export class Backpressure {
   readonly #ports: { clock: Clock; depths: Pick<QueueDepths, "ofTier">; log: Log };
@@ -68,7 +68,9 @@ export class Backpressure {
     await gauge.reading;
   }
 
-  /** Reads the depth. When that fails, the last depth stays in use: if the queue is down, sending to it will fail, too. */
+  /**
+   * Reads the depth. When that fails, the last depth stays in use: if the queue is down, sending to it will fail, too.
+   */
   async #read(tier: Tier, gauge: Gauge): Promise<void> {
     const { sent } = gauge;
     try {
@@ -85,8 +87,8 @@ export class Backpressure {
   }
 
   /**
-   * Estimates the seconds until the tier is down to half its bound, from the rate at which it has drained since it was closed.
-   * The estimate is at most twice the time since then, as the rate may change.
+   * Estimates the seconds until the tier is down to half its bound, from the rate at which it has drained since it was
+   * closed. The estimate is at most twice the time since then, as the rate may change.
    */
   #secondsToOpen({ depth, sent, closed }: Gauge, bound: number): number {
     if (closed === undefined) return firstRetrySeconds;

@@ -58,8 +58,8 @@ export interface GatePorts extends LimitBookPorts, QuotaPorts {
 }
 
 /**
- * Creates the gate of a deployment. Checks that cost nothing come first. When a later check refuses a submit, the counting of
- * the earlier checks is undone.
+ * Creates the gate of a deployment. Checks that cost nothing come first. When a later check refuses a submit, the
+ * counting of the earlier checks is undone.
  * @param configured Limits from the settings; limits that operators have stored override them.
  */
 export function createGate(ports: GatePorts, configured: AllLimits): Gate {

@@ -21,8 +21,8 @@ interface CachedRead<T> {
 }
 
 /**
- * The limits that apply now: limits that operators have stored override those of the settings. Reads the table every ten
- * seconds, and a tenant's own limits only if at least one tenant has some.
+ * The limits that apply now: limits that operators have stored override those of the settings. Reads the table every
+ * ten seconds, and a tenant's own limits only if at least one tenant has some.
  */
 export class LimitBook {
   readonly #ports: LimitBookPorts;

@@ -15,13 +15,16 @@ export interface Limits {
   /** Schedules that the tenant has, without those of the app's code. Default: `defaultSchedules`. */
   schedules?: number | null | undefined;
   /**
-   * Bytes of the announced uploads that no task has taken, each for at most 25 hours, and as at least `leastUploadBytes`.
-   * Default: `defaultOpenUploadBytes`.
+   * Bytes of the announced uploads that no task has taken, each for at most 25 hours, and as at least
+   * `leastUploadBytes`. Default: `defaultOpenUploadBytes`.
    */
   open_upload_bytes?: number | null | undefined;
 }
 
-/** Schedules that a tenant may have when nothing sets another limit: those of AWS's default quotas are for a whole account. */
+/**
+ * Schedules that a tenant may have when nothing sets another limit: those of AWS's default quotas are for a whole
+ * account.
+ */
 export const defaultSchedules = 100;
 
 /** Bytes of uploads that a tenant may have announced when nothing sets another limit: twenty of the largest files. */
@@ -54,8 +57,8 @@ export interface AllLimits {
 }
 
 /**
- * Default depth bounds of a deployment: far above a usual backlog, and far below a backlog that takes days to drain. `critical`
- * has the lowest, as its tasks must not wait long.
+ * Default depth bounds of a deployment: far above a usual backlog, and far below a backlog that takes days to drain.
+ * `critical` has the lowest, as its tasks must not wait long.
  */
 export const defaultDepthBounds = { critical: 20_000, high: 50_000, normal: 100_000, low: 100_000 } as const;
 
@@ -101,7 +104,8 @@ export const noLimits: AllLimits = { default: {}, tenants: {}, depth: {} };
 
 /**
  * Reads `OFFLOAD_LIMITS`: `{"default": {...}, "tenants": {"acme": {"submits_per_second": 20}}, "depth": {"low": 100}}`.
- * Limits at the top level belong to the default, `depth` may be one number for all tiers, and names may begin with `max_`.
+ * Limits at the top level belong to the default, `depth` may be one number for all tiers, and names may begin with
+ * `max_`.
  * @throws Error with one line that names the field and the fault
  */
 export function parseLimits(text: string): AllLimits {
@@ -148,7 +152,10 @@ const mapMembers = (value: Record<string, unknown>, map: (name: string, member: 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Merges limits: for each limit, the first source that sets it wins. `burst` is taken from the source that sets the rate. */
+/**
+ * Merges limits: for each limit, the first source that sets it wins. `burst` is taken from the source that sets the
+ * rate.
+ */
 export function mergeLimits(...sources: readonly (Limits | undefined)[]): Limits {
   const first = (name: keyof Limits) => sources.find((source) => source?.[name] !== undefined)?.[name];
   const orDefault = (name: keyof Limits, value: number) => {

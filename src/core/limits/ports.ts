@@ -18,7 +18,9 @@ export interface LimitStore {
 export interface LimitEditor extends LimitStore {
   setDefault(limits: Limits): Promise<void>;
   setDepth(depth: DepthBounds): Promise<void>;
-  /** Changes a tenant's own limits, each by itself, so that no change at the same time is lost. Returns those after it. */
+  /**
+   * Changes a tenant's own limits, each by itself, so that no change at the same time is lost. Returns those after it.
+   */
   change(tenantId: string, changes: LimitChanges): Promise<Limits>;
 }
 
@@ -39,13 +41,14 @@ export interface OpenCount {
 }
 
 /**
- * Usage of the tenants, counted by all processes together. Two values per tenant: the time until which its bucket's tokens are
- * spent, which each spend moves forward, and the number of its tasks in progress. Contract suite: `test/contract/usage.ts`.
+ * Usage of the tenants, counted by all processes together. Two values per tenant: the time until which its bucket's
+ * tokens are spent, which each spend moves forward, and the number of its tasks in progress. Contract suite:
+ * `test/contract/usage.ts`.
  */
 export interface Usage {
   /**
-   * Moves the bucket's time forward by `costMs`, starting from now if it is in the past. Does nothing if the result would be
-   * after `atMostMs`.
+   * Moves the bucket's time forward by `costMs`, starting from now if it is in the past. Does nothing if the result
+   * would be after `atMostMs`.
    * @param likelyIdle True when that time is probably in the past. It only saves a request.
    */
   spend(
@@ -58,7 +61,8 @@ export interface Usage {
     reservation: { by: number; atMost: number; nowMs: number },
   ): Promise<{ done: boolean; open: OpenCount }>;
   /**
-   * Takes a reservation back for which there are no tasks. Does nothing if an audit has begun since: it has counted the tasks.
+   * Takes a reservation back for which there are no tasks. Does nothing if an audit has begun since: it has counted the
+   * tasks.
    * @param reservation `reservedAtMs`: `nowMs` of the call of `reserve`.
    */
   unreserve(tenantId: string, reservation: { by: number; reservedAtMs: number }): Promise<void>;

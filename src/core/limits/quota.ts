@@ -11,8 +11,8 @@ import { type Refill, TokenBatches } from "./token-batches.ts";
 const longestHours = 24;
 
 /**
- * A count that refuses submits is compared with the records (an audit): no earlier than `quietMs` after the last reservation,
- * and at most once in `auditEveryMs`.
+ * A count that refuses submits is compared with the records (an audit): no earlier than `quietMs` after the last
+ * reservation, and at most once in `auditEveryMs`.
  */
 const quietMs = 2_000;
 const auditEveryMs = 60_000;
@@ -21,8 +21,8 @@ const auditEveryMs = 60_000;
 const mostAuditPages = 40;
 
 /**
- * Maximum size of a batch of tokens, as a fraction of the free places: other processes cannot use them until they are given
- * back.
+ * Maximum size of a batch of tokens, as a fraction of the free places: other processes cannot use them until they are
+ * given back.
  */
 const batchShare = 0.02;
 
@@ -40,9 +40,10 @@ export interface QuotaPorts {
 }
 
 /**
- * Limits the number of a tenant's tasks in progress, over all processes. Submits add to a shared count, in batches of tokens;
- * the end of a task subtracts from it (`countingRecords`). If a process crashes before it subtracts, or is frozen before it
- * gives unused tokens back, the count is too high: when the count refuses submits, it is compared with the records and corrected.
+ * Limits the number of a tenant's tasks in progress, over all processes. Submits add to a shared count, in batches of
+ * tokens; the end of a task subtracts from it (`countingRecords`). If a process crashes before it subtracts, or is
+ * frozen before it gives unused tokens back, the count is too high: when the count refuses submits, it is compared with
+ * the records and corrected.
  */
 export class Quota {
   readonly #ports: QuotaPorts;
@@ -80,7 +81,7 @@ export class Quota {
     };
   }
 
-  /** Returns unused places to the shared count. Those that cannot be given back count until the next audit. */
+  /** Returns unused places to the shared count. Places that cannot be given back count until the next audit. */
   #unreserve(tenantId: string, by: number, reservedAtMs: number): Promise<void> {
     return this.#ports.usage.unreserve(tenantId, { by, reservedAtMs }).catch(() => {});
   }
@@ -120,8 +121,8 @@ export class Quota {
   }
 
   /**
-   * Corrects the count from the records. Returns false when it did not compare them. Soon after a reservation it does not, as
-   * the index may not have the new records yet.
+   * Corrects the count from the records. Returns false when it did not compare them. Soon after a reservation it does
+   * not, as the index may not have the new records yet.
    */
   async #audit(tenantId: string, open: OpenCount): Promise<boolean> {
     const { usage, clock } = this.#ports;
@@ -139,7 +140,9 @@ export class Quota {
     return true;
   }
 
-  /** Counts the tasks of an hour that are in progress. `open` is absent when they are on more than `mostPages` pages. */
+  /**
+   * Counts the tasks of an hour that are in progress. `open` is absent when they are on more than `mostPages` pages.
+   */
   async #countOpen(tenantId: string, hour: number, mostPages: number): Promise<{ open?: number; pages: number }> {
     const span = { createdAfter: iso(startOfHour(hour)), createdBefore: iso(startOfHour(hour + 1)) };
     let open = 0;
@@ -161,8 +164,8 @@ const isInProgress = (record: TaskRecord): boolean => record.counted === true &&
 export type Release = (tenantId: string, hour: number) => Promise<void> | void;
 
 /**
- * Wraps `records` and calls `release` when a counted task ends: each end of a task is a change of its record, so this place
- * sees them all. A new round of a failed task is not counted, as operators start it.
+ * Wraps `records` and calls `release` when a counted task ends: each end of a task is a change of its record, so this
+ * place sees them all. A new round of a failed task is not counted, as operators start it.
  */
 export function countingRecords(records: Records, release: Release): Records {
   return {
@@ -207,8 +210,8 @@ export class Releases {
   }
 
   /**
-   * Writes the collected releases. Those whose write fails wait for the next flush. Resolves when no write is under way, also
-   * none of an earlier flush: after it, Lambda can freeze the process.
+   * Writes the collected releases. Releases whose write fails wait for the next flush. Resolves when no write is under
+   * way, also none of an earlier flush: after it, Lambda can freeze the process.
    */
   async flush(): Promise<void> {
     this.#timer?.();

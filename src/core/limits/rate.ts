@@ -13,21 +13,23 @@ export interface Rate {
 }
 
 /**
- * Maximum size of a batch of tokens, as a fraction of one second's tokens or of the burst, whichever is less: other processes
- * cannot use them at the same time.
+ * Maximum size of a batch of tokens, as a fraction of one second's tokens or of the burst, whichever is less: other
+ * processes cannot use them at the same time.
  */
 const batchShare = 0.1;
 
 /**
- * Limits each tenant's submits per second, over all processes. A tenant's token bucket is stored as one time, until which its
- * tokens are spent. At 20 tokens per second, each token moves that time forward by 50 ms. It may be ahead of the clock by at
- * most the tokens of the burst.
+ * Limits each tenant's submits per second, over all processes. A tenant's token bucket is stored as one time, until
+ * which its tokens are spent. At 20 tokens per second, each token moves that time forward by 50 ms. It may be ahead of
+ * the clock by at most the tokens of the burst.
  */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #usage: Usage;
   readonly #batches: TokenBatches;
-  /** By tenant: the bucket's time when this process last saw it, and the retry time of the submit that was refused last. */
+  /**
+   * By tenant: the bucket's time when this process last saw it, and the retry time of the submit that was refused last.
+   */
   readonly #seen = new Map<string, { spentUntilMs: number; lastRetryMs: number }>();
 
   constructor(ports: { clock: Clock; usage: Usage }) {

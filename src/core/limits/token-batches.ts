@@ -3,7 +3,9 @@ import type { Clock } from "../ports/tasks.ts";
 /** Time in which a process may use a batch of tokens, in milliseconds. */
 const batchMs = 1_000;
 
-/** Unused tokens of a batch are given back this long after its time, in milliseconds, unless the process goes on taking. */
+/**
+ * Unused tokens of a batch are given back this long after its time, in milliseconds, unless the process goes on taking.
+ */
 const giveBackAfterMs = 500;
 
 /** Wait before the next request after a refusal, in milliseconds. It doubles with each refusal, up to the longest. */
@@ -65,8 +67,8 @@ interface Batch {
 }
 
 /**
- * Takes tokens from a count that all processes share, in batches for each tenant. A busy process requests many tokens at once,
- * at most those that it uses in a second, so that one write to the shared count serves many callers.
+ * Takes tokens from a count that all processes share, in batches for each tenant. A busy process requests many tokens
+ * at once, at most those that it uses in a second, so that one write to the shared count serves many callers.
  */
 export class TokenBatches {
   readonly #clock: Clock;

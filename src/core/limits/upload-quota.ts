@@ -4,7 +4,10 @@ import { hourOf } from "./hours.ts";
 import { type Limits, leastUploadBytes } from "./limits.ts";
 import type { OpenCount, Usage } from "./ports.ts";
 
-/** An upload that no task has taken ends 24 hours after its announcement, so it counts in the hour of that and in 24 more. */
+/**
+ * An upload that no task has taken ends 24 hours after its announcement, so it counts in the hour of that and in 24
+ * more.
+ */
 const longestHours = 24;
 
 /** `Retry-After` of a refused upload, in seconds. */
@@ -20,8 +23,8 @@ interface UploadQuotaPorts {
 const counterOf = (tenantId: string): string => `${tenantId}#uploads`;
 
 /**
- * Limits the bytes of a tenant's open uploads, over all processes: one write an announced upload, and one when a task takes it. An upload that nobody
- * takes counts until its hour is forgotten.
+ * Limits the bytes of a tenant's open uploads, over all processes: one write an announced upload, and one when a task
+ * takes it. An upload that nobody takes counts until its hour is forgotten.
  */
 export class UploadQuota {
   readonly #ports: UploadQuotaPorts;
@@ -57,7 +60,9 @@ export class UploadQuota {
     return old.length > 0;
   }
 
-  /** Subtracts an upload that a task has taken. A failure is logged: the upload then counts until its hour is forgotten. */
+  /**
+   * Subtracts an upload that a task has taken. A failure is logged: the upload then counts until its hour is forgotten.
+   */
   async release(tenantId: string, upload: { announcedAtMs: number; countedBytes: number }): Promise<void> {
     const { usage, log } = this.#ports;
     await usage

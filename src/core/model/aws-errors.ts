@@ -1,6 +1,6 @@
 /*
- * Errors of AWS by their names, as the clients of AWS classify them: their names say more than their status, which is 400 for most of them. The
- * small clients of Offload (`src/aws/lean/retries.ts`) try again by the same table.
+ * Errors of AWS by their names, as the clients of AWS classify them: their names say more than their status, which is
+ * 400 for most of them. The small clients of Offload (`src/aws/lean/retries.ts`) try again by the same table.
  */
 
 /** The service asks for a pause. */

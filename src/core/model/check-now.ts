@@ -2,7 +2,8 @@ import type * as z from "zod";
 import { ZodError } from "zod";
 
 /**
- * The result of a check that cannot wait. The worker awaits an async schema before the first attempt; here it lets every value pass.
+ * The result of a check that cannot wait. The worker awaits an async schema before the first attempt; here it lets
+ * every value pass.
  */
 export function checkNow(schema: z.ZodType, value: unknown): z.ZodSafeParseResult<unknown> {
   try {

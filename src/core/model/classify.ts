@@ -42,7 +42,10 @@ const kindByHttpStatus: Readonly<Record<number, ErrorKind>> = {
 const named = (kind: ErrorKind, names: readonly string[]): Record<string, ErrorKind> =>
   Object.fromEntries(names.map((name) => [name, kind]));
 
-/** Credentials of AWS that have ended, a clock that is wrong, rights that are not there yet: the next attempt has others. */
+/**
+ * Credentials of AWS that have ended, a clock that is wrong, rights that are not there yet: the next attempt has
+ * others.
+ */
 const otherRights = (
   "ExpiredToken ExpiredTokenException TokenRefreshRequired InvalidToken UnrecognizedClientException InvalidClientTokenId " +
   "MissingAuthenticationToken MissingAuthenticationTokenException AuthFailure InvalidSignatureException " +
@@ -86,8 +89,8 @@ const kindByName: Readonly<Record<string, ErrorKind>> = {
 };
 
 /**
- * Finds the failure class of a thrown value: a type's own rules first, then Offload's errors, names and codes, HTTP status,
- * and the same for its causes; anything else is `transient`. Pure, and never throws, whatever was thrown.
+ * Finds the failure class of a thrown value: a type's own rules first, then Offload's errors, names and codes, HTTP
+ * status, and the same for its causes; anything else is `transient`. Pure, and never throws, whatever was thrown.
  */
 export function classify(error: unknown, rules: readonly ClassifyRule[], nowMs: number): Classified {
   const kind = firstRule(error, rules) ?? commonKind(error) ?? "transient";
@@ -123,7 +126,10 @@ export const isRuled = (error: unknown, rules: readonly ClassifyRule[]): boolean
 
 const isKind = (kind: unknown): kind is ErrorKind => (errorKinds as readonly unknown[]).includes(kind);
 
-/** The kind of the first of an error and its causes that has one; else that of the errors in it, if all of them have the same. */
+/**
+ * The kind of the first of an error and its causes that has one; else that of the errors in it, if all of them have the
+ * same.
+ */
 function commonKind(error: unknown): ErrorKind | undefined {
   for (const one of withCauses(error)) {
     const kind = kindOfOne(one) ?? kindOfInner(one);
@@ -165,8 +171,8 @@ const knownName = (error: unknown): string | undefined =>
   );
 
 /**
- * Reads the HTTP status of a `Response`, of an HTTP client's error (`status`, `statusCode`, `response.status`) or of the AWS
- * SDK.
+ * Reads the HTTP status of a `Response`, of an HTTP client's error (`status`, `statusCode`, `response.status`) or of
+ * the AWS SDK.
  */
 function httpStatusOf(error: unknown): number | undefined {
   const places = [error, property(error, "response"), property(error, "$metadata")];

@@ -2,8 +2,9 @@
 const longest = 200;
 
 /**
- * Returns a `Content-Disposition` header for a file name of any text (RFC 6266). `filename*` has the name in UTF-8; `filename`, for
- * old clients, has an underscore for each other character. Folders, control characters and quotes cannot get into the header.
+ * Returns a `Content-Disposition` header for a file name of any text (RFC 6266). `filename*` has the name in UTF-8;
+ * `filename`, for old clients, has an underscore for each other character. Folders, control characters and quotes
+ * cannot get into the header.
  */
 export function contentDisposition(fileName: string, type: "attachment" | "inline" = "attachment"): string {
   const name = safeName(fileName);

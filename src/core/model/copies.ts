@@ -1,12 +1,13 @@
 /*
- * A process can have two copies of this package: its ES modules and its CommonJS files, or two installations. What a task's code hands over
- * is known by marks, which are the same in all of them.
+ * A process can have two copies of this package: its ES modules and its CommonJS files, or two installations. What a
+ * task's code hands over is known by marks, which are the same in all of them.
  */
 
 type Class = abstract new (...args: never[]) => object;
 
 /**
- * Makes `instanceof` true for objects of the same class of another copy. Classes that extend it know only their own objects.
+ * Makes `instanceof` true for objects of the same class of another copy. Classes that extend it know only their own
+ * objects.
  * @param name of the class; its own is shortened in a bundle
  */
 export function knowCopies(type: Class, name: string): void {

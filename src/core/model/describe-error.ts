@@ -15,7 +15,8 @@ const deepestCause = 4;
 const mostInner = 3;
 
 /**
- * Describes a thrown value: the message of an error with that of its cause and of the errors in it, or the value itself. Pure, and never throws.
+ * Describes a thrown value: the message of an error with that of its cause and of the errors in it, or the value
+ * itself. Pure, and never throws.
  * @param codeOf The known code of one error, which says more than a vague name.
  */
 export function describeError(
@@ -95,7 +96,10 @@ function memberText(name: string, member: unknown, depth: number): string[] {
   return text === "" ? [] : [`${name}: ${text}`];
 }
 
-/** Names that say nothing about the failure. `fetch` throws a `TypeError` when the network fails, and a connection an `AggregateError`. */
+/**
+ * Names that say nothing about the failure. `fetch` throws a `TypeError` when the network fails, and a connection an
+ * `AggregateError`.
+ */
 const vagueNames: readonly unknown[] = ["Error", "TypeError", "AggregateError"];
 
 /** Names of JavaScript's own errors: one of a class of the author's own has a class with a better name. */
@@ -118,8 +122,8 @@ export function errorName(error: unknown): string | undefined {
 }
 
 /**
- * The error's class or code. An error with a vague name takes the name of the cause that tells its failure class, so that a
- * network error is not mistaken for an error in the handler's code.
+ * The error's class or code. An error with a vague name takes the name of the cause that tells its failure class, so
+ * that a network error is not mistaken for an error in the handler's code.
  */
 function typeOf(error: unknown, codeOf: (error: unknown) => string | undefined): string {
   const name = errorName(error);

@@ -3,19 +3,21 @@ import { withOwnInputs } from "./own-input.ts";
 import { type Tier, tiers } from "./tier.ts";
 
 /**
- * The version that this code writes. Readers accept any minor version of the same major version, ignore members that they do
- * not know, and keep them when they send the message again.
+ * The version that this code writes. Readers accept any minor version of the same major version, ignore members that
+ * they do not know, and keep them when they send the message again.
  */
 export const schemaVersion = "1.0";
 
 /**
- * Writes the text of an SQS message: JSON without the characters that SQS refuses. JSON itself escapes the others, control
- * characters and lone surrogates.
+ * Writes the text of an SQS message: JSON without the characters that SQS refuses. JSON itself escapes the others,
+ * control characters and lone surrogates.
  */
 export const messageText = (message: unknown): string =>
   JSON.stringify(message).replace(/[\ufffe\uffff]/g, (character) => (character === "\ufffe" ? "\\ufffe" : "\\uffff"));
 
-/** The largest envelope, in bytes of its text: one SQS request unit is 64 KB, and a dead letter adds its failure data. */
+/**
+ * The largest envelope, in bytes of its text: one SQS request unit is 64 KB, and a dead letter adds its failure data.
+ */
 export const largestEnvelopeBytes = 48 * 1024;
 
 /** The highest version that an input can have. */
@@ -51,8 +53,8 @@ export type Envelope = z.output<typeof envelopeSchema>;
 const clockSkewMs = 30_000;
 
 /**
- * Latest `created_at` of this envelope's record. A record with a later one is another task with the same id: the first task's
- * retention had ended, and its idempotency key was used again.
+ * Latest `created_at` of this envelope's record. A record with a later one is another task with the same id: the first
+ * task's retention had ended, and its idempotency key was used again.
  */
 export function latestCreatedAt(envelope: Envelope): string {
   const enqueuedAt = Date.parse(envelope.enqueued_at);

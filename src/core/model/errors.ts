@@ -72,7 +72,10 @@ export class RetryAfter extends TaskError {
   }
 }
 
-/** A call of Offload's own functions that can never succeed as it is, such as `withOutcome("")`: the task becomes a dead letter immediately. */
+/**
+ * A call of Offload's own functions that can never succeed as it is, such as `withOutcome("")`: the task becomes a dead
+ * letter immediately.
+ */
 export class Misuse extends TypeError {
   readonly kind = "permanent";
 }
@@ -83,8 +86,8 @@ export class Unavailable extends TaskError {
 }
 
 /**
- * The input has a later version than this worker knows: a release is being deployed, or was rolled back. Created by Offload;
- * retried, as a later worker knows the version.
+ * The input has a later version than this worker knows: a release is being deployed, or was rolled back. Created by
+ * Offload; retried, as a later worker knows the version.
  */
 export class InputTooNew extends TaskError {
   readonly kind = "unavailable";
@@ -99,7 +102,9 @@ export class SecretUnreadable extends TaskError {
   }
 }
 
-/** The attempt outlived the type's `timeoutSeconds`. Created by Offload; also the reason of the attempt's `AbortSignal`. */
+/**
+ * The attempt outlived the type's `timeoutSeconds`. Created by Offload; also the reason of the attempt's `AbortSignal`.
+ */
 export class AttemptTimedOut extends TaskError {
   readonly kind = "timed_out";
 }
@@ -122,7 +127,10 @@ export class AttemptCancelled extends Error {
   }
 }
 
-/** The worker has to end: the reason of the attempt's `AbortSignal`. The attempt is not counted, and its task starts again elsewhere. */
+/**
+ * The worker has to end: the reason of the attempt's `AbortSignal`. The attempt is not counted, and its task starts
+ * again elsewhere.
+ */
 export class WorkerStopping extends Error {
   constructor() {
     super("the worker has to end; the task is given back");
@@ -131,8 +139,8 @@ export class WorkerStopping extends Error {
 }
 
 /**
- * A port cannot answer now: it is throttled, down or timed out. Adapters throw it with the cause; the core tries again or
- * answers 503.
+ * A port cannot answer now: it is throttled, down or timed out. Adapters throw it with the cause; the core tries again
+ * or answers 503.
  */
 export class PortUnavailable extends Error {
   constructor(port: string, options?: ErrorOptions) {
@@ -142,8 +150,8 @@ export class PortUnavailable extends Error {
 }
 
 /**
- * Another writer changed the record between every read and write of this one. Another try is likely to succeed; clients get
- * 503.
+ * Another writer changed the record between every read and write of this one. Another try is likely to succeed; clients
+ * get 503.
  */
 export class ChangedMeanwhile extends Error {
   constructor(record: string) {

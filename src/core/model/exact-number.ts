@@ -1,6 +1,7 @@
 /**
- * Returns why a number of a JSON text would come back as another one: it is an integer, however it is written, whose double has other digits as text;
- * or it is no zero, and would become 0. Other fractions round. Undefined: it does not change.
+ * Returns why a number of a JSON text would come back as another one: it is an integer, however it is written, whose
+ * double has other digits as text; or it is no zero, and would become 0. Other fractions round. Undefined: it does not
+ * change.
  */
 export function numberFault(source: string, value: number): "large" | "small" | undefined {
   if (!Number.isFinite(value)) return "large";

@@ -15,7 +15,10 @@ export async function expecting<T>(schema: z.core.$ZodType, read: () => T | Prom
   }
 }
 
-/** True for a body that is not JSON, and for missing and unknown fields of its top level. A task's input has its own schema. */
+/**
+ * True for a body that is not JSON, and for missing and unknown fields of its top level. A task's input has its own
+ * schema.
+ */
 function isAboutFields({ code, options: { errors = [] } }: Problem): boolean {
   if (code === "malformed_request" || code === "unsupported_media_type") return true;
   return errors.some(

@@ -4,23 +4,27 @@ import { addCounts, type Counts, noCounts } from "./counts.ts";
 export const nodeSize = 100;
 
 /**
- * A node of the tree that counts the ends of a family's children. A leaf has a place for each child of one page; a node above has
- * a place for each node below it. Whoever ends what belongs to a place writes the place. That is one idempotent write, so a repeat changes
- * nothing, and no item is written more often than it has places.
+ * A node of the tree that counts the ends of a family's children. A leaf has a place for each child of one page; a node
+ * above has a place for each node below it. The process that ends a child, or fills a node, writes its place. That is
+ * one idempotent write, so a repeat changes nothing, and no item is written more often than it has places.
  */
 export interface FamilyNode {
   /**
-   * Texts of the ended places: a child's end in a leaf, the counts of a full node in a node above. Of two texts of a place the one that compares
-   * as greater stays: a late write changes nothing.
+   * Texts of the ended places: a child's end in a leaf, the counts of a full node in a node above. Of two texts of a
+   * place the text that compares as greater stays: a late write changes nothing.
    */
   ended: Readonly<Record<number, string>>;
-  /** For each place, `1` if it belongs to the family and `0` otherwise. Absent: the coordinator has not sealed the node. */
+  /**
+   * For each place, `1` if it belongs to the family and `0` otherwise. Absent: the coordinator has not sealed the node.
+   */
   members?: string;
   /** The node above and the place in it. Absent in the root. */
   up?: { node: string; place: number };
   /** Names of the nodes below, by place. Absent in a leaf. */
   below?: readonly string[];
-  /** The parent's round in which a leaf was sealed: ends of earlier rounds count only if the child completed. Absent: 1. */
+  /**
+   * The parent's round in which a leaf was sealed: ends of earlier rounds count only if the child completed. Absent: 1.
+   */
   round?: number;
 }
 
@@ -43,7 +47,10 @@ export interface EndRounds {
   round: number;
 }
 
-/** An end of a later round has a higher version. A family without repeats has version 0, which takes no place in the table. */
+/**
+ * An end of a later round has a higher version. A family without repeats has version 0, which takes no place in the
+ * table.
+ */
 const versionOf = ({ family_round: familyRound = 1, round }: EndRounds): number =>
   (familyRound - 1) * roundsOfChild + Math.min(round, roundsOfChild) - 1;
 
@@ -72,7 +79,9 @@ export const countsIn = (text: string, round: number): boolean => {
   return status === "completed" || familyRound >= round;
 };
 
-/** Text of a full node's counts in the node above. It compares as greater when an end below was replaced by a later one. */
+/**
+ * Text of a full node's counts in the node above. It compares as greater when an end below was replaced by a later one.
+ */
 export function countsText(node: FamilyNode): string {
   const { completed, failed, cancelled, expired } = countsOf(node);
   const version = endedPlaces(node).reduce((sum, place) => sum + parsed(node.ended[place] ?? "").version, 0);
@@ -115,7 +124,8 @@ export type Leaf = readonly [name: string, members: string];
 export type SealedNode = readonly [name: string, sealing: Sealing];
 
 /**
- * Builds the tree over the leaves of a family. Its nodes come with the root first, so that a node is sealed before one below it can be full.
+ * Builds the tree over the leaves of a family. Its nodes come with the root first, so that a node is sealed before one
+ * below it can be full.
  * @param name Unique to the attempt that seals: names the nodes above the leaves.
  * @param round The parent's round.
  */

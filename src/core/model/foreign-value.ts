@@ -1,5 +1,6 @@
 /*
- * Values that code of others made: what a handler threw, logged or returned. They may be anything, also objects that throw when they are read.
+ * Values that code of others made: what a handler threw, logged or returned. They may be anything, also objects that
+ * throw when they are read.
  */
 
 /** Reads a property of anything; a getter that throws counts as absent. */

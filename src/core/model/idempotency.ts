@@ -3,7 +3,8 @@ import { v5 as uuidV5 } from "uuid";
 import type { Identity } from "./identity.ts";
 
 /**
- * The namespace of task ids that come from an idempotency key. It must never change: the ids of stored tasks follow from it.
+ * The namespace of task ids that come from an idempotency key. It must never change: the ids of stored tasks follow
+ * from it.
  */
 const namespace = "6f1d2a52-9c1c-4f3e-8f0e-5b8d8c1d7a11";
 
@@ -11,7 +12,9 @@ const namespace = "6f1d2a52-9c1c-4f3e-8f0e-5b8d8c1d7a11";
 export const taskIdOf = (tenantId: string, principal: string, key: string): string =>
   uuidV5(JSON.stringify([tenantId, principal, key]), namespace);
 
-/** The upload id of a file that came with an idempotency key. The same caller, key and file always make the same UUID. */
+/**
+ * The upload id of a file that came with an idempotency key. The same caller, key and file always make the same UUID.
+ */
 export const uploadIdOf = ({ tenantId, principal }: Identity, key: string, file: object): string =>
   uuidV5(JSON.stringify([tenantId, principal, key, canonicalJson(file)]), namespace);
 

@@ -1,6 +1,7 @@
 /**
- * Calls `work` for all items, up to `lanes` at the same time. Takes the next item only when a lane is free. Returns the results in the order
- * of the items. When `work` throws, the other lanes end after their present items, and the first error is thrown.
+ * Calls `work` for all items, up to `lanes` at the same time. Takes the next item only when a lane is free. Returns the
+ * results in the order of the items. When `work` throws, the other lanes end after their present items, and the first
+ * error is thrown.
  */
 export async function inLanes<T, R>(items: Iterable<T>, lanes: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

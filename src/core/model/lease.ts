@@ -8,8 +8,8 @@ export const leaseSeconds = (timeoutSeconds: number): number =>
   Math.min(longestLeaseSeconds, Math.ceil(timeoutSeconds * 1.5 + 15));
 
 /**
- * The fence of an attempt: it may change the record only while it holds it. A parent that waits for its children has no attempt, although it is
- * `processing`: a late try of an earlier call must not change it.
+ * The fence of an attempt: it may change the record only while it holds it. A parent that waits for its children has no
+ * attempt, although it is `processing`: a late try of an earlier call must not change it.
  */
 export const fence = (record: TaskRecord) =>
   ({

@@ -1,4 +1,7 @@
-/** A media type with optional parameters, such as `text/csv; charset=utf-8`. Its characters are ASCII: no others pass all gateways unchanged. */
+/**
+ * A media type with optional parameters, such as `text/csv; charset=utf-8`. Its characters are ASCII: no others pass
+ * all gateways unchanged.
+ */
 export const mediaTypePattern =
   /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+([\t ]*;[\t ]*[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/;
 

@@ -4,8 +4,8 @@ import type { Tier } from "./tier.ts";
 export const metricNamespace = "Offload";
 
 /**
- * The metrics, in CloudWatch's units. Each combination of dimensions is billed as a metric of its own, so there are few:
- * `service` (the deployment) with `tier`; metrics with `byType` also `service`, `tier` and `type`. Never an id.
+ * The metrics, in CloudWatch's units. Each combination of dimensions is billed as a metric of its own, so there are
+ * few: `service` (the deployment) with `tier`; metrics with `byType` also `service`, `tier` and `type`. Never an id.
  */
 export const metricTable = {
   /** Accepted tasks. */
@@ -22,11 +22,16 @@ export const metricTable = {
   suspended: { unit: "Count", byType: false },
   /** Tasks that could not start because of a pause, a breaker or a limit of their type, and wait in a line. */
   parked: { unit: "Count", byType: false },
-  /** Looks at the line of a breaker that found it open, and tasks that wait. All tenants and types count in the tier `normal`. */
+  /**
+   * Looks at the line of a breaker that found it open, and tasks that wait. All tenants and types count in the tier
+   * `normal`.
+   */
   breaker_open: { unit: "Count", byType: false },
   /** Age of a pause for which tasks wait, as a look at their line finds it. In the tier `normal`. */
   pause_age_ms: { unit: "Milliseconds", byType: false },
-  /** Time for which the next task of a limit's line has waited, as a look at the line finds it. In the tier `normal`. */
+  /**
+   * Time for which the next task of a limit's line has waited, as a look at the line finds it. In the tier `normal`.
+   */
   line_wait_ms: { unit: "Milliseconds", byType: false },
   /** Attempts whose worker died. */
   crashed: { unit: "Count", byType: false },
@@ -46,9 +51,14 @@ export const metricTable = {
   new_failure: { unit: "Count", byType: false },
   /** Tasks of schedules and triggers that could not be submitted, and firings that could not be read. */
   schedule_refused: { unit: "Count", byType: false },
-  /** Scheduled times without a task: too late, over a limit, or the third or a later one in a row that came while the last task ran. Not those of a pause. */
+  /**
+   * Scheduled times without a task: too late, over a limit, or the third or a later one in a row that came while the
+   * last task ran. Not those of a pause.
+   */
   schedule_missed: { unit: "Count", byType: false },
-  /** Times without a task of a schedule with an alarm of its own. `type` is the schedule's name. In the tier `normal`. */
+  /**
+   * Times without a task of a schedule with an alarm of its own. `type` is the schedule's name. In the tier `normal`.
+   */
   watched_schedule_missed: { unit: "Count", byType: true },
   /** Webhooks that their receiver accepted. */
   webhook_delivered: { unit: "Count", byType: false },

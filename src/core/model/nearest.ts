@@ -4,8 +4,8 @@ import { distance } from "fastest-levenshtein";
 const mostSuggestions = 3;
 
 /**
- * Returns the names that a misspelt name may mean, the nearest first, at most three: those that differ in at most a third of the
- * characters, and those of which it is a part, or that are a part of it.
+ * Returns the names that a misspelt name may mean, the nearest first, at most three: those that differ in at most a
+ * third of the characters, and those of which it is a part, or that are a part of it.
  */
 export function nearestNames(given: string, names: Iterable<string>): string[] {
   // The comparison takes time that grows with both lengths, and a client sends any text.

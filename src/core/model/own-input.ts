@@ -1,6 +1,7 @@
 /**
- * Makes each read of the input an object of its own, so that code that changes its input changes no message that is sent again, and no dead letter. The
- * first read gets the object that is there; only those who keep or send the envelope, after the handler, parse it anew.
+ * Makes each read of the input an object of its own, so that code that changes its input changes no message that is
+ * sent again, and no dead letter. The first read gets the object that is there; only the code that keeps or sends the
+ * envelope, after the handler, parses it anew.
  */
 export function withOwnInputs<Message extends { input?: unknown }>(envelope: Message, again: () => unknown): Message {
   let first = envelope.input;

@@ -44,8 +44,8 @@ export interface ProblemOptions {
 }
 
 /**
- * A refused request. Use cases throw it, and the HTTP layer turns it into `application/problem+json`. Its `detail` is written
- * for the caller and contains nothing internal.
+ * A refused request. Use cases throw it, and the HTTP layer turns it into `application/problem+json`. Its `detail` is
+ * written for the caller and contains nothing internal.
  */
 export class Problem extends Error {
   readonly code: ProblemCode;

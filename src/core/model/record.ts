@@ -7,8 +7,8 @@ import type { WaitingFor } from "./suspension.ts";
 import type { Tier } from "./tier.ts";
 
 /**
- * The end of one attempt. `failed`: no attempt follows. `retried`: one follows. A crash or time-out keeps its own word in both
- * cases.
+ * The end of one attempt. `failed`: no attempt follows. `retried`: one follows. A crash or time-out keeps its own word
+ * in both cases.
  */
 export type AttemptOutcome = "completed" | "failed" | "retried" | "crashed" | "timed_out" | "cancelled";
 
@@ -23,7 +23,10 @@ export interface Attempt {
   error?: string;
   error_type?: string;
   error_kind?: ErrorKind;
-  /** Places of the error and its causes, for operators. Absent: there is no error with a place, or the type is sensitive. */
+  /**
+   * Places of the error and its causes, for operators. Absent: there is no error with a place, or the type is
+   * sensitive.
+   */
   stack?: string;
   /** Earliest start of the next attempt. Absent: none follows. */
   next_attempt_at?: string;
@@ -38,7 +41,8 @@ export interface TaskKey {
 /** A result stored beside the record because it does not fit in it. */
 export interface ResultReference {
   /**
-   * Number of the stored part: the attempt's number over all rounds, so that a late attempt cannot overwrite a newer result.
+   * Number of the stored part: the attempt's number over all rounds, so that a late attempt cannot overwrite a newer
+   * result.
    */
   part: number;
   bytes: number;
@@ -50,28 +54,34 @@ export interface ResultReference {
 }
 
 /**
- * The record: the task's row, and the only truth about its status. Times are ISO 8601 UTC with milliseconds, which compare
- * as text. Each field's comment names its writers, when it changes, and the meaning of its absence.
+ * The record: the task's row, and the only truth about its status. Times are ISO 8601 UTC with milliseconds, which
+ * compare as text. Each field's comment names its writers, when it changes, and the meaning of its absence.
  */
 export interface TaskRecord extends TaskKey {
   /** submit; never changes. */
   type: string;
   /** submit; control changes it while the task waits. Only this tier's workers claim the task. */
   priority: Tier;
-  /** submit, from the type: `container` when its messages go to the queues of container workers; never changes. Absent: to the tier's queue. */
+  /**
+   * submit, from the type: `container` when its messages go to the queues of container workers; never changes. Absent:
+   * to the tier's queue.
+   */
   runs_on?: "container";
   /** submit: `pending`; worker, redrive and control change it along `transitions`. */
   status: Exclude<Status, "scheduled">;
   /** submit: the principal; never changes. */
   requested_by: string;
   /**
-   * submit: true when the principal is a submitter: submitters list their tasks by an index of their own. Absent: an operator
-   * or admin.
+   * submit: true when the principal is a submitter: submitters list their tasks by an index of their own. Absent: an
+   * operator or admin.
    */
   own_list?: true;
   /** submit; never changes. */
   correlation_id: string;
-  /** submit; never changes. True when the client gave the correlation id: then it is a term of searches. Absent: Offload made it, or the task is a child. */
+  /**
+   * submit; never changes. True when the client gave the correlation id: then it is a term of searches. Absent: Offload
+   * made it, or the task is a child.
+   */
   correlation_given?: true;
   /** submit, from the request's `traceparent`; never changes. Absent: the request had none. */
   traceparent?: string;
@@ -80,26 +90,35 @@ export interface TaskRecord extends TaskKey {
   /** submit and control: the version of the input by its type; changes only with the input. Absent: 1. */
   input_version?: number;
   /**
-   * submit and settle, while the task waits: JSON of a small input, or of the reference to a large one, as in the envelope. The end of the wait
-   * removes it. In no list or log line. Absent: only the envelope has it.
+   * submit and settle, while the task waits: JSON of a small input, or of the reference to a large one, as in the
+   * envelope. The end of the wait removes it. In no list or log line. Absent: only the envelope has it.
    */
   kept_input?: string;
   /**
-   * submit and settle: JSON of the input, or of the reference to a large one, where it costs nothing: record and input fit the write units of the record
-   * alone. Stays until the record is deleted. In no list or log line. Absent: they do not fit, or the type is sensitive.
+   * submit and settle: JSON of the input, or of the reference to a large one, where it costs nothing: record and input
+   * fit the write units of the record alone. Stays until the record is deleted. In no list or log line. Absent: they do
+   * not fit, or the type is sensitive.
    */
   shown_input?: string;
   /** submit: hash of the key by which it is unique; never changes. Absent: not unique. */
   unique_key?: string;
   /** submit: time at which a repeated request sent the task's message again. Absent: none did. */
   sent_again_at?: string;
-  /** submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one changes it. */
+  /**
+   * submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one
+   * changes it.
+   */
   sender?: string;
   /** submit: number of inputs that replaced the first one, before any attempt. Absent: 0. */
   replaced?: number;
-  /** submit, and control with a retry that gives an input: message id of the envelope with the newest input, a part of the record. Absent: the task has its first input. */
+  /**
+   * submit, and control with a retry that gives an input: message id of the envelope with the newest input, a part of
+   * the record. Absent: the task has its first input.
+   */
   input_part?: string;
-  /** submit: fingerprint of type, input and options, which tells a repeat from a reused idempotency key; never changes. */
+  /**
+   * submit: fingerprint of type, input and options, which tells a repeat from a reused idempotency key; never changes.
+   */
   request_hash: string;
   /** submit; never changes. */
   created_at: string;
@@ -114,22 +133,31 @@ export interface TaskRecord extends TaskKey {
   /** submit; never changes. */
   max_attempts: number;
   /**
-   * Earliest start of the next attempt. submit: now or the requested time, which a debounced submit moves; settle: the end of the retry's wait;
-   * control: now.
+   * Earliest start of the next attempt. submit: now or the requested time, which a debounced submit moves; settle: the
+   * end of the retry's wait; control: now.
    */
   due_at: string;
-  /** submit: the requested time of a delayed task; a debounced submit moves it with `due_at`. Absent: none was requested. */
+  /**
+   * submit: the requested time of a delayed task; a debounced submit moves it with `due_at`. Absent: none was
+   * requested.
+   */
   run_at?: string;
-  /** submit: counted from the time at which the task is first due, which a debounced submit moves. Absent: the task does not expire. */
+  /**
+   * submit: counted from the time at which the task is first due, which a debounced submit moves. Absent: the task does
+   * not expire.
+   */
   expires_at?: string;
   /**
-   * submit: equal to `expires_at`; the first claim removes it, as a started task does not expire. Absent: the task does not
-   * expire.
+   * submit: equal to `expires_at`; the first claim removes it, as a started task does not expire. Absent: the task does
+   * not expire.
    */
   start_by?: string;
   /** submit; `extend` may raise it. Retention after the task's end, in whole seconds. */
   retention_seconds: number;
-  /** claim and renewal: end of the running attempt's lease. Removed when the attempt settles. Absent: no attempt is running. */
+  /**
+   * claim and renewal: end of the running attempt's lease. Removed when the attempt settles. Absent: no attempt is
+   * running.
+   */
   lease_until?: string;
   /** claim: names the claim that has the lease. Removed when the attempt settles. Absent: no attempt is running. */
   lease_token?: string;
@@ -142,15 +170,15 @@ export interface TaskRecord extends TaskKey {
   /** settle: the finished attempts of this round, oldest first, at most 20. control moves them away for a new round. */
   history: Attempt[];
   /**
-   * settle: the last failed attempt's error; removed when an attempt completes. Absent: no attempt failed, or one completed
-   * since.
+   * settle: the last failed attempt's error; removed when an attempt completes. Absent: no attempt failed, or one
+   * completed since.
    */
   error?: string;
   error_type?: string;
   error_kind?: ErrorKind;
   /**
-   * settle: the task's tier, when another attempt follows a failed one; a change of the tier changes it. A claim and each end of the wait remove it.
-   * Absent: the task does not wait after a failure.
+   * settle: the task's tier, when another attempt follows a failed one; a change of the tier changes it. A claim and
+   * each end of the wait remove it. Absent: the task does not wait after a failure.
    */
   retrying_in?: Tier;
   /** settle: true after a violated business rule, which a person should review. Absent: no review needed. */
@@ -165,17 +193,22 @@ export interface TaskRecord extends TaskKey {
   location?: string;
   /** control: time at which the client acknowledged the result, which was deleted then. Absent: not acknowledged. */
   acknowledged_at?: string;
-  /** submit: the client's public key, a JWK. The result is stored only encrypted to it. Absent: the result is not encrypted. */
+  /**
+   * submit: the client's public key, a JWK. The result is stored only encrypted to it. Absent: the result is not
+   * encrypted.
+   */
   result_key?: Readonly<Record<string, string>>;
   /** submit: the task's files by their names in the type. Never changes. Absent: the task has no files. */
   files?: Readonly<Record<string, StoredFile>>;
   /** submit: the webhook that the client asked for; never changes. Absent: none. */
   callback?: Callback;
-  /** submit, from the type: true when channels get the result of the task; never changes. Absent: they get no result. */
+  /**
+   * submit, from the type: true when channels get the result of the task; never changes. Absent: they get no result.
+   */
   push_result?: true;
   /**
-   * settle: what the suspended attempt waits for; flow: what keeps the task from starting. A claim and a signal remove it. Absent: the task waits for
-   * nothing but a free worker.
+   * settle: what the suspended attempt waits for; flow: what keeps the task from starting. A claim and a signal remove
+   * it. Absent: the task waits for nothing but a free worker.
    */
   waiting_for?: WaitingFor;
   /** flow: the line in which the task waits. A claim removes it. Absent: it waits in no line. */
@@ -187,26 +220,27 @@ export interface TaskRecord extends TaskKey {
   /** cancel: time of the request to cancel a running attempt. Absent: no request. */
   cancel_requested_at?: string;
   /**
-   * cancel: true when an attempt that does not stop is ended with its process. Stays at the end, as the task's children are cancelled in the same way.
-   * Absent: the handler has the time of its type.
+   * cancel: true when an attempt that does not stop is ended with its process. Stays at the end, as the task's children
+   * are cancelled in the same way. Absent: the handler has the time of its type.
    */
   cancel_now?: true;
   /** settle: end of the first failed round; written once. Absent: no round has failed. */
   first_failed_at?: string;
   /**
-   * settle: time at which the task became a dead letter. Removed by replay and discard. Absent: the task is not a dead letter.
+   * settle: time at which the task became a dead letter. Removed by replay and discard. Absent: the task is not a dead
+   * letter.
    */
   dead_letter_at?: string;
   /**
-   * settle or redrive: time at which the dead letter's message was sent to the DLQ. Removed with `dead_letter_at`. Absent: not
-   * yet sent.
+   * settle or redrive: time at which the dead letter's message was sent to the DLQ. Removed with `dead_letter_at`.
+   * Absent: not yet sent.
    */
   buried_at?: string;
   /** Every terminal writer, and `extend`: record and result stay until then. Absent: not terminal. */
   retained_until?: string;
   /**
-   * Every terminal writer: from this second on the record counts as deleted; the table deletes it some time later. Epoch
-   * seconds.
+   * Every terminal writer: from this second on the record counts as deleted; the table deletes it some time later.
+   * Epoch seconds.
    */
   purge_at: number;
   /** fire and run: the schedule that submitted the task. Absent: not a schedule's task. */
@@ -222,8 +256,9 @@ export interface TaskRecord extends TaskKey {
   /** spawn: the parent's round for which the child was spawned, or for which it started again. */
   family_round?: number;
   /**
-   * The task as a parent. spawn: `spawning`; settle: `waiting`, when the handler has spawned all children; the last child's end:
-   * `closing`, when an attempt that aggregates the results follows. Stays after the end; a new round removes it. Absent: no children.
+   * The task as a parent. spawn: `spawning`; settle: `waiting`, when the handler has spawned all children; the last
+   * child's end: `closing`, when an attempt that aggregates the results follows. Stays after the end; a new round
+   * removes it. Absent: no children.
    */
   family_state?: "spawning" | "waiting" | "closing";
   /** spawn and settle: number of spawned children. It lags while the handler spawns. */
@@ -235,8 +270,8 @@ export interface TaskRecord extends TaskKey {
   /** settle: true when the type aggregates the results. Absent: the counts are the result. */
   family_aggregates?: true;
   /**
-   * settle: true when `aggregate` has spawned children itself: its result is stored, and counts when they have ended. A new round removes it. Absent: it
-   * has not.
+   * settle: true when `aggregate` has spawned children itself: its result is stored, and counts when they have ended. A
+   * new round removes it. Absent: it has not.
    */
   family_aggregated?: true;
   /** The last child's end: numbers of the children, exact. */
@@ -244,8 +279,8 @@ export interface TaskRecord extends TaskKey {
   /** The last child's end: attempts of this round before those that aggregate, which have the type's attempts anew. */
   closing_from?: number;
   /**
-   * submit: true when the task counts toward its tenant's limit of tasks in progress until it ends; a new round removes it.
-   * Absent: not counted.
+   * submit: true when the task counts toward its tenant's limit of tasks in progress until it ends; a new round removes
+   * it. Absent: not counted.
    */
   counted?: true;
 }
@@ -267,8 +302,8 @@ export const hasEnded = (record: TaskRecord, nowMs: number): boolean => isTermin
 export const iso = (epochMs: number): string => new Date(epochMs).toISOString();
 
 /**
- * The first millisecond after the year 9999. Times from it on, or before the year 0, have another form in ISO 8601, which does
- * not compare as text.
+ * The first millisecond after the year 9999. Times from it on, or before the year 0, have another form in ISO 8601,
+ * which does not compare as text.
  */
 export const endOfTimeMs = Date.UTC(10_000, 0, 1);
 

@@ -20,7 +20,9 @@ const shortestRsaBits = 2048;
 /** Curve of a key that can encrypt, by the key's type. RSA keys have none. */
 const curves: Readonly<Record<string, string | undefined>> = { EC: "P-256", OKP: "X25519", RSA: undefined };
 
-/** Returns the fault of a client's `result_key`, without any of its values. Undefined: a result can be encrypted to it. */
+/**
+ * Returns the fault of a client's `result_key`, without any of its values. Undefined: a result can be encrypted to it.
+ */
 export function resultKeyFault(key: Readonly<Record<string, unknown>>): string | undefined {
   if (secret.some((name) => name in key)) return "this is a private key; send only the public one";
   const { kty, crv } = key;

@@ -5,7 +5,10 @@ export interface Place {
   column: number;
 }
 
-/** Translates a place in the code that runs to a place in the sources. Returns undefined for code that authors do not look for. */
+/**
+ * Translates a place in the code that runs to a place in the sources. Returns undefined for code that authors do not
+ * look for.
+ */
 export type PlaceOf = (place: Place) => Place | undefined;
 
 /** Writes the stack of a thrown value. Undefined: it has none. Never rejects. */
@@ -58,8 +61,9 @@ export const firstPlaceIn = (stack: string | null | undefined): string | undefin
 const bugs: ReadonlySet<string> = new Set(["TypeError", "ReferenceError"]);
 
 /**
- * True for a bug of the author's own code: a TypeError or ReferenceError whose stack begins in the author's sources, not in a package, in Node or in
- * Offload. `fetch` and others throw a TypeError with a cause for what may pass. Never rejects.
+ * True for a bug of the author's own code: a TypeError or ReferenceError whose stack begins in the author's sources,
+ * not in a package, in Node or in Offload. `fetch` and others throw a TypeError with a cause for what may pass. Never
+ * rejects.
  */
 export async function isOwnBug(error: unknown, stackOf: StackOf): Promise<boolean> {
   if (!isError(error) || !bugs.has(textOf(error, "name")) || read(error, "cause") !== undefined) return false;
@@ -90,7 +94,10 @@ function titleOf(error: object): string {
   return (message === "" ? named : `${named}: ${message}`).slice(0, longestTitle);
 }
 
-/** A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`, perhaps with `async`. */
+/**
+ * A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`, perhaps
+ * with `async`.
+ */
 const frame = /^\s*at (?:(.*?) \(|async )?((?:file:\/\/)?[^()]+?):(\d+):(\d+)\)?$/;
 
 /** A longer line is not a frame, in characters. */

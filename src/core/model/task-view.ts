@@ -38,7 +38,9 @@ export interface TaskView {
   tenant_id?: string | undefined;
 }
 
-/** The children of a task as clients see them. While they are open, the numbers of a large family lag by some children. */
+/**
+ * The children of a task as clients see them. While they are open, the numbers of a large family lag by some children.
+ */
 export interface ChildrenView extends Counts {
   total: number;
   open: number;

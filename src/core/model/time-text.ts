@@ -1,4 +1,6 @@
-/** The first millisecond of the year 1970, and of the year 2200: EventBridge Scheduler has no times before and after. */
+/**
+ * The first millisecond of the year 1970, and of the year 2200: EventBridge Scheduler has no times before and after.
+ */
 const firstMs = 0;
 export const lastScheduledMs = Date.UTC(2200, 0, 1);
 

@@ -1,6 +1,7 @@
 /**
- * IANA's names of time zones that `Intl.supportedValuesOf("timeZone")` leaves out, as other names of the zones that it has: from `tzdata.zi` of
- * version 2025b. `Intl` accepts names in any case, EventBridge Scheduler only as IANA writes them.
+ * IANA's names of time zones that `Intl.supportedValuesOf("timeZone")` leaves out, as other names of the zones that it
+ * has: from `tzdata.zi` of version 2025b. `Intl` accepts names in any case, EventBridge Scheduler only as IANA writes
+ * them.
  */
 export const otherZoneNames = `
 Africa/Asmara Africa/Timbuktu America/Argentina/Buenos_Aires America/Argentina/Catamarca

@@ -3,7 +3,8 @@ import { otherZoneNames } from "./time-zone-names.ts";
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * Returns the local time in a zone at an instant, as epoch milliseconds as if that local time were UTC. Whole seconds only.
+ * Returns the local time in a zone at an instant, as epoch milliseconds as if that local time were UTC. Whole seconds
+ * only.
  * @throws RangeError for a zone that does not exist.
  */
 export function toWallTime(instant: number, zone: string): number {
@@ -47,7 +48,10 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 
 let names: ReadonlySet<string> | undefined;
 
-/** True for the IANA name of a zone, in IANA's spelling, as AWS distinguishes case. False for offsets, and for abbreviations that are no such name. */
+/**
+ * True for the IANA name of a zone, in IANA's spelling, as AWS distinguishes case. False for offsets, and for
+ * abbreviations that are no such name.
+ */
 export function isTimeZone(name: string): boolean {
   names ??= new Set([...Intl.supportedValuesOf("timeZone"), ...otherZoneNames.trim().split(/\s+/)]);
   if (!names.has(name)) return false;

@@ -49,8 +49,8 @@ interface UniqueBody {
 }
 
 /**
- * Refuses members that do not go with `unique`. Files belong to one task, and a result key to one client: neither can be given to a task of an
- * earlier submit.
+ * Refuses members that do not go with `unique`. Files belong to one task, and a result key to one client: neither can
+ * be given to a task of an earlier submit.
  */
 export function checkUnique(body: UniqueBody, context: z.RefinementCtx): void {
   const { unique } = body;

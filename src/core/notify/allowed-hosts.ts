@@ -1,6 +1,6 @@
 /**
- * Parses an entry of the allowed hosts, such as `127.0.0.1:9000`, `[::1]:9000` or `receiver.internal:443`. Returns it as `hostAndPort`
- * writes it; undefined: it is not a host with a port.
+ * Parses an entry of the allowed hosts, such as `127.0.0.1:9000`, `[::1]:9000` or `receiver.internal:443`. Returns it
+ * as `hostAndPort` writes it; undefined: it is not a host with a port.
  */
 export function parseAllowedHost(text: string): string | undefined {
   const [, host = "", digits = ""] = /^(\[[\da-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(text) ?? [];

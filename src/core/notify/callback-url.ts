@@ -14,13 +14,16 @@ export interface Receiver {
   allowed: boolean;
 }
 
-/** Ports of receivers, unless the deployment allows others. A URL does not change after the submit, so only that looks at them. */
+/**
+ * Ports of receivers, unless the deployment allows others. A URL does not change after the submit, so only that looks
+ * at them.
+ */
 const usualPorts: readonly number[] = [443, 8443];
 
 /**
- * Returns why a callback URL is refused, in one line without the URL. Undefined: it is accepted. A name is judged by its text only: its
- * addresses are judged when it is connected to.
- * @param allowedHosts Entries as `parseAllowedHost` returns them. Such a host and port may also be reached by `http`.
+ * Returns why a callback URL is refused, in one line without the URL. Undefined: it is accepted. A name is judged by
+ * its text only: its addresses are judged when it is connected to.
+ * @param allowedHosts Entries as `parseAllowedHost` returns them. These hosts and ports may also be reached by `http`.
  */
 export function callbackFault(url: string, allowedHosts: readonly string[]): string | undefined {
   const receiver = receiverOf(url, allowedHosts);
@@ -31,7 +34,8 @@ export function callbackFault(url: string, allowedHosts: readonly string[]): str
 /** Parses a callback URL, or returns why it is refused. */
 export function receiverOf(text: string, allowedHosts: readonly string[]): Receiver | { fault: string } {
   if (text.length > mostCharacters) return tooLong;
-  // The parser removes line breaks, reads a backslash as a slash, and needs no slashes after the colon. Other programs do not.
+  // The parser removes line breaks, reads a backslash as a slash, and needs no slashes after the colon. Other programs
+  // do not.
   if (/[\s\p{Cc}\\]/u.test(text) || !/^[a-z][a-z\d+.-]*:\/\//i.test(text) || !URL.canParse(text)) {
     return { fault: "expected a URL" };
   }
@@ -48,7 +52,10 @@ export function receiverOf(text: string, allowedHosts: readonly string[]): Recei
 
 const tooLong = { fault: `expected a URL of at most ${mostCharacters} characters` };
 
-/** Names that lead to this machine or its network: RFC 6761, 6762, 8375, and the names of AWS and other clouds for their machines. */
+/**
+ * Names that lead to this machine or its network: RFC 6761, 6762, 8375, and the names of AWS and other clouds for their
+ * machines.
+ */
 const localName = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
 
 /** A label of a name in ASCII. Names of other scripts have been converted. */

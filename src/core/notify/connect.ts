@@ -23,8 +23,8 @@ export interface SocketPorts {
 export type Connected = "connected" | "no ticket" | "wrong ticket" | "too many connections";
 
 /**
- * Makes a connection hear tasks, if its ticket is valid. The connection is stored before it is announced. A client that has connected and
- * then reads a task's status sees its end there, or gets the message about it.
+ * Makes a connection hear tasks, if its ticket is valid. The connection is stored before it is announced. A client that
+ * has connected and then reads a task's status sees its end there, or gets the message about it.
  * @throws PortUnavailable
  */
 export async function connect(

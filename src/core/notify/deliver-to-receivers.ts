@@ -4,7 +4,8 @@ import { type DeliverPorts, deliverFirst, newDelivery } from "./deliver.ts";
 import { asksFor, logDelivery, receiverDeliveryId } from "./receivers.ts";
 
 /**
- * Makes the first try for each receiver that asks for this end of a task, at the same time. A try that was made is not repeated.
+ * Makes the first try for each receiver that asks for this end of a task, at the same time. A try that was made is not
+ * repeated.
  * @throws PortUnavailable
  */
 export async function deliverToReceivers(ports: DeliverPorts, notice: EndNotice): Promise<void> {
@@ -16,7 +17,10 @@ export async function deliverToReceivers(ports: DeliverPorts, notice: EndNotice)
   if (failed !== undefined) throw failed.reason;
 }
 
-/** The log has the delivery before its first try: one that is logged and was never stored is left out of the list. */
+/**
+ * The log has the delivery before its first try: a delivery that is logged and was never stored is left out of the
+ * list.
+ */
 async function deliverTo(ports: DeliverPorts, notice: EndNotice, receiver: Receiver): Promise<void> {
   const { webhook_id, url } = receiver;
   const id = receiverDeliveryId(notice.id, webhook_id);

@@ -88,8 +88,8 @@ export function newDelivery(
 }
 
 /**
- * The try that a message asked for is stored. If its process died before it sent the message of the next try, nobody else does: so this looks
- * again when the next try is overdue. A message that comes again sends no request.
+ * The try that a message asked for is stored. If its process died before it sent the message of the next try, nobody
+ * else does: so this looks again when the next try is overdue. A message that comes again sends no request.
  */
 async function watch(ports: DeliverPorts, delivery: Delivery, number: number): Promise<void> {
   const { state, tries, next_try_at } = delivery;
@@ -151,7 +151,10 @@ async function finishTry(
   await goOn(ports, after);
 }
 
-/** Stores a try, unless it is stored. Returns the delivery as it is then: the answer of a first write may have been lost. */
+/**
+ * Stores a try, unless it is stored. Returns the delivery as it is then: the answer of a first write may have been
+ * lost.
+ */
 async function storedTry({ deliveries }: DeliverPorts, after: Delivery, expectedTries: number) {
   return (await deliveries.put(after, expectedTries)) ? after : deliveries.get(after, after.id);
 }

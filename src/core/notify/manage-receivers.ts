@@ -123,7 +123,10 @@ export async function findReceiver(
   return found;
 }
 
-/** Changes a receiver that others may change at the same time. @throws Problem `not_found`, `unavailable`; PortUnavailable */
+/**
+ * Changes a receiver that others may change at the same time. @throws Problem `not_found`, `unavailable`;
+ * PortUnavailable
+ */
 async function change(
   ports: Pick<ReceiverPorts, "clock" | "receivers">,
   key: ReceiverKey,
@@ -214,7 +217,10 @@ export interface LogPorts {
   deliveries: Pick<Deliveries, "getMany">;
 }
 
-/** Deliveries of a receiver, newest first. A page may have fewer than its limit: those whose task's retention has ended are gone. @throws PortUnavailable */
+/**
+ * Deliveries of a receiver, newest first. A page may have fewer than its limit: those whose task's retention has ended
+ * are gone. @throws PortUnavailable
+ */
 export async function deliveriesOf(ports: LogPorts, key: ReceiverKey, query: LogQuery): Promise<Page<Delivery>> {
   const { items, next } = await ports.receivers.logged(key, query);
   const found = await ports.deliveries.getMany(

@@ -9,8 +9,8 @@ import { type PushPorts, pushNotice } from "./push-notice.ts";
 export interface NotifyPorts extends PushPorts, DeliverPorts {}
 
 /**
- * Handles a message of the notify queue. Every redelivery repeats it: channels and the event bus may get a message again, with the same id; a try of a
- * webhook that is stored is not repeated.
+ * Handles a message of the notify queue. Every redelivery repeats it: channels and the event bus may get a message
+ * again, with the same id; a try of a webhook that is stored is not repeated.
  * @throws PortUnavailable
  */
 export async function notify(ports: NotifyPorts, notice: Notice): Promise<void> {

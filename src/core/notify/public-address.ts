@@ -4,8 +4,8 @@ import ipaddr from "ipaddr.js";
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * True for the address of a host on the internet. False for every address with a special use: loopback, private, link-local, shared,
- * multicast, reserved, or an IPv6 address that contains an IPv4 address.
+ * True for the address of a host on the internet. False for every address with a special use: loopback, private,
+ * link-local, shared, multicast, reserved, or an IPv6 address that contains an IPv4 address.
  * @param address IPv4 with four decimal parts, or IPv6 without a zone. False for any other text.
  */
 export function isPublicAddress(address: string): boolean {

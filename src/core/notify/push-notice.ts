@@ -13,16 +13,24 @@ const lanes = 25;
 /** Waits before further tries of an end, in milliseconds, each shortened by up to a half. */
 const retryWaitsMs = [200, 600, 1_800];
 
-/** Time for all tries of a notice, in milliseconds: connections that do not read hold up neither other notices nor other tenants. */
+/**
+ * Time for all tries of a notice, in milliseconds: connections that do not read hold up neither other notices nor other
+ * tenants.
+ */
 const budgetMs = 3_000;
 
-/** A connection that does not get this many ends in a row is closed: its client does not read, and can connect again. */
+/**
+ * A connection that does not get this many ends in a row is closed: its client does not read, and can connect again.
+ */
 const mostDrops = 3;
 
 /** Most connections whose dropped ends a process remembers. */
 const mostRemembered = 10_000;
 
-/** API Gateway can answer for a new connection that it is closed. For this time, in milliseconds, that answer proves nothing. */
+/**
+ * API Gateway can answer for a new connection that it is closed. For this time, in milliseconds, that answer proves
+ * nothing.
+ */
 const youngMs = 10_000;
 
 export interface PushPorts {
@@ -58,8 +66,9 @@ export interface Pushed {
 }
 
 /**
- * Sends a notice to all connections that hear it, within three seconds. A connection that fails does not stop the others: an end that it did not take is
- * tried again after all have had their first try. One that does not take three ends in a row is closed.
+ * Sends a notice to all connections that hear it, within three seconds. A connection that fails does not stop the
+ * others: an end that it did not take is tried again after all have had their first try. A connection that does not
+ * take three ends in a row is closed.
  * @param result The task's result, for a type whose results are pushed. Left out of the message when it is too large.
  * @throws PortUnavailable when the connections cannot be read
  */

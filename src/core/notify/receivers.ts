@@ -34,23 +34,34 @@ export interface HealthPorts {
 export const asksFor = ({ enabled, events, types }: Receiver, event: string, type: string): boolean =>
   enabled && events.some((one) => one === event) && (types === null || types.includes(type));
 
-/** Id of the delivery of an end to a receiver: the same for each notice of the end, and another one for each receiver. */
+/**
+ * Id of the delivery of an end to a receiver: the same for each notice of the end, and another one for each receiver.
+ */
 export const receiverDeliveryId = (endId: string, webhookId: string): string =>
   `msg_${createHash("sha256")
     .update(JSON.stringify([endId, webhookId]))
     .digest("base64url")}`;
 
-/** An entry of a log is kept for longer than its delivery was at first, in seconds: the delivery is kept for as long as its tries go on. */
+/**
+ * An entry of a log is kept for longer than its delivery was at first, in seconds: the delivery is kept for as long as
+ * its tries go on.
+ */
 const logKeptSeconds = 14 * 86_400;
 
-/** Adds a delivery to its receiver's log. An entry whose delivery is gone is left out of the list. @throws PortUnavailable */
+/**
+ * Adds a delivery to its receiver's log. An entry whose delivery is gone is left out of the list. @throws
+ * PortUnavailable
+ */
 export const logDelivery = (
   receivers: Pick<Receivers, "log">,
   key: ReceiverKey,
   { task_id, id, created_at: at, purge_at }: Delivery,
 ): Promise<void> => receivers.log(key, { at, task_id, id, purge_at: purge_at + logKeptSeconds });
 
-/** The receiver of a delivery as it is now, or why the delivery cannot be tried. Without a receiver: the task's own callback. */
+/**
+ * The receiver of a delivery as it is now, or why the delivery cannot be tried. Without a receiver: the task's own
+ * callback.
+ */
 export async function targetOf(
   { receivers }: Pick<HealthPorts, "receivers">,
   { tenant_id, receiver_id }: Delivery,
@@ -62,8 +73,8 @@ export async function targetOf(
 }
 
 /**
- * Keeps a receiver's health: since when its tries fail. After four days it tells that the receiver will be disabled, after five it disables it. Writes only
- * when that changes. What cannot be written now is written by a later try.
+ * Keeps a receiver's health: since when its tries fail. After four days it tells that the receiver will be disabled,
+ * after five it disables it. Writes only when that changes. What cannot be written now is written by a later try.
  */
 export async function noteTry(ports: HealthPorts, receiver: Receiver, succeeded: boolean): Promise<void> {
   const now = ports.clock.now();

@@ -19,7 +19,10 @@ export const tryOf = ({ tenant_id, task_id, id, tries }: Delivery): TryNotice =>
   number: tries.length + 1,
 });
 
-/** Starts the first try of a new series. Repeatable. A call beside a try that is made at this moment joins it. @throws PortUnavailable */
+/**
+ * Starts the first try of a new series. Repeatable. A call beside a try that is made at this moment joins it. @throws
+ * PortUnavailable
+ */
 export async function redeliver(ports: RedeliverPorts, delivery: Delivery): Promise<void> {
   const { tries } = delivery;
   const next_try_at = iso(ports.clock.now());

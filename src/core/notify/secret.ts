@@ -17,11 +17,17 @@ export interface SecretVersion {
   rotated_at: readonly string[];
 }
 
-/** Versions of tenants' secrets. All methods throw `PortUnavailable`. Contract suite: `test/contract/secret-versions.ts`. */
+/**
+ * Versions of tenants' secrets. All methods throw `PortUnavailable`. Contract suite:
+ * `test/contract/secret-versions.ts`.
+ */
 export interface SecretVersions {
   /** Reads consistently. Undefined: version 1. */
   get(tenantId: string): Promise<SecretVersion | undefined>;
-  /** Stores a version if the stored one is the version before it, or the same with the same last rotation. Returns false otherwise. */
+  /**
+   * Stores a version if the stored one is the version before it, or the same with the same last rotation. Returns false
+   * otherwise.
+   */
   put(tenantId: string, next: SecretVersion): Promise<boolean>;
 }
 
@@ -49,7 +55,8 @@ export class TooManyRotations extends Error {
 }
 
 /**
- * Derives a secret: HKDF with SHA-256 over the master key. A tenant's id contains no `#`, so no two secrets are the same.
+ * Derives a secret: HKDF with SHA-256 over the master key. A tenant's id contains no `#`, so no two secrets are the
+ * same.
  * @returns `whsec_` and 32 bytes as base64
  */
 export function deriveSecret(key: Uint8Array, tenantId: string, version: number): string {
@@ -61,7 +68,10 @@ function derive(key: Uint8Array, info: string): string {
   return `whsec_${Buffer.from(bytes).toString("base64")}`;
 }
 
-/** The secrets that sign a tenant's webhooks: the present one, and each one that was rotated less than 24 hours ago. */
+/**
+ * The secrets that sign a tenant's webhooks: the present secret, and each secret that was rotated less than 24 hours
+ * ago.
+ */
 export function webhookSecrets({ key, versions, clock }: SecretPorts): WebhookSecrets {
   return {
     async of(tenantId) {
@@ -72,7 +82,10 @@ export function webhookSecrets({ key, versions, clock }: SecretPorts): WebhookSe
   };
 }
 
-/** The secrets that sign a receiver's webhooks, newest first. No tenant's own secret is the same, as no tenant's id contains `#`. @throws PortUnavailable */
+/**
+ * The secrets that sign a receiver's webhooks, newest first. No tenant's own secret is the same, as no tenant's id
+ * contains `#`. @throws PortUnavailable
+ */
 export async function receiverSecrets(
   { key, clock }: Omit<SecretPorts, "versions">,
   { tenant_id, webhook_id, secret_version: version, rotated_at }: Receiver,

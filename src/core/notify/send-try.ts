@@ -30,8 +30,8 @@ const slowAfterMs = 1_000;
 const slowForMs = 60_000;
 
 /**
- * Places for requests under way to one slow host, and to all slow hosts of a tenant. Those of a tenant are a third of the 40 invocations that send
- * webhooks at the same time, each of which waits for the slowest of its requests.
+ * Places for requests under way to one slow host, and to all slow hosts of a tenant. The places of a tenant are a third
+ * of the 40 invocations that send webhooks at the same time, each of which waits for the slowest of its requests.
  */
 const hostPlaces = 10;
 const tenantPlaces = 13;
@@ -46,9 +46,10 @@ interface Host {
 }
 
 /**
- * Sends the request of a try. A request to a host that is known as slow, or that has no answer after a second, needs a place, which it gives back at
- * its end. An answer within a second ends the slowness: one late answer does not hold up those after it. Once slow hosts have taken all places of a
- * tenant, each of its requests needs one for a while, as hosts that nobody knows yet may hang as well.
+ * Sends the request of a try. A request to a host that is known as slow, or that has no answer after a second, needs a
+ * place, which it gives back at its end. An answer within a second ends the slowness: one late answer does not hold up
+ * those after it. Once slow hosts have taken all places of a tenant, each of its requests needs one for a while, as
+ * hosts that nobody knows yet may hang as well.
  * @returns undefined when the request needs a place, and there is none
  */
 export async function sendTry(
@@ -119,7 +120,10 @@ async function sendWithin(
   }
 }
 
-/** Takes a place of a slow host, and one of its tenant, whose hosts may be many names of one receiver. Returns when, in epoch milliseconds. */
+/**
+ * Takes a place of a slow host, and one of its tenant, whose hosts may be many names of one receiver. Returns when, in
+ * epoch milliseconds.
+ */
 async function takePlaces({ slowHosts, clock }: SendPorts, { tenantId, host }: Host): Promise<number | undefined> {
   const nowMs = clock.now();
   if (!(await slowHosts.takePlace(tenantId, host, nowMs, hostPlaces))) return undefined;

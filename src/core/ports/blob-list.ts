@@ -15,8 +15,9 @@ export interface BlobEntry {
 }
 
 /**
- * Stored objects by the day on which someone looks whether they are still needed. An entry is written before its object, so that a death in
- * between leaves an entry without an object, and never an object without an entry. Contract suite: `test/contract/blob-list.ts`.
+ * Stored objects by the day on which someone looks whether they are still needed. An entry is written before its
+ * object, so that a death in between leaves an entry without an object, and never an object without an entry. Contract
+ * suite: `test/contract/blob-list.ts`.
  */
 export interface BlobList {
   /**

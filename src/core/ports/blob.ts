@@ -5,15 +5,17 @@ export type Bytes = AsyncIterable<Uint8Array>;
 export interface PutOptions {
   /** Media type that readers get. Default: `application/octet-stream`. */
   contentType?: string | undefined;
-  /** True: an object that exists under the key stays unchanged, and the put returns `exists`. Default: it is replaced. */
+  /**
+   * True: an object that exists under the key stays unchanged, and the put returns `exists`. Default: it is replaced.
+   */
   onlyIfAbsent?: boolean | undefined;
   /** Ends a put of a stream. The put then throws the signal's reason, and nothing is stored. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Outcome of a put. `exists`: the object was there before, and the put was `onlyIfAbsent`. A put whose first answer was lost, and
- * that the adapter repeated, also returns `exists`.
+ * Outcome of a put. `exists`: the object was there before, and the put was `onlyIfAbsent`. A put whose first answer was
+ * lost, and that the adapter repeated, also returns `exists`.
  */
 export type PutResult =
   | {
@@ -28,7 +30,9 @@ export type PutResult =
 export interface BlobInfo {
   sizeBytes: number;
   contentType: string;
-  /** 64 lowercase hexadecimal digits. Absent: the store does not know it, as for objects that were put in several parts. */
+  /**
+   * 64 lowercase hexadecimal digits. Absent: the store does not know it, as for objects that were put in several parts.
+   */
   sha256?: string;
 }
 
@@ -79,8 +83,9 @@ export interface DownloadGrant {
 }
 
 /**
- * Objects by key, in one bucket. A key has from 1 to 1024 bytes in UTF-8. An object appears whole or not at all; a read after a put
- * finds it. Methods throw `PortUnavailable` when the store cannot answer now. Contract suite: `test/contract/blobs.ts`.
+ * Objects by key, in one bucket. A key has from 1 to 1024 bytes in UTF-8. An object appears whole or not at all; a read
+ * after a put finds it. Methods throw `PortUnavailable` when the store cannot answer now. Contract suite:
+ * `test/contract/blobs.ts`.
  */
 export interface Blobs {
   /**
@@ -89,8 +94,8 @@ export interface Blobs {
    */
   put(key: string, body: Uint8Array | Bytes, options?: PutOptions): Promise<PutResult>;
   /**
-   * Opens an object for reading. Returns undefined when there is no object, or none of its bytes are in the range. Read the bytes
-   * to their end, or leave the loop over them: otherwise a connection stays open.
+   * Opens an object for reading. Returns undefined when there is no object, or none of its bytes are in the range. Read
+   * the bytes to their end, or leave the loop over them: otherwise a connection stays open.
    */
   read(key: string, range?: ByteRange): Promise<BlobContent | undefined>;
   /** Returns facts about an object, or undefined when there is none. */
@@ -98,10 +103,13 @@ export interface Blobs {
   /** Deletes an object. Does nothing when there is none. */
   delete(key: string): Promise<void>;
   /**
-   * Signs an upload. The store refuses a body of another size, type or checksum, a second upload to the key (412), and one after
-   * the expiry (403). Makes no request to the store.
+   * Signs an upload. The store refuses a body of another size, type or checksum, a second upload to the key (412), and
+   * one after the expiry (403). Makes no request to the store.
    */
   presignPut(key: string, grant: UploadGrant): Promise<PresignedUpload>;
-  /** Signs a download, and returns its URL. It can be used any number of times until it expires. Makes no request to the store. */
+  /**
+   * Signs a download, and returns its URL. It can be used any number of times until it expires. Makes no request to the
+   * store.
+   */
   presignGet(key: string, grant: DownloadGrant): Promise<string>;
 }

@@ -10,7 +10,8 @@ export interface HeldLetter {
 /** The DLQs, for sweeps only. */
 export interface DeadLetterQueues {
   /**
-   * Receives up to 10 messages, and hides them from other readers for `holdSeconds`. An empty array may mean that none is left.
+   * Receives up to 10 messages, and hides them from other readers for `holdSeconds`. An empty array may mean that none
+   * is left.
    * @param waitSeconds Maximum time to wait for the first message, 1 to 4. Default: 1.
    */
   receive(tier: Tier, holdSeconds: number, waitSeconds?: number): Promise<HeldLetter[]>;

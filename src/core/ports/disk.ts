@@ -4,6 +4,6 @@ import type { Bytes } from "./blob.ts";
 export interface Disk {
   /** Reads a file. The first chunk throws when there is none. */
   read(path: string): Bytes;
-  /** Writes a file, and replaces one that exists. */
+  /** Writes a file, also over an existing file. */
   write(path: string, bytes: Bytes): Promise<void>;
 }

@@ -1,7 +1,9 @@
 import type { FamilyNode, Sealing } from "../model/family-node.ts";
 import type { TaskKey } from "../model/record.ts";
 
-/** Children in the order of their spawn: at most `nodeSize`, those of one leaf. It is stored before they are created. */
+/**
+ * Children in the order of their spawn: at most `nodeSize`, those of one leaf. It is stored before they are created.
+ */
 export interface FamilyPage {
   /** Number of the first child, from 0. It makes the default key. */
   first: number;
@@ -29,18 +31,20 @@ export interface StoredPage extends FamilyPage {
 export type FamilyKey = TaskKey & { life: string };
 
 /**
- * The trees and pages of families, each beside its parent's record. All methods throw `PortUnavailable` when the table cannot
- * answer now. Contract suite: `test/contract/families.ts`.
+ * The trees and pages of families, each beside its parent's record. All methods throw `PortUnavailable` when the table
+ * cannot answer now. Contract suite: `test/contract/families.ts`.
  */
 export interface Families {
   /**
-   * Writes one place of a node, unless it has a text that compares as greater. Returns the node as it is then. Creates a node that does not exist
-   * yet.
+   * Writes one place of a node, unless it has a text that compares as greater. Returns the node as it is then. Creates
+   * a node that does not exist yet.
    */
   end(parent: TaskKey, node: string, place: number, text: string, purgeAt: number): Promise<FamilyNode>;
   /**
-   * Seals a node, and returns it as it is then. Replaces the seal of an earlier attempt. Creates a node that does not exist yet.
-   * @param attempt Number of the attempt over all rounds. Undefined is returned when a later attempt has sealed the node.
+   * Seals a node, and returns it as it is then. Replaces the seal of an earlier attempt. Creates a node that does not
+   * exist yet.
+   * @param attempt Number of the attempt over all rounds. Undefined is returned when a later attempt has sealed the
+   * node.
    */
   seal(
     parent: TaskKey,
@@ -51,10 +55,12 @@ export interface Families {
   ): Promise<FamilyNode | undefined>;
   /** Reads a node. Consistent. */
   read(parent: TaskKey, node: string): Promise<FamilyNode | undefined>;
-  /** Returns the next pages of a family from a number on, in order, as one read gives them; none at the end. Consistent. */
+  /**
+   * Returns the next pages of a family from a number on, in order, as one read gives them; none at the end. Consistent.
+   */
   pages(family: FamilyKey, from: number, most?: number): Promise<StoredPage[]>;
   /**
-   * Stores a page, or adds children to the one that is stored.
+   * Stores a page, or adds children to the stored page.
    * @param before Number of children that the stored page has. 0: none is stored.
    * @returns False when it has another number, or a later attempt has stored it: then nothing is written.
    */

@@ -27,7 +27,7 @@ export interface Wait extends WaitingKey {
   id: string;
 }
 
-/** The part of a line that decides who starts. */
+/** The part of a line that decides which task starts. */
 export interface LineState {
   /** Tasks that have a place, and until when: epoch milliseconds. A place that has ended may be dropped by anybody. */
   places: ReadonlyMap<string, number>;
@@ -62,9 +62,12 @@ export interface WantedSlot {
   aheadMs: number;
 }
 
-/** Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite: `test/contract/lines.ts`. */
+/**
+ * Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite:
+ * `test/contract/lines.ts`.
+ */
 export interface Lines {
-  /** Adds a task to a line. One that is in it already keeps its turn, and waits with the new id. */
+  /** Adds a task to a line. A task that is in the line already keeps its turn, and waits with the new id. */
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
   /** The first tasks of a line. */
   first(line: string, limit: number): Promise<WaitingTask[]>;
@@ -78,17 +81,22 @@ export interface Lines {
   before(line: string, task: WaitingKey, most: number): Promise<number>;
   state(line: string): Promise<LineState>;
   /**
-   * Gives each of these tasks a place. Changes nothing and returns false when one of them has a place, or there would be more than `limit`.
+   * Gives each of these tasks a place. Changes nothing and returns false when one of them has a place, or there would
+   * be more than `limit`.
    * @param tasks 1 to 10.
    */
   takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean>;
   /** Keeps a task's place until a later time. Returns false when it has none. */
   keepPlace(line: string, task: string, untilMs: number): Promise<boolean>;
-  /** Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it has no such place. */
+  /**
+   * Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it
+   * has no such place.
+   */
   dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined>;
   /**
-   * Gives a task's place to another one, if it ends at this time, and returns the line's state after it. Changes nothing and returns undefined when
-   * the task has no such place, the other one has a place, or there are more places than `limit`.
+   * Gives a task's place to another one, if it ends at this time, and returns the line's state after it. Changes
+   * nothing and returns undefined when the task has no such place, the other one has a place, or there are more places
+   * than `limit`.
    */
   passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined>;
   /**
@@ -99,13 +107,20 @@ export interface Lines {
   /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
   /**
-   * Notes the next check, and lists the line. Changes nothing when the planned one is no longer that with the id `seen`.
+   * Notes the next check, and lists the line. Changes nothing when the planned one is no longer that with the id
+   * `seen`.
    * @param seen Undefined: none was planned.
    */
   planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<void>;
-  /** Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check is planned. */
+  /**
+   * Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check
+   * is planned.
+   */
   endChecks(line: string, id: string): Promise<void>;
-  /** Lines that have a planned check, by the start of their names: tasks wait in them, or waited a moment ago. A line of a pause has none. */
+  /**
+   * Lines that have a planned check, by the start of their names: tasks wait in them, or waited a moment ago. A line of
+   * a pause has none.
+   */
   list(prefix: string, limit: number): Promise<string[]>;
 }
 
@@ -142,7 +157,10 @@ export interface Breaker {
   openedMs?: number;
 }
 
-/** The mark of a tenant that has receivers of webhooks: workers read it with the settings, and tell of each end of its tasks. */
+/**
+ * The mark of a tenant that has receivers of webhooks: workers read it with the settings, and tell of each end of its
+ * tasks.
+ */
 export interface ReceiversMark {
   kind: "receivers";
   /** `receivers/<tenant>`. */
@@ -161,7 +179,10 @@ export const settingsAgeMs = 2_000;
 /** By this time after a change, in milliseconds, every process has read the settings. */
 export const settingsKnownMs = settingsAgeMs + 500;
 
-/** Settings of flow that change at run time. All methods throw `PortUnavailable`. Contract suite: `test/contract/flow-settings.ts`. */
+/**
+ * Settings of flow that change at run time. All methods throw `PortUnavailable`. Contract suite:
+ * `test/contract/flow-settings.ts`.
+ */
 export interface FlowSettings {
   /** All settings. Reads consistently. */
   all(): Promise<FlowSetting[]>;
@@ -169,8 +190,13 @@ export interface FlowSettings {
   find(name: string): Promise<FlowSetting | undefined>;
   put(setting: Pause | TypeLimits | ReceiversMark): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Counts a failure of a breaker at `nowMs`, and opens it until `openUntilMs` when there are `most` in a row. Returns the breaker. */
+  /**
+   * Counts a failure of a breaker at `nowMs`, and opens it until `openUntilMs` when there are `most` in a row. Returns
+   * the breaker.
+   */
   countFailure(name: string, most: number, openUntilMs: number, nowMs: number): Promise<Breaker>;
-  /** Lets one task try: moves the end of an open breaker from `seenMs` to `untilMs`. Returns false when it has changed. */
+  /**
+   * Lets one task try: moves the end of an open breaker from `seenMs` to `untilMs`. Returns false when it has changed.
+   */
   tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean>;
 }

@@ -3,8 +3,8 @@ import type { Status } from "../model/status.ts";
 import type { TaskView } from "../model/task-view.ts";
 
 /*
- * Messages of the notify queue. Workers and the API's functions send them when something has happened that somebody outside asked to hear of;
- * the function `notify` reads them.
+ * Messages of the notify queue. Workers and the API's functions send them when something has happened that somebody
+ * outside asked to hear of; the function `notify` reads them.
  */
 
 /** Identifies what a notice is about. */

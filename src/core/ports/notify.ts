@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../model/record.ts";
 import type { Notice } from "./notice.ts";
 
-/** The notify queue, and who wants to hear of a task. */
+/** The notify queue, and the subscribers of a task's end. */
 export interface Notices {
   /** True: the deployment sends each end of a task as an event. */
   readonly events: boolean;
@@ -18,7 +18,8 @@ export interface Notices {
   receives(tenantId: string): Promise<boolean>;
   /**
    * True when a channel may be open that hears this task.
-   * @param fresh True: a channel that was opened before this call counts in any case. False: the answer may be two seconds old.
+   * @param fresh True: a channel that was opened before this call counts in any case. False: the answer may be two
+   * seconds old.
    * @throws PortUnavailable
    */
   hears(record: Pick<TaskRecord, "tenant_id" | "requested_by">, fresh: boolean): Promise<boolean>;
@@ -55,9 +56,14 @@ export interface WebhookRequest {
 
 /** Answer of a receiver, or why there is none. */
 export type WebhookAnswer =
-  /** `retryAfterSeconds`: from `Retry-After`, as seconds or as a date. `text`: the start of the body, at most 1,024 bytes of it. */
+  /**
+   * `retryAfterSeconds`: from `Retry-After`, as seconds or as a date. `text`: the start of the body, at most 1,024
+   * bytes of it.
+   */
   | { status: number; retryAfterSeconds?: number; text?: string }
-  /** One line without the URL's path and query. `refused`: the address may not be reached, so no later try can succeed. */
+  /**
+   * One line without the URL's path and query. `refused`: the address may not be reached, so no later try can succeed.
+   */
   | { error: string; refused?: true };
 
 /** Sends webhooks to receivers. It never connects to an address that is not public, except to the allowed hosts. */
@@ -68,7 +74,10 @@ export interface WebhookSender {
 
 /** Secrets that sign a tenant's webhooks. */
 export interface WebhookSecrets {
-  /** The tenant's secrets as `whsec_` texts, newest first: one, or two for 24 hours after a rotation. @throws PortUnavailable */
+  /**
+   * The tenant's secrets as `whsec_` texts, newest first: one, or two for 24 hours after a rotation. @throws
+   * PortUnavailable
+   */
   of(tenantId: string): Promise<readonly string[]>;
 }
 
@@ -86,13 +95,18 @@ export interface Connection {
 
 /** Connections that hear tasks, by tenant and principal. */
 export interface Connections {
-  /** The connections that hear a task of this principal, those of the scope `tenant` included. @throws PortUnavailable */
+  /**
+   * The connections that hear a task of this principal, those of the scope `tenant` included. @throws PortUnavailable
+   */
   hearing(tenantId: string, principal: string): Promise<readonly Connection[]>;
   /** Forgets a connection that is gone. */
   remove(connection: Connection): Promise<void>;
 }
 
-/** Outcome of a message to a connection. `gone`: it is closed. `busy`: its client does not read, or too many messages are sent. */
+/**
+ * Outcome of a message to a connection. `gone`: it is closed. `busy`: its client does not read, or too many messages
+ * are sent.
+ */
 export type Posted = "sent" | "gone" | "busy";
 
 /** Sends messages to connections. */

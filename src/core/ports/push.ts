@@ -26,7 +26,9 @@ export interface OpenConnections extends Connections {
   count(connection: Channel, most: number): Promise<number>;
   /** Stores a connection. From then on `hearing` returns it. */
   add(connection: Connection): Promise<void>;
-  /** Announces a stored connection. From then on `hears` is true for its tasks, until `hearing` has found no connection. */
+  /**
+   * Announces a stored connection. From then on `hears` is true for its tasks, until `hearing` has found no connection.
+   */
   announce(connection: Connection): Promise<void>;
   /** Reads consistently. */
   find(connectionId: string): Promise<Connection | undefined>;
@@ -36,7 +38,8 @@ export interface OpenConnections extends Connections {
 export interface Listeners {
   /**
    * True when a channel may be open that hears the tasks of this principal.
-   * @param fresh True: a connection that was announced before this call counts. False: the answer may be two seconds old.
+   * @param fresh True: a connection that was announced before this call counts. False: the answer may be two seconds
+   * old.
    * @throws PortUnavailable
    */
   hears(tenantId: string, principal: string, fresh: boolean): Promise<boolean>;

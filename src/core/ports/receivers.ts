@@ -18,7 +18,10 @@ export interface Receiver extends ReceiverKey {
   description: string | null;
   /** False: it gets no webhook. */
   enabled: boolean;
-  /** ISO time of the first failed try since the last one that succeeded. Absent: the last try succeeded, or there was none. */
+  /**
+   * ISO time of the first failed try since the last try that succeeded. Absent: the last try succeeded, or there was
+   * none.
+   */
   failing_since?: string;
   /** ISO time at which Offload told that it would disable the receiver a day later. */
   warned_at?: string;
@@ -56,7 +59,10 @@ export interface LogQuery {
   before?: string | undefined;
 }
 
-/** Receivers of webhooks, and their deliveries. All methods throw `PortUnavailable`. Contract suite: `test/contract/receivers.ts`. */
+/**
+ * Receivers of webhooks, and their deliveries. All methods throw `PortUnavailable`. Contract suite:
+ * `test/contract/receivers.ts`.
+ */
 export interface Receivers {
   /** Reads consistently. */
   get(key: ReceiverKey): Promise<Receiver | undefined>;

@@ -4,8 +4,8 @@ import type { Delivery } from "./tasks.ts";
 /** The queues that container workers read. Contract suite: `test/contract/work-queues.ts`. */
 export interface WorkQueues {
   /**
-   * Receives up to `most` messages of a tier, 1 to 10, and hides them for `hideSeconds`. Waits up to `waitSeconds`, 1 to 20, for the first. When the
-   * signal aborts, it stops waiting and returns what has arrived.
+   * Receives up to `most` messages of a tier, 1 to 10, and hides them for `hideSeconds`. Waits up to `waitSeconds`, 1
+   * to 20, for the first. When the signal aborts, it stops waiting and returns what has arrived.
    * @throws PortUnavailable
    */
   receive(

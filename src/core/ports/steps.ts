@@ -6,15 +6,18 @@ export type StepOwner = TaskKey & { created_at: string };
 /** Something that a task's handler did or waited for, or got: stored once, and found by each later attempt. */
 export interface StepEntry {
   /**
-   * `step`: a step that returned. `sleep`, `wait`: one that began. `signal`: the answer to a wait of the same name. `state`: the last checkpoint, which
-   * alone is replaced. `submit`: tasks that an attempt submitted.
+   * `step`: a step that returned. `sleep`, `wait`: a sleep or wait that began. `signal`: the answer to a wait of the
+   * same name. `state`: the last checkpoint, which alone is replaced. `submit`: tasks that an attempt submitted.
    */
   kind: "step" | "sleep" | "wait" | "signal" | "state" | "submit";
   /** Unique among the task's entries of the kind. */
   name: string;
   /** Number of the handler's call, or of the attempt's state, from 1. Absent: the handler did not make it. */
   order?: number;
-  /** True when no call of the attempt had begun while another one was open: then the next attempt makes the same calls in the same order. */
+  /**
+   * True when no call of the attempt had begun while another one was open: then the next attempt makes the same calls
+   * in the same order.
+   */
   sequential?: true;
   /** End of a sleep, or time at which a wait times out. ISO 8601. */
   until?: string;
@@ -34,24 +37,27 @@ export interface StepEntry {
 /** Numbers of a handler's spawns and submits. */
 export type CallCounts = Pick<StepEntry, "spawned" | "submitted">;
 
-/** A state to store: the number of its attempt, its own number in that attempt, its JSON text, and what the handler had numbered. */
+/**
+ * A state to store: the number of its attempt, its own number in that attempt, its JSON text, and what the handler had
+ * numbered.
+ */
 export type NewState = Required<Pick<StepEntry, "attempt" | "order" | "value">> & CallCounts;
 
 /** An entry, and the epoch second from which on it may be deleted. */
 export type StoredEntry = StepEntry & { purge_at: number };
 
 /**
- * Entries of tasks, beside their records. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:
- * `test/contract/step-store.ts`.
+ * Entries of tasks, beside their records. All methods throw `PortUnavailable` when the table cannot answer now.
+ * Contract suite: `test/contract/step-store.ts`.
  */
 export interface StepStore {
   /** Returns all entries of a task, or those of a kind, in no order. Reads consistently. */
   load(owner: StepOwner, kind?: StepEntry["kind"]): Promise<StoredEntry[]>;
-  /** Stores an entry, unless there is one of its kind and name. Returns the one that is stored now. */
+  /** Stores an entry, unless there is one of its kind and name. Returns the entry that is stored now. */
   add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry>;
   /**
-   * Stores the state, in place of an earlier one. Returns false when there is a later one: of a later attempt, or of the same one with a higher
-   * number. So a late repeat of a request does not bring an earlier state back.
+   * Stores the state, in place of an earlier one. Returns false when there is a later one: of a later attempt, or of
+   * the same one with a higher number. So a late repeat of a request does not bring an earlier state back.
    */
   saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean>;
   /** Keeps these entries at least until `purgeAt`, epoch seconds. */

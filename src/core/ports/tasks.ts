@@ -32,7 +32,10 @@ export interface ListQuery {
   tenantId: string;
   /** Lists only the tasks that this principal submitted, by an index of their own. Default: all tasks of the tenant. */
   requestedBy?: string | undefined;
-  /** Lists only tasks with this term (`searchTerms`), without regard to `requestedBy`, `type` and `priority`. Default: all tasks. */
+  /**
+   * Lists only tasks with this term (`searchTerms`), without regard to `requestedBy`, `type` and `priority`. Default:
+   * all tasks.
+   */
   term?: string | undefined;
   /** ISO times; `after` is included, `before` is not. Default: unbounded. */
   createdAfter?: string | undefined;
@@ -54,7 +57,10 @@ export interface DeadLetterQuery {
   from?: string | undefined;
 }
 
-/** Parts stored beside a record, under its key. A task without retries, delays or large results never reads or writes one. */
+/**
+ * Parts stored beside a record, under its key. A task without retries, delays or large results never reads or writes
+ * one.
+ */
 export type Part =
   /** The envelope of a task that has no message in its tier: one in a long wait, or a dead letter. */
   | "envelope"
@@ -70,7 +76,9 @@ export type Part =
   | "operation_rate"
   /** The dead letters that an operation matched, in numbered chunks. */
   | `operation#${number}`
-  /** The notes of a process that ended about the attempt that ended with it, by the attempt's number over all rounds. */
+  /**
+   * The notes of a process that ended about the attempt that ended with it, by the attempt's number over all rounds.
+   */
   | `crash#${number}`
   /** Until when a class of errors of a type is known; not beside a record. */
   | `failure#${string}`
@@ -85,8 +93,9 @@ export type Part =
  */
 export interface Records {
   /**
-   * Writes a new record. If one with its key exists and is not yet purged, nothing is written and that one is returned. So it is when the one that
-   * exists was created at the same time: a late repeat of the call does not bring a withdrawn record back.
+   * Writes a new record. If a record with its key exists and is not yet purged, nothing is written and the existing
+   * record is returned. So it is when the existing record was created at the same time: a late repeat of the call does
+   * not bring a withdrawn record back.
    */
   create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined>;
   /**
@@ -150,7 +159,8 @@ export interface Queues {
   /** Sends a check of a line to the tier's queue for worker functions. */
   sendCheck(message: { tier: Tier; check: LineCheck; delaySeconds: number }): Promise<void>;
   /**
-   * Hides up to 10 received messages of one queue for the given seconds (0 to 43200) from now. Best effort for each message.
+   * Hides up to 10 received messages of one queue for the given seconds (0 to 43200) from now. Best effort for each
+   * message.
    * @param runsOn Whose queue of the tier. Default: that of worker functions.
    */
   hold(
@@ -187,7 +197,9 @@ export interface RetryCounts {
 
 /** Ages of the tiers' oldest messages. */
 export interface QueueAges {
-  /** Age of each tier's oldest message in seconds. A tier without a recent figure is left out. @throws PortUnavailable */
+  /**
+   * Age of each tier's oldest message in seconds. A tier without a recent figure is left out. @throws PortUnavailable
+   */
   ofTiers(): Promise<Partial<Record<Tier, number>>>;
 }
 
@@ -206,7 +218,8 @@ export type FirePayload = TaskFiring | { kind: "webhook"; notice: TryNotice };
 export type TaskFiring = { kind: "task" } & TaskKey;
 
 /**
- * State of a once-only side effect. `mine`: the caller holds the key now. `fault`: the effect was done, and its outcome could not be stored.
+ * State of a once-only side effect. `mine`: the caller holds the key now. `fault`: the effect was done, and its outcome
+ * could not be stored.
  */
 export type OnceState = { state: "mine" } | { state: "done"; value: unknown; fault?: string } | { state: "busy" };
 
@@ -221,7 +234,10 @@ export interface OnceStore {
     untilIso: string;
     purgeAt: number;
   }): Promise<OnceState>;
-  /** Stores the outcome, a JSON value, or the fault of one that cannot be stored. Returns false when `owner` no longer holds the key. */
+  /**
+   * Stores the outcome, a JSON value, or the fault of an outcome that cannot be stored. Returns false when `owner` no
+   * longer holds the key.
+   */
   finish(once: {
     tenantId: string;
     key: string;
@@ -255,8 +271,8 @@ export type RunningAttempt = Pick<TaskRecord, "tenant_id" | "task_id" | "attempt
 /** Kills this process when its event loop is blocked for too long. */
 export interface Watchdog {
   /**
-   * Kills the process at `untilMs` (epoch milliseconds) unless the returned function was called before. It may take `lookSeconds` to find out
-   * what the process was doing.
+   * Kills the process at `untilMs` (epoch milliseconds) unless the returned function was called before. It may take
+   * `lookSeconds` to find out what the process was doing.
    * @param attempt The guarded attempt: its record says what was found out.
    */
   guard(untilMs: number, attempt: RunningAttempt): () => void;
@@ -290,9 +306,13 @@ export interface Metrics {
 export interface SpanStart {
   /** Kind of work, for people; never an id. */
   name: string;
-  /** `server`: a request. `producer`: a submit within the caller's process. `consumer`: work that was submitted earlier. */
+  /**
+   * `server`: a request. `producer`: a submit within the caller's process. `consumer`: work that was submitted earlier.
+   */
   kind: "server" | "producer" | "consumer";
-  /** W3C trace context of the parent. Undefined: a consumer's span starts a trace, any other continues the active span. */
+  /**
+   * W3C trace context of the parent. Undefined: a consumer's span starts a trace, any other continues the active span.
+   */
   traceparent: string | undefined;
   /** Never contains inputs or results. */
   attributes?: Record<string, string | number>;

@@ -19,7 +19,10 @@ export interface Holder extends Submitted {
   unsent?: Envelope;
   /** Fingerprint of the submit that joined the task. Absent: this is a key. */
   request_hash?: string;
-  /** Number of inputs that had replaced the task's before that submit. Absent: the submit had no input to replace it with. */
+  /**
+   * Number of inputs that had replaced the task's before that submit. Absent: the submit had no input to replace it
+   * with.
+   */
   replaced?: number;
 }
 
@@ -27,14 +30,15 @@ export interface Holder extends Submitted {
 export type Seen = Submitted & Pick<Holder, "replaced">;
 
 /**
- * Keys of unique submits, and submits that joined a holder. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:
- * `test/contract/unique-keys.ts`.
+ * Keys of unique submits, and submits that joined a holder. All methods throw `PortUnavailable` when the table cannot
+ * answer now. Contract suite: `test/contract/unique-keys.ts`.
  */
 export interface UniqueKeys {
   /** Returns the task that took the key last. Reads consistently. */
   holder(key: UniqueKey): Promise<Holder | undefined>;
   /**
-   * Gives the key to a task. Returns false when another task has taken it since it was read. A repeated call does the same again.
+   * Gives the key to a task. Returns false when another task has taken it since it was read. A repeated call does the
+   * same again.
    * @param seen The holder that was read; undefined: there was none.
    * @param purgeAt Epoch seconds until which the key is stored, whether or not its task has ended.
    */

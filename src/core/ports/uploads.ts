@@ -22,7 +22,10 @@ export interface Upload {
   purge_at: number;
 }
 
-/** Announced uploads. Contract suite: `test/contract/uploads.ts`. All methods throw `PortUnavailable` when the table cannot answer now. */
+/**
+ * Announced uploads. Contract suite: `test/contract/uploads.ts`. All methods throw `PortUnavailable` when the table
+ * cannot answer now.
+ */
 export interface Uploads {
   create(upload: Upload): Promise<void>;
   /** Reads an upload, consistent. */

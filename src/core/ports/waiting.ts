@@ -1,11 +1,11 @@
 /**
- * Places for requests that wait for the end of a task. All processes of a deployment share them, because each waiting request
- * takes one concurrent invocation of the account. Contract suite: `test/contract/waits.ts`.
+ * Places for requests that wait for the end of a task. All processes of a deployment share them, because each waiting
+ * request takes one concurrent invocation of the account. Contract suite: `test/contract/waits.ts`.
  */
 export interface Waits {
   /**
-   * Takes a place. A tenant can have at most half of the places. A place that is not given back is free again when the interval
-   * after its own has ended.
+   * Takes a place. A tenant can have at most half of the places. A place that is not given back is free again when the
+   * interval after its own has ended.
    * @returns A function that gives the place back; undefined when there is no place.
    * @throws PortUnavailable
    */
@@ -15,7 +15,10 @@ export interface Waits {
 /** Gives a place back. @throws PortUnavailable */
 export type Release = () => Promise<void>;
 
-/** Length of an interval in milliseconds. No request that waits outlives the interval after its own: see `longestWaitSeconds`. */
+/**
+ * Length of an interval in milliseconds. No request that waits outlives the interval after its own: see
+ * `longestWaitSeconds`.
+ */
 export const intervalMs = 25_000;
 
 /** Largest number of seconds for which a request can wait. */

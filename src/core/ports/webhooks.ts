@@ -31,7 +31,9 @@ export interface Delivery extends TaskKey {
   tries: readonly Try[];
   /** Number of tries before the present series: a redelivery starts a new one. */
   series_from: number;
-  /** ISO time since which a try is due, while the receiver is slow and has no place for it. Absent: no try is put off. */
+  /**
+   * ISO time since which a try is due, while the receiver is slow and has no place for it. Absent: no try is put off.
+   */
   put_off_since?: string;
   /** ISO time of the next try. Absent: none follows. */
   next_try_at?: string;
@@ -59,7 +61,10 @@ export interface Deliveries {
   getMany(keys: readonly (TaskKey & { id: string })[]): Promise<(Delivery | undefined)[]>;
   /** All deliveries of a task, oldest first. */
   ofTask(key: TaskKey): Promise<Delivery[]>;
-  /** Stores a delivery if its present tries are as many as `expectedTries`; -1: if there is none. Returns false otherwise. */
+  /**
+   * Stores a delivery if its present tries are as many as `expectedTries`; -1: if there is none. Returns false
+   * otherwise.
+   */
   put(delivery: Delivery, expectedTries: number): Promise<boolean>;
   /** Deliveries of a tenant that were given up. */
   listFailed(query: FailedQuery): Promise<Page<Delivery>>;
@@ -71,7 +76,10 @@ export interface SlowHosts {
   areSlow(tenantId: string, hosts: readonly string[], nowMs: number): Promise<boolean[]>;
   /** Remembers that the host is slow until `untilMs`. */
   markSlow(tenantId: string, host: string, untilMs: number): Promise<void>;
-  /** Takes one of the `most` places for requests to a slow host that began within the same 10 seconds and are under way. False: all are taken. */
+  /**
+   * Takes one of the `most` places for requests to a slow host that began within the same 10 seconds and are under way.
+   * False: all are taken.
+   */
   takePlace(tenantId: string, host: string, nowMs: number, most: number): Promise<boolean>;
   /** Frees a place that was taken at this time, in epoch milliseconds. */
   givePlace(tenantId: string, host: string, takenMs: number): Promise<void>;

@@ -1,6 +1,8 @@
 import type { Clock } from "./tasks.ts";
 
-/** Returns the work's result, or after `ms` milliseconds that of `late`. The work goes on then, and its end is ignored. */
+/**
+ * Returns the work's result, or after `ms` milliseconds that of `late`. The work goes on then, and its end is ignored.
+ */
 export async function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => T): Promise<T> {
   let stop = () => {};
   const over = new Promise<void>((resolve) => {

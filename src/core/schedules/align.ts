@@ -13,7 +13,9 @@ export interface SchedulePorts {
   rules: Rules;
 }
 
-/** A schedule still in state `creating` after this time, in milliseconds, was abandoned: no request takes half as long. */
+/**
+ * A schedule still in state `creating` after this time, in milliseconds, was abandoned: no request takes half as long.
+ */
 const abandonedAfterMs = 30_000;
 
 /** Number of tries of a step while other writers change the same schedule. */
@@ -24,7 +26,9 @@ export const noSuchSchedule = () => new Problem("not_found", "No such schedule."
 
 export const changesTooFast = () => new ChangedMeanwhile("the schedule");
 
-/** Returns a higher revision. It is a time, so that it is also higher after the schedule was deleted and created again. */
+/**
+ * Returns a higher revision. It is a time, so that it is also higher after the schedule was deleted and created again.
+ */
 export const nextRevision = (ports: SchedulePorts, { revision }: ScheduleRecord): number =>
   Math.max(ports.clock.now(), revision + 1);
 
@@ -55,8 +59,8 @@ export async function rewrite(
 }
 
 /**
- * Makes the rule in EventBridge Scheduler match the record. Repeats this until the record did not change in between: when two
- * writers do this at the same time, the last one sets the rule of the final record.
+ * Makes the rule in EventBridge Scheduler match the record. Repeats this until the record did not change in between:
+ * when two writers do this at the same time, the last one sets the rule of the final record.
  * @throws PortUnavailable, RuleRefused
  */
 export async function align(ports: SchedulePorts, key: ScheduleKey): Promise<void> {
@@ -81,8 +85,8 @@ export async function cleanUp(ports: SchedulePorts, key: ScheduleKey): Promise<v
 }
 
 /**
- * Makes the rule match the record after a client's write. When that fails, tries to revert the write. When that fails, too, the
- * rule check that was requested before the write repairs the rule.
+ * Makes the rule match the record after a client's write. When that fails, tries to revert the write. When that fails,
+ * too, the rule check that was requested before the write repairs the rule.
  * @throws PortUnavailable; Problem `invalid_input` when EventBridge Scheduler refuses the rule
  */
 export async function alignOrRevert(
@@ -135,8 +139,8 @@ export function schedulerRule(schedule: ScheduleRecord, nowMs: number): Schedule
 }
 
 /**
- * Returns the rule's start. EventBridge Scheduler refuses a start that is long past. A rate counts from its start, so its start
- * is its next time.
+ * Returns the rule's start. EventBridge Scheduler refuses a start that is long past. A rate counts from its start, so
+ * its start is its next time.
  */
 function startOf(schedule: ScheduleRecord, nowMs: number): string | undefined {
   const { starts_at, timezone, every_seconds } = schedule;

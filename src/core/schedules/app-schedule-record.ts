@@ -1,8 +1,9 @@
 import type { ScheduleKey } from "./schedule-record.ts";
 
 /**
- * State of a schedule of the app: all that its definition in the code does not say. A schedule for each tenant has one for the whole deployment, whose
- * tenant is `wholeDeployment`, and one for each tenant that differs. Absent: never fired, never paused. Times are ISO 8601 UTC with milliseconds.
+ * State of a schedule of the app: all that its definition in the code does not say. A schedule for each tenant has one
+ * for the whole deployment, whose tenant is `wholeDeployment`, and one for each tenant that differs. Absent: never
+ * fired, never paused. Times are ISO 8601 UTC with milliseconds.
  */
 export interface AppScheduleState extends ScheduleKey {
   /** Every writer: increases with each write. A write fails if the revision changed since its read. */
@@ -22,7 +23,10 @@ export interface AppScheduleState extends ScheduleKey {
   skips: string[];
   /** fire: reason of the last skip. Absent: there was none. */
   last_skip_reason?: string;
-  /** fire: reason why the task of a time was refused; removed by the next time that gets a task. Absent: it was not refused. */
+  /**
+   * fire: reason why the task of a time was refused; removed by the next time that gets a task. Absent: it was not
+   * refused.
+   */
   last_error?: string;
   last_error_at?: string;
   /** Every writer. */

@@ -45,8 +45,9 @@ export interface ScheduleOptions<Input> {
   /** Each scheduled time submits one task for every known tenant, each with its own retries and dead letter. */
   forEachTenant?: true;
   /**
-   * The deployment has an alarm of this schedule's own on each time that submits nothing although nobody paused it, also for a single tenant. It costs
-   * $0.10 a month, and its metric $0.30 in a month with such a time. Default: it counts in the alarm of all schedules.
+   * The deployment has an alarm of this schedule's own on each time that submits nothing although nobody paused it,
+   * also for a single tenant. It costs $0.10 a month, and its metric $0.30 in a month with one of these times. Default:
+   * it counts in the alarm of all schedules.
    */
   alarm?: true;
 }

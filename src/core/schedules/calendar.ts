@@ -20,8 +20,8 @@ export interface Rule {
 }
 
 /**
- * Returns the first time of a rate: the first full minute at or after `starts_at`; without it, the last full minute within one interval after
- * `createdAt`, so that a rule of a year does not fire now.
+ * Returns the first time of a rate: the first full minute at or after `starts_at`; without it, the last full minute
+ * within one interval after `createdAt`, so that a rule of a year does not fire now.
  */
 export function rateStart({ starts_at, every_seconds = 60 }: Rule, createdAt: string): number {
   if (starts_at !== undefined) return Math.ceil(Date.parse(starts_at) / minuteMs) * minuteMs;
@@ -70,9 +70,9 @@ function* rateTimes({ every_seconds = 60, ...rule }: Rule, createdAt: string, af
 }
 
 /**
- * Lists the times of a cron rule. The library computes local times without a zone. With a zone, it would move local times that
- * a clock change skips, and repeat those that occur twice. EventBridge Scheduler skips the former and fires once for the
- * latter: here at the first occurrence.
+ * Lists the times of a cron rule. The library computes local times without a zone. With a zone, it would move local
+ * times that a clock change skips, and repeat those that occur twice. EventBridge Scheduler skips the former and fires
+ * once for the latter: here at the first occurrence.
  */
 function* cronTimes(cron: string, zone: string, after: number): Generator<number> {
   const calendar = new Cron(plainPattern(parseCron(cron)), { timezone: "UTC" });

@@ -41,7 +41,8 @@ const monthDays = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 /**
  * Reads the five fields of a crontab line.
- * @throws RuleRefused for text that is not crontab, rules that EventBridge Scheduler cannot express, and rules that never fire
+ * @throws RuleRefused for text that is not crontab, rules that EventBridge Scheduler cannot express, and rules that
+ * never fire
  */
 export function parseCron(text: string): CronFields {
   const other = otherForm(text.trim());
@@ -169,9 +170,9 @@ function notCron({ name, least, most, names }: FieldKind, item: string): RuleRef
 }
 
 /**
- * Writes the rule for EventBridge Scheduler: six fields, weekdays by name, as AWS counts them from 1, and `?` for the kind of
- * day without restriction. It is built from the values, in the forms that AWS documents. The longest rule has two of every
- * three values in each field: 238 characters, of 256 that AWS accepts.
+ * Writes the rule for EventBridge Scheduler: six fields, weekdays by name, as AWS counts them from 1, and `?` for the
+ * kind of day without restriction. It is built from the values, in the forms that AWS documents. The longest rule has
+ * two of every three values in each field: 238 characters, of 256 that AWS accepts.
  */
 export function toAwsCron(fields: CronFields): string {
   const byDay = fields.anyWeekday || fields.weekdays.length === 7;

@@ -12,7 +12,9 @@ export interface DailyPorts extends DispatchPorts {
 /** Time that is left for other firings of the same invocation, in milliseconds. */
 const reserveMs = 30_000;
 
-/** Does what is due once a day: requests the deletion of stored objects, and looks for open tasks that nothing wakes. */
+/**
+ * Does what is due once a day: requests the deletion of stored objects, and looks for open tasks that nothing wakes.
+ */
 export async function daily(ports: DailyPorts, deadlineMs: number): Promise<string> {
   const requested = await requestPurge(ports);
   await ports.rescue(deadlineMs - reserveMs);

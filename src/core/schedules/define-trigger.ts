@@ -26,19 +26,22 @@ export interface TriggerOptions<Input> {
   /** The trigger's name: lower case words joined by dots, at most 48 characters. */
   name: string;
   /**
-   * The event bus: `default` has the events of AWS's services; `own` is the bus to which this deployment sends its events; else the
-   * name or ARN of a bus in the same account and Region. Default: `default`.
+   * The event bus: `default` has the events of AWS's services; `own` is the bus to which this deployment sends its
+   * events; else the name or ARN of a bus in the same account and Region. Default: `default`.
    */
   bus?: string;
   /** Events that become tasks, as an event pattern of EventBridge. */
   pattern: EventPattern;
-  /** Tenant of the tasks, or a path such as `$.detail.tenant_id`. With a path, whoever sends the events chooses the tenant. */
+  /**
+   * Tenant of the tasks, or a path such as `$.detail.tenant_id`. With a path, the sender of the events chooses the
+   * tenant.
+   */
   tenantId: string;
   /** The type of the tasks. */
   type: DefinedTask<Input, unknown>;
   /**
-   * Input of the tasks. A text that starts with `$.` is a path: the event's value replaces it and keeps its type. A path in angle
-   * brackets within a text becomes part of the text: `s3://<$.detail.bucket.name>/<$.detail.object.key>`.
+   * Input of the tasks. A text that starts with `$.` is a path: the event's value replaces it and keeps its type. A
+   * path in angle brackets within a text becomes part of the text: `s3://<$.detail.bucket.name>/<$.detail.object.key>`.
    */
   input: InputFromEvent<NoInfer<Input>>;
   /** Tier of the tasks. Default: the type's own. */
@@ -153,8 +156,8 @@ const isStart = (start: readonly string[], path: readonly string[]): boolean =>
 /**
  * Checks the app's triggers together, and returns them.
  * @param deployment Name of the deployment, which is part of its own events' source.
- * @throws TypeError for two triggers with the same name, for a task type that the deployment does not accept, and for a trigger whose
- * tasks would trigger it again
+ * @throws TypeError for two triggers with the same name, for a task type that the deployment does not accept, and for a
+ * trigger whose tasks would trigger it again
  */
 export function appTriggers(
   triggers: readonly AppTrigger[],

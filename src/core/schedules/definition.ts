@@ -36,8 +36,8 @@ const ruleFields = {
 };
 
 /**
- * An upload belongs to one task, so the tasks of a schedule have no files. Nor are they unique: each scheduled time has a task of its own, and
- * `overlap` says what happens while the last one has not ended.
+ * An upload belongs to one task, so the tasks of a schedule have no files. Nor are they unique: each scheduled time has
+ * a task of its own, and `overlap` says what happens while the last one has not ended.
  */
 const { delay_seconds: _, run_at: __, files: ___, callback: ____, unique: _____, ...taskFields } = submitFields;
 export const taskSchema = z.strictObject(taskFields);
@@ -58,7 +58,9 @@ interface GivenRule {
   ends_at?: string | null | undefined;
 }
 
-/** Checks the fields together: exactly one kind of rule, which EventBridge Scheduler supports, and its times in order. */
+/**
+ * Checks the fields together: exactly one kind of rule, which EventBridge Scheduler supports, and its times in order.
+ */
 function checkRule(rule: GivenRule, context: z.RefinementCtx): void {
   const refuse = (field: keyof GivenRule, message: string) =>
     context.addIssue({ code: "custom", path: [field], message });

@@ -60,12 +60,14 @@ const mostAtOnce = 25;
 /** A page of tenants is started only if at least this time is left, in milliseconds. */
 const reserveMs = 30_000;
 
-/** A firing's progress is kept for this time after its scheduled time: longer than the firing may be delivered again. */
+/**
+ * A firing's progress is kept for this time after its scheduled time: longer than the firing may be delivered again.
+ */
 const keptSeconds = 7 * 86_400;
 
 /**
- * Submits the task of one scheduled time of a schedule of the app: for its tenant, or for each known tenant. The task ids are
- * derived from tenant, schedule and time, so that repeated deliveries create no second task.
+ * Submits the task of one scheduled time of a schedule of the app: for its tenant, or for each known tenant. The task
+ * ids are derived from tenant, schedule and time, so that repeated deliveries create no second task.
  * @param deadlineMs Epoch milliseconds at which this function is stopped.
  * @throws FiringUnfinished, PortUnavailable: the firing is then delivered again
  */

@@ -20,13 +20,16 @@ export interface FireEventPorts extends SubmitPorts {
   log: Log;
 }
 
-/** Number of tasks of triggers that may follow from one another by Offload's own events. More are taken for an endless loop. */
+/**
+ * Number of tasks of triggers that may follow from one another by Offload's own events. More are taken for an endless
+ * loop.
+ */
 const mostHops = 8;
 
 /** Start of the principal of a trigger's tasks. */
 const triggerPrincipal = "trigger:";
 
-/** End of the correlation id of a task that such an event became. The task's children inherit it. */
+/** End of the correlation id of a task that an event became. The task's children inherit it. */
 const hopSuffix = /:hop-(\d{1,4})$/;
 
 /** Length to which the correlation id of an event is cut before the suffix. */
@@ -36,8 +39,9 @@ const longestBase = 112;
 class EventRefused extends Error {}
 
 /**
- * Submits the task of an event: exactly one for each trigger and event, even if the event is delivered more than once. The task's
- * id is derived from both. A refused event is reported, kept in the dead-letter queue, and not delivered again.
+ * Submits the task of an event: exactly one for each trigger and event, even if the event is delivered more than once.
+ * The task's id is derived from both. A refused event is reported, kept in the dead-letter queue, and not delivered
+ * again.
  * @throws any other error: the event is then delivered again
  */
 export async function fireEvent(ports: FireEventPorts, firing: EventFiring): Promise<FiringOutcome> {
@@ -97,8 +101,8 @@ function callOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEvent): Su
 }
 
 /**
- * The correlation id of an event's task. An event of Offload passes on that of its task, with the number of tasks of triggers that
- * followed from one another.
+ * The correlation id of an event's task. An event of Offload passes on that of its task, with the number of tasks of
+ * triggers that followed from one another.
  * @throws EventRefused in an endless loop
  */
 function correlationOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEvent): string {
@@ -107,7 +111,8 @@ function correlationOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEve
     const own = `${trigger.name}:${event.id}`;
     return isCorrelationId(own) ? own : ports.newId();
   }
-  // A client may choose an id that ends like this one. Only the tasks of triggers, and their children, have ids of this function.
+  // A client may choose an id that ends like this one. Only the tasks of triggers, and their children, have ids of this
+  // function.
   const isOfTrigger = textIn(event, "requested_by", (text) => text.startsWith(triggerPrincipal)) !== undefined;
   const hops = (isOfTrigger ? Number(hopSuffix.exec(earlier)?.[1] ?? 0) : 0) + 1;
   if (hops > mostHops) {

@@ -26,15 +26,15 @@ export interface ScheduleFiring extends SchedulePayload {
 }
 
 /**
- * Outcome of a firing. `submitted`: this delivery or an earlier one submitted the task. `skipped`: no task was submitted, and
- * the schedule counts the time as skipped. `refused`: the task was refused, and the schedule has the error. `ignored`: no task
- * was due.
+ * Outcome of a firing. `submitted`: this delivery or an earlier one submitted the task. `skipped`: no task was
+ * submitted, and the schedule counts the time as skipped. `refused`: the task was refused, and the schedule has the
+ * error. `ignored`: no task was due.
  */
 export type FiringOutcome = "submitted" | "skipped" | "refused" | "ignored";
 
 /**
- * A firing that is later than this is skipped if the rule has had another time since. So after an outage only the times of the
- * last 15 minutes and the latest time get a task, not all that were missed.
+ * A firing that is later than this is skipped if the rule has had another time since. So after an outage only the times
+ * of the last 15 minutes and the latest time get a task, not all that were missed.
  */
 export const lateAfterSeconds = 900;
 
@@ -96,7 +96,10 @@ async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring)
   throw changesTooFast();
 }
 
-/** Whoever skips overlapping times expects one now and then, but not that nothing runs any more. */
+/**
+ * The author of a schedule that skips overlapping times expects a skipped time now and then, but not that nothing runs
+ * any more.
+ */
 const mostOverlaps = 2;
 
 /** True for a skip that somebody should know of. The schedule is as it was before it. */
@@ -116,8 +119,8 @@ function ignore(ports: FireSchedulePorts, firing: ScheduleFiring, reason: string
 }
 
 /**
- * True when the firing belongs to the schedule's current rule. A firing of an older rule may have been on its way when the rule
- * changed, or the change never reached EventBridge Scheduler, which is repaired here.
+ * True when the firing belongs to the schedule's current rule. A firing of an older rule may have been on its way when
+ * the rule changed, or the change never reached EventBridge Scheduler, which is repaired here.
  */
 async function isOfRule(ports: FireSchedulePorts, firing: ScheduleFiring, schedule: ScheduleRecord): Promise<boolean> {
   if (firing.rule_revision === schedule.rule_revision) return true;
@@ -171,8 +174,8 @@ async function overlap(ports: FireSchedulePorts, schedule: ScheduleRecord): Prom
 const overlapWord = "overlap:";
 
 /**
- * Returns the record with the decision, or undefined when the record has it already. The decision is written first, so that of
- * two deliveries at the same time one finds the decision of the other.
+ * Returns the record with the decision, or undefined when the record has it already. The decision is written first, so
+ * that of two deliveries at the same time one finds the decision of the other.
  */
 function withDecision(
   ports: FireSchedulePorts,
@@ -271,7 +274,10 @@ export function countRefusal(
   metrics.add("schedule_refused", 1, { tier: priority ?? types.get(type)?.priority ?? "normal", type });
 }
 
-/** Counts a scheduled time without a task. All count in one tier: an alarm on the metrics of four tiers would cost four times as much. */
+/**
+ * Counts a scheduled time without a task. All count in one tier: an alarm on the metrics of four tiers would cost four
+ * times as much.
+ */
 export const countMissed = ({ metrics }: Pick<SubmitPorts, "metrics">, { type }: Pick<ScheduledTask, "type">): void =>
   metrics.add("schedule_missed", 1, { tier: "normal", type });
 

@@ -48,7 +48,9 @@ const payloadSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** A payload: the end of a task's wait, one time of a schedule, a check of a schedule's rule, or an event for a trigger. */
+/**
+ * A payload: the end of a task's wait, one time of a schedule, a check of a schedule's rule, or an event for a trigger.
+ */
 export type Firing = z.output<typeof payloadSchema>;
 
 /** A firing as it arrived, with what its sender wrote beside the payload. */
@@ -71,8 +73,9 @@ const mostLayers = 5;
 const mostLogged = 1_000;
 
 /**
- * Reads a payload. EventBridge Scheduler does not document the body of a dead letter, so this takes the payload itself, the
- * request that should have invoked fire with it, and either of them as JSON text. Returns undefined for anything else.
+ * Reads a payload. EventBridge Scheduler does not document the body of a dead letter, so this takes the payload itself,
+ * the request that should have invoked fire with it, and either of them as JSON text. Returns undefined for anything
+ * else.
  */
 export function readPayload(event: unknown): Firing | undefined {
   let content = event;
@@ -110,8 +113,8 @@ function parseJson(text: string): unknown {
 export type FirePorts = FireSchedulePorts & FireAppPorts & FireEventPorts & DailyPorts;
 
 /**
- * Handles a firing as it arrived. A firing that cannot be read is reported, and not delivered again; if its schedule's name is
- * that of a one-off, the task is dispatched.
+ * Handles a firing as it arrived. A firing that cannot be read is reported, and not delivered again; if its schedule's
+ * name is that of a one-off, the task is dispatched.
  * @param deadlineMs Epoch milliseconds at which this function is stopped.
  * @throws any error, so that EventBridge Scheduler or Lambda delivers the firing again
  */
@@ -174,8 +177,8 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
 }
 
 /**
- * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that no longer waits is skipped. A second
- * firing makes a twin, which is harmless.
+ * Dispatches a task whose one-off schedule fired, for the rest of its wait. A task that no longer waits is skipped. A
+ * second firing makes a twin, which is harmless.
  * @throws PortUnavailable, so that EventBridge Scheduler fires again
  */
 export async function fireTask(ports: DispatchPorts, payload: TaskFiring): Promise<"dispatched" | "skipped"> {

@@ -140,7 +140,9 @@ function skipsOf(states: readonly (AppScheduleState | undefined)[]) {
   };
 }
 
-/** The last run as the tenant had it: by a firing for all tenants, whose task's id follows from its time, or on request. */
+/**
+ * The last run as the tenant had it: by a firing for all tenants, whose task's id follows from its time, or on request.
+ */
 async function lastRun(
   { records }: AppScheduleReadPorts,
   schedule: AppSchedule,
@@ -158,8 +160,8 @@ async function lastRun(
 }
 
 /**
- * Returns the next times of a schedule of the app after `afterMs`. A rate counts from its rule's creation, which only its firings tell: it has no known
- * times before the first of them.
+ * Returns the next times of a schedule of the app after `afterMs`. A rate counts from its rule's creation, which only
+ * its firings tell: it has no known times before the first of them.
  */
 export function appScheduleTimes(
   schedule: AppSchedule,
@@ -193,8 +195,8 @@ export async function nextAppTimes(
 }
 
 /**
- * Pauses a schedule of the app, or resumes it: for the tenant, or for all where the tenant is `wholeDeployment`. A pause holds over deployments. Times
- * of a paused schedule are skipped and counted.
+ * Pauses a schedule of the app, or resumes it: for the tenant, or for all where the tenant is `wholeDeployment`. A
+ * pause holds over deployments. Times of a paused schedule are skipped and counted.
  * @throws Problem `conflict` for a resume by a tenant while the schedule is paused for all
  */
 export async function setAppSchedulePaused(

@@ -40,8 +40,8 @@ const largestScheduledInputBytes = 256 * 1024;
 
 /**
  * Creates a schedule: checks it, requests a later check of its rule, writes the record, creates the rule in EventBridge
- * Scheduler, and only then sets the record to `ready`. A create that fails in between leaves nothing that submits, and can be
- * repeated. A repeat with the same name and body returns the existing schedule.
+ * Scheduler, and only then sets the record to `ready`. A create that fails in between leaves nothing that submits, and
+ * can be repeated. A repeat with the same name and body returns the existing schedule.
  * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`, `quota_exceeded`; PortUnavailable
  */
 export async function createSchedule(ports: ScheduleWritePorts, identity: Identity, body: unknown): Promise<Created> {
@@ -61,7 +61,8 @@ export async function createSchedule(ports: ScheduleWritePorts, identity: Identi
 }
 
 /**
- * Counts the tenant's schedules. Of creates at the same moment, each may find the same room, so that some more come to be.
+ * Counts the tenant's schedules. Of creates at the same moment, each may find the same room, so that some more come to
+ * be.
  * @throws Problem `quota_exceeded`
  */
 async function checkRoom(ports: ScheduleWritePorts, tenantId: string): Promise<void> {
@@ -95,7 +96,8 @@ interface Created {
 }
 
 /**
- * Writes a new schedule, or goes on with one that another request with the same body has begun. Of many at once, one makes it.
+ * Writes a new schedule, or goes on with the schedule that another request with the same body has begun. Of many at
+ * once, one makes it.
  * @returns Undefined: another request changed it at the same time.
  * @throws Problem `conflict`
  */
@@ -193,7 +195,8 @@ async function activate(ports: SchedulePorts, schedule: ScheduleRecord): Promise
 }
 
 /**
- * Changes a schedule: replaces each given field. Reverts the change when the rule in EventBridge Scheduler cannot be changed.
+ * Changes a schedule: replaces each given field. Reverts the change when the rule in EventBridge Scheduler cannot be
+ * changed.
  * @param principal The caller, noted with a pause. Default: nobody.
  * @throws Problem `not_found`, `invalid_input`, `unknown_task_type`, `too_large`; PortUnavailable
  */

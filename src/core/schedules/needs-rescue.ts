@@ -1,21 +1,27 @@
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 
 /**
- * A task is left alone for this time after the moment at which something should have gone on with it, in milliseconds: longer than SQS hides a message
- * whose worker has died.
+ * A task is left alone for this time after the moment at which something should have gone on with it, in milliseconds:
+ * longer than SQS hides a message whose worker has died.
  */
 export const marginMs = 2 * 3_600_000;
 
-/** A message is in SQS for at most 14 days; a day more for those that are received then. After that a task's message is certainly gone. */
+/**
+ * A message is in SQS for at most 14 days; a day more for those that are received then. After that a task's message is
+ * certainly gone.
+ */
 export const certainlyGoneMs = 15 * 86_400_000;
 
-/** A task's entry in a line, and its record, are kept for 60 days from the beginning of its wait: they are kept anew after this time, in milliseconds. */
+/**
+ * A task's entry in a line, and its record, are kept for 60 days from the beginning of its wait: they are kept anew
+ * after this time, in milliseconds.
+ */
 export const longInLineMs = 40 * 86_400_000;
 
 /**
- * The step that goes on with an open task which nothing seems to wake. `send`: its message is sent again. `expire`: it ends, as it did not start in time.
- * `close`: its family is looked at. `wait`: it waits in a line for so long that its entry must be kept anew. `look`: it waits in a line, which is looked
- * at. `none`: something will wake it.
+ * The step that goes on with an open task which nothing seems to wake. `send`: its message is sent again. `expire`: it
+ * ends, as it did not start in time. `close`: its family is looked at. `wait`: it waits in a line for so long that its
+ * entry must be kept anew. `look`: it waits in a line, which is looked at. `none`: something will wake it.
  */
 export type Need = "none" | "send" | "expire" | "close" | "wait" | "look";
 

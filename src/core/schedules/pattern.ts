@@ -1,7 +1,10 @@
 import { envelopeFields } from "./bus-event.ts";
 import { isMatch, matchFault, type PatternMatch } from "./pattern-matches.ts";
 
-/** Accepted values of a field: texts, numbers, true, false, null, and matches such as `{ prefix: "in/" }`. One of them must match. */
+/**
+ * Accepted values of a field: texts, numbers, true, false, null, and matches such as `{ prefix: "in/" }`. One of them
+ * must match.
+ */
 export type PatternValues = readonly (string | number | boolean | null | PatternMatch)[];
 
 /** Fields of an object of the event. All of them must match; of `$or`, one of its objects. */
@@ -70,7 +73,7 @@ function checkObject(pattern: unknown, path: readonly string[], inOr: boolean): 
   const found = entries.map(([name, value]) =>
     name === "$or" ? checkOr(value, path) : checkField(name, value, path, inOr),
   );
-  // EventBridge would keep only the last condition of such a field.
+  // EventBridge would keep only the last condition of a field that is named twice.
   const all = found.flat();
   const twice = all.find((one, index) => all.indexOf(one) !== index);
   if (twice !== undefined) refuse([twice], "expected one condition of a field, not one within $or and one beside it");
@@ -118,7 +121,9 @@ function combinationsOf(pattern: unknown): number {
   }, 1);
 }
 
-/** True when an event matches a valid pattern. Only the local server asks: in AWS, EventBridge matches events itself. */
+/**
+ * True when an event matches a valid pattern. Only the local server asks: in AWS, EventBridge matches events itself.
+ */
 export function matchesPattern(pattern: EventPattern, event: Readonly<Record<string, unknown>>): boolean {
   return matchesObject(pattern as PatternFields, event);
 }

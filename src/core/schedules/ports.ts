@@ -3,7 +3,10 @@ import type { AppScheduleState } from "./app-schedule-record.ts";
 import type { AppPayload, PurgePayload, SchedulePayload } from "./rule-input.ts";
 import type { ScheduleKey, ScheduleRecord } from "./schedule-record.ts";
 
-/** The schedules' records in the table. All methods throw `PortUnavailable`. Contract suite: `test/contract/schedules.ts`. */
+/**
+ * The schedules' records in the table. All methods throw `PortUnavailable`. Contract suite:
+ * `test/contract/schedules.ts`.
+ */
 export interface Schedules {
   /** Writes a new record. If one with its key exists, writes nothing and returns that one. */
   create(record: ScheduleRecord): Promise<ScheduleRecord | undefined>;
@@ -65,9 +68,15 @@ export interface AppScheduleStates {
   get(key: ScheduleKey): Promise<AppScheduleState | undefined>;
   /** Reads the states of some keys, of which none is named twice, in any order. */
   getMany(keys: readonly ScheduleKey[]): Promise<AppScheduleState[]>;
-  /** Reads the states of one schedule for the tenants from `first` to `last`, in the order of their ids, with strong consistency. */
+  /**
+   * Reads the states of one schedule for the tenants from `first` to `last`, in the order of their ids, with strong
+   * consistency.
+   */
   between(scheduleId: string, first: string, last: string): Promise<AppScheduleState[]>;
-  /** Replaces the state that has this revision; undefined: there is none yet. Returns false when another writer was first. */
+  /**
+   * Replaces the state that has this revision; undefined: there is none yet. Returns false when another writer was
+   * first.
+   */
   save(state: AppScheduleState, revision: number | undefined): Promise<boolean>;
 }
 

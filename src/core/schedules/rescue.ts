@@ -23,9 +23,10 @@ import { certainlyGoneMs, needOf } from "./needs-rescue.ts";
 import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
 
 /*
- * Liveness must not rest on messages alone. A message can wait out its queue's retention, a submit can die between its two writes, a count can be lost. Once
- * a day a pass reads the table and goes on with each open task that nothing seems to wake. Each step may be repeated and be late: the claim lets one
- * message through, and every other step is a conditional change. A pass is bounded, and the next one goes on where it stopped.
+ * Liveness must not rest on messages alone. A message can wait out its queue's retention, a submit can die between its
+ * two writes, a count can be lost. Once a day a pass reads the table and goes on with each open task that nothing seems
+ * to wake. Each step may be repeated and be late: the claim lets one message through, and every other step is a
+ * conditional change. A pass is bounded, and the next one goes on where it stopped.
  */
 
 export interface RescuePorts extends DispatchPorts, EntryPorts {
@@ -93,7 +94,7 @@ async function sweepDeadLetters(ports: RescuePorts): Promise<void> {
   }
 }
 
-/** Goes on with a task that needs it. One that cannot be helped now is left to the next pass. */
+/** Goes on with a task that needs it. A task that cannot be helped now is left to the next pass. */
 async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
   const { need, sinceMs } = needOf(record, pass.nowMs);
   if (need === "none") return;
@@ -131,7 +132,10 @@ async function close({ ports, found }: Pass, record: TaskRecord): Promise<void> 
 const unchanged = ({ status, attempts_total, updated_at }: TaskRecord) =>
   ({ status: { is: status }, attempts_total: { is: attempts_total }, updated_at: { is: updated_at } }) as const;
 
-/** Sends a task's message. One whose tier is behind may still have its own, unless that is too old for any queue. */
+/**
+ * Sends a task's message. A task whose tier is behind may still have its own message, unless that is too old for any
+ * queue.
+ */
 async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promise<void> {
   const { ports, found, nowMs } = pass;
   const isGone = sinceMs + certainlyGoneMs <= nowMs;
@@ -195,7 +199,10 @@ async function keepWaiting({ ports, nowMs, found }: Pass, record: TaskRecord): P
   if (kept.done) await ports.lines.keep(line, { createdAt, taskId, id: entry.id }, purge_at);
 }
 
-/** Sends the message of one task of a line: its worker puts it back, and looks at the line. Nobody may do so where a check was lost. */
+/**
+ * Sends the message of one task of a line: its worker puts it back, and looks at the line. Nobody may do so where a
+ * check was lost.
+ */
 async function lookAtLine({ ports, looked, found }: Pass, record: TaskRecord): Promise<void> {
   const { line = "", created_at: createdAt, task_id: taskId } = record;
   if (looked.has(line)) return;

@@ -9,22 +9,28 @@ export interface ScheduleKey {
 }
 
 /**
- * A schedule's row in the table, the only truth about it: the rule in EventBridge Scheduler is derived from it. Times are ISO
- * 8601 UTC with milliseconds. Each field's comment says who writes it, when it changes, and what its absence means.
+ * A schedule's row in the table, the only truth about it: the rule in EventBridge Scheduler is derived from it. Times
+ * are ISO 8601 UTC with milliseconds. Each field's comment says which action writes it, when it changes, and what its
+ * absence means.
  */
 export interface ScheduleRecord extends ScheduleKey, ScheduleDefinition {
   /**
-   * Every writer but fire: `creating` until the rule exists in EventBridge Scheduler, `deleting` until it is deleted there. In
-   * both states the schedule is not shown and submits nothing.
+   * Every writer but fire: `creating` until the rule exists in EventBridge Scheduler, `deleting` until it is deleted
+   * there. In both states the schedule is not shown and submits nothing.
    */
   state: "creating" | "ready" | "deleting";
-  /** Every writer: increases with each write, also over a deletion. A write fails if the revision changed since its read. */
+  /**
+   * Every writer: increases with each write, also over a deletion. A write fails if the revision changed since its
+   * read.
+   */
   revision: number;
   /** Every client's write: the revision from which the rule in EventBridge Scheduler is made. */
   rule_revision: number;
   /** create, and a change of the task: version of the task's input. Absent: 1. */
   input_version?: number;
-  /** create: fingerprint of the definition, to tell a repeat from another schedule with the same name; never changes. */
+  /**
+   * create: fingerprint of the definition, to tell a repeat from another schedule with the same name; never changes.
+   */
   request_hash: string;
   /** create: the principal, who also is the principal of its tasks; never changes. */
   created_by: string;
@@ -57,7 +63,9 @@ export interface ScheduleRecord extends ScheduleKey, ScheduleDefinition {
 /** Namespace of schedule ids. It must never change, as clients rely on the ids. */
 const namespace = "0f4f0b5e-6c4b-4d0c-9d0e-2f9a8f3f7c55";
 
-/** Returns the id of a tenant's schedule. It is derived from the name, so that no two schedules can have the same name. */
+/**
+ * Returns the id of a tenant's schedule. It is derived from the name, so that no two schedules can have the same name.
+ */
 export const scheduleIdOf = (tenantId: string, name: string): string =>
   uuidV5(JSON.stringify([tenantId, name]), namespace);
 

@@ -5,8 +5,8 @@ import type { Tenants } from "./ports.ts";
 const mostSaved = 100_000;
 
 /**
- * Returns a function that saves a submit's tenant in the directory: one write per tenant and process. A failure is logged, does
- * not fail the submit, and is tried again at the tenant's next submit.
+ * Returns a function that saves a submit's tenant in the directory: one write per tenant and process. A failure is
+ * logged, does not fail the submit, and is tried again at the tenant's next submit.
  */
 export function tenantNoter(tenants: Tenants, log: Log): (tenantId: string) => Promise<void> {
   const saved = new Set<string>();

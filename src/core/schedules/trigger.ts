@@ -11,7 +11,10 @@ export interface EventFiring {
   event: BusEvent;
 }
 
-/** Shortest retention of a trigger's task, in seconds: longer than an event may be delivered again. The record knows the event. */
+/**
+ * Shortest retention of a trigger's task, in seconds: longer than an event may be delivered again. The record knows the
+ * event.
+ */
 const leastRetentionSeconds = 2 * 86_400;
 
 const { type, input, priority, delay_seconds, max_attempts, expires_in_seconds, tags } = submitFields;
@@ -50,7 +53,8 @@ export const parseTriggers = (text: string): ReadonlyMap<string, AppTrigger> =>
   new Map(triggersSchema.parse(JSON.parse(text)).map((trigger) => [trigger.name, trigger]));
 
 /**
- * Name of a trigger's rule in EventBridge. The names of deployments have no dot, so that the trigger's name follows from the rule's.
+ * Name of a trigger's rule in EventBridge. The names of deployments have no dot, so that the trigger's name follows
+ * from the rule's.
  */
 export const ruleNameOf = (deployment: string, trigger: string): string => `${deployment}.${trigger}`;
 

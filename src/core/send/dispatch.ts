@@ -5,7 +5,10 @@ import type { DispatchPorts } from "../ports/step-ports.ts";
 /** The longest delay of an SQS message, in seconds. */
 export const longestDelaySeconds = 900;
 
-/** A one-off schedule fires this long before the due time, in seconds: EventBridge Scheduler is exact to the minute only. */
+/**
+ * A one-off schedule fires this long before the due time, in seconds: EventBridge Scheduler is exact to the minute
+ * only.
+ */
 const scheduleLeadSeconds = 60;
 
 /** The fields of a record that decide when and where its message goes. */
@@ -15,8 +18,8 @@ export type Waiting = Pick<
 >;
 
 /**
- * The name of the one-off schedule of a waiting task: the same for each dispatch of one wait. The due time tells it from a
- * schedule that an earlier task with the same idempotency key left behind.
+ * The name of the one-off schedule of a waiting task: the same for each dispatch of one wait. The due time tells it
+ * from a schedule that an earlier task with the same idempotency key left behind.
  * @param dueAt Epoch milliseconds.
  */
 export const oneOffName = (taskId: string, attemptsTotal: number, dueAt: number): string =>
@@ -26,8 +29,8 @@ export const oneOffName = (taskId: string, attemptsTotal: number, dueAt: number)
 export const taskOfOneOff = (name: string): string | undefined => /^([\da-f-]{36})\.\d+\.\d+$/.exec(name)?.[1];
 
 /**
- * Sends a pending task's message to its tier: the only way into a tier. It sends now, or with a delay of up to 15 minutes, or
- * creates a one-off schedule for a longer wait. A task whose last attempt crashed is marked to run alone.
+ * Sends a pending task's message to its tier: the only way into a tier. It sends now, or with a delay of up to 15
+ * minutes, or creates a one-off schedule for a longer wait. A task whose last attempt crashed is marked to run alone.
  * Repeatable: a second call makes a twin, and the claim lets only one of the two through.
  * @param redrives How often redrive already put this message back. Default: 0.
  * @throws PortUnavailable

@@ -14,7 +14,8 @@ const algorithms: Readonly<Record<string, string>> = {
 };
 
 /**
- * Encrypts a result to its client's public key. Returns a compact JWE (RFC 7516) with A256GCM, whose header `cty` is the result's content type.
+ * Encrypts a result to its client's public key. Returns a compact JWE (RFC 7516) with A256GCM, whose header `cty` is
+ * the result's content type.
  * @throws PermanentError for a result that is too large, or a key that cannot be used
  */
 export async function encrypted(

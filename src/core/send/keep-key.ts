@@ -12,8 +12,8 @@ const marginSeconds = 86_400;
 export const keyPurgeAt = (recordPurgeAt: number): number => recordPurgeAt + marginSeconds;
 
 /**
- * Keeps the unique key of a task whose record is about to be kept for longer. Called before the change, so that a crash in between leaves no task
- * without its key.
+ * Keeps the unique key of a task whose record is about to be kept for longer. Called before the change, so that a crash
+ * in between leaves no task without its key.
  * @param purgeAt The record's new `purge_at`.
  */
 export async function keepKey(ports: KeepKeyPorts, record: TaskRecord, purgeAt: number): Promise<void> {

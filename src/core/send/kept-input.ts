@@ -5,9 +5,10 @@ import { longestDelaySeconds } from "./dispatch.ts";
 import { newEnvelope } from "./new-envelope.ts";
 
 /*
- * A task's input is in its message, which only a worker can read. A copy in the record lets people read it, and control send another message. Where
- * record and input need no more write units than the record alone, the copy stays: `shown_input`. A somewhat larger one is there only while
- * the task waits, as `kept_input`: the change that ends the wait removes it.
+ * A task's input is in its message, which only a worker can read. A copy in the record lets people read it, and control
+ * send another message. Where record and input need no more write units than the record alone, the copy stays:
+ * `shown_input`. A somewhat larger one is there only while the task waits, as `kept_input`: the change that ends the
+ * wait removes it.
  */
 
 /** Bytes of one write unit of the table. */
@@ -26,10 +27,16 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 /** The largest input that a record keeps, in bytes of its JSON. */
 export const mostKeptBytes = 256;
 
-/** The largest new record that keeps an input, in bytes of its JSON: with its keys it then fits into one write unit of the table, 1 KB. */
+/**
+ * The largest new record that keeps an input, in bytes of its JSON: with its keys it then fits into one write unit of
+ * the table, 1 KB.
+ */
 const mostRecordBytes = 800;
 
-/** True when the inputs of a type may be kept. Those of a sensitive or unknown one are in the table only where a wait needs it. */
+/**
+ * True when the inputs of a type may be kept. The inputs of a sensitive or unknown type are in the table only where a
+ * wait needs it.
+ */
 export const mayKeep = (type: { sensitive?: boolean } | undefined): boolean =>
   type !== undefined && type.sensitive !== true;
 
@@ -41,7 +48,10 @@ export function keptInput({ input, input_ref }: Envelope, type: { sensitive?: bo
   return Buffer.byteLength(text) <= mostKeptBytes ? `{"input":${text}}` : undefined;
 }
 
-/** The record of a new task with its input, if both together are small; always with a reference, as a large input costs far more than a write unit. */
+/**
+ * The record of a new task with its input, if both together are small; always with a reference, as a large input costs
+ * far more than a write unit.
+ */
 export function withKeptInput(record: TaskRecord, envelope: Envelope, type: { sensitive?: boolean }): TaskRecord {
   const shown_input = mayKeep(type) ? inputText(envelope) : undefined;
   const recordBytes = bytesOf(record);
@@ -76,8 +86,9 @@ const inputText = ({ input, input_ref }: Envelope): string | undefined => {
 const shortWaitSeconds = 10;
 
 /**
- * Stores a task's message beside its record for a wait of up to 15 minutes, if the record does not keep the input: only SQS has the message then, and
- * nobody can read it before its time. `runNow` sends the stored one. A longer wait stores it anyway, and a type that keeps all inputs at any wait.
+ * Stores a task's message beside its record for a wait of up to 15 minutes, if the record does not keep the input: only
+ * SQS has the message then, and nobody can read it before its time. `runNow` sends the stored one. A longer wait stores
+ * it anyway, and a type that keeps all inputs at any wait.
  * @throws PortUnavailable
  */
 export async function keepForWait(

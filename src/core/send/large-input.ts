@@ -14,7 +14,8 @@ import { textOf } from "./read-whole.ts";
 export const largestInputBytes = 1024 * 1024;
 
 /**
- * Builds the message of a task. An input that does not fit into a message goes to the bucket, and the message has its key.
+ * Builds the message of a task. An input that does not fit into a message goes to the bucket, and the message has its
+ * key.
  * @throws Problem `too_large`; PortUnavailable
  */
 export async function storedEnvelope(

@@ -5,7 +5,8 @@ import type { TaskRecord } from "../model/record.ts";
 import type { Records } from "../ports/tasks.ts";
 
 /**
- * Returns the envelope with the task's newest input. A message that was sent before a later submit replaced the input has the earlier one.
+ * Returns the envelope with the task's newest input. A message that was sent before a later submit replaced the input
+ * has the earlier one.
  * @throws PermanentError when it is no longer stored; PortUnavailable
  */
 export async function newestEnvelope(
@@ -18,7 +19,10 @@ export async function newestEnvelope(
   return newest;
 }
 
-/** Returns the envelope with the newest input that is still stored, for those who keep the envelope of a task that has failed. */
+/**
+ * Returns the envelope with the newest input that is still stored, for code that keeps the envelope of a task that has
+ * failed.
+ */
 export const newestKept = async (
   ports: { records: Records },
   record: TaskRecord,

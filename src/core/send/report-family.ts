@@ -15,7 +15,10 @@ export function reportWaiting({ log, metrics }: ReportPorts, parent: TaskRecord)
   });
 }
 
-/** Reports that all children of a parent have ended. The status is the parent's: `pending` when an attempt that aggregates follows. */
+/**
+ * Reports that all children of a parent have ended. The status is the parent's: `pending` when an attempt that
+ * aggregates follows.
+ */
 export function reportClosed({ log, metrics, clock }: ReportPorts & { clock: Clock }, parent: TaskRecord): void {
   const { family_counts: counts = noCounts, history, updated_at } = parent;
   const waitedMs = Math.max(0, clock.now() - Date.parse(history.at(-1)?.finished_at ?? updated_at));

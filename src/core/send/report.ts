@@ -5,8 +5,8 @@ import { traceIdOf } from "../ports/tracing.ts";
 import type { Settled } from "../task/settled.ts";
 
 /*
- * Every change of a task's status is reported here: one log line, and its metrics. Neither contains inputs or results. An error
- * appears with its class and kind, and with its message and stack unless the task's type is sensitive.
+ * Every change of a task's status is reported here: one log line, and its metrics. Neither contains inputs or results.
+ * An error appears with its class and kind, and with its message and stack unless the task's type is sensitive.
  */
 
 export interface ReportPorts {
@@ -54,8 +54,8 @@ const queueWaitMs = ({ due_at, started_at = due_at }: TaskRecord): number =>
   Math.max(0, Date.parse(started_at) - Date.parse(due_at));
 
 /**
- * Reports a settled attempt. Its own worker settled it, or another one when that had died. The log has the task's fields
- * already.
+ * Reports a settled attempt. Its own worker settled it, or another one when that had died. The log has the task's
+ * fields already.
  * @param claimed The record as the attempt had claimed it.
  * @param sensitive True when the error's message may quote an input that must not be logged.
  */

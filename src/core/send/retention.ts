@@ -14,5 +14,5 @@ export const letterSeconds = 14 * 86_400;
 export const letterRetention = (ports: { clock: Clock }, record: TaskRecord) =>
   retention(ports, { retention_seconds: Math.max(record.retention_seconds, letterSeconds) });
 
-/** The condition that the record's retention is still the one that `retention` was computed from: `extend` may raise it. */
+/** The condition that `retention` was computed from the record's present retention: `extend` may raise it. */
 export const sameRetention = (record: TaskRecord) => ({ retention_seconds: { is: record.retention_seconds } }) as const;

@@ -19,8 +19,8 @@ import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "
 export const mostCalls = 1_000;
 
 /**
- * Most bytes of all stored results of one task's steps, as JSON: an attempt has them in memory, in a process that other tenants' attempts share. Also what
- * an attempt after a sleep or a failure reads, at most: 4,096 read units.
+ * Most bytes of all stored results of one task's steps, as JSON: an attempt has them in memory, in a process that other
+ * tenants' attempts share. Also what an attempt after a sleep or a failure reads, at most: 4,096 read units.
  */
 export const mostResultBytes = 16 * 1024 * 1024;
 
@@ -54,8 +54,8 @@ interface OpenWait {
 /**
  * The steps, sleeps, waits and checkpoints of one attempt. Nothing is read or written before the handler's first call.
  *
- * An entry is stored once and for all: of two attempts that run at the same time, because one of them has lost its lease, both go on with the entry
- * that was stored first.
+ * An entry is stored once and for all: of two attempts that run at the same time, because one of them has lost its
+ * lease, both go on with the entry that was stored first.
  */
 export class AttemptSteps {
   /** Resolves when the attempt is suspended; otherwise never. */
@@ -90,7 +90,8 @@ export class AttemptSteps {
   /**
    * @param schema Schema of the states. Undefined: any JSON.
    * @param caused What the attempt spawns and submits.
-   * @param aggregates True for the attempt that aggregates: its calls are its own in each round, as the children's results may differ.
+   * @param aggregates True for the attempt that aggregates: its calls are its own in each round, as the children's
+   * results may differ.
    */
   constructor(
     ports: StepPorts,
@@ -141,7 +142,10 @@ export class AttemptSteps {
     });
   }
 
-  /** The result of a step if all results together are small enough; otherwise its fault. The effect was done all the same. */
+  /**
+   * The result of a step if all results together are small enough; otherwise its fault. The effect was done all the
+   * same.
+   */
   #fitting(kept: KeptText, what: string): KeptText {
     this.#resultBytes += Buffer.byteLength(kept.text ?? "");
     if (this.#resultBytes <= mostResultBytes) return kept;

@@ -14,12 +14,16 @@ const daySeconds = 86_400;
 const newSeconds = 60 * daySeconds;
 
 /**
- * An attempt that reads its entries keeps them at least for this time, in seconds: whatever follows, the next attempt finds them. The longest wait for a
- * retry and the longest retention of a failed task, which a client may start again, have 30 days each; a message may be in its queue for 14 more.
+ * An attempt that reads its entries keeps them at least for this time, in seconds: whatever follows, the next attempt
+ * finds them. The longest wait for a retry and the longest retention of a failed task, which a client may start again,
+ * have 30 days each; a message may be in its queue for 14 more.
  */
 const readSeconds = 45 * daySeconds;
 
-/** Epoch second from which on a new entry may be deleted. It outlives its record, which a retry or a longer retention may keep for longer. */
+/**
+ * Epoch second from which on a new entry may be deleted. It outlives its record, which a retry or a longer retention
+ * may keep for longer.
+ */
 export const newEntryPurgeAt = (clock: Clock, { purge_at }: TaskRecord): number =>
   Math.max(purge_at + 2 * daySeconds, Math.floor(clock.now() / 1000) + newSeconds);
 
@@ -28,8 +32,8 @@ export const keepReadEntries = (ports: EntryPorts, record: TaskRecord, entries: 
   keepEntries(ports, record, entries, Math.max(record.purge_at, Math.floor(ports.clock.now() / 1000) + readSeconds));
 
 /**
- * Keeps the entries of a task at least until `purgeAt`, epoch seconds. It keeps them for twice as long from now on, so that a task that waits again and
- * again does not write them each time.
+ * Keeps the entries of a task at least until `purgeAt`, epoch seconds. It keeps them for twice as long from now on, so
+ * that a task that waits again and again does not write them each time.
  */
 export async function keepEntries(
   { clock, steps }: EntryPorts,
@@ -41,15 +45,18 @@ export async function keepEntries(
   if (early.length > 0) await steps.keep(owner, early, 2 * purgeAt - Math.floor(clock.now() / 1000));
 }
 
-/** Keeps all entries of a task at least until `purgeAt`, epoch seconds: a later round goes on with them. A task that never started has none. */
+/**
+ * Keeps all entries of a task at least until `purgeAt`, epoch seconds: a later round goes on with them. A task that
+ * never started has none.
+ */
 export async function keepAllEntries(ports: EntryPorts, record: TaskRecord, purgeAt: number): Promise<void> {
   if (record.attempts_total === 0) return;
   await keepEntries(ports, record, await ports.steps.load(record), purgeAt);
 }
 
 /**
- * Keeps what belongs to a task that waits for days: the entries before its next attempt, which may fail before it reads them, or for its children; and
- * the attempts of earlier rounds.
+ * Keeps what belongs to a task that waits for days: the entries before its next attempt, which may fail before it reads
+ * them, or for its children; and the attempts of earlier rounds.
  */
 export async function keepThroughWait(
   ports: EntryPorts & { records: Records },

@@ -18,15 +18,17 @@ export interface SignalPorts extends DispatchPorts {
 const mostTries = 5;
 
 /**
- * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A repeated call does the same again.
+ * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A
+ * repeated call does the same again.
  * @returns The record after it.
- * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this name; `quota_exceeded`
+ * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this
+ * name; `quota_exceeded`
  */
 export async function signal(ports: SignalPorts, record: TaskRecord, name: string, body: unknown): Promise<TaskRecord> {
   mustBeOpen(record, ports.clock.now());
   const value = valueText(body ?? null, "the signal") ?? "null";
   await mustHaveRoom(ports, record, name, value);
-  // Stored first: whoever sees that there is a signal finds it.
+  // Stored first: an attempt that sees that there is a signal finds it.
   const stored = await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));
   if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
   if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
@@ -86,7 +88,9 @@ function announce(ports: SignalPorts, record: TaskRecord, name: string): Promise
   });
 }
 
-/** Sends the message of a task that is due now. A repeated call sends it again, as the first one may have died before. */
+/**
+ * Sends the message of a task that is due now. A repeated call sends it again, as the first one may have died before.
+ */
 async function wake(ports: SignalPorts, before: TaskRecord, after: TaskRecord): Promise<void> {
   if (after.status !== "pending" || after.due_at > iso(ports.clock.now()) || after.attempts_total === 0) return;
   const envelope = (await ports.records.loadPart(after, "envelope")) as Envelope | undefined;
@@ -95,7 +99,7 @@ async function wake(ports: SignalPorts, before: TaskRecord, after: TaskRecord): 
   await dispatch(ports, after, envelope);
   if (before.due_at === after.due_at) return;
   const name = oneOffName(before.task_id, before.attempts_total, Date.parse(before.due_at));
-  // One that stays fires for a task that does not wait, and fire skips that.
+  // A one-off that stays fires for a task that does not wait, and fire skips that.
   await ports.oneOffs.delete(name).catch((error: unknown) => {
     if (!(error instanceof PortUnavailable)) throw error;
   });

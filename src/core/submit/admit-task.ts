@@ -17,7 +17,10 @@ export interface Admitted {
   /** Version of its input. */
   version: number;
   admission: Admission;
-  /** Stores what the record will name: a large input, and the claim on its files. @throws Problem `unavailable`, `too_large` */
+  /**
+   * Stores what the record will name: a large input, and the claim on its files. @throws Problem `unavailable`,
+   * `too_large`
+   */
   store(): Promise<NewTask>;
 }
 

@@ -18,8 +18,8 @@ export interface Checked {
 export const checkBody = (body: unknown): SubmitBody => parseInput(submitSchema, body);
 
 /**
- * Checks a submit's input. An input that was stored with an earlier version of its type was checked then: the worker brings it
- * to the present version.
+ * Checks a submit's input. An input that was stored with an earlier version of its type was checked then: the worker
+ * brings it to the present version.
  * @param inputVersion The version of a stored input. Undefined: the input is a client's, of the present version.
  * @throws Problem `unknown_task_type`, `invalid_input`
  */

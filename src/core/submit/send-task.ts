@@ -43,12 +43,16 @@ export async function sendFirst(
 export const send = (ports: SubmitPorts, record: TaskRecord, envelope: Envelope): Promise<void> =>
   orUnavailable(dispatch(ports, record, envelope));
 
-/** A withdrawn record was to be kept until this many seconds ago, so that it is gone for submits whose clocks are behind, too. */
+/**
+ * A withdrawn record was to be kept until this many seconds ago, so that it is gone for submits whose clocks are
+ * behind, too.
+ */
 const withdrawnSeconds = 3600;
 
 /**
- * Removes a record whose id no client knows. Returns true when it is removed for certain. Not for a call with an idempotency key: a repeat with the key may have sent the
- * message already. The record of a unique task names the call that may withdraw it, until another call is about to send its message.
+ * Removes a record whose id no client knows. Returns true when it is removed for certain. Not for a call with an
+ * idempotency key: a repeat with the key may have sent the message already. The record of a unique task names the call
+ * that may withdraw it, until another call is about to send its message.
  */
 export async function withdraw(ports: SubmitPorts, record: TaskRecord): Promise<boolean> {
   const { sender } = record;

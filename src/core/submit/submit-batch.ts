@@ -13,8 +13,9 @@ const lanes = 50;
 export type BatchEntry = { accepted: Accepted } | { refused: Problem };
 
 /**
- * Submits many tasks, each as `submit` does. No entry's refusal changes another entry. An entry that was cut off by a failure is refused
- * as `unavailable`; the same batch sent again with the same idempotency keys creates only what is missing.
+ * Submits many tasks, each as `submit` does. No entry's refusal changes another entry. An entry that was cut off by a
+ * failure is refused as `unavailable`; the same batch sent again with the same idempotency keys creates only what is
+ * missing.
  * @param call The request: its idempotency key names the whole batch. An entry that is a Problem is refused with it.
  * @param onBug Called with an entry's error that is not a refusal; returns the problem for the caller.
  * @throws Problem `invalid_input` when the body is not a list of 1 to 500 entries

@@ -4,7 +4,9 @@ import { tiers } from "../model/tier.ts";
 import { isSchedulable, parseTime } from "../model/time-text.ts";
 import { checkUnique, uniqueSchema } from "../model/unique-body.ts";
 
-/** A time of a request, parsed to epoch milliseconds. The zone is required: without it, the time depends on the machine. */
+/**
+ * A time of a request, parsed to epoch milliseconds. The zone is required: without it, the time depends on the machine.
+ */
 export const timeSchema = z
   .string("expected an ISO 8601 time with its zone")
   .meta({ format: "date-time" })

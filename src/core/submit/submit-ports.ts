@@ -18,7 +18,9 @@ export interface SubmitPorts extends DispatchPorts {
   noteTenant?: (tenantId: string) => Promise<void>;
   /** Returns why a callback's URL is refused. Absent: clients do not submit by these ports. */
   callbackFault?: (url: string) => Promise<string | undefined>;
-  /** Uploads that become files of tasks. Absent: the submitted tasks have no files, as those of handlers and schedules. */
+  /**
+   * Uploads that become files of tasks. Absent: the submitted tasks have no files, as those of handlers and schedules.
+   */
   uploads?: Uploads;
   /** `submitUnique`, which an edge loads with the first unique submit. Absent: none of these submits is unique. */
   submitUnique?: SubmitUnique;

@@ -21,11 +21,11 @@ export const acceptedView = (record: TaskRecord, clock: Clock) => ({
 });
 
 /**
- * Accepts a task: check, write the record, send the envelope. When it returns, the record exists, and the message is in SQS
- * or its one-off schedule is in EventBridge Scheduler. A crash between the two breaks no promise: the client got no answer, and
- * its repeat with the same key sends again.
- * @throws Problem `conflict` for a unique task, `invalid_input`, `unknown_task_type`, `too_large`, `idempotency_key_reused`, `unavailable`, and those of the
- * gate
+ * Accepts a task: check, write the record, send the envelope. When it returns, the record exists, and the message is in
+ * SQS or its one-off schedule is in EventBridge Scheduler. A crash between the two breaks no promise: the client got no
+ * answer, and its repeat with the same key sends again.
+ * @throws Problem `conflict` for a unique task, `invalid_input`, `unknown_task_type`, `too_large`,
+ * `idempotency_key_reused`, `unavailable`, and those of the gate
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
   const body = checkBody(call.body);
@@ -94,13 +94,19 @@ async function answerRepeat(
   return { record: existing, replayed: true };
 }
 
-/** Clients that repeat their requests into a backlog must not make it grow: a task gets one more message in this time, in milliseconds. */
+/**
+ * Clients that repeat their requests into a backlog must not make it grow: a task gets one more message in this time,
+ * in milliseconds.
+ */
 const sendAgainMs = 60_000;
 
 const wasSentLately = ({ clock }: SubmitPorts, { sent_again_at: at }: TaskRecord): boolean =>
   at !== undefined && clock.now() - Date.parse(at) < sendAgainMs;
 
-/** Notes that a repeat has sent the task's message, once that is certain. Without the note the next repeat sends it again. */
+/**
+ * Notes that a repeat has sent the task's message, once that is certain. Without the note the next repeat sends it
+ * again.
+ */
 async function noteSent({ records, clock }: SubmitPorts, record: TaskRecord): Promise<void> {
   const change = {
     when: { status: { is: "pending" }, attempts_total: { is: 0 }, created_at: { is: record.created_at } },
@@ -112,8 +118,8 @@ async function noteSent({ records, clock }: SubmitPorts, record: TaskRecord): Pr
 }
 
 /**
- * After a deployment, an attempt submits the child of an earlier attempt in its new shape: the earlier submit counts. A family
- * also counts the child that it has under a key, whatever a later attempt spawns under that key.
+ * After a deployment, an attempt submits the child of an earlier attempt in its new shape: the earlier submit counts. A
+ * family also counts the child that it has under a key, whatever a later attempt spawns under that key.
  */
 const isChildInNewShape = (existing: TaskRecord, fresh: TaskRecord): boolean =>
   fresh.parent_id !== undefined &&

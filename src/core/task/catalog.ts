@@ -36,8 +36,8 @@ export interface CatalogEntry {
 export type Catalog = readonly CatalogEntry[];
 
 /**
- * Describes task types as data. Only the worker checks what a JSON Schema cannot express: refinements, transforms, and patterns
- * with flags.
+ * Describes task types as data. Only the worker checks what a JSON Schema cannot express: refinements, transforms, and
+ * patterns with flags.
  */
 export function toCatalog(types: Iterable<TaskType>): Catalog {
   return [...types].map((type) => ({
@@ -108,7 +108,8 @@ function dropFlaggedPatterns(part: { zodSchema: z.core.$ZodType; jsonSchema: Rec
 }
 
 /**
- * Reads a catalogue that `toCatalog` made. Each start of submit waits for this, so it checks no more than the outer shape.
+ * Reads a catalogue that `toCatalog` made. Each start of submit waits for this, so it checks no more than the outer
+ * shape.
  * @throws Error
  */
 export function parseCatalog(text: string): Catalog {

@@ -1,13 +1,18 @@
 import { inShort, namesOf } from "../model/foreign-value.ts";
 import { nearestNames } from "../model/nearest.ts";
 
-/** Checks the value of an option. Returns what was expected, such as `a whole number from 1 to 20`. Undefined: the value is right. */
+/**
+ * Checks the value of an option. Returns what was expected, such as `a whole number from 1 to 20`. Undefined: the value
+ * is right.
+ */
 export type Check = (value: unknown) => string | undefined;
 
 /** The options that an object may have. */
 export type Checks = Readonly<Record<string, Check>>;
 
-/** A check for each option of a type, so that none is refused as unknown. Of a union, the options of all its members. */
+/**
+ * A check for each option of a type, so that none is refused as unknown. Of a union, the options of all its members.
+ */
 export type ChecksOf<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, Check>>;
 
 /** Names of options elsewhere, and those of Offload that do the same. */
@@ -40,7 +45,8 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Finds the first fault of an object of options: one that does not exist, with the nearest that does; one with a wrong value; one that is missing.
+ * Finds the first fault of an object of options: an option that does not exist, with the nearest that does; a wrong
+ * value; a missing option.
  * @param within Path of the object, such as `retry`. Default: it is the call's own argument.
  * @param needed Options that must be there.
  */

@@ -8,13 +8,16 @@ import type { TaskFile } from "./task-file.ts";
 export interface UniqueOptions {
   key: string;
   /**
-   * When a task has the key: `existing` returns that task, `reject` fails the attempt as `permanent`, `replace` gives it the new input as long as it
-   * waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
+   * When a task has the key: `existing` returns that task, `reject` fails the attempt as `permanent`, `replace` gives
+   * it the new input as long as it waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
    */
   mode?: "existing" | "reject" | "replace" | "debounce";
   /** Wait after each submit in seconds, 1 to 86,400. Required with `debounce`, and only allowed there. */
   waitSeconds?: number;
-  /** The most seconds from the first submit until the task is due, up to 604,800. Only with `debounce`. Default: ten times `waitSeconds`. */
+  /**
+   * The most seconds from the first submit until the task is due, up to 604,800. Only with `debounce`. Default: ten
+   * times `waitSeconds`.
+   */
   maxWaitSeconds?: number;
 }
 
@@ -24,18 +27,24 @@ export interface SubmitOptions {
   priority?: Tier;
   /** Run no earlier than this many seconds from now, 0 to 31,536,000. Default: 0. */
   delaySeconds?: number;
-  /** The task expires when no attempt has started this many seconds after it is first due, 1 to 1,209,600. Default: it does not expire. */
+  /**
+   * The task expires when no attempt has started this many seconds after it is first due, 1 to 1,209,600. Default: it
+   * does not expire.
+   */
   expiresInSeconds?: number;
   /** Most attempts, 1 to 20. Default: the type's own. */
   maxAttempts?: number;
   /** Tags by which clients find the task, at most 10. Default: none. */
   tags?: Record<string, string>;
   /**
-   * Effect of a key that another task of the type has that has not ended. Default: the task has no key. A child that `spawn` creates cannot have one.
+   * Effect of a key that another task of the type has that has not ended. Default: the task has no key. A child that
+   * `spawn` creates cannot have one.
    * @example { unique: { key: "shop-7", mode: "debounce", waitSeconds: 30 } }
    */
   unique?: UniqueOptions;
-  /** Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt. */
+  /**
+   * Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt.
+   */
   key?: string;
 }
 
@@ -49,7 +58,10 @@ export interface ChildSubmit extends SubmitOptions {
 
 /** Options of a handler's spawn. */
 export interface SpawnOptions extends Omit<SubmitOptions, "unique"> {
-  /** Files of this task for the child, by their names in the child's type. They are kept as long as this task. Default: none. */
+  /**
+   * Files of this task for the child, by their names in the child's type. They are kept as long as this task. Default:
+   * none.
+   */
   files?: Readonly<Record<string, TaskFile | undefined>>;
 }
 
@@ -72,7 +84,10 @@ export interface Submittable<Input = unknown> {
   readonly types?: { input: Input; output: unknown };
 }
 
-/** A line of a handler's log: a text and fields, or an error; an error takes the place of the fields, too. Anything else is written as it can be. */
+/**
+ * A line of a handler's log: a text and fields, or an error; an error takes the place of the fields, too. Anything else
+ * is written as it can be.
+ */
 type WriteLine = {
   (message: string, fields?: Record<string, unknown> | Error): void;
   (fields: Record<string, unknown> | Error, message?: string): void;
@@ -104,14 +119,17 @@ export interface TaskIdentity {
 
 /** The context that a handler gets with its input. It is valid only while the attempt lasts. */
 export interface TaskContext<State = unknown> extends TaskIdentity {
-  /** Fires when the attempt is timed out or the task is cancelled. Pass it to `fetch` and to other calls that take a signal. */
+  /**
+   * Fires when the attempt is timed out or the task is cancelled. Pass it to `fetch` and to other calls that take a
+   * signal.
+   */
   readonly signal: AbortSignal;
   readonly log: TaskLog;
   /** The task's files, by their names in the type's option `files`. */
   readonly files: Readonly<Record<string, TaskFile | undefined>>;
   /**
-   * Returns headers for outgoing calls: `x-correlation-id`, and `traceparent` if the request had one. The other service's logs
-   * can then be found by the same ids.
+   * Returns headers for outgoing calls: `x-correlation-id`, and `traceparent` if the request had one. The other
+   * service's logs can then be found by the same ids.
    * @example await fetch(url, { headers: { ...task.traceHeaders(), accept: "application/json" }, signal: task.signal });
    */
   traceHeaders(): Record<string, string>;
@@ -120,29 +138,31 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   /**
    * Submits another task for the same tenant; a retried attempt does not submit it again. Returns its `task_id`.
    *
-   * A type may submit itself. If its handler returns a value that depends on that submit, the handler needs a return type:
-   * `handler: async (input, task): Promise<{ next: string }> => ...`
+   * A type may submit itself. If its handler returns a value that depends on that submit, the handler needs a return
+   * type: `handler: async (input, task): Promise<{ next: string }> => ...`
    * @example await task.submit(mailSend, { to: "ada@example.com" }, { delaySeconds: 60 });
    */
   submit<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SubmitOptions): Promise<string>;
   /**
-   * Submits a task of a type by its name, for types that this code cannot import. The input is checked at run time only.
+   * Submits a task of a type by its name, for types that this code cannot import. The input is checked at run time
+   * only.
    * @example await task.submit({ type: "crm.update", input: { email } });
    */
   submit(child: ChildSubmit): Promise<string>;
   /**
-   * Spawns a child, and returns its `task_id`. The task stays `processing` until all its children have ended; then its type's
-   * `aggregate` gets their results. A retried attempt spawns nothing twice, if it spawns the same children under the same keys (default: in the same
-   * order). Children are created a hundred at a time, the last ones before the attempt ends or stores anything. In an attempt that is cancelled or timed
-   * out it throws. The type needs the option `children`.
+   * Spawns a child, and returns its `task_id`. The task stays `processing` until all its children have ended; then its
+   * type's `aggregate` gets their results. A retried attempt spawns nothing twice, if it spawns the same children under
+   * the same keys (default: in the same order). Children are created a hundred at a time, the last ones before the
+   * attempt ends or stores anything. In an attempt that is cancelled or timed out it throws. The type needs the option
+   * `children`.
    * @example await task.spawn(mailSend, { to }, { key: to });
    */
   spawn<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SpawnOptions): Promise<string>;
   /** Spawns a child of a type by its name. The input is checked at run time only. */
   spawn(child: NamedSpawn): Promise<string>;
   /**
-   * Spawns many children: each of one type, or each of its own. Reads the inputs, of any number, as they are needed. Returns
-   * the number of children.
+   * Spawns many children: each of one type, or each of its own. Reads the inputs, of any number, as they are needed.
+   * Returns the number of children.
    * @example await task.spawnAll(mailSend, addresses, { key: ({ to }) => to });
    */
   spawnAll<Input>(
@@ -152,45 +172,52 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   ): Promise<number>;
   spawnAll(children: Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>): Promise<number>;
   /**
-   * Runs `effect` once for this tenant and key. Every later call, from any attempt, returns the stored outcome.
-   * If the worker dies after `effect` and before its outcome is stored, the next attempt runs it again, with the same
+   * Runs `effect` once for this tenant and key. Every later call, from any attempt, returns the stored outcome. If the
+   * worker dies after `effect` and before its outcome is stored, the next attempt runs it again, with the same
    * `idempotencyKey`: pass it to the other service if it must not act twice.
    * @example const charge = await task.once(`charge-${order}`, (key) => pay(order, { headers: { "Idempotency-Key": key } }));
    */
   once<T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
   /**
-   * Runs `run` once for this task, stores its result (JSON of at most 256 KiB), and returns it. Every later attempt gets the stored result, so the
-   * handler goes on behind the steps that are done. If the worker dies after `run` and before its result is stored, the next attempt runs it again,
-   * with the same `idempotencyKey`. An error that `run` throws is the handler's: the next attempt runs the step again.
+   * Runs `run` once for this task, stores its result (JSON of at most 256 KiB), and returns it. Every later attempt
+   * gets the stored result, so the handler goes on behind the steps that are done. If the worker dies after `run` and
+   * before its result is stored, the next attempt runs it again, with the same `idempotencyKey`. An error that `run`
+   * throws is the handler's: the next attempt runs the step again.
    *
-   * A task makes its calls of `step`, `sleep` and `waitFor` in the same order in each attempt; a call that differs fails the task as `permanent`.
-   * At most 1,000 calls. The calls of `aggregate` are its own, and new in each round.
+   * A task makes its calls of `step`, `sleep` and `waitFor` in the same order in each attempt; a call that differs
+   * fails the task as `permanent`. At most 1,000 calls. The calls of `aggregate` are its own, and new in each round.
    * @param name 1 to 100 characters, unique among the task's steps.
    * @example const payment = await task.step("charge", (key) => pay(order, { idempotencyKey: key }));
    */
   step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
   /**
-   * Goes on after that many seconds, 0 to 31,536,000 (a year). The attempt ends meanwhile and costs nothing: all that runs beside a sleep must be
-   * a step. Neither the sleep nor what follows counts as an attempt.
+   * Goes on after that many seconds, 0 to 31,536,000 (a year). The attempt ends meanwhile and costs nothing: all that
+   * runs beside a sleep must be a step. Neither the sleep nor what follows counts as an attempt.
    */
   sleep(seconds: number): Promise<void>;
   /**
-   * Goes on when the task gets the signal of this name (`POST /tasks/{id}/signals/{name}`), also when it has come before, and returns the signal's
-   * body. Undefined: no signal came within `timeoutSeconds`, 0 to 31,536,000. The attempt ends meanwhile, as with `sleep`.
+   * Goes on when the task gets the signal of this name (`POST /tasks/{id}/signals/{name}`), also when it has come
+   * before, and returns the signal's body. Undefined: no signal came within `timeoutSeconds`, 0 to 31,536,000. The
+   * attempt ends meanwhile, as with `sleep`.
    * @param name 1 to 64 letters, digits, `.`, `_` and `-`, unique among the task's waits.
    * @example const answer = await task.waitFor<{ by: string }>("approved", { timeoutSeconds: 86_400 });
    */
   waitFor<T = unknown>(name: string, options: { timeoutSeconds: number }): Promise<T | undefined>;
-  /** The state that `checkpoint` stored last, in an earlier attempt. Undefined: there is none. The type's option `state` is its schema. */
+  /**
+   * The state that `checkpoint` stored last, in an earlier attempt. Undefined: there is none. The type's option `state`
+   * is its schema.
+   */
   readonly state: State | undefined;
   /**
-   * Stores a state, JSON of at most 256 KiB, that the next attempt starts with, after a failure as well as after `continueLater`.
+   * Stores a state, JSON of at most 256 KiB, that the next attempt starts with, after a failure as well as after
+   * `continueLater`.
    * @example await task.checkpoint({ cursor: page.next });
    */
   checkpoint(state: State): Promise<void>;
   /**
-   * Ends this attempt, and goes on with the handler's start in a new one as soon as a worker is free. That does not count as an attempt. Use it with
-   * `checkpoint` and `remainingMs` for work that is longer than the type's time-out. Nothing behind it runs.
+   * Ends this attempt, and goes on with the handler's start in a new one as soon as a worker is free. That does not
+   * count as an attempt. Use it with `checkpoint` and `remainingMs` for work that is longer than the type's time-out.
+   * Nothing behind it runs.
    */
   continueLater(): Promise<never>;
   /** Milliseconds until the attempt times out. */
@@ -205,7 +232,10 @@ export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
 ): ChildSubmit & Options =>
   "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
 
-/** Makes a call of the context while its attempt is open. After the end the call is reported, has no effect, and never resolves. */
+/**
+ * Makes a call of the context while its attempt is open. After the end the call is reported, has no effect, and never
+ * resolves.
+ */
 export type WhileOpen = <T>(what: string, call: () => Promise<T>) => Promise<T>;
 
 /** A step, or an effect of `once`, whose function runs. */
@@ -219,7 +249,10 @@ export interface Ambient {
   /** Undefined: its handler has not started. */
   context?: TaskContext;
   isOpen(): boolean;
-  /** Takes an error that the code threw where nobody could catch it: in a timer, in a listener, in a promise that nobody awaits. */
+  /**
+   * Takes an error that the code threw where nobody could catch it: in a timer, in a listener, in a promise that nobody
+   * awaits.
+   */
   stray(error: unknown): void;
   /** The steps and the effects within which the code runs, outermost first. */
   within?: readonly Within[];
@@ -236,7 +269,9 @@ export function currentTask(): TaskContext | undefined {
 /** Returns the attempt that this code runs in, open or not; undefined outside of an attempt. */
 export const runningTask = (): TaskIdentity | undefined => storage.getStore()?.context;
 
-/** An expression whose value is the id of the task that the code runs in, for a debugger that has stopped this process. */
+/**
+ * An expression whose value is the id of the task that the code runs in, for a debugger that has stopped this process.
+ */
 export const attemptExpression = 'globalThis[Symbol.for("offload.attempt")]?.getStore()?.context?.taskId';
 
 /** Returns a function that returns true as long as the attempt that this code runs in is open. */
@@ -246,7 +281,8 @@ export const attemptIsOpen = (): (() => boolean) => storage.getStore()?.isOpen ?
 export const strayReceiver = (): ((error: unknown) => void) | undefined => storage.getStore()?.stray;
 
 /**
- * Returns `traceHeaders()` of the attempt that this code runs in; no headers outside of an attempt. For shared HTTP clients.
+ * Returns `traceHeaders()` of the attempt that this code runs in; no headers outside of an attempt. For shared HTTP
+ * clients.
  */
 export const traceHeaders = (): Record<string, string> => currentTask()?.traceHeaders() ?? {};
 

@@ -74,7 +74,9 @@ export function defineEnvironment(options: EnvironmentOptions): TaskEnvironment 
   };
 }
 
-/** @throws TypeError for the first name that handlers' variables cannot have, or that is both a variable and a secret */
+/**
+ * @throws TypeError for the first name that handlers' variables cannot have, or that is both a variable and a secret
+ */
 export function checkNames(variables: object, secrets: object): void {
   for (const name of [...Object.keys(variables), ...Object.keys(secrets)]) {
     const fault = faultOfName(name);

@@ -17,8 +17,8 @@ interface Line {
 }
 
 /**
- * The log as handlers get it: it takes anything in any order (a text and fields, an error, fields and a text, several values) and never throws. An error is
- * logged with its message, its stack and its causes.
+ * The log as handlers get it: it takes anything in any order (a text and fields, an error, fields and a text, several
+ * values) and never throws. An error is logged with its message, its stack and its causes.
  */
 export function handlerLog(log: LineLog): TaskLog {
   const at =

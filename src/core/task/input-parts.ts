@@ -12,7 +12,10 @@ interface Definition {
   values?: readonly unknown[];
 }
 
-/** Fields of definitions that hold an inner schema of the input, with what they add to its path. A pipe's `out` is not input. */
+/**
+ * Fields of definitions that hold an inner schema of the input, with what they add to its path. A pipe's `out` is not
+ * input.
+ */
 const inner = {
   innerType: "",
   in: "",
@@ -55,7 +58,10 @@ function childrenOf(definition: Definition): [suffix: string, schema: z.ZodType]
   ];
 }
 
-/** Schemas behind a getter. While a module is loaded, a getter can name a schema that does not exist yet: then there are none. */
+/**
+ * Schemas behind a getter. While a module is loaded, a getter can name a schema that does not exist yet: then there are
+ * none.
+ */
 function lateChildrenOf(definition: Definition): [suffix: string, schema: z.ZodType][] {
   try {
     const members = Object.entries(definition.shape ?? {}).map(([key, part]): [string, z.ZodType] => [`.${key}`, part]);
@@ -78,7 +84,7 @@ const notJson: Readonly<Record<string, string>> = {
   promise: "the schema of its value",
 };
 
-/** Schemas that as a whole input fit only one that is left out. */
+/** Schemas that as a whole input fit only a member that is left out. */
 const onlyAbsent = ["void", "undefined"];
 
 /** Returns the first part of an input's schema that no JSON can fit, with an alternative. Undefined: there is none. */

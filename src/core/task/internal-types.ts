@@ -11,9 +11,9 @@ export const systemTenant = "$offload";
 export const internalTimeoutSeconds = 840;
 
 /**
- * Common options of Offload's own types. Their tier is `high`: an operator waits for the result, and must not wait behind the
- * backlog of `normal` that often is the reason for the operation, nor use workers of `critical`. A long operation continues in
- * further attempts, so there are many attempts with short waits.
+ * Common options of Offload's own types. Their tier is `high`: an operator waits for the result, and must not wait
+ * behind the backlog of `normal` that often is the reason for the operation, nor use workers of `critical`. A long
+ * operation continues in further attempts, so there are many attempts with short waits.
  */
 const common = {
   priority: "high",

@@ -8,7 +8,10 @@ export interface JsonFault {
   passable: boolean;
 }
 
-/** The name that an object has by its kind, such as `Map`. The global classes of the web are not touched: Node loads them at their first use. */
+/**
+ * The name that an object has by its kind, such as `Map`. The global classes of the web are not touched: Node loads
+ * them at their first use.
+ */
 const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1);
 
 /** Objects of which JSON writes nothing, or not what is meant, and the cure of each. */
@@ -44,8 +47,9 @@ function isIterator(value: object): boolean {
 }
 
 /**
- * Finds the first part of a value that JSON cannot express, or would write as empty: a BigInt, a circle, a Map, a Promise. Only if there is none it returns
- * a part that JSON changes to null. Call it when the text of the value is missing, or has `{}` or `null` in it.
+ * Finds the first part of a value that JSON cannot express, or would write as empty: a BigInt, a circle, a Map, a
+ * Promise. Only if there is none it returns a part that JSON changes to null. Call it when the text of the value is
+ * missing, or has `{}` or `null` in it.
  * @param at Name of the whole value, such as `result`.
  */
 export function jsonFault(value: unknown, at: string): JsonFault | undefined {
@@ -95,7 +99,10 @@ function faultOfObject(value: object, at: string, walk: Walk): string | undefine
   return firstOf(names, (name) => faultOf((value as Record<string, unknown>)[name], pathOf(at, name), walk));
 }
 
-/** True for an object of a class with members that JSON does not write: those of built-in classes, getters, private fields behind methods. */
+/**
+ * True for an object of a class with members that JSON does not write: those of built-in classes, getters, private
+ * fields behind methods.
+ */
 function hidesItsValue(value: object): boolean {
   const prototype: object | null = Object.getPrototypeOf(value);
   if (prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null) return false;

@@ -2,8 +2,9 @@ import { PermanentError } from "../model/errors.ts";
 import { parsedValue, valueText } from "./json-value.ts";
 
 /*
- * The outcome of an effect, as `once` and `step` keep it: what they return first is what every later attempt gets. An effect that was done is not
- * done again, also when its outcome cannot be kept: then every attempt fails with the same fault.
+ * The outcome of an effect, as `once` and `step` keep it: what they return first is what every later attempt gets. An
+ * effect that was done is not done again, also when its outcome cannot be kept: then every attempt fails with the same
+ * fault.
  */
 
 /** The outcome of an effect that was done. */
@@ -37,7 +38,7 @@ export const keptIn = ({ value, fault }: { value?: string; fault?: string }): Ke
 
 /**
  * Returns the kept outcome.
- * @throws PermanentError for one that could not be kept
+ * @throws PermanentError for an outcome that could not be kept
  */
 export function mustBeKept({ value, fault }: Kept, what: string): unknown {
   if (fault === undefined) return value;

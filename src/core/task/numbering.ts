@@ -9,7 +9,10 @@ interface RunningStep {
 
 const running = new AsyncLocalStorage<RunningStep>();
 
-/** Runs a step, whose spawns and submits are numbered for themselves: an attempt that finds the step's result does not make them. */
+/**
+ * Runs a step, whose spawns and submits are numbered for themselves: an attempt that finds the step's result does not
+ * make them.
+ */
 export const runInStep = <T>(name: string, run: () => T): T => running.run({ name, counts: new Map() }, run);
 
 /** Characters of a print: 36 bits. */
@@ -22,8 +25,9 @@ export const printOf = ({ type, input }: { type: string; input?: unknown }): str
 /**
  * The default keys of an attempt's spawns, or of its submits: their numbers.
  *
- * An attempt that starts with a state may make the calls from before the checkpoint again, or go on behind them. A call that has the number of an earlier
- * one and its type and input is that call. Any other one is new, and has the next number behind those of the checkpoint.
+ * An attempt that starts with a state may make the calls from before the checkpoint again, or go on behind them. A call
+ * that has the number of an earlier one and its type and input is that call. Any other one is new, and has the next
+ * number behind those of the checkpoint.
  */
 export class Numbering {
   readonly #prefix: string;

@@ -36,9 +36,9 @@ export function checkedOnceKey(key: unknown): string {
 }
 
 /**
- * Runs `effect` unless its outcome is stored, and stores it. After a crash between the effect and the store, the
- * key stays reserved until the attempt has certainly ended; the next attempt then runs the effect again. An effect whose outcome
- * cannot be stored is stored as done, and is not done again.
+ * Runs `effect` unless its outcome is stored, and stores it. After a crash between the effect and the store, the key
+ * stays reserved until the attempt has certainly ended; the next attempt then runs the effect again. An effect whose
+ * outcome cannot be stored is stored as done, and is not done again.
  * @throws OnceBusy while another attempt holds the key; PermanentError for an outcome that cannot be stored
  */
 export async function runOnce<T>(

@@ -4,11 +4,12 @@ import { InvalidInput } from "../model/errors.ts";
 import type { TaskType } from "./task.ts";
 import { upcastInput } from "./version.ts";
 
-/** A parsed value, or the fault of one that does not fit. */
+/** A parsed value, or the fault of a value that does not fit. */
 export type Parsed = { data: unknown } | { fault: InvalidInput };
 
 /**
- * Parses an input with its type's schema, after the steps from an earlier version to the present one. A promise for an async schema only.
+ * Parses an input with its type's schema, after the steps from an earlier version to the present one. A promise for an
+ * async schema only.
  * @throws InvalidInput when a step fails
  */
 export function parseInput(type: TaskType, given: unknown, version: number): Parsed | Promise<Parsed> {

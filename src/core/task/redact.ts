@@ -13,8 +13,8 @@ const shortestSecret = 4;
 const mostLeaves = 2_000;
 
 /**
- * A handler's log for a sensitive type. Fields keep their names and lose their values; texts of the input are removed from
- * messages and names.
+ * A handler's log for a sensitive type. Fields keep their names and lose their values; texts of the input are removed
+ * from messages and names.
  */
 export function redactedLog(log: LineLog, input: unknown): LineLog {
   let secrets: readonly string[] | undefined;

@@ -76,12 +76,14 @@ export class OutcomeResult<Result = unknown> {
 }
 
 /**
- * Returns a file from a handler. Up to 300 KiB are stored with the task; a larger file is streamed to the bucket while the attempt lasts.
+ * Returns a file from a handler. Up to 300 KiB are stored with the task; a larger file is streamed to the bucket while
+ * the attempt lasts.
  * @param source Bytes, a `Blob`, a stream, an async iterable of bytes, or the path of a file; at most 5 GiB.
  * @example return file(pdf, { contentType: "application/pdf", fileName: "invoice-7.pdf" });
  * @example return file("/tmp/report.csv", { contentType: "text/csv", fileName: "report.csv" });
  * @param options.contentType A media type in ASCII, at most 255 characters.
- * @param options.fileName What a browser saves it as: the last part of a path, without line breaks and other invisible characters.
+ * @param options.fileName What a browser saves it as: the last part of a path, without line breaks and other invisible
+ * characters.
  * @throws TypeError for a content type or name that no header can have
  */
 export function file(source: FileSource, options: { contentType: string; fileName?: string }): FileResult {
@@ -94,7 +96,10 @@ export function file(source: FileSource, options: { contentType: string; fileNam
   return new FileResult(source, contentType, fileName);
 }
 
-/** Returns why a media type or a name cannot be a header. A name may be any text, as long as no character is cut in half. */
+/**
+ * Returns why a media type or a name cannot be a header. A name may be any text, as long as no character is cut in
+ * half.
+ */
 export function headerFault(contentType: unknown, fileName: unknown): string | undefined {
   if (typeof contentType !== "string" || !isMediaType(contentType)) {
     return `contentType must be a media type in ASCII, got ${JSON.stringify(contentType)}`;
@@ -116,7 +121,8 @@ const place = /^(\/(?!\/)|https?:\/\/)[\x21-\x7e]*$/;
 /**
  * Returns a result with an outcome: the task's own word for how it ended.
  * @param outcome 1 to 64 upper case letters, digits and `_`.
- * @param options.location A path such as `/orders/42`, or a URL, of the resource that the task made: `GET .../result` answers 303 to it.
+ * @param options.location A path such as `/orders/42`, or a URL, of the resource that the task made: `GET .../result`
+ * answers 303 to it.
  * @example return withOutcome("OVER_CAPACITY", { free: 0 });
  * @example return withOutcome("CREATED", order, { location: `/orders/${order.id}` });
  * @throws TypeError
@@ -139,5 +145,8 @@ export function withOutcome<Result>(
 export const inlineResultBytes = 64 * 1024;
 /** Largest JSON result in bytes that the record contains; larger ones, and files, are stored beside it. */
 export const recordResultBytes = 4 * 1024;
-/** The largest result in bytes that is stored beside the record: an item of the table holds 400 KB. Larger ones go to the bucket. */
+/**
+ * The largest result in bytes that is stored beside the record: an item of the table holds 400 KB. Larger ones go to
+ * the bucket.
+ */
 export const largestResultBytes = 300 * 1024;

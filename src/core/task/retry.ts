@@ -1,7 +1,10 @@
 import type { ErrorKind } from "../model/errors.ts";
 import type { Random } from "../ports/tasks.ts";
 
-/** Jitter of waits: `additive` adds up to `jitterRatio` of the wait, `full` draws from 0 up to the wait, `none` keeps it. */
+/**
+ * Jitter of waits: `additive` adds up to `jitterRatio` of the wait, `full` draws from 0 up to the wait, `none` keeps
+ * it.
+ */
 export type Jitter = "additive" | "full" | "none";
 
 /** Waits between attempts: a fixed list, or exponential growth. */
@@ -63,7 +66,10 @@ export interface Failure {
 /** A bug of the handler's own code is tried once more, close after the first attempt, as no wait mends it. */
 const bugBackoff: Backoff = { baseSeconds: 2, maxRetries: 1 };
 
-/** A wait that a service asks for is lengthened by up to this share, so that the callers that it has sent away do not come back together. */
+/**
+ * A wait that a service asks for is lengthened by up to this share, so that the callers that it has sent away do not
+ * come back together.
+ */
 const askedJitter = 0.2;
 
 /** Retry after whole seconds, at least 1; or stop. */
@@ -95,8 +101,9 @@ export function decideRetry(policy: RetryPolicy, failure: Failure, random: Rando
 }
 
 /**
- * Heeds `Retry-After` where it is longer than the own wait, and where it is shorter: twice as long after each earlier failure of the kind, up to the own
- * wait, so that a service that asks for seconds over and over does not use up all attempts at once.
+ * Heeds `Retry-After` where it is longer than the own wait, and where it is shorter: twice as long after each earlier
+ * failure of the kind, up to the own wait, so that a service that asks for seconds over and over does not use up all
+ * attempts at once.
  */
 function heeded(ownSeconds: number, { retryAfterSeconds = 0, earlierOfKind }: Failure, drawn: number): number {
   if (retryAfterSeconds === 0) return ownSeconds;
@@ -120,7 +127,9 @@ function decideBug(earlier: number, random: Random, timeScale: number): RetryDec
 const hasWaits = (backoff: "stop" | Backoff) =>
   backoff !== "stop" && (backoff.waitsSeconds !== undefined || backoff.baseSeconds !== undefined);
 
-/** The backoff of a kind: the type's own for the kind, else the default of the kind if it has waits, else the type's. */
+/**
+ * The backoff of a kind: the type's own for the kind, else the default of the kind if it has waits, else the type's.
+ */
 function backoffFor(policy: RetryPolicy, own: Backoff | undefined, common: "stop" | Backoff): Backoff {
   if (own !== undefined) return own;
   return hasWaits(common) ? (common as Backoff) : policy;

@@ -37,8 +37,8 @@ interface Place {
 }
 
 /**
- * Returns a function that reads the secrets into variables: at its first call, and when the values are older than five minutes.
- * Calls at the same time share one read. If a refresh fails, the last value stays.
+ * Returns a function that reads the secrets into variables: at its first call, and when the values are older than five
+ * minutes. Calls at the same time share one read. If a refresh fails, the last value stays.
  * @throws SecretUnreadable from that function, while a secret was never read
  */
 export function secretLoader(ports: SecretPorts, secrets: Secrets): () => Promise<void> {

@@ -3,8 +3,8 @@ import type { TaskRecord } from "../model/record.ts";
 import type { TaskType } from "./task.ts";
 
 /**
- * An attempt to settle: its record as claimed, its message, and its type. `type` is undefined when the registry does not have
- * it.
+ * An attempt to settle: its record as claimed, its message, and its type. `type` is undefined when the registry does
+ * not have it.
  */
 export interface Settling {
   record: TaskRecord;
@@ -17,8 +17,9 @@ export interface Settling {
 }
 
 /**
- * The effect of settling, and the record after it. `stale`: the record had changed, so the attempt's end does not count. It is
- * also the result when this attempt changed the record and the answer was lost, so the caller looks at the record again.
+ * The effect of settling, and the record after it. `stale`: the record had changed, so the attempt's end does not
+ * count. It is also the result when this attempt changed the record and the answer was lost, so the caller looks at the
+ * record again.
  */
 export interface Settled {
   as: "completed" | "retried" | "failed" | "cancelled" | "waiting" | "suspended" | "stale";

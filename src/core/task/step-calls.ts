@@ -2,8 +2,8 @@ import { TaskError } from "../model/errors.ts";
 import type { StepEntry } from "../ports/steps.ts";
 
 /**
- * The handler makes other calls than in an earlier attempt: a release is being deployed, or was rolled back. Created by Offload; retried, as a worker of
- * the other release makes the earlier calls.
+ * The handler makes other calls than in an earlier attempt: a release is being deployed, or was rolled back. Created by
+ * Offload; retried, as a worker of the other release makes the earlier calls.
  */
 class StepsChanged extends TaskError {
   readonly kind = "unavailable";

@@ -35,21 +35,22 @@ export interface TaskOptions<
   /** One sentence for people who list the types. Default: none. */
   description?: string;
   /**
-   * Schema of the input, as it arrives as JSON. Submit checks what JSON Schema expresses before anything is written: types, formats,
-   * ranges, patterns. The worker checks the whole schema before each attempt. An input that only a refinement or a transform
-   * refuses is accepted, and its task fails with `validation` in its first attempt, without a call of the handler.
+   * Schema of the input, as it arrives as JSON. Submit checks what JSON Schema expresses before anything is written:
+   * types, formats, ranges, patterns. The worker checks the whole schema before each attempt. An input that only a
+   * refinement or a transform refuses is accepted, and its task fails with `validation` in its first attempt, without a
+   * call of the handler.
    */
   input: Input;
   /**
-   * Version of the input's shape, 1 to 1000. Add 1 when a change of shape or meaning would make the handler misread an input
-   * that is queued already, and add the step to the new version to `upcast`. Default: 1.
+   * Version of the input's shape, 1 to 1000. Add 1 when a change of shape or meaning would make the handler misread an
+   * input that is queued already, and add the step to the new version to `upcast`. Default: 1.
    */
   version?: number;
   /**
-   * Steps that bring inputs of earlier versions to the present version: `1` is the step from version 1 to 2, and so on, without
-   * a gap. A step gets the submitted input, or the result of the step before, and returns the input that a client would submit
-   * for the next version, synchronously and without side effects. A task whose version has no step, or whose step throws,
-   * becomes a dead letter of kind `validation`. Default: none.
+   * Steps that bring inputs of earlier versions to the present version: `1` is the step from version 1 to 2, and so on,
+   * without a gap. A step gets the submitted input, or the result of the step before, and returns the input that a
+   * client would submit for the next version, synchronously and without side effects. A task whose version has no step,
+   * or whose step throws, becomes a dead letter of kind `validation`. Default: none.
    * @example { 1: ({ name }: { name: string }) => ({ firstName: name, lastName: "" }) }
    */
   upcast?: Upcasts;
@@ -58,8 +59,8 @@ export interface TaskOptions<
   /** The tier of tasks submitted without one. Default: `normal`. */
   priority?: Tier;
   /**
-   * `container`: attempts run in container workers (`npx offload work`), for up to 12 hours. `function`: in worker functions, for up to 14
-   * minutes. Default: `function`.
+   * `container`: attempts run in container workers (`npx offload work`), for up to 12 hours. `function`: in worker
+   * functions, for up to 14 minutes. Default: `function`.
    */
   runsOn?: RunsOn;
   /** Time-out of one attempt in seconds, 1 to 840; with `runsOn: "container"` 1 to 43,200. Default: 60. */
@@ -71,38 +72,40 @@ export interface TaskOptions<
   /** Rules that name the failure class of this type's own errors, tried before the common ones. Default: none. */
   classify?: readonly ClassifyRule[];
   /**
-   * Attempts that run at the same time, per tenant: 1 to 1,000, of all tasks of the type or of those with the same key. Further tasks wait, and start in
-   * order of their submission. Default: no limit.
+   * Attempts that run at the same time, per tenant: 1 to 1,000, of all tasks of the type or of those with the same key.
+   * Further tasks wait, and start in order of their submission. Default: no limit.
    * @example { key: ({ account }) => account, limit: 3 }
    */
   concurrency?: ConcurrencyOption<z.output<Input>>;
   /**
-   * Starts of attempts in a time, per tenant, evenly spaced: of all tasks of the type or of those with the same key. Further tasks wait, and start in
-   * order of their submission. Default: no limit.
+   * Starts of attempts in a time, per tenant, evenly spaced: of all tasks of the type or of those with the same key.
+   * Further tasks wait, and start in order of their submission. Default: no limit.
    * @example { key: ({ account }) => account, limit: 100, perSeconds: 60 }
    */
   rateLimit?: RateLimitOption<z.output<Input>>;
   /**
-   * Failed attempts in a row, per tenant, that stop the type: its tasks wait, and after the cool-down one of them tries. Default: no breaker.
+   * Failed attempts in a row, per tenant, that stop the type: its tasks wait, and after the cool-down one of them
+   * tries. Default: no breaker.
    * @example { failures: 10, coolDownSeconds: 60 }
    */
   breaker?: BreakerOption;
   /** True when clients may cancel tasks of this type. Default: true. */
   cancellable?: boolean;
   /**
-   * True when inputs contain data that must not be logged, such as personal data. Then error messages of attempts are not
-   * logged, the handler's own log lines lose their fields' values, and texts of the input are removed from their messages.
-   * Default: false.
+   * True when inputs contain data that must not be logged, such as personal data. Then error messages of attempts are
+   * not logged, the handler's own log lines lose their fields' values, and texts of the input are removed from their
+   * messages. Default: false.
    */
   sensitive?: boolean;
   /**
-   * True to keep the input of every task of this type until the end of its retention, for people who read tasks: one write of the input's size a task,
-   * and one at its end. Not for a sensitive type. Default: an input is kept where it costs nothing, as in a record of less than 1 KB.
+   * True to keep the input of every task of this type until the end of its retention, for people who read tasks: one
+   * write of the input's size a task, and one at its end. Not for a sensitive type. Default: an input is kept where it
+   * costs nothing, as in a record of less than 1 KB.
    */
   keepInput?: boolean;
   /**
-   * `result`: channels that hear a task of this type get its result, too, if it is JSON of at most 32 KiB. Never for a sensitive type. Default:
-   * channels get the status only.
+   * `result`: channels that hear a task of this type get its result, too, if it is JSON of at most 32 KiB. Never for a
+   * sensitive type. Default: channels get the status only.
    */
   push?: "result";
   /**
@@ -110,17 +113,21 @@ export interface TaskOptions<
    * @example { video: { contentTypes: ["video/*"], maxBytes: 700_000_000 } }
    */
   files?: Files;
-  /** Schema of the states that the handler stores with `task.checkpoint`, and gets as `task.state`. Default: any JSON, of the type `unknown`. */
+  /**
+   * Schema of the states that the handler stores with `task.checkpoint`, and gets as `task.state`. Default: any JSON,
+   * of the type `unknown`.
+   */
   state?: State;
   /**
-   * Set for a type whose handler spawns children with `task.spawn`. Without it the type cannot spawn. `threshold`: the share of the children that
-   * must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`. Default: 1.
+   * Set for a type whose handler spawns children with `task.spawn`. Without it the type cannot spawn. `threshold`: the
+   * share of the children that must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`.
+   * Default: 1.
    */
   children?: ChildrenOptions<z.output<Input>>;
   /**
-   * Makes the task's result from its ended children, in an attempt of its own. Default: the result is the numbers of children.
-   * The handler's return value is not used when it spawned children. When it spawned none and returned nothing, `aggregate` gets
-   * `total` 0 in the same attempt.
+   * Makes the task's result from its ended children, in an attempt of its own. Default: the result is the numbers of
+   * children. The handler's return value is not used when it spawned children. When it spawned none and returned
+   * nothing, `aggregate` gets `total` 0 in the same attempt.
    */
   aggregate?: (children: Children, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<unknown> | unknown;
   /**
@@ -163,7 +170,10 @@ export interface TaskType extends LimitedType {
   readonly handler: (input: never, task: TaskContext) => unknown;
 }
 
-/** A task type with its literal name and the types of its input and result, for callers in the same program and for clients. */
+/**
+ * A task type with its literal name and the types of its input and result, for callers in the same program and for
+ * clients.
+ */
 export interface DefinedTask<Input = unknown, Output = unknown, Name extends string = string>
   extends TaskType,
     Submittable<Input> {

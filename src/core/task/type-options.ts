@@ -69,8 +69,8 @@ const file: ChecksOf<FileOptions> = { contentTypes: listOf(text), maxBytes: anyt
 const children: ChecksOf<ChildrenOptions<never>> = { threshold: either(number(0, 1), syncFunction) };
 
 /**
- * The options of a task type; its definition holds them against their types. Ranges of some are checked by their own files. A definition that is made of
- * another one has `types`.
+ * The options of a task type; its definition holds them against their types. Ranges of some are checked by their own
+ * files. A definition that is made of another one has `types`.
  */
 export const typeOptions = {
   name: text,

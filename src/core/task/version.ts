@@ -3,7 +3,10 @@ import { InputTooNew, InvalidInput } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { TaskType } from "./task.ts";
 
-/** The version of a task's input. The record has it too, because a worker of an older release drops it from the envelope. */
+/**
+ * The version of a task's input. The record has it too, because a worker of an older release drops it from the
+ * envelope.
+ */
 export const inputVersionOf = (
   envelope: Pick<Envelope, "input_version">,
   record: Pick<TaskRecord, "input_version">,
@@ -11,7 +14,8 @@ export const inputVersionOf = (
 
 /**
  * Brings an input of an earlier version to its type's present version, step by step.
- * @throws InvalidInput when a step is missing or throws; InputTooNew when the input's version is later than the worker's
+ * @throws InvalidInput when a step is missing or throws; InputTooNew when the input's version is later than the
+ * worker's
  */
 export function upcastInput({ version, upcast }: TaskType, input: unknown, inputVersion: number): unknown {
   if (inputVersion === version) return input;

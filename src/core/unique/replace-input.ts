@@ -16,8 +16,9 @@ export interface NewInput {
 }
 
 /**
- * The end of a replacement. `replaced`: the task has the input, or had it until a submit that came at the same time replaced it. `started`: the task
- * does not wait for its first attempt any more, and never had the input. `again`: the task changed at the same time in another way.
+ * The end of a replacement. `replaced`: the task has the input, or had it until a submit that came at the same time
+ * replaced it. `started`: the task does not wait for its first attempt any more, and never had the input. `again`: the
+ * task changed at the same time in another way.
  */
 export type Replacement = { as: "replaced"; record: TaskRecord } | { as: "started" | "again" };
 
@@ -26,9 +27,9 @@ export const isUnstarted = ({ status, attempts_total, round }: TaskRecord): bool
   status === "pending" && attempts_total === 0 && round === 1;
 
 /**
- * Gives a waiting task a new input: stores it as a part of its own, then names that part in the record, on condition that no other input has come
- * between. One that has came at the same time as this one, and counts as the later of the two. So a late repeat of a request brings no earlier
- * input back.
+ * Gives a waiting task a new input: stores it as a part of its own, then names that part in the record, on condition
+ * that no other input has come between. An input that has come between came at the same time as this one, and counts as
+ * the later of the two. So a late repeat of a request brings no earlier input back.
  * @param record The task as it was read after the submit had begun, consistently.
  * @throws Problem `too_large`; PortUnavailable
  */
@@ -66,7 +67,10 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
   return { as: "replaced", record: current };
 }
 
-/** A debounced submit waits anew, but no longer than its most from the first submit on. Its time to start begins when it is due. */
+/**
+ * A debounced submit waits anew, but no longer than its most from the first submit on. Its time to start begins when it
+ * is due.
+ */
 function dueOf({ clock }: DispatchPorts, record: TaskRecord, unique: Unique) {
   const waits = clock.now() + (unique.wait_seconds ?? 0) * 1000;
   const dueAt = Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);

@@ -48,9 +48,10 @@ interface Look {
 }
 
 /**
- * Accepts a submit that has a unique key: it joins the task that has the key, or makes a new one, which takes the key. Order of the steps: write
- * the record, take the key, send the message, note that it is sent. So the task of a key always has a record, and a submit that joins a task whose
- * message is not known to be sent sends it. A task that another one was faster than is withdrawn; nobody knows of it, and it has no message.
+ * Accepts a submit that has a unique key: it joins the task that has the key, or makes a new one, which takes the key.
+ * Order of the steps: write the record, take the key, send the message, note that it is sent. So the task of a key
+ * always has a record, and a submit that joins a task whose message is not known to be sent sends it. A task that
+ * another one was faster than is withdrawn; nobody knows of it, and it has no message.
  * @throws Problem as `submit`, and `conflict`
  */
 export async function submitUnique(
@@ -131,8 +132,8 @@ async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | "
 }
 
 /**
- * The answer of a call that joined a task, or is about to. A call may join another task than the one that is noted only once nobody can replace the
- * input of that one any more: it has started or ended.
+ * The answer of a call that joined a task, or is about to. A call may join another task than the noted task only once
+ * nobody can replace the input of the noted task any more: it has started or ended.
  */
 async function joinedAnswer(one: UniqueSubmit, { holder, joined }: Look): Promise<Accepted | "again" | undefined> {
   const { ports, key, call } = one;
@@ -186,8 +187,9 @@ const isTaken = ({ task_id }: TaskRecord): Problem =>
   new Problem("conflict", "A task with this unique key has not ended.", { extra: { task_id } });
 
 /**
- * Joins the task that took the key during this submit, also when it has started or ended since. The two submits came at the same time, so its input
- * counts as the later one. Without this, of many submits of short tasks only one would get on at a time.
+ * Joins the task that took the key during this submit, also when it has started or ended since. The two submits came at
+ * the same time, so its input counts as the later one. Without this, of many submits of short tasks only one would get
+ * on at a time.
  * @returns Undefined: no other submit was faster.
  * @throws Problem `conflict`
  */
@@ -206,8 +208,9 @@ async function joinOvertaker(one: UniqueSubmit, found: Look): Promise<Accepted |
 }
 
 /**
- * Withdraws the own task of the call, unless another call with the same idempotency key is about to send it. That one takes the key and then adopts
- * the task; this one adopts it and then looks at the key. So one of the two sees the other.
+ * Withdraws the own task of the call, unless another call with the same idempotency key is about to send it. The other
+ * call takes the key and then adopts the task; this call adopts it and then looks at the key. So one of the two sees
+ * the other.
  */
 async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Promise<void> {
   const adopted = await adopt(ports, own);
@@ -217,7 +220,8 @@ async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Promise<v
 }
 
 /**
- * Stores what a call with an idempotency key joins, before it changes anything. Returns false when another call was faster.
+ * Stores what a call with an idempotency key joins, before it changes anything. Returns false when another call was
+ * faster.
  * @param before What its input replaces. Empty: it replaces nothing.
  */
 async function noteJoined(
@@ -233,8 +237,9 @@ async function noteJoined(
 }
 
 /**
- * True when another call with the same idempotency key has written the own task since. That one writes it and then looks for what this one joined;
- * this one joins and then looks for it. So one of the two sees the other. A task that has not got its key is withdrawn.
+ * True when another call with the same idempotency key has written the own task since. The other call writes it and
+ * then looks for what this call joined; this call joins and then looks for it. So one of the two sees the other. A task
+ * that has not got its key is withdrawn.
  */
 async function hasOwn(one: UniqueSubmit): Promise<boolean> {
   if (one.own === undefined) return false;
@@ -250,8 +255,8 @@ async function ownTask({ records, clock }: SubmitPorts, key: TaskKey): Promise<T
 }
 
 /**
- * Makes the call's task, or goes on with the one that an earlier call with the idempotency key made: it takes the key, and is sent. Returns
- * undefined when another task took the key.
+ * Makes the call's task, or goes on with the task that an earlier call with the idempotency key made: it takes the key,
+ * and is sent. Returns undefined when another task took the key.
  */
 async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): Promise<Accepted | undefined> {
   const { ports, key, body } = one;
@@ -284,7 +289,10 @@ async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): 
   return { record, replayed: own !== undefined };
 }
 
-/** True when another call with the same idempotency key has joined a task since the look, or has joined the same one in another way. */
+/**
+ * True when another call with the same idempotency key has joined a task since the look, or has joined the same one in
+ * another way.
+ */
 async function hasJoined({ ports, own }: UniqueSubmit, { joined }: Look): Promise<boolean> {
   const present = own && (await ports.uniqueKeys.holder(joinedKey(own)));
   if (present === undefined) return false;
@@ -297,7 +305,9 @@ const withTime = (task: NewTask, tries: number): NewTask => {
   return { ...task, record: { ...task.record, created_at } };
 };
 
-/** Writes the record of a new task. Returns undefined when another call with the same idempotency key has written it. */
+/**
+ * Writes the record of a new task. Returns undefined when another call with the same idempotency key has written it.
+ */
 async function create(ports: SubmitPorts, task: NewTask | undefined): Promise<TaskRecord | undefined> {
   if (task === undefined) return undefined;
   const record = { ...task.record, sender: ports.newId() };

@@ -10,8 +10,8 @@ import type { SubmitPorts } from "../submit/submit-ports.ts";
 import { isUnstarted } from "./replace-input.ts";
 
 /**
- * Returns the record of a key's holder. Undefined: the key is free, as its holder has ended or is gone. A task whose time to start has passed is
- * ended here: no worker can start it after that, whatever its clock says.
+ * Returns the record of a key's holder. Undefined: the key is free, as its holder has ended or is gone. A task whose
+ * time to start has passed is ended here: no worker can start it after that, whatever its clock says.
  * @throws PortUnavailable
  */
 export async function openHolder(
@@ -32,8 +32,8 @@ export async function openHolder(
 }
 
 /**
- * Makes this call the one that sends the task's message: no other call withdraws the task after that. Returns the record; undefined: it is
- * withdrawn already, or does not wait any more.
+ * Lets this call alone send the task's message: no other call withdraws the task after that. Returns the record;
+ * undefined: it is withdrawn already, or does not wait any more.
  * @throws PortUnavailable
  */
 export async function adopt(ports: SubmitPorts, record: TaskRecord): Promise<TaskRecord | undefined> {
@@ -51,8 +51,8 @@ export async function adopt(ports: SubmitPorts, record: TaskRecord): Promise<Tas
 }
 
 /**
- * Sees to it that the holder's message is sent. The submit that made the task may have died before, or is about to send it. Returns false when the
- * holder changed at the same time.
+ * Sees to it that the holder's message is sent. The submit that made the task may have died before, or is about to send
+ * it. Returns false when the holder changed at the same time.
  * @throws Problem `unavailable`; PortUnavailable
  */
 export async function ensureSent(

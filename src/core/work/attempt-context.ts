@@ -28,7 +28,8 @@ export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, SubmitterPorts
   log: Log;
   stackOf: StackOf;
   /**
-   * Resolves after one turn of the event loop, when the process has told of every rejection that nobody awaits. Absent: nobody listens to them.
+   * Resolves after one turn of the event loop, when the process has told of every rejection that nobody awaits. Absent:
+   * nobody listens to them.
    */
   turn?(): Promise<void>;
   /** Takes errors of a task's code that come after its attempt has ended by itself. Absent: they are logged. */

@@ -41,19 +41,20 @@ export interface Cancelled {
 /** From the request of a cancel `now`, an attempt has this time to stop, in milliseconds. */
 const stopMs = 5_000;
 
-/** From its signal, such an attempt has at least this time, in milliseconds. */
+/** From its signal, an attempt that is told to stop has at least this time, in milliseconds. */
 const leastStopMs = 2_000;
 
 /**
- * Runs the handler in its ambient context until it settles, times out or is cancelled, or until its code throws where nobody can catch it. Never throws.
- * A handler that goes on after that cannot change anything: its context is closed.
+ * Runs the handler in its ambient context until it settles, times out or is cancelled, or until its code throws where
+ * nobody can catch it. Never throws. A handler that goes on after that cannot change anything: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
   const caused = new AttemptCaused(ports, running.record, running.traceparent, isClosing(running));
   const steps = new AttemptSteps(ports, running.record, running.type.state, caused, isClosing(running));
   const given: Given = { steps, caused, state: undefined, input: running.envelope.input };
   try {
-    // Only an attempt with a state, or with an input that is too large for a message, waits for it: the others start at once.
+    // Only an attempt with a state, or with an input that is too large for a message, waits for it: the others start at
+    // once.
     if (running.record.checkpointed) given.state = await steps.state();
     if (given.state !== undefined) caused.startBehind(given.state);
     if (running.envelope.input_ref !== undefined && !isClosing(running)) {
@@ -101,7 +102,10 @@ interface Given {
   input: unknown;
 }
 
-/** A later attempt may follow, and must know what this one has caused. An attempt that was suspended, and cannot tell, is tried again. */
+/**
+ * A later attempt may follow, and must know what this one has caused. An attempt that was suspended, and cannot tell,
+ * is tried again.
+ */
 async function keepCaused({ log }: AttemptPorts, caused: AttemptCaused, ended: Ended): Promise<Ended> {
   if (ended.how === "returned" || ended.how === "cancelled") return ended;
   try {

@@ -1,10 +1,15 @@
 import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
 import { hideSeconds } from "./batch-visibility.ts";
 
-/** Longest time for the claims of a batch, in seconds. The shortest lease, 17 s, must last until its handler has started. */
+/**
+ * Longest time for the claims of a batch, in seconds. The shortest lease, 17 s, must last until its handler has
+ * started.
+ */
 export const beginSeconds = 10;
 
-/** Time that an attempt needs besides its time-out, in seconds: before it for hiding and claims, after it for settling. */
+/**
+ * Time that an attempt needs besides its time-out, in seconds: before it for hiding and claims, after it for settling.
+ */
 export const reserveSeconds = hideSeconds + beginSeconds + 15;
 
 /** The order of work on one batch. */
@@ -26,10 +31,13 @@ const longestMs = (message: TaskMessage): number => (timeoutOf(message) + reserv
 export const fitsIn = (message: TaskMessage, nowMs: number, deadlineMs: number): boolean =>
   nowMs + longestMs(message) <= deadlineMs;
 
-/** The longest time, in milliseconds, that the messages before the ones that run alone may take. */
+/** The longest time, in milliseconds, that the messages before the messages that run alone may take. */
 const longestTogetherMs = (together: readonly TaskMessage[]): number => Math.max(0, ...together.map(longestMs));
 
-/** The longest time, in milliseconds, until each message that runs alone starts: after the rest, and after those before it. */
+/**
+ * The longest time, in milliseconds, until each message that runs alone starts: after the rest, and after those before
+ * it.
+ */
 export function waitsMs(together: readonly TaskMessage[], alone: readonly TaskMessage[]): number[] {
   let waitMs = longestTogetherMs(together);
   return alone.map((message) => {
@@ -40,8 +48,9 @@ export function waitsMs(together: readonly TaskMessage[], alone: readonly TaskMe
 }
 
 /**
- * Plans a batch. Messages of crashed tasks run alone, after the rest. Where that may not fit before the deadline, the first of them
- * runs at once and everything else is sent back: a task of 14 minutes would otherwise never start in a busy tier.
+ * Plans a batch. Messages of crashed tasks run alone, after the rest. Where that may not fit before the deadline, the
+ * first of them runs at once and everything else is sent back: a task of 14 minutes would otherwise never start in a
+ * busy tier.
  */
 export function planBatch(messages: readonly TaskMessage[], nowMs: number, deadlineMs: number): BatchPlan {
   const late = messages.filter((message) => !fitsIn(message, nowMs, deadlineMs));

@@ -24,9 +24,9 @@ interface VisibilityPorts {
 }
 
 /**
- * Hides the messages of one batch. Lambda deletes messages only when the whole batch has ended, so a finished message must not
- * become visible beside a slow one: it would be received again, up to its redrive. A message of a running attempt is hidden as
- * long as the attempt's lease, so that a dead worker is noticed when the lease ends.
+ * Hides the messages of one batch. Lambda deletes messages only when the whole batch has ended, so a finished message
+ * must not become visible beside a slow one: it would be received again, up to its redrive. A message of a running
+ * attempt is hidden as long as the attempt's lease, so that a dead worker is noticed when the lease ends.
  */
 export class BatchVisibility implements Visibility {
   readonly #ports: VisibilityPorts;
@@ -45,8 +45,8 @@ export class BatchVisibility implements Visibility {
   }
 
   /**
-   * Hides messages for the given seconds from now. If that fails, they come back after the queue's own visibility time-out.
-   * Work does not wait for a queue that does not answer.
+   * Hides messages for the given seconds from now. If that fails, they come back after the queue's own visibility
+   * time-out. Work does not wait for a queue that does not answer.
    */
   async hide(messages: readonly { delivery: Delivery; seconds: number }[]): Promise<void> {
     const { clock, log } = this.#ports;

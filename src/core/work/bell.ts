@@ -1,6 +1,6 @@
 import type { Clock } from "../ports/tasks.ts";
 
-/** Wakes those who wait for a change. */
+/** Wakes the calls that wait for a change. */
 export class Bell {
   readonly #clock: Clock;
   #waiting: (() => void)[] = [];

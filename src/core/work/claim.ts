@@ -20,7 +20,8 @@ import { settleCrashed } from "./settle.ts";
 /**
  * Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds.
  * @param alone False: a task whose last attempt crashed is not claimed.
- * @param slotMs Epoch milliseconds of the start that a rate gave the task: its handler waits for it. Absent: it starts at once.
+ * @param slotMs Epoch milliseconds of the start that a rate gave the task: its handler waits for it. Absent: it starts
+ * at once.
  */
 export function claim(
   ports: SettlePorts,
@@ -86,7 +87,10 @@ export async function resolveUnclaimed(
   return record.priority === message.delivery.tier ? "again" : sendOn(ports, message, record);
 }
 
-/** The task was moved to another tier, perhaps by a process that died before it sent a message there: so this one goes there. */
+/**
+ * The task was moved to another tier, perhaps by a process that died before it sent a message there: so this one goes
+ * there.
+ */
 async function sendOn(ports: SettlePorts, { delivery, envelope }: TaskMessage, record: TaskRecord): Promise<Verdict> {
   await dispatch(ports, record, await newestKept(ports, record, envelope), delivery.redrives);
   ports.log.info("sent a message to the tier that its task was moved to", {
@@ -101,10 +105,11 @@ const wasReplaced = ({ replaced, attempts_total }: TaskRecord): boolean =>
   replaced !== undefined && attempts_total === 0;
 
 /**
- * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before it sent it. So
- * this one waits, too: a new message for each early one would multiply them. A long wait has one one-off, however often it is
- * dispatched. The due time of a debounced task moves, and no other message comes for it: this one is sent anew each time, as many receives would
- * bring it to redrive. It may be due by now, after the claim found it early.
+ * A message that comes before its task's due time. The wait's own message is on its way, unless its sender died before
+ * it sent it. So this one waits, too: a new message for each early one would multiply them. A long wait has one
+ * one-off, however often it is dispatched. The due time of a debounced task moves, and no other message comes for it:
+ * this one is sent anew each time, as many receives would bring it to redrive. It may be due by now, after the claim
+ * found it early.
  */
 async function resolveEarly(
   ports: SettlePorts,
@@ -123,7 +128,7 @@ async function resolveEarly(
   return "again";
 }
 
-/** False for a message of an earlier task with the same id, and for a forged one that names another type. */
+/** False for a message of an earlier task with the same id, and for a forged message that names another type. */
 const isOf = (envelope: Envelope, record: TaskRecord): boolean =>
   record.created_at <= latestCreatedAt(envelope) && record.type === envelope.type;
 
@@ -149,7 +154,10 @@ async function resolveProcessing(
   return afterCrash(ports, settled, newest);
 }
 
-/** A settlement that changed nothing may have been made at its first try, whose answer was lost: then its end is followed up here. */
+/**
+ * A settlement that changed nothing may have been made at its first try, whose answer was lost: then its end is
+ * followed up here.
+ */
 export async function afterCrash(ports: SettlePorts, settled: Settled, envelope: Envelope): Promise<Verdict> {
   if (settled.as !== "stale") return "done";
   if (settled.record === undefined || !isTerminal(settled.record.status)) return "again";
@@ -157,7 +165,10 @@ export async function afterCrash(ports: SettlePorts, settled: Settled, envelope:
   return "done";
 }
 
-/** A parent that waits for its children needs no message. A death may have left it waiting for children that have all ended. */
+/**
+ * A parent that waits for its children needs no message. A death may have left it waiting for children that have all
+ * ended.
+ */
 export async function resolveWaiting(ports: SettlePorts, record: TaskRecord): Promise<Verdict> {
   const ended = await closeIfFull(ports, record);
   if (ended !== undefined) await followUp(ports, ended);

@@ -1,6 +1,8 @@
 import type { Clock } from "../ports/tasks.ts";
 
-/** Ends the running attempts of a process that has to end, without counting them: other workers start their tasks again. */
+/**
+ * Ends the running attempts of a process that has to end, without counting them: other workers start their tasks again.
+ */
 export class Drain {
   readonly #clock: Clock;
   readonly #attempts = new Set<() => void>();
@@ -11,7 +13,9 @@ export class Drain {
     this.#clock = clock;
   }
 
-  /** Calls back when the attempts are to be given back, now if that time has come. Returns a function that ends this. */
+  /**
+   * Calls back when the attempts are to be given back, now if that time has come. Returns a function that ends this.
+   */
   readonly onStopping = (call: () => void): (() => void) => {
     if (this.#over) call();
     else this.#attempts.add(call);

@@ -6,9 +6,9 @@ import { retention, sameRetention } from "../send/retention.ts";
 import type { Settled } from "../task/settled.ts";
 
 /**
- * Makes the change that ends an attempt. If the task was extended at the same time, the change is made again with the longer
- * retention. If it was cancelled, the attempt is settled as cancelled. Otherwise the record has changed, and the result is
- * `stale`.
+ * Makes the change that ends an attempt. If the task was extended at the same time, the change is made again with the
+ * longer retention. If it was cancelled, the attempt is settled as cancelled. Otherwise the record has changed, and the
+ * result is `stale`.
  */
 export async function endAs(
   ports: DispatchPorts,

@@ -16,8 +16,8 @@ export interface HeartbeatPorts {
   records: Records;
   watchdog: Watchdog;
   /**
-   * Calls back when the worker must end now: its attempts are given back, and are not counted. Returns a function that ends this. Absent:
-   * that never happens.
+   * Calls back when the worker must end now: its attempts are given back, and are not counted. Returns a function that
+   * ends this. Absent: that never happens.
    */
   onStopping?: (call: () => void) => () => void;
   /** True when that time has come, so that no handler starts any more. Absent: that never happens. */
@@ -38,8 +38,8 @@ export interface Beating {
 }
 
 /**
- * Reads the record every few seconds to see a cancellation, and renews lease and message. A look that fails is followed by the
- * next one. The process is killed when its event loop is blocked past the attempt's time-out or lease.
+ * Reads the record every few seconds to see a cancellation, and renews lease and message. A look that fails is followed
+ * by the next one. The process is killed when its event loop is blocked past the attempt's time-out or lease.
  * @returns Stops the heartbeat and the guard.
  */
 export function startHeartbeat(ports: HeartbeatPorts, beating: Beating): () => void {
@@ -93,8 +93,8 @@ async function beat(
 }
 
 /**
- * A process that cannot renew a lease must not go on working under it, so the watchdog's limit follows the lease. The handler
- * starts now, which can be seconds after its claim.
+ * A process that cannot renew a lease must not go on working under it, so the watchdog's limit follows the lease. The
+ * handler starts now, which can be seconds after its claim.
  */
 function guardLoop(ports: HeartbeatPorts, { record, timeoutSeconds }: Beating, leaseUntil: number) {
   const overAt = ports.clock.now() + (timeoutSeconds + watchdogGraceSeconds) * 1000;

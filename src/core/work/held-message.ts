@@ -19,8 +19,8 @@ interface HoldPorts {
 }
 
 /**
- * Keeps one received message hidden, for as long as work on it lasts. Shortly before SQS's limit of 12 hours a new message replaces it,
- * with the longest delay: the attempt ends before it arrives, or its worker has died.
+ * Keeps one received message hidden, for as long as work on it lasts. Shortly before SQS's limit of 12 hours a new
+ * message replaces it, with the longest delay: the attempt ends before it arrives, or its worker has died.
  */
 export class HeldMessage implements Visibility {
   readonly #ports: HoldPorts;
@@ -55,8 +55,8 @@ export class HeldMessage implements Visibility {
 }
 
 /**
- * Sends a message once more and deletes the received one. The new message has no receives: after too many of them, redrive would make a
- * dead letter of a task that nothing is wrong with.
+ * Sends a message once more and deletes the received one. The new message has no receives: after too many of them,
+ * redrive would make a dead letter of a task that nothing is wrong with.
  * @throws PortUnavailable when the new message could not be sent
  */
 export async function sendAgain(ports: HoldPorts, delivery: Delivery, delaySeconds: number): Promise<void> {

@@ -6,7 +6,10 @@ import { Bell } from "./bell.ts";
 /** Longest wait of a poll that watches an empty tier, in seconds: the maximum of SQS. */
 const watchSeconds = 20;
 
-/** Wait of a poll of a tier that had messages, in seconds. Without a wait SQS asks only some of its servers, and misses messages. */
+/**
+ * Wait of a poll of a tier that had messages, in seconds. Without a wait SQS asks only some of its servers, and misses
+ * messages.
+ */
 const receiveSeconds = 1;
 
 /** A poll that is open for this time, in milliseconds, shows that its tier is empty. */
@@ -35,9 +38,10 @@ export interface IntakeOptions {
 }
 
 /**
- * Receives messages for the free places of a worker in strict priority: a message of a tier starts only while all higher tiers are empty. A
- * tier is empty while a poll on it is open. So no place waits for an empty tier, and what arrives there starts first. A poll that is
- * still open when the last place is taken can bring a message without a place: it is given back.
+ * Receives messages for the free places of a worker in strict priority: a message of a tier starts only while all
+ * higher tiers are empty. A tier is empty while a poll on it is open. So no place waits for an empty tier, and what
+ * arrives there starts first. A poll that is still open when the last place is taken can bring a message without a
+ * place: it is given back.
  */
 export class Intake {
   readonly #options: IntakeOptions;
@@ -87,7 +91,10 @@ export class Intake {
     return this.#options.free() - this.#inHand;
   }
 
-  /** The highest tier that had messages, and the time from which the tiers above it are proven to be empty. Watches these. */
+  /**
+   * The highest tier that had messages, and the time from which the tiers above it are proven to be empty. Watches
+   * these.
+   */
   #next(): { tier: Tier; fromMs: number } | undefined {
     let fromMs = 0;
     for (const tier of this.#options.tiers) {
@@ -147,7 +154,9 @@ export class Intake {
     this.#emptyAt.set(tier, this.#options.clock.now());
   }
 
-  /** Undefined: the queue did not answer, and a pause has passed. Until then the tier counts as not proven to be empty. */
+  /**
+   * Undefined: the queue did not answer, and a pause has passed. Until then the tier counts as not proven to be empty.
+   */
   async #poll(tier: Tier, most: number, waitSeconds: number): Promise<Delivery[] | undefined> {
     const { workQueues, stopped, clock, log } = this.#options;
     try {

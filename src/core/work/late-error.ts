@@ -3,9 +3,10 @@ import { countedAs } from "../send/report.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";
 
 /**
- * Reports an error of a task's code that came after the attempt's end, when it can change nothing any more: an error that nobody caught, or a call of the
- * context. Never rejects.
- * @param endedItself False for an attempt that was ended from outside, by its time-out or a cancel: its code goes on then.
+ * Reports an error of a task's code that came after the attempt's end, when it can change nothing any more: an error
+ * that nobody caught, or a call of the context. Never rejects.
+ * @param endedItself False for an attempt that was ended from outside, by its time-out or a cancel: its code goes on
+ * then.
  */
 export async function reportLate(
   ports: AttemptPorts,
@@ -24,6 +25,6 @@ export async function reportLate(
       ...told,
     });
   } catch {
-    // The report of an error must not become one that nobody catches.
+    // The report of an error must not fail with an error that nobody catches.
   }
 }

@@ -43,7 +43,8 @@ interface Content {
 }
 
 /**
- * Decides where a result is stored, and stores it in the bucket if it is large. A result of a task with a `result_key` is encrypted first.
+ * Decides where a result is stored, and stores it in the bucket if it is large. A result of a task with a `result_key`
+ * is encrypted first.
  * @param signal Ends the upload.
  * @throws PermanentError for a result that cannot be stored; PortUnavailable; an error of the result's own stream
  */

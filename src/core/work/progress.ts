@@ -25,7 +25,7 @@ export function progressWriter(
     written = highest;
     const changed = await ports.records
       .change(record, {
-        // A slow write must not undo a faster one that followed it.
+        // A slow write must not undo a faster write that followed it.
         when: { ...fence(record), progress: { atMost: written, orAbsent: true } },
         set: { progress: written, updated_at: iso(ports.clock.now()) },
       })

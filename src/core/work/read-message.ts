@@ -7,8 +7,8 @@ import type { Delivery } from "../ports/tasks.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 
 /**
- * Parses a message. A check of a line is done here. A message that is not an envelope goes to the DLQ immediately, whole. The verdict of both is known
- * then.
+ * Parses a message. A check of a line is done here. A message that is not an envelope goes to the DLQ immediately,
+ * whole. The verdict of both is known then.
  */
 export async function readMessage(ports: FlowPorts, delivery: Delivery): Promise<TaskMessage | Verdict> {
   const check = parseLineCheck(delivery.body);
@@ -19,7 +19,9 @@ export async function readMessage(ports: FlowPorts, delivery: Delivery): Promise
   return { delivery, envelope, type: ports.registry.get(envelope.type), grant: delivery.grant };
 }
 
-/** A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages. */
+/**
+ * A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages.
+ */
 const burySafely = (ports: FlowPorts, delivery: Delivery, reason: string): Promise<Verdict> =>
   buryUnreadable(ports, delivery, reason).catch((error: unknown) => {
     ports.log.error("could not send an unreadable message to the DLQ", {

@@ -21,8 +21,8 @@ export const mostRedrives = 3;
 const mostReceives = 10;
 
 /**
- * Handles messages that a tier queue delivered too often without success. The record decides: a message is dropped, put back,
- * or its task becomes a dead letter. So every message in a DLQ is final.
+ * Handles messages that a tier queue delivered too often without success. The record decides: a message is dropped, put
+ * back, or its task becomes a dead letter. So every message in a DLQ is final.
  */
 export async function redriveBatch(ports: SettlePorts, deliveries: readonly Delivery[]): Promise<Verdict[]> {
   return Promise.all(deliveries.map((delivery) => redriveSafely(ports, delivery)));
@@ -42,8 +42,8 @@ async function redriveSafely(ports: SettlePorts, delivery: Delivery): Promise<Ve
 }
 
 /**
- * Sends a message back to its tier with the longest delay, without reading its task, because the table has been down for long.
- * Its receives start again from 0; used-up receives would make a dead letter of a healthy task.
+ * Sends a message back to its tier with the longest delay, without reading its task, because the table has been down
+ * for long. Its receives start again from 0; used-up receives would make a dead letter of a healthy task.
  */
 async function sitOut(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
   const { body, tier, runsOn, solo, redrives } = delivery;

@@ -10,8 +10,8 @@ import { sentAgain } from "./sent-again.ts";
 import { type Begun, begin, type Crashed, finish, type WorkPorts } from "./work-message.ts";
 
 /**
- * A worker goes on with the tasks of a line for this time, in milliseconds, after the message that led to it. Then the next one goes by message: tasks of
- * other lines and tenants are in the same queue.
+ * A worker goes on with the tasks of a line for this time, in milliseconds, after the message that led to it. Then the
+ * next one goes by message: tasks of other lines and tenants are in the same queue.
  */
 const longestChainMs = 60_000;
 
@@ -40,8 +40,8 @@ export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Numb
 }
 
 /**
- * Runs the task that a line let go to this worker, and then the next ones, until the line is empty, its tasks go by message, or the time is over. If the
- * process dies, the spare message of the task that ran comes.
+ * Runs the task that a line let go to this worker, and then the next ones, until the line is empty, its tasks go by
+ * message, or the time is over. If the process dies, the spare message of the task that ran comes.
  */
 export async function runTaken(ports: TakingPorts): Promise<void> {
   const { taker } = ports;
@@ -52,13 +52,18 @@ export async function runTaken(ports: TakingPorts): Promise<void> {
   }
 }
 
-/** Sends the message that a queue would deliver again. A task whose last attempt crashed runs alone. If this fails, the spare message comes later. */
+/**
+ * Sends the message that a queue would deliver again. A task whose last attempt crashed runs alone. If this fails, the
+ * spare message comes later.
+ */
 const sendAgain = ({ queues, log }: WorkPorts, begun: Begun | Crashed): Promise<void> =>
   queues
     .send(sentAgain(begun, { solo: begun.as === "crashed" }))
     .catch((error: unknown) => log.warn("could not send a task's message again", { error: String(error) }));
 
-/** The message of a task that a line let go, as if it had passed through the queue. Undefined: it is not an envelope. */
+/**
+ * The message of a task that a line let go, as if it had passed through the queue. Undefined: it is not an envelope.
+ */
 function messageOf({ registry, clock }: WorkPorts, task: WaitingTask, grant: Grant): TaskMessage | undefined {
   const { id, tier, runsOn } = task;
   const body = messageText(task.envelope);

@@ -18,7 +18,8 @@ export interface ServePorts extends WorkPorts {
 /**
  * Works on one message: claim → run → settle → delete. Never throws.
  * @param how `together`: other attempts run in this process.
- * @returns `alone`: the task's last attempt crashed, so it must run where no other attempt does. The message is still held.
+ * @returns `alone`: the task's last attempt crashed, so it must run where no other attempt does. The message is still
+ * held.
  */
 export async function serveMessage(
   ports: ServePorts,
@@ -49,7 +50,10 @@ export async function serveMessage(
   return "ended";
 }
 
-/** Work does not wait for a queue that does not answer: then the message comes back after its first hold, and finds the lease. */
+/**
+ * Work does not wait for a queue that does not answer: then the message comes back after its first hold, and finds the
+ * lease.
+ */
 const hideAtStart = (ports: ServePorts, held: HeldMessage, delivery: Delivery, seconds: number): Promise<void> =>
   within(
     ports.clock,

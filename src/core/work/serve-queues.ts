@@ -6,7 +6,10 @@ import { giveBack } from "./held-message.ts";
 import { firstHoldSeconds, Intake } from "./intake.ts";
 import { type ServePorts, serveMessage } from "./serve-message.ts";
 
-/** A message whose task must run alone waits for this time, in milliseconds, while another one runs alone. Then it is given back. */
+/**
+ * A message whose task must run alone waits for this time, in milliseconds, while another one runs alone. Then it is
+ * given back.
+ */
 const aloneWaitMs = 30_000;
 
 /** Delay of a message that was given back after that wait, in seconds. */
@@ -22,7 +25,10 @@ export interface ServeOptions {
   concurrency: number;
   /** Works on a message where no other attempt runs. Never throws. */
   runAlone(delivery: Delivery): Promise<void>;
-  /** Called when this process has to end, as an attempt in it did not stop: `run` resolves when the others are given back. */
+  /**
+   * Called when this process has to end, as an attempt in it did not stop: `run` resolves when the others are given
+   * back.
+   */
   onInterrupted?(): void;
   /** Called with the number of running attempts after each change. */
   onRunning?(running: number): void;
@@ -110,7 +116,10 @@ export class QueueServer {
     this.#intake.placeFreed();
   }
 
-  /** Lets tasks run alone one after the other. One that waits for too long is given back, so that its place is free for others. */
+  /**
+   * Lets tasks run alone one after the other. A task that waits for too long is given back, so that its place is free
+   * for others.
+   */
   async #turnAlone(delivery: Delivery): Promise<void> {
     const { clock, queues } = this.#ports;
     const { tier, receiptHandle, runsOn } = delivery;

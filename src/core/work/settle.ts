@@ -40,8 +40,8 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
 }
 
 /**
- * Settles an attempt whose worker died: its lease ended without a write. Another worker does this, so the condition is that the
- * lease was not renewed.
+ * Settles an attempt whose worker died: its lease ended without a write. Another worker does this, so the condition is
+ * that the lease was not renewed.
  */
 export async function settleCrashed(ports: SettlePorts, settling: Settling): Promise<Settled> {
   const { record, type } = settling;
@@ -113,7 +113,7 @@ async function settleWaiting(
   fenced: Change["when"],
 ): Promise<Settled> {
   const purgeAt = familyPurgeAt(ports.clock.now());
-  // For whoever closes the family, as the message ends with this attempt.
+  // For the process that closes the family, as the message ends with this attempt.
   await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
   await keepKey(ports, claimed, purgeAt);
   if (aggregated !== undefined) await saveResult(ports, claimed, aggregated, purgeAt);

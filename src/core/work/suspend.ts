@@ -13,8 +13,9 @@ import type { Settled, Settling } from "../task/settled.ts";
 import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
 
 /**
- * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight. The attempt is not counted, but
- * its number over all rounds is, so that its late writes cannot change anything. If a signal came meanwhile, the task goes on immediately.
+ * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight.
+ * The attempt is not counted, but its number over all rounds is, so that its late writes cannot change anything. If a
+ * signal came meanwhile, the task goes on immediately.
  * @throws PortUnavailable
  */
 export async function settleSuspended(
@@ -23,7 +24,7 @@ export async function settleSuspended(
   suspension: Suspension,
 ): Promise<Settled> {
   const fenced = fence(claimed);
-  // For the sender of a signal, who has to send the task's message.
+  // For the sender of a signal, which has to send the task's message.
   if (suspension.waitingFor?.kind === "signal") {
     await ports.records.savePart(claimed, "envelope", envelope, purgeAtOfWaiting(claimed, suspension.dueAt));
   }

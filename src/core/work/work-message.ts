@@ -28,7 +28,9 @@ interface LoggedMessage extends TaskMessage {
   log: Log;
 }
 
-/** A message whose task is claimed, so that its attempt can start; or has to wait in a line; or whose verdict is known. */
+/**
+ * A message whose task is claimed, so that its attempt can start; or has to wait in a line; or whose verdict is known.
+ */
 export type Begun = LoggedMessage &
   (({ as: "claimed" } & Claimed) | { as: "stopped"; stopped: Stopped } | { as: "resolved"; verdict: Verdict });
 
@@ -36,8 +38,8 @@ export type Begun = LoggedMessage &
 export type Crashed = LoggedMessage & { as: "crashed" };
 
 /**
- * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other tasks run. What is given up claims
- * nothing later: the calls before the claim take their time, too.
+ * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other
+ * tasks run. What is given up claims nothing later: the calls before the claim take their time, too.
  */
 export function begin(ports: WorkPorts, visibility: Visibility, message: TaskMessage, how: "alone"): Promise<Begun>;
 export function begin(
@@ -91,8 +93,8 @@ async function beginLogged(
 }
 
 /**
- * A worker took the task from its line, and this message stands for it if that worker has died. While its attempt runs, a new message replaces this one: many
- * receives would bring it to redrive.
+ * A worker took the task from its line, and this message stands for it if that worker has died. While its attempt runs,
+ * a new message replaces this one: many receives would bring it to redrive.
  * @returns Undefined: no worker has claimed the task.
  */
 async function resolveSpare(
@@ -190,8 +192,8 @@ async function waitInLine(
 }
 
 /**
- * Sends a message anew that could not be put into its line, such as one of a line that is throttled. Its receives do not count towards redrive, which would
- * end a task that nothing is wrong with.
+ * Sends a message anew that could not be put into its line, such as one of a line that is throttled. Its receives do
+ * not count towards redrive, which would end a task that nothing is wrong with.
  */
 function sendLater({ queues, log, random }: WorkPorts, message: TaskMessage, error: PortUnavailable): Promise<Verdict> {
   const delaySeconds = Math.ceil(laterSeconds * (1 + random()));

@@ -25,9 +25,9 @@ interface Batch {
 }
 
 /**
- * Works on a batch of one tier's messages. Returns a verdict for each, in their order; no message changes another's verdict.
- * Messages of tasks whose last attempt crashed run alone. A message whose attempt could not be settled before the worker is
- * stopped is delivered again.
+ * Works on a batch of one tier's messages. Returns a verdict for each, in their order; no message changes another's
+ * verdict. Messages of tasks whose last attempt crashed run alone. A message whose attempt could not be settled before
+ * the worker is stopped is delivered again.
  * @param deadlineMs Epoch milliseconds at which this worker is stopped.
  */
 export async function workBatch(
@@ -95,7 +95,8 @@ async function hideAtStart(
 }
 
 /**
- * Claims every task before any handler runs: a handler that kills this process must cost the other tasks no attempt more.
+ * Claims every task before any handler runs: a handler that kills this process must cost the other tasks no attempt
+ * more.
  * @returns The messages whose tasks crashed before, which must run alone.
  */
 async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Promise<TaskMessage[]> {
@@ -146,8 +147,8 @@ async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promis
 }
 
 /**
- * Sends a message that did not fit in this batch to its tier again. The new message has no receives: after too many of them, redrive
- * would make a dead letter of a task that nothing is wrong with.
+ * Sends a message that did not fit in this batch to its tier again. The new message has no receives: after too many of
+ * them, redrive would make a dead letter of a task that nothing is wrong with.
  */
 async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
   const sent = batch.ports.queues.send(sentAgain(message, { solo }));

@@ -25,8 +25,9 @@ interface MetricRequest {
 }
 
 /**
- * Starts an emulator of the part of CloudWatch that functions use: the age of the oldest message of a queue, Offload's own metrics by tier, which the
- * functions send to `/_local/metrics`, and the lines of tasks, which they append to a file. Unlike in AWS, they are not late, and there are no alarms.
+ * Starts an emulator of the part of CloudWatch that functions use: the age of the oldest message of a queue, Offload's
+ * own metrics by tier, which the functions send to `/_local/metrics`, and the lines of tasks, which they append to a
+ * file. Unlike in AWS, they are not late, and there are no alarms.
  */
 export async function startCloudWatch(
   store: QueueStore,

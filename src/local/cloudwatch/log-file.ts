@@ -41,7 +41,10 @@ export class LogFile {
     clearInterval(this.#look);
   }
 
-  /** Answers FilterLogEvents for patterns that compare texts. The token of the next page is the number of lines before it. */
+  /**
+   * Answers FilterLogEvents for patterns that compare texts. The token of the next page is the number of lines before
+   * it.
+   */
   async filter(request: FilterRequest): Promise<{ events: Event[]; nextToken?: string }> {
     const { startTime = 0, endTime = Number.MAX_SAFE_INTEGER, limit = mostEvents, nextToken = "0" } = request;
     const wanted = wantedOf(request.filterPattern ?? "");

@@ -115,8 +115,8 @@ const localHealth = (
   });
 
 /**
- * Key that signs page cursors. It is created once and stored, so that cursors stay valid after a restart. A key that was not
- * written to its end is replaced.
+ * Key that signs page cursors. It is created once and stored, so that cursors stay valid after a restart. A key that
+ * was not written to its end is replaced.
  */
 function cursorKey(filesDir: string): string {
   const path = join(filesDir, "cursor-key");

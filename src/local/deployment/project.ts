@@ -13,7 +13,10 @@ import { localDeployment } from "./resources.ts";
 /** A project as the local server uses it: its built code, and what is in there. */
 export interface Project {
   readonly code: LocalCode;
-  /** Folder of a worker as it would be deployed, whose own program runs the attempts. Undefined: the code runs in this installation's workers. */
+  /**
+   * Folder of a worker as it would be deployed, whose own program runs the attempts. Undefined: the code runs in this
+   * installation's workers.
+   */
   readonly workerFolder?: string;
   readonly catalog: Catalog;
   readonly schedules: readonly AppSchedule[];

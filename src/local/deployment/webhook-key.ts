@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { parseWebhookKey } from "../../core/notify/secret.ts";
 
 /**
- * Returns the local server's master key of webhooks as base64. The state folder keeps it, readable by this user only. Without a folder each
- * server has a new key.
+ * Returns the local server's master key of webhooks as base64. The state folder keeps it, readable by this user only.
+ * Without a folder each server has a new key.
  * @throws Error when the file does not contain a key
  */
 export function localWebhookKey(stateDir: string | undefined): string {

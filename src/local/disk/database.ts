@@ -19,8 +19,8 @@ export interface DatabaseOptions {
 }
 
 /**
- * A SQLite file in the state folder, or a database in memory. Written data survives `kill -9`. This process locks the file
- * until it closes it. A write that fails because of the disk throws DiskFault and changes nothing.
+ * A SQLite file in the state folder, or a database in memory. Written data survives `kill -9`. This process locks the
+ * file until it closes it. A write that fails because of the disk throws DiskFault and changes nothing.
  */
 export class Database {
   /** True when the file had no content at the start. */
@@ -29,7 +29,10 @@ export class Database {
   readonly #path: string;
   readonly #faults: DiskFaults;
 
-  /** @throws Error with one line that names the file: another process has it open, it is damaged, or it cannot be written */
+  /**
+   * @throws Error with one line that names the file: another process has it open, it is damaged, or it cannot be
+   * written
+   */
   constructor({ stateDir, file, schema, faults = new DiskFaults(() => {}) }: DatabaseOptions) {
     this.#path = stateDir === undefined ? ":memory:" : join(resolve(stateDir), file);
     this.#faults = faults;

@@ -6,8 +6,8 @@ const others = 0o077;
 const sticky = 0o1000;
 
 /**
- * Keeps other users of this machine from reading state. Everything that this process and its workers create later is readable
- * by this user only. An existing state folder and its files lose the permissions of other users.
+ * Keeps other users of this machine from reading state. Everything that this process and its workers create later is
+ * readable by this user only. An existing state folder and its files lose the permissions of other users.
  * @param print Receives a warning when the folder cannot be made private.
  */
 export function keepPrivate(stateDir: string | undefined, print: (line: string) => void): void {

@@ -12,7 +12,9 @@ const indexKeys = [
   [indexes.deadLetters, "dead_letter_pk", "dead_letter_sk"],
 ] as const;
 
-/** Creates the deployment's table in an emulator, with the keys and indexes of the data stack. An existing table stays. */
+/**
+ * Creates the deployment's table in an emulator, with the keys and indexes of the data stack. An existing table stays.
+ */
 export async function createTable(client: DynamoDBClient, table: string): Promise<void> {
   const command = new CreateTableCommand({
     TableName: table,

@@ -51,8 +51,8 @@ export async function runOperation(store: Store, operation: string, input: objec
 }
 
 /**
- * The store for one change of one item: the item and its index entries are written together. Dynalite alone writes the entries
- * first, so a kill in between would leave entries that do not fit their item.
+ * The store for one change of one item: the item and its index entries are written together. Dynalite alone writes the
+ * entries first, so a kill in between would leave entries that do not fit their item.
  */
 function atomic(store: Store): Store {
   const entries: Write[] = [];

@@ -36,8 +36,8 @@ function closeIterators(db: Store["db"]): void {
 }
 
 /**
- * The tables of one LevelDB folder. After a failed write it refuses all writes until it has opened the folder again: LevelDB
- * would write behind the broken end of its log, and lose these writes with the next kill.
+ * The tables of one LevelDB folder. After a failed write it refuses all writes until it has opened the folder again:
+ * LevelDB would write behind the broken end of its log, and lose these writes with the next kill.
  */
 export class TableStore {
   readonly #path: string | undefined;
@@ -81,8 +81,8 @@ export class TableStore {
   }
 
   /**
-   * The names of the tables. Finishes the creation of tables that a kill interrupted: DynamoDB answers no request for a table that
-   * is still being created.
+   * The names of the tables. Finishes the creation of tables that a kill interrupted: DynamoDB answers no request for a
+   * table that is still being created.
    */
   async tableNames(): Promise<string[]> {
     const names: string[] = [];

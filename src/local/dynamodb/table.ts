@@ -25,13 +25,15 @@ export interface Table {
   close(): Promise<void>;
 }
 
-/** The file locks the state folder: LevelDB's own lock would be noticed only later. It lists the tables of the folder. */
+/**
+ * The file locks the state folder: LevelDB's own lock would be noticed only later. It lists the tables of the folder.
+ */
 const lockSchema = "CREATE TABLE IF NOT EXISTS tables (name TEXT PRIMARY KEY) STRICT;";
 
 /**
  * Starts an emulator of DynamoDB on 127.0.0.1, with the tables that it had at its last stop.
- * @throws EADDRINUSE when the port is taken; Error with one line when another server uses the state folder, when it cannot be
- * written, or when the tables that it had are gone
+ * @throws EADDRINUSE when the port is taken; Error with one line when another server uses the state folder, when it
+ * cannot be written, or when the tables that it had are gone
  */
 export async function startTable({ port, stateDir, faults }: TableOptions): Promise<Table> {
   const lock = new Database({ stateDir, file: "table.lock", schema: lockSchema, faults });

@@ -12,7 +12,10 @@ export interface LocalEventBus {
   close(): Promise<void>;
 }
 
-/** Starts an emulator of the part of EventBridge that sends events: PutEvents, on every event bus. Rules are the app's triggers. */
+/**
+ * Starts an emulator of the part of EventBridge that sends events: PutEvents, on every event bus. Rules are the app's
+ * triggers.
+ */
 export async function startEventBus(
   options: Omit<EventLogOptions, "clock"> & Partial<Pick<EventLogOptions, "clock">>,
 ): Promise<LocalEventBus> {

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 
 /**
- * A request as API Gateway passes it to a function, without its body: header names in lower case, repeated headers joined by
- * commas, cookies apart.
+ * A request as API Gateway passes it to a function, without its body: header names in lower case, repeated headers
+ * joined by commas, cookies apart.
  */
 export function eventOf(request: IncomingMessage): APIGatewayProxyEventV2 {
   const { host, target } = targetOf(request.url ?? "/");
@@ -43,7 +43,10 @@ export function eventOf(request: IncomingMessage): APIGatewayProxyEventV2 {
   };
 }
 
-/** Splits the target of a request. In its absolute form it names a host, which replaces the header (RFC 9112, section 3.2.2). */
+/**
+ * Splits the target of a request. In its absolute form it names a host, which replaces the header (RFC 9112, section
+ * 3.2.2).
+ */
 function targetOf(url: string): { host?: string; target: string } {
   const [, host, target = ""] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
   if (host === undefined) return { target: url };

@@ -49,8 +49,8 @@ const deployedLimits: GatewayLimits = {
 const busyMs = 300_000;
 
 /**
- * The limits of the local server. Its functions run Offload's own code only, so a slow one is a busy machine: the request is slow, and not
- * refused.
+ * The limits of the local server. Its functions run Offload's own code only, so a slow one is a busy machine: the
+ * request is slow, and not refused.
  */
 export const busyMachineLimits: Partial<GatewayLimits> = {
   functionMs: { submit: busyMs, status: busyMs, control: busyMs, console: busyMs, authorizer: busyMs },
@@ -75,8 +75,8 @@ export interface GatewayOptions {
 }
 
 /**
- * Starts an emulator of an HTTP API of API Gateway: events and answers in payload format 2.0. It calls the authorizer before
- * each route that needs one, and enforces the limits of API Gateway and Lambda.
+ * Starts an emulator of an HTTP API of API Gateway: events and answers in payload format 2.0. It calls the authorizer
+ * before each route that needs one, and enforces the limits of API Gateway and Lambda.
  */
 export async function startGateway(options: GatewayOptions): Promise<Endpoint> {
   const limits = { ...deployedLimits, ...options.limits };

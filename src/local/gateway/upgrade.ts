@@ -9,8 +9,8 @@ export const asksForWebSocket = ({ headers, url = "" }: IncomingMessage, path: s
 const ofUpgrades = ["upgrade", "http2-settings"];
 
 /**
- * Puts a request that offers another protocol back into its connection, without the offer. A server has to answer it like any request: Java's
- * client offers HTTP/2 with each one. Node would leave it to the listener of upgrades.
+ * Puts a request that offers another protocol back into its connection, without the offer. A server has to answer it
+ * like any request: Java's client offers HTTP/2 with each one. Node would leave it to the listener of upgrades.
  */
 export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Duplex {
   const { method, url, httpVersion, rawHeaders } = request;

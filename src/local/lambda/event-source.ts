@@ -24,13 +24,17 @@ export interface EventSourceOptions {
   store: QueueStore;
   queue: string;
   target: Target;
-  /** Called when an invocation failed, but not for a full disk. Its messages come back when their visibility timeouts end. */
+  /**
+   * Called when an invocation failed, but not for a full disk. Its messages come back when their visibility timeouts
+   * end.
+   */
   onFailure(error: unknown): void;
 }
 
 /**
- * Starts an emulator of Lambda's event source for one queue. It receives a batch when the function is free, and deletes the
- * messages that the function did not report as failed. Returns a function that stops receiving and waits for running batches.
+ * Starts an emulator of Lambda's event source for one queue. It receives a batch when the function is free, and deletes
+ * the messages that the function did not report as failed. Returns a function that stops receiving and waits for
+ * running batches.
  */
 export function startEventSource(options: EventSourceOptions): () => Promise<void> {
   const { store, queue, target } = options;

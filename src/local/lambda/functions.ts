@@ -6,8 +6,8 @@ import { movedMs } from "../time/moved-time.ts";
 import type { HttpHandler } from "./invocation.ts";
 
 /**
- * Invocation context of a function with this time-out, in seconds. Functions read only the remaining time: they add it to the machine's time,
- * and compare the sum with their clock, which tests may have moved.
+ * Invocation context of a function with this time-out, in seconds. Functions read only the remaining time: they add it
+ * to the machine's time, and compare the sum with their clock, which tests may have moved.
  */
 const contextOf = (seconds: number) =>
   ({ getRemainingTimeInMillis: () => seconds * 1000 + (movedMs() ?? 0) }) as Context;

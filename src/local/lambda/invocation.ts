@@ -27,8 +27,8 @@ export class InvocationFailed extends Error {
 }
 
 /**
- * Invokes a function within the limits of Lambda and API Gateway. In AWS a function that exceeds its time-out is ended; here it
- * continues, but its answer is ignored.
+ * Invokes a function within the limits of Lambda and API Gateway. In AWS a function that exceeds its time-out is ended;
+ * here it continues, but its answer is ignored.
  * @param name The function's name, for messages.
  * @throws InvocationFailed when a limit is exceeded; the function's own error
  */

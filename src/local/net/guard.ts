@@ -7,8 +7,9 @@ const localNames = ["127.0.0.1", "localhost", "[::1]"];
 export type Refuse = (request: IncomingMessage, response: ServerResponse, detail: string) => void;
 
 /**
- * Makes a server refuse the requests of websites that the user of this machine visits. Call it when the server has all its
- * listeners. They get only the other requests, and those without `Origin`, to which a library may answer with CORS headers.
+ * Makes a server refuse the requests of websites that the user of this machine visits. Call it when the server has all
+ * its listeners. They get only the other requests, and those without `Origin`, to which a library may answer with CORS
+ * headers.
  * @param webPages `judged`: the listeners get requests of websites, with `Origin`, and decide themselves.
  */
 export function guard(server: Server, refuse: Refuse, webPages: "refused" | "judged" = "refused"): void {
@@ -33,8 +34,8 @@ export const refuseLikeAws: Refuse = (_, response, detail) => {
  * Returns why a request is refused, or undefined when it is allowed.
  *
  * - A website whose name points to this machine (DNS rebinding) sends its own name as `Host`.
- * - A browser adds the page's `Origin` to all requests that a page makes, except GET and HEAD without CORS. Those change
- *   nothing here, and the page cannot read the answers.
+ * - A browser adds the page's `Origin` to all requests that a page makes, except GET and HEAD without CORS. Requests
+ *   without an `Origin` change nothing here, and the page cannot read the answers.
  *
  * @param port Port of the server, which must also be the port of an `Origin`.
  */

@@ -6,8 +6,9 @@ const longestLine = 4096;
 const lineEnd = Buffer.from("\r\n");
 
 /**
- * Decodes a body in the form `aws-chunked`: each chunk has its size in hexadecimal digits on a line before it, and an empty line's end
- * after it; the last one has size 0, and trailers follow. The trailers, with names in lower case, are added to `trailers`.
+ * Decodes a body in the form `aws-chunked`: each chunk has its size in hexadecimal digits on a line before it, and an
+ * empty line's end after it; the last one has size 0, and trailers follow. The trailers, with names in lower case, are
+ * added to `trailers`.
  * @throws S3Error
  */
 export async function* decodeChunks(

@@ -7,7 +7,8 @@ export interface Slice {
 }
 
 /**
- * Reads a `Range` header. Undefined: the whole object, also for headers that are not one range of bytes, which S3 ignores.
+ * Reads a `Range` header. Undefined: the whole object, also for headers that are not one range of bytes, which S3
+ * ignores.
  * @throws S3Error when the object has no byte of the range
  */
 export function parseRange(header: string | undefined, sizeBytes: number): Slice | undefined {

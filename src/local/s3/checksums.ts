@@ -6,7 +6,9 @@ import { S3Error } from "./s3-error.ts";
 export const checksumAlgorithms = ["crc32", "sha1", "sha256"] as const;
 export type ChecksumAlgorithm = (typeof checksumAlgorithms)[number];
 
-/** Checksums in Base64, by algorithm. Those of objects of several parts end with `-` and the number of parts. */
+/**
+ * Checksums in Base64, by algorithm. The checksums of objects of several parts end with `-` and the number of parts.
+ */
 export type Checksums = { [Algorithm in ChecksumAlgorithm]?: string };
 
 /** @throws S3Error for algorithms that this server does not support */

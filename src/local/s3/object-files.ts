@@ -7,8 +7,8 @@ import type { ObjectFile } from "./object-rows.ts";
 const readBytes = 256 * 1024;
 
 /**
- * The folder with the bytes of objects and parts. Names are random: no key is part of a path. A file without a row is rubbish of an
- * upload that did not end.
+ * The folder with the bytes of objects and parts. Names are random: no key is part of a path. A file without a row is
+ * rubbish of an upload that did not end.
  */
 export class ObjectFiles {
   readonly #folder: string;

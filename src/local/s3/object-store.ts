@@ -84,7 +84,9 @@ export class ObjectStore {
     throw new S3Error("NoSuchUpload", text, { UploadId: id });
   }
 
-  /** Stores a part; replaces one with its number. @throws S3Error when the upload was completed or aborted while it came */
+  /**
+   * Stores a part; replaces one with its number. @throws S3Error when the upload was completed or aborted while it came
+   */
   putPart(upload: StoredUpload, part: StoredPart): void {
     const replaced = this.rows.transaction(() => {
       this.upload(upload.id, upload.bucket, upload.key);

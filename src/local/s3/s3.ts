@@ -54,8 +54,8 @@ interface Server {
 }
 
 /**
- * Starts an emulator of S3 on 127.0.0.1, with the operations that Offload uses. The bucket's name is in the path. Uploads that were
- * open at the last stop are gone; begun multipart uploads stay for a day.
+ * Starts an emulator of S3 on 127.0.0.1, with the operations that Offload uses. The bucket's name is in the path.
+ * Uploads that were open at the last stop are gone; begun multipart uploads stay for a day.
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startS3(options: S3Options): Promise<S3> {

@@ -2,8 +2,8 @@ import type { NewMessage } from "../sqs/queue-message.ts";
 import type { LostFiring } from "./schedule-engine.ts";
 
 /**
- * The message that a dead-letter queue gets of a firing. AWS documents its attributes, and that its body has the details of the
- * invocation: here it is the request that should have invoked the function.
+ * The message that a dead-letter queue gets of a firing. AWS documents its attributes, and that its body has the
+ * details of the invocation: here it is the request that should have invoked the function.
  */
 export function deadLetterOf(lost: LostFiring): NewMessage {
   const { arn, input, scheduleArn, scheduledTime, executionId, attempt, error } = lost;

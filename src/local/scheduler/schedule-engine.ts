@@ -47,8 +47,8 @@ export interface EngineOptions {
 }
 
 /**
- * Fires schedules, exact to the second. A firing is stored in the same transaction as the schedule's next time, and deleted
- * after its delivery. So each firing is delivered at least once, even after `kill -9`.
+ * Fires schedules, exact to the second. A firing is stored in the same transaction as the schedule's next time, and
+ * deleted after its delivery. So each firing is delivered at least once, even after `kill -9`.
  */
 export class ScheduleEngine {
   readonly #options: EngineOptions;
@@ -61,7 +61,10 @@ export class ScheduleEngine {
     this.#alarm = new Alarm(options.clock, () => this.tick());
   }
 
-  /** Fires the due schedules, and sets the alarm for the next one. Call this at the start and when a schedule has changed. */
+  /**
+   * Fires the due schedules, and sets the alarm for the next one. Call this at the start and when a schedule has
+   * changed.
+   */
   tick(): void {
     if (this.#closed) return;
     const now = this.#options.clock.now();
@@ -120,7 +123,9 @@ export class ScheduleEngine {
     });
   }
 
-  /** After a fault of the disk, everything that is not saved is due again in a second: a firing may be delivered twice. */
+  /**
+   * After a fault of the disk, everything that is not saved is due again in a second: a firing may be delivered twice.
+   */
   #unlessFault(work: () => void): void {
     try {
       work();

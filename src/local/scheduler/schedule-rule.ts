@@ -73,7 +73,9 @@ const fieldPatterns = [
   /^[\d,*/-]+$/,
 ];
 
-/** A local time that a clock change skips does not fire. A local time that occurs twice fires at its first occurrence. */
+/**
+ * A local time that a clock change skips does not fire. A local time that occurs twice fires at its first occurrence.
+ */
 function cron(argument: string, zone: string): Rule | undefined {
   const calendar = toCalendar(argument);
   if (calendar === undefined) return undefined;

@@ -6,8 +6,8 @@ import { InvalidRule, parseRule, type Rule } from "./schedule-rule.ts";
 const startDateGraceMs = 300_000;
 
 /**
- * First time at which a new or changed schedule fires. A one-off in the past fires now. A rate without a start date fires at
- * the schedule's creation, and counts from it.
+ * First time at which a new or changed schedule fires. A one-off in the past fires now. A rate without a start date
+ * fires at the schedule's creation, and counts from it.
  * @param createdBefore Time of the creation, if the schedule is being changed.
  * @throws ApiError for rules and dates that AWS refuses
  */
@@ -20,12 +20,16 @@ export function firstTime(input: ScheduleInput, now: number, createdBefore?: num
   return before(end, rule.next(Math.max(createdBefore === undefined ? now - 1 : now, start - 1)));
 }
 
-/** The most times of a stop for which a schedule fires: a rule of every minute after a night would fire hundreds of times. */
+/**
+ * The most times of a stop for which a schedule fires: a rule of every minute after a night would fire hundreds of
+ * times.
+ */
 const mostMissed = 100;
 
 /**
- * The times for which a due schedule fires now, oldest first, and its next time. Of the times that were missed while nothing ran, these are the last
- * hundred: the function that they go to runs those that are not too late, and counts the others as skipped.
+ * The times for which a due schedule fires now, oldest first, and its next time. Of the times that were missed while
+ * nothing ran, these are the last hundred: the function that they go to runs those that are not too late, and counts
+ * the others as skipped.
  */
 export function dueTimes({ input, createdAt, nextAt = 0 }: Schedule, now: number) {
   const rule = checked(input, createdAt);

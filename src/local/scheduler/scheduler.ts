@@ -19,7 +19,9 @@ export interface SchedulerOptions {
   stateDir: string | undefined;
   /** Delivers to a target, at least once for each time. A failed delivery is retried by the target's retry policy. */
   fire: EngineOptions["fire"];
-  /** Receives the firings of targets with a dead-letter queue that could not be delivered. Default: they are dropped. */
+  /**
+   * Receives the firings of targets with a dead-letter queue that could not be delivered. Default: they are dropped.
+   */
   sendToDlq?: EngineOptions["sendToDlq"];
   /** Default: the machine's clock. */
   clock?: Clock;
@@ -39,8 +41,8 @@ export interface Scheduler {
 }
 
 /**
- * Starts an emulator of EventBridge Scheduler on 127.0.0.1. A one-off that was missed while the emulator was off fires now;
- * a recurring schedule fires now for the latest time that it missed.
+ * Starts an emulator of EventBridge Scheduler on 127.0.0.1. A one-off that was missed while the emulator was off fires
+ * now; a recurring schedule fires now for the latest time that it missed.
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {

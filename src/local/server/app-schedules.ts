@@ -5,7 +5,9 @@ import type { Rules } from "../../core/schedules/ports.ts";
 /** Start of the names of the app's rules. The rule of a tenant's schedule is named by the schedule's id. */
 const prefix = "app.";
 
-/** Creates or updates the rules of the app's schedules, and deletes the rules of schedules that the app no longer has. */
+/**
+ * Creates or updates the rules of the app's schedules, and deletes the rules of schedules that the app no longer has.
+ */
 export async function syncAppSchedules(
   { client, rules, group }: { client: SchedulerClient; rules: Rules; group: string },
   schedules: readonly AppSchedule[],

@@ -12,9 +12,10 @@ const keys = new Map<string, string>();
 const mostLinks = 10;
 
 /**
- * The URL of the console for a person who is signed in by opening it, once. The token is in the fragment, which no browser sends, and it is not the key,
- * so that a terminal's history or a shared screen has nothing that works later.
- * @param configured The server's keys, as `key:tenant:role` with commas between them. The link has the rights of an admin, else of the first key.
+ * The URL of the console for a person who is signed in by opening it, once. The token is in the fragment, which no
+ * browser sends, and it is not the key, so that a terminal's history or a shared screen has nothing that works later.
+ * @param configured The server's keys, as `key:tenant:role` with commas between them. The link has the rights of an
+ * admin, else of the first key.
  */
 export function consoleLink(url: string, configured: string): string {
   const entries = configured.split(",").map((entry) => entry.trim().split(":"));
@@ -26,7 +27,10 @@ export function consoleLink(url: string, configured: string): string {
   return `${url}/console#token=${token}`;
 }
 
-/** Adds the route that answers the key of a link's token: once, to whoever has the token. The guard keeps pages of other origins away. */
+/**
+ * Adds the route that answers the key of a link's token: once, to the browser that has the token. The guard keeps pages
+ * of other origins away.
+ */
 export function addConsoleLinkRoute(api: ReturnType<typeof createApi>): void {
   api.post(signInPath, async (call) => {
     const { token } = await optionalJsonBody(call);

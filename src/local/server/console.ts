@@ -4,7 +4,8 @@ import { consoleFiles } from "../../installed/console-files.ts";
 import { DiskFault } from "../disk/disk-faults.ts";
 
 /**
- * Writes the console's files into the server's folder, where the function finds them. Files of an earlier version are removed.
+ * Writes the console's files into the server's folder, where the function finds them. Files of an earlier version are
+ * removed.
  * @throws DiskFault
  */
 export function writeConsole(dir: string): void {

@@ -11,7 +11,9 @@ import { DiskFault } from "../disk/disk-faults.ts";
 /** File with the environment of programs that submit directly, for `node --env-file`. */
 const directEnvFile = "direct.env";
 
-/** Publishes the catalogue in the server's folder to the table, as a deployment does for programs that submit directly. */
+/**
+ * Publishes the catalogue in the server's folder to the table, as a deployment does for programs that submit directly.
+ */
 export async function publishCatalog(filesDir: string): Promise<void> {
   const table = new DynamoTable(tableClient(), localTable);
   try {
@@ -21,7 +23,9 @@ export async function publishCatalog(filesDir: string): Promise<void> {
   }
 }
 
-/** Lets programs on this machine submit directly: they find the catalogue in the table, and their environment in a file. */
+/**
+ * Lets programs on this machine submit directly: they find the catalogue in the table, and their environment in a file.
+ */
 export async function openDirectSubmit(filesDir: string): Promise<void> {
   await publishCatalog(filesDir);
   writeDirectEnv(filesDir);

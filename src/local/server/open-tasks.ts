@@ -42,8 +42,8 @@ export async function readOpenTasks(documents: DynamoDBDocumentClient): Promise<
 }
 
 /**
- * Ends the leases of all running attempts, and returns their number. For the start of the local server, when no worker can be
- * alive: the attempts then count as crashed immediately, not only when their leases end.
+ * Ends the leases of all running attempts, and returns their number. For the start of the local server, when no worker
+ * can be alive: the attempts then count as crashed immediately, not only when their leases end.
  */
 export async function endLeases(documents: DynamoDBDocumentClient, open: readonly TaskRecord[]): Promise<number> {
   const running = open.filter(({ status }) => status === "processing");
@@ -61,7 +61,8 @@ export async function endLeases(documents: DynamoDBDocumentClient, open: readonl
 }
 
 /**
- * Sends open tasks again whose message is gone. A task that was sent twice is harmless: the claim lets one message through.
+ * Sends open tasks again whose message is gone. A task that was sent twice is harmless: the claim lets one message
+ * through.
  * @param print Receives a line for each finding, with the names of the files.
  */
 export async function resendOpenTasks(

@@ -24,8 +24,8 @@ import { endLeases, readOpenTasks } from "./open-tasks.ts";
 type Print = (line: string) => void;
 
 /**
- * Creates the table, saves the tenants of the server's keys in its directory, and ends the leases of attempts that the last server
- * process left unfinished. Returns the tasks that have not ended.
+ * Creates the table, saves the tenants of the server's keys in its directory, and ends the leases of attempts that the
+ * last server process left unfinished. Returns the tasks that have not ended.
  * @param keys `OFFLOAD_KEYS`
  */
 export async function prepareTable(keys: string, print: Print): Promise<TaskRecord[]> {
@@ -55,7 +55,9 @@ export async function prepareScheduler(schedules: readonly AppSchedule[]): Promi
   client.destroy();
 }
 
-/** Says which files lost their data while the table kept its own, and requests the rules of tenants' schedules again. */
+/**
+ * Says which files lost their data while the table kept its own, and requests the rules of tenants' schedules again.
+ */
 export async function mendNewFiles(
   { store, scheduler }: { store: QueueStore; scheduler: Pick<Scheduler, "isNew" | "path"> },
   print: Print,

@@ -2,7 +2,8 @@ import type { APIGatewayProxyStructuredResultV2 } from "aws-lambda";
 import type { HttpHandler } from "../lambda/invocation.ts";
 
 /**
- * Adds to the problem of an unknown task type that the changed task files could not be loaded, as the type may be in one of them.
+ * Adds to the problem of an unknown task type that the changed task files could not be loaded, as the type may be in
+ * one of them.
  * @param problemOf Returns why the files could not be loaded. Empty: all could.
  */
 export const withReloadHint =

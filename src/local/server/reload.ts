@@ -28,13 +28,14 @@ export interface ReloadOptions {
 }
 
 /**
- * Watches the task files, `.env`, and the project's own files that they import. After a change it loads them, and hands over what they
- * define. A file that was good and cannot be loaded any more changes nothing: its error is printed.
+ * Watches the task files, `.env`, and the project's own files that they import. After a change it loads them, and hands
+ * over what they define. A file that was good and cannot be loaded any more changes nothing: its error is printed.
  * @returns what stops the watching
  */
 export async function reloadOnChange(options: ReloadOptions): Promise<() => Promise<void>> {
   const { folder, print } = options;
-  // The first look at each file is an event as well: a file may have been saved after it was loaded and before the watching began.
+  // The first look at each file is an event as well: a file may have been saved after it was loaded and before the
+  // watching began.
   const watcher = watch([folder, ".env", ...options.project.code.sources], {
     alwaysStat: true,
     ignored: /node_modules/,
@@ -145,12 +146,14 @@ function namesOf(paths: Iterable<string>): string {
   return `${names.slice(0, namedFiles).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Folders whose files no task file imports: packages, built files, and those of tools, such as `.git` and `.offload`. */
+/**
+ * Folders whose files no task file imports: packages, built files, and those of tools, such as `.git` and `.offload`.
+ */
 const ignoredFolders = /\/(node_modules|cdk\.out|dist|\.[^/]+)(\/|$)/;
 
 /**
- * Waits until the task files can be loaded: it tries again after each change in the project. The whole project is watched, as the
- * imports of a broken file are not known.
+ * Waits until the task files can be loaded: it tries again after each change in the project. The whole project is
+ * watched, as the imports of a broken file are not known.
  * @param problem The reason that is printed already.
  */
 export async function loadableApp(

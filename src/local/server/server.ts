@@ -53,9 +53,9 @@ export interface LocalServer {
 }
 
 /**
- * Starts the whole deployment on this machine: emulators of DynamoDB, SQS, S3, EventBridge and its Scheduler, the real functions
- * behind a gateway, and worker processes. A process can have only one server, because the functions read their settings
- * from the process's environment.
+ * Starts the whole deployment on this machine: emulators of DynamoDB, SQS, S3, EventBridge and its Scheduler, the real
+ * functions behind a gateway, and worker processes. A process can have only one server, because the functions read
+ * their settings from the process's environment.
  * @param print Receives each line of the log.
  * @param known The project, when it is loaded already. Default: it is built and loaded.
  * @throws EADDRINUSE with the port in its message; TaskFileError
@@ -160,7 +160,10 @@ async function startSchedules({
   });
 }
 
-/** Starts EventBridge. An event goes to fire by the queue of firings: so it survives the end of this process, and is tried again. */
+/**
+ * Starts EventBridge. An event goes to fire by the queue of firings: so it survives the end of this process, and is
+ * tried again.
+ */
 async function startEvents(
   store: QueueStore,
   triggers: readonly AppTrigger[],
@@ -172,7 +175,9 @@ async function startEvents(
   return eventBus;
 }
 
-/** Opens the API's port, also for WebSocket connections. Its close ends these first, because the port waits for them. */
+/**
+ * Opens the API's port, also for WebSocket connections. Its close ends these first, because the port waits for them.
+ */
 async function openGateway(
   functions: Functions,
   { webSockets, events }: { webSockets: WebSockets; events: EventLog },
@@ -267,7 +272,8 @@ async function reload({
 }
 
 /**
- * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document, the console and the cursor key. It is temporary when the server keeps no state.
+ * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document, the console and the cursor key. It
+ * is temporary when the server keeps no state.
  * @throws Error that names the file that could not be written
  */
 function filesDirOf(settings: LocalSettings, app: Project, cleanups: Cleanups): string {
@@ -295,8 +301,8 @@ function writeJson(path: string, value: unknown): void {
 }
 
 /**
- * Turns on tracing for the functions in this process and in the worker processes. The spans of the last start are kept in
- * `<file>.old`, older ones are deleted. Returns the file.
+ * Turns on tracing for the functions in this process and in the worker processes. The spans of the last start are kept
+ * in `<file>.old`, older ones are deleted. Returns the file.
  */
 async function startTracing({ spansFile }: LocalSettings, filesDir: string): Promise<string> {
   const file = spansFile ?? join(filesDir, "spans.jsonl");

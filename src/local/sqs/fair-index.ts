@@ -29,7 +29,9 @@ interface Lane {
   readonly visible: Heap<Entry>;
   inFlight: number;
   size: number;
-  /** Number of the group's last turn. Among groups with equally many messages in flight, the smallest number is next. */
+  /**
+   * Number of the group's last turn. Among groups with equally many messages in flight, the smallest number is next.
+   */
   turn: number;
 }
 
@@ -39,8 +41,8 @@ interface Place {
 }
 
 /**
- * Order in which one queue delivers its messages. The next message is the oldest one of the group with the fewest messages
- * in flight; among several such groups, of the group that has waited longest. Every operation takes O(log n).
+ * Order in which one queue delivers its messages. The next message is the oldest one of the group with the fewest
+ * messages in flight; among several such groups, of the group that has waited longest. Every operation takes O(log n).
  */
 export class FairIndex {
   readonly #byId = new Map<string, Entry>();

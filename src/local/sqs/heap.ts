@@ -4,7 +4,9 @@ export class Heap<T> {
   readonly #places = new Map<T, number>();
   readonly #before: (a: T, b: T) => boolean;
 
-  /** @param before Returns true when `a` comes before `b`. Call `put` for an item after a change that `before` can see. */
+  /**
+   * @param before Returns true when `a` comes before `b`. Call `put` for an item after a change that `before` can see.
+   */
   constructor(before: (a: T, b: T) => boolean) {
     this.#before = before;
   }

@@ -29,7 +29,9 @@ type WireError = new (error: {
 
 export type Failures = ReturnType<typeof failures>;
 
-/** Creates errors of the library's own class. The library answers only those properly, but does not export the class. */
+/**
+ * Creates errors of the library's own class. The library answers only those properly, but does not export the class.
+ */
 export function failures(queue: Queue) {
   const WireError = errorClass(queue);
   const because = (code: keyof typeof wireErrors, message: string) =>

@@ -22,7 +22,9 @@ export interface MoveTaskOptions {
   exists(queue: string): boolean;
 }
 
-/** A message move task: sends the messages that a queue had at its start to another queue, a number of them each second. */
+/**
+ * A message move task: sends the messages that a queue had at its start to another queue, a number of them each second.
+ */
 export class MoveTask {
   readonly id = randomUUID();
   readonly handle: string;

@@ -97,7 +97,8 @@ export class QueueStore {
 
   /**
    * Hides a received message for this many seconds from now; 0 makes it visible immediately. The receive count stays.
-   * @throws ReceiptError when the message was received again since, is not in flight, or would be hidden for more than 12 hours
+   * @throws ReceiptError when the message was received again since, is not in flight, or would be hidden for more than
+   * 12 hours
    */
   changeVisibility(name: string, receiptHandle: string, seconds: number): void {
     const queue = this.#current(name);
@@ -143,9 +144,9 @@ export class QueueStore {
   }
 
   /**
-   * Sends the next visible message to another queue with a new id and age, as a message move task does. `target` returns
-   * the name of that queue; its argument is the ARN of the queue from which the message came to this dead-letter queue.
-   * Returns false when there is no message, or `target` returned undefined.
+   * Sends the next visible message to another queue with a new id and age, as a message move task does. `target`
+   * returns the name of that queue; its argument is the ARN of the queue from which the message came to this
+   * dead-letter queue. Returns false when there is no message, or `target` returned undefined.
    */
   resend(name: string, target: (sourceArn: string | undefined) => string | undefined): boolean {
     const queue = this.#current(name);
@@ -187,8 +188,8 @@ export class QueueStore {
   }
 
   /**
-   * The queue after the changes that are due at the current time. Notifies listeners: the alarm does not, when a call that came
-   * just before it made the due messages visible.
+   * The queue after the changes that are due at the current time. Notifies listeners: the alarm does not, when a call
+   * that came just before it made the due messages visible.
    */
   #current(name: string): StoredQueue {
     const queue = this.#queue(name);

@@ -56,8 +56,8 @@ interface WireQueue {
 }
 
 /**
- * Starts an emulator of SQS on 127.0.0.1. Queue URLs are `<url>/000000000000/<name>`. Queues that clients create are stored
- * with their attributes. FIFO queues are in memory only.
+ * Starts an emulator of SQS on 127.0.0.1. Queue URLs are `<url>/000000000000/<name>`. Queues that clients create are
+ * stored with their attributes. FIFO queues are in memory only.
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startSqs(options: SqsOptions): Promise<Sqs> {
@@ -162,8 +162,8 @@ function toWire({ name, visibilitySeconds, delaySeconds, retentionSeconds, redri
 }
 
 /**
- * Links the store to all queues, also to those that clients create later. Saves the definitions of the queues that clients
- * create, and deletes them with the queues.
+ * Links the store to all queues, also to those that clients create later. Saves the definitions of the queues that
+ * clients create, and deletes them with the queues.
  */
 function linkAll({ Queues: queues }: Service, link: Omit<StoreLink, "changed">, given: ReadonlySet<string>): void {
   const { rows } = link.store;

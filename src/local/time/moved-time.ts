@@ -3,7 +3,10 @@ import { systemClock as functionsClock } from "../../aws/process.ts";
 import { systemClock } from "./clock.ts";
 import { MovableClock } from "./movable-clock.ts";
 
-/** Time moves in steps, in which whatever became due can read and write. A step is this long at least, and there are at most so many. */
+/**
+ * Time moves in steps, in which whatever became due can read and write. A step is this long at least, and there are at
+ * most so many.
+ */
 const leastStepMs = 1_000;
 const mostSteps = 100;
 
@@ -20,7 +23,7 @@ const listeners = new Set<(movedMs: number) => void>();
 /** Time that was added to the machine's, in milliseconds. Undefined: this process has no clock that tests move. */
 export const movedMs = (): number | undefined => clock?.movedMs;
 
-/** Makes the time of this process, that of its emulators and of its functions, one that tests move. */
+/** Lets tests move the time of this process, of its emulators and of its functions. */
 export function useMovableClock(startMs = 0): void {
   clock = new MovableClock(startMs);
   const { now, after } = clock;
@@ -39,7 +42,10 @@ export function followTime(movedMs: number): void {
   clock?.moveTo(movedMs);
 }
 
-/** Lets time pass for this process and those that follow it: what was due within it happens. Returns the new time, in epoch milliseconds. */
+/**
+ * Lets time pass for this process and those that follow it: what was due within it happens. Returns the new time, in
+ * epoch milliseconds.
+ */
 export async function passTime(ms: number): Promise<number> {
   if (clock === undefined) throw new Error("this server has no clock that tests move");
   const untilMs = clock.movedMs + ms;

@@ -22,7 +22,9 @@ const keptSpanSchema = z.object({
 /** A span as stored in one line of the file. */
 export type KeptSpan = z.output<typeof keptSpanSchema>;
 
-/** Reads a line. Returns undefined when it is not a span, such as a last line whose process was killed during the write. */
+/**
+ * Reads a line. Returns undefined when it is not a span, such as a last line whose process was killed during the write.
+ */
 export function parseSpan(line: string): KeptSpan | undefined {
   try {
     return keptSpanSchema.safeParse(JSON.parse(line)).data;

@@ -23,7 +23,8 @@ const stopGraceMs = 2_500;
 
 export interface Consumers {
   /**
-   * Replaces the workers by new processes, which load this code, with its environment. Resolves when these have started.
+   * Replaces the workers by new processes, which load this code, with its environment. Resolves when these have
+   * started.
    * @param loaded A process that has loaded the code: it becomes the first worker, and the others start after it.
    */
   renewWorkers(project: Project, loaded?: ChildProcess): Promise<void>;
@@ -31,9 +32,9 @@ export interface Consumers {
 }
 
 /**
- * Starts the functions that read queues. Workers run in processes of their own, as they run the user's handlers; redrive and
- * fire run in this process.
- * The settings' `inspectPort` is the debugger port of the first tier's worker; the other tiers have the next ones. Each tier then has one worker.
+ * Starts the functions that read queues. Workers run in processes of their own, as they run the user's handlers;
+ * redrive and fire run in this process. The settings' `inspectPort` is the debugger port of the first tier's worker;
+ * the other tiers have the next ones. Each tier then has one worker.
  */
 export function startConsumers(
   store: QueueStore,
@@ -100,7 +101,10 @@ export function startConsumers(
   return { renewWorkers, stop };
 }
 
-/** The process becomes the worker of the tier that tasks have if nobody says so. The code is good, so the other tiers' old workers end at once. */
+/**
+ * The process becomes the worker of the tier that tasks have if nobody says so. The code is good, so the other tiers'
+ * old workers end at once.
+ */
 async function useLoaded(pools: readonly { tier: Tier; pool: WorkerPool }[], loaded: ChildProcess): Promise<void> {
   const started = await pools.find(({ tier }) => tier === "normal")?.pool.renew(loaded);
   if (started !== true) throw new Error("a worker process did not start");

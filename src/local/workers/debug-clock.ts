@@ -7,8 +7,8 @@ const lookMs = 100;
 const stopMs = 1_000;
 
 /**
- * A clock for a process with a debugger. Its timers wait while the debugger has stopped the process, so that no attempt times out at a
- * breakpoint.
+ * A clock for a process with a debugger. Its timers wait while the debugger has stopped the process, so that no attempt
+ * times out at a breakpoint.
  */
 export function debugClock(): Clock {
   let stoppedMs = 0;

@@ -16,8 +16,8 @@ const renewMs = 5_000;
 type Invoke = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
 /**
- * Makes a worker keep the leases and the messages of its batch for as long as its process lives. A process that a debugger has stopped cannot
- * renew them itself, and another attempt would start.
+ * Makes a worker keep the leases and the messages of its batch for as long as its process lives. A process that a
+ * debugger has stopped cannot renew them itself, and another attempt would start.
  */
 export function holdingBatches(store: QueueStore, queue: string, invoke: Invoke): Invoke {
   const { table, listShards } = fromEnv(process.env, ["table", "listShards"]);
@@ -27,7 +27,7 @@ export function holdingBatches(store: QueueStore, queue: string, invoke: Invoke)
       for (const { receiptHandle, body } of event.Records) {
         hide(store, queue, receiptHandle);
         const parsed = parseEnvelope(body);
-        // The next renewal makes up for one that fails.
+        // The next renewal makes up for a failed renewal.
         if (parsed.ok) void renewLease(records, parsed.envelope).catch(() => {});
       }
     };

@@ -6,7 +6,10 @@ import { spareVariable } from "./local-code.ts";
 import { forkWorker } from "./worker-fork.ts";
 import type { Load, Reply } from "./worker-process.ts";
 
-/** Time after which the next process is started, in milliseconds: the workers that start then have the machine before it. */
+/**
+ * Time after which the next process is started, in milliseconds: the workers that start then have the machine before
+ * it.
+ */
 const pauseMs = 1_000;
 
 interface Loaded {
@@ -15,8 +18,8 @@ interface Loaded {
 }
 
 /**
- * A worker process that has started before there is code for it: most of a reload would be the start of processes. It loads changed code,
- * describes it, and becomes a worker if the server takes the code.
+ * A worker process that has started before there is code for it: most of a reload would be the start of processes. It
+ * loads changed code, describes it, and becomes a worker if the server takes the code.
  */
 export class SpareWorker {
   #waiting: ChildProcess | undefined;

@@ -13,7 +13,10 @@ const heapMb = 384;
 export interface WorkerFork {
   /** Environment variables, added to those that workers always get from this process. */
   env: Readonly<Record<string, string>>;
-  /** Folder of a worker as it would be deployed: its processes start there, as on Lambda. Undefined: this installation's worker. */
+  /**
+   * Folder of a worker as it would be deployed: its processes start there, as on Lambda. Undefined: this installation's
+   * worker.
+   */
   workerFolder?: string | undefined;
   /** Port of the debugger. Undefined: no debugger. */
   inspectPort?: number | undefined;

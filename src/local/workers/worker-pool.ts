@@ -8,7 +8,9 @@ import { processorUse } from "./processor-use.ts";
 import { forkWorker } from "./worker-fork.ts";
 import type { Begin, Reply } from "./worker-process.ts";
 
-/** Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours. */
+/**
+ * Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours.
+ */
 const debuggedMs = 11 * 3_600_000;
 
 /** All processes of a pool stay busy for this time before another one starts, in milliseconds. */
@@ -29,7 +31,10 @@ export interface PoolOptions {
   maxProcesses: number;
   /** Port of the debugger in the tier's only process. Undefined: no debugger. */
   inspectPort?: number | undefined;
-  /** Folder of a worker as it would be deployed: its processes start there, as on Lambda. Undefined: this installation's worker. */
+  /**
+   * Folder of a worker as it would be deployed: its processes start there, as on Lambda. Undefined: this installation's
+   * worker.
+   */
   workerFolder?: string | undefined;
   /** Called with a log line when a process ended that was working or starting. */
   onExit(message: string): void;
@@ -41,9 +46,12 @@ interface Slot {
   process: ChildProcess;
   ready: boolean;
   busy: boolean;
-  /** True when it has old code, or must end: it gets no more batches, and ends after the one that it works on. */
+  /** True when it has old code, or must end: it gets no more batches, and ends after its present batch. */
   retired: boolean;
-  /** True when it must end: an exception was not caught, or an attempt in it goes on after its cancel. Its code may ignore signals. */
+  /**
+   * True when it must end: an exception was not caught, or an attempt in it goes on after its cancel. Its code may
+   * ignore signals.
+   */
   worn: boolean;
   /** Called when it is ready, or with false when it did not start. */
   started?: ((ready: boolean) => void) | undefined;
@@ -55,8 +63,8 @@ interface Slot {
 }
 
 /**
- * The execution environments of one worker function. Each is a process that works on one batch at a time; its death does not
- * affect the other processes.
+ * The execution environments of one worker function. Each is a process that works on one batch at a time; its death
+ * does not affect the other processes.
  */
 export class WorkerPool {
   readonly #options: PoolOptions;
@@ -82,8 +90,8 @@ export class WorkerPool {
   }
 
   /**
-   * Replaces the processes by new ones, which load the task files again. Batches that run end on the old code. The old processes
-   * stay in service until a new one has started, so they also stay when none can.
+   * Replaces the processes by new ones, which load the task files again. Batches that run end on the old code. The old
+   * processes stay in service until a new one has started, so they also stay when none can.
    * @param loaded A process that has loaded them already. Default: a new one.
    * @returns True when a new process has started.
    */
@@ -109,7 +117,10 @@ export class WorkerPool {
     this.#spawn();
   }
 
-  /** Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or 2 s on a busy machine. */
+  /**
+   * Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or 2 s on a busy
+   * machine.
+   */
   async free(): Promise<void> {
     while (!this.#closed && this.#idle() === undefined) {
       const starting = [...this.#slots].some((slot) => !slot.ready && !slot.retired);
@@ -239,7 +250,7 @@ export class WorkerPool {
     }
   }
 
-  /** Gives a process no batch any more. It ends after the one that it works on. */
+  /** Gives a process no batch any more. It ends after its present batch. */
   #retire(slot: Slot): void {
     slot.retired = true;
     if (!slot.busy) slot.process.kill();

@@ -39,7 +39,10 @@ export type Reply =
   | { kind: "ready" }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
   | { kind: "error"; id: number; error: string }
-  /** The process must get no further batch, and be replaced: an exception was not caught, or an attempt did not stop when it was cancelled. */
+  /**
+   * The process must get no further batch, and be replaced: an exception was not caught, or an attempt did not stop
+   * when it was cancelled.
+   */
   | { kind: "worn" }
   /** A handler read a variable that it does not have. */
   | { kind: "undeclared"; name: string };
@@ -60,7 +63,9 @@ if (tracing === "1" && spansFile !== undefined) (await import("../traces/spans.t
 const { [movedVariable]: addedMs } = process.env;
 if (addedMs !== undefined) useMovableClock(Number(addedMs));
 
-/** Offload's own code in a process. It often ends by a signal: where Node keeps compiled code, this one's is kept now. */
+/**
+ * Offload's own code in a process. It often ends by a signal: where Node keeps compiled code, this one's is kept now.
+ */
 async function ownCode() {
   const code = await import("../../../lambdas/worker.ts");
   flushCompileCache();

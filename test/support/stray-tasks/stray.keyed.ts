@@ -1,0 +1,4 @@
+import { defineTask } from "offload";
+import { rejectingKey, strayOptions } from "../culprits.ts";
+
+export default defineTask({ name: "stray.keyed", ...strayOptions, concurrency: { key: rejectingKey, limit: 1 } });

@@ -1,0 +1,5 @@
+import { defineTask } from "offload";
+import { strayOptions } from "../culprits.ts";
+
+/** Its time is over soon. */
+export default defineTask({ name: "stray.soon.contained", ...strayOptions, timeoutSeconds: 1, runsOn: "container" });
