@@ -31,7 +31,7 @@ const source = (file: string) => JSON.stringify(new URL(`../../src/local/${file}
 const program = `
   import { startScheduler } from ${source("scheduler/scheduler.ts")};
   import { startSqs } from ${source("sqs/sqs.ts")};
-  import { startTable } from ${source("table.ts")};
+  import { startTable } from ${source("dynamodb/table.ts")};
   const options = { port: 0, stateDir: process.argv[1] };
   const sqs = await startSqs({ ...options, queues: ${JSON.stringify(queues)} });
   const scheduler = await startScheduler({ ...options, fire: () => new Promise(() => console.log("fired")) });

@@ -67,14 +67,13 @@ const schema = `
 type Row = Record<string, unknown>;
 
 /** Objects and uploads in SQLite. A file in the folder counts only when a row names it. */
-export class ObjectRows {
-  readonly #database: Database;
+export class ObjectRows extends Database {
   readonly #statements;
 
   /** @throws Error when another server uses the state folder */
   constructor(stateDir: string | undefined, faults?: DiskFaults) {
-    this.#database = new Database({ stateDir, file: "s3.db", schema, faults });
-    this.#statements = prepare(this.#database);
+    super({ stateDir, file: "s3.db", schema, faults });
+    this.#statements = prepare(this);
   }
 
   object(bucket: string, key: string): StoredObject | undefined {
@@ -138,15 +137,6 @@ export class ObjectRows {
   secret(name: string, fresh: string): string {
     this.#statements.addSecret.run(name, fresh);
     return String(this.#statements.secret.get(name)?.value);
-  }
-
-  /** Makes several changes as one: all of them or none. */
-  transaction<T>(work: () => T): T {
-    return this.#database.transaction(work);
-  }
-
-  close(): void {
-    this.#database.close();
   }
 }
 

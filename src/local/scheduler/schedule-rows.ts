@@ -44,22 +44,12 @@ type Row = Record<string, string | number | null>;
 type Statements = ReturnType<typeof prepare>;
 
 /** Schedules and their firings in SQLite. */
-export class ScheduleRows {
-  readonly #database: Database;
+export class ScheduleRows extends Database {
   readonly #statements: Statements;
 
   constructor(stateDir: string | undefined, faults?: DiskFaults) {
-    this.#database = new Database({ stateDir, file: "schedules.db", schema, faults });
-    this.#statements = prepare(this.#database);
-  }
-
-  /** True when the file had no content at the start. */
-  get isNew(): boolean {
-    return this.#database.isNew;
-  }
-
-  get path(): string {
-    return this.#database.path;
+    super({ stateDir, file: "schedules.db", schema, faults });
+    this.#statements = prepare(this);
   }
 
   group(name: string): { createdAt: number } | undefined {
@@ -122,15 +112,6 @@ export class ScheduleRows {
 
   deleteFiring(executionId: string): void {
     this.#statements.deleteFiring.run(executionId);
-  }
-
-  /** Makes several changes as one: all of them or none. */
-  transaction<T>(work: () => T): T {
-    return this.#database.transaction(work);
-  }
-
-  close(): void {
-    this.#database.close();
   }
 }
 

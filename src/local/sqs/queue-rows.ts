@@ -30,22 +30,12 @@ export interface Content {
 type Row = Record<string, string | number | null>;
 
 /** Queues and messages in SQLite, one row for each message. */
-export class QueueRows {
-  readonly #database: Database;
+export class QueueRows extends Database {
   readonly #statements: ReturnType<typeof prepare>;
 
   constructor(stateDir: string | undefined, faults?: DiskFaults) {
-    this.#database = new Database({ stateDir, file: "queues.db", schema, faults });
-    this.#statements = prepare(this.#database);
-  }
-
-  /** True when the file had no content at the start. */
-  get isNew(): boolean {
-    return this.#database.isNew;
-  }
-
-  get path(): string {
-    return this.#database.path;
+    super({ stateDir, file: "queues.db", schema, faults });
+    this.#statements = prepare(this);
   }
 
   /** The tasks that have a message in a queue, as `taskText` writes them. */
@@ -118,15 +108,6 @@ export class QueueRows {
 
   definitions(): { name: string; definition: string }[] {
     return this.#statements.definitions.all() as { name: string; definition: string }[];
-  }
-
-  /** Makes several changes as one: all of them or none. */
-  transaction<T>(work: () => T): T {
-    return this.#database.transaction(work);
-  }
-
-  close(): void {
-    this.#database.close();
   }
 }
 

@@ -20,17 +20,12 @@ export const taskText = ({ tenant_id, task_id }: TaskKey): string => `${tenant_i
  * the next start can send an open task again whose message is gone. A copy goes when a receiver deletes the task's
  * newest message.
  */
-export class SavedEnvelopes {
-  readonly #database: Database;
+export class SavedEnvelopes extends Database {
   readonly #statements: ReturnType<typeof prepare>;
 
   constructor(stateDir: string | undefined, faults?: DiskFaults) {
-    this.#database = new Database({ stateDir, file: "envelopes.db", schema, faults });
-    this.#statements = prepare(this.#database);
-  }
-
-  get path(): string {
-    return this.#database.path;
+    super({ stateDir, file: "envelopes.db", schema, faults });
+    this.#statements = prepare(this);
   }
 
   /** Saves the body of a message if it is an envelope. */
@@ -52,13 +47,9 @@ export class SavedEnvelopes {
   /** Removes the copies of all other tasks. */
   keepOnly(tasks: ReadonlySet<string>): void {
     const others = [...this.#statements.tasks.iterate()].filter(({ task }) => !tasks.has(String(task)));
-    this.#database.transaction(() => {
+    this.transaction(() => {
       for (const { task } of others) this.#statements.removeTask.run(task ?? null);
     });
-  }
-
-  close(): void {
-    this.#database.close();
   }
 }
 
