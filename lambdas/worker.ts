@@ -4,7 +4,7 @@ import { taskLinesFromConsole } from "../src/aws/console-lines.ts";
 import { answerBatch } from "../src/aws/deliveries.ts";
 import { exitAfterAnswer } from "../src/aws/exit-after-answer.ts";
 import { observed } from "../src/aws/observed.ts";
-import { logOwnStray } from "../src/aws/own-strays.ts";
+import { reportOwnStray } from "../src/aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
 import type { WorkerCode } from "../src/aws/worker-types.ts";
 import { Drain } from "../src/core/work/drain.ts";
@@ -29,7 +29,7 @@ export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace
     if (!replaced) replace();
     replaced = true;
   };
-  catchStrayErrors({ own: logOwnStray(ports.log), onException: endSoon });
+  catchStrayErrors({ own: reportOwnStray(ports, config.tier), onException: endSoon });
   taskLinesFromConsole();
   const drain = new Drain(ports.clock);
   const { onStopping, isStopping } = drain;

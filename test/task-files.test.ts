@@ -127,6 +127,27 @@ describe("a folder of task types", () => {
     ]);
   });
 
+  test.each(["null", "undefined", "404", '"down"', "{ code: 7 }"])(
+    "is named, and costs no other type, when it throws %s",
+    async (thrown) => {
+      const text = `if (process.pid > 0) throw ${thrown};\n${typeNamed("mail.send")}`;
+      const [problem, ...more] = await problemsOf({ "mail.send.ts": text });
+      expect(problem).toMatch(/^tasks\/mail\.send\.ts could not be imported: /);
+      expect(more).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["process.exit(0);", "it ended the process with exit code 0, as process.exit(0) does."],
+    ["process.exit(7);", "it ended the process with exit code 7, as process.exit(7) does."],
+    ["await new Promise(() => {});", "it awaits something that never comes."],
+  ])("is named when it never comes to its end: %s", async (code, why) => {
+    const text = `import "./mail/page.ts";\n${typeNamed("mail.send")}`;
+    const files = { "good.ts": typeNamed("good"), "mail.send.ts": text, "mail/page.ts": code };
+    const loading = loadProject(folderOf(files), false);
+    await expect(loading).rejects.toThrow(new TaskFileError(`tasks/mail.send.ts could not be imported: ${why}`));
+  });
+
   test("is refused when another file differs only in its extension", () => {
     const folder = folderOf({ "mail.send.ts": typeNamed("mail.send"), "mail.send.js": typeNamed("mail.send") });
     expect(() => taskFiles(folder)).toThrow(

@@ -1,6 +1,7 @@
 import { CfnQueryDefinition, type ILogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { newFailureLine } from "../../src/core/end/new-failure.ts";
+import { lateErrorLine, ownStrayLine } from "../../src/core/work/late-error.ts";
 import type { Watched } from "./watched.ts";
 
 /** Logs that a query reads: of all functions, of functions in which attempts end, or the API's access log. */
@@ -114,6 +115,15 @@ export const queries = {
       "fields @timestamp, type, error_type, error_kind, tenant_id, task_id",
       "sort @timestamp desc",
       "limit 50",
+    ],
+  },
+  "stray errors": {
+    lines: "attempts",
+    text: [
+      `filter message in ["${lateErrorLine}", "${ownStrayLine}"]`,
+      "stats count(*) as errors, latest(error) as last_error, latest(tenant_id) as last_tenant, latest(task_id) as last_task by type, error_type",
+      "sort errors desc",
+      "limit 25",
     ],
   },
   "skipped times": {

@@ -1,13 +1,16 @@
-import type { Log } from "../core/ports/tasks.ts";
+import type { Tier } from "../core/model/tier.ts";
+import type { Log, Metrics } from "../core/ports/tasks.ts";
+import { ownStrayLine } from "../core/work/late-error.ts";
 
 /**
- * Logs an error that no code has caught and that belongs to no attempt, such as one of a connection that a task file
- * opened when it was loaded.
+ * Logs and counts an error that no code has caught and that belongs to no attempt, such as one of a connection that a
+ * task file opened when it was loaded.
  */
-export const logOwnStray =
-  (log: Log) =>
+export const reportOwnStray =
+  ({ log, metrics }: { log: Log; metrics: Metrics }, tier: Tier) =>
   (error: unknown): void => {
-    log.error("an error that belongs to no task was not caught: its origin is code that runs outside of handlers", {
+    metrics.add("stray_errors", 1, { tier, type: "none" });
+    log.error(ownStrayLine, {
       error: error instanceof Error ? error : String(error),
       ...(error instanceof Error && error.stack !== undefined && { stack: error.stack }),
     });

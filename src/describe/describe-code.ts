@@ -28,6 +28,8 @@ export interface DescribeOptions {
   readonly placeOf: PlaceOf;
   /** Returns values of declared variables and secrets. A secret without one has a placeholder. */
   valuesOf(environment: TaskEnvironment): Values;
+  /** Called with the path of each file before it is loaded, and with nothing when that has come to its end. */
+  onLoading(file?: string): void;
 }
 
 export interface Values {
@@ -41,7 +43,7 @@ export interface Values {
  */
 export async function describeCode(code: TaskCode, options: DescribeOptions): Promise<DescribedCode> {
   const failed: FailedFile[] = [];
-  const { watched, readBy, onRead } = watchedCode(code);
+  const { watched, readBy, onRead } = watchedCode(code, options);
   const attempt = async <Found>(name: Parameters<typeof otherFileOf>[1], loading: Promise<Found>, none: Found) =>
     loading.catch((error: unknown) => {
       failed.push({ file: otherFileOf(code, name) ?? name, error });
@@ -62,20 +64,23 @@ export async function describeCode(code: TaskCode, options: DescribeOptions): Pr
 }
 
 /** Notes which placeholders each file read. A module that two files import fails both, and has read only once. */
-function watchedCode(code: TaskCode) {
+function watchedCode(code: TaskCode, { onLoading }: DescribeOptions) {
   const reads = new Map<unknown, Set<string>>();
   let current = new Set<string>();
-  const load = async (file: () => unknown) => {
+  const load = async (name: string, file: () => unknown) => {
     current = new Set();
+    onLoading(`${code.folder}/${name}`);
     const own = current;
     try {
       return await file();
     } catch (error) {
       if (!reads.has(error)) reads.set(error, own);
       throw error;
+    } finally {
+      onLoading();
     }
   };
-  const files = Object.entries(code.files).map(([name, file]) => [name, () => load(file)] as const);
+  const files = Object.entries(code.files).map(([name, file]) => [name, () => load(name, file)] as const);
   return {
     watched: { ...code, files: Object.fromEntries(files) },
     onRead: (name: string) => current.add(name),

@@ -3,7 +3,7 @@ import { buildLocalCode } from "../build/local-code.ts";
 import { placeInProject } from "../project/source-places.ts";
 import { deployedValues } from "./deployed-values.ts";
 import { optionsVariable, type SourcesProcessOptions } from "./describe.ts";
-import { type DescribedCode, describeCode } from "./describe-code.ts";
+import { type DescribedCode, type DescribeOptions, describeCode } from "./describe-code.ts";
 import { sayStrayErrors, writeAnswer } from "./write-description.ts";
 
 /*
@@ -14,12 +14,13 @@ import { sayStrayErrors, writeAnswer } from "./write-description.ts";
 const { tasks, probes, deployed, result } = JSON.parse(process.env[optionsVariable] ?? "") as SourcesProcessOptions;
 delete process.env[optionsVariable];
 
-async function described(): Promise<DescribedCode> {
+async function described(onLoading: DescribeOptions["onLoading"]): Promise<DescribedCode> {
   using code = await buildLocalCode(tasks);
   const loaded = await import(pathToFileURL(code.file).href);
   return await describeCode(loaded, {
     probes,
     root: code.root,
+    onLoading,
     placeOf: placeInProject,
     valuesOf: deployedValues(deployed),
   });
@@ -27,6 +28,6 @@ async function described(): Promise<DescribedCode> {
 
 // The caller reads this output if the process ends all the same.
 sayStrayErrors();
-await writeAnswer(result, described());
+await writeAnswer(result, described);
 // Code that was loaded may keep timers and connections.
 process.exit(0);

@@ -1,6 +1,6 @@
 import { queueClient } from "../aws/clients.ts";
 import { taskLinesFromConsole } from "../aws/console-lines.ts";
-import { logOwnStray } from "../aws/own-strays.ts";
+import { reportOwnStray } from "../aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../aws/work-ports.ts";
 import { SqsWorkQueues } from "../aws/work-queues.ts";
 import type { WorkerCode } from "../aws/worker-types.ts";
@@ -41,7 +41,7 @@ export async function runProcess(role: Role, code: WorkerCode, own: OwnPorts = {
   }
   const given = { disk, own, env: process.env };
   const { ports, releases, metrics, tracing } = await workPorts(config, "work", code, given);
-  catchStrayErrors({ own: logOwnStray(ports.log), onException: () => send({ kind: "worn" }) });
+  catchStrayErrors({ own: reportOwnStray(ports, "normal"), onException: () => send({ kind: "worn" }) });
   taskLinesFromConsole();
   const workQueues = new SqsWorkQueues(queueClient(), config.containerQueueUrls);
   const flush = async () => {

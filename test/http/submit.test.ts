@@ -1,7 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
+import * as z from "zod";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
-import { echo, typeOf } from "../support/memory-pipeline.ts";
-import { type Ask, ada, ask, olga, otto, problem, sam, served } from "../support/served.ts";
+import { knownTypes, parseCatalog, toCatalog } from "../../src/core/task/catalog.ts";
+import { echo, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+import { type Ask, ada, appsOf, ask, olga, otto, problem, sam, served } from "../support/served.ts";
 
 const body = { type: "echo", input: { value: 1 } };
 
@@ -25,6 +27,25 @@ describe("POST /tasks", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
     expect(answer.headers.has("idempotent-replayed")).toBe(false);
+  });
+
+  const some = z.strictObject({ a: z.int() });
+  test.each([
+    ["optional", some.optional()],
+    ["undefined as one of several", some.or(z.undefined())],
+  ])("an input that may be left out: %s", async (_, input) => {
+    const type = typeOf((given) => ({ given }), { input });
+    const pipeline = memoryPipeline([type]);
+    // Submit knows the types by the catalogue's file.
+    const types = knownTypes(parseCatalog(JSON.stringify(toCatalog([type]))));
+    const { submit } = appsOf({ ...pipeline.ports, types });
+    const answer = await ask(submit, "/tasks", { json: { type: type.name } });
+    expect(answer.status).toBe(202);
+    await pipeline.drain();
+    const record = await pipeline.recordOf({ tenant_id: "acme", task_id: String(answer.json.task_id) });
+    expect(record.error).toBeUndefined();
+    expect(record).toMatchObject({ status: "completed", attempts: 1, result: {} });
+    expect((await ask(submit, "/tasks", { json: { type: type.name, input: { a: "1" } } })).status).toBe(422);
   });
 
   test("a delayed task is answered as scheduled", async () => {

@@ -13,6 +13,8 @@ export const firstPlaces = (count: number): Places => (1n << BigInt(count)) - 1n
 
 export const hasPlace = (places: Places, place: number): boolean => (places & placeBit(place)) !== 0n;
 
+const placesIn = (places: Places): number => places.toString(2).replaceAll("0", "").length;
+
 /** Number of places from the first one on without a gap. */
 export function leadingPlaces(places: Places): number {
   let count = 0;
@@ -29,6 +31,8 @@ export interface KnownPage {
   exist: Places;
   /** Places whose children certainly belong to the parent's present round: nothing is to be done for them. */
   certain: Places;
+  /** Places whose children certainly do not exist: they were refused, or not tried because another one was. */
+  absent: Places;
   /** Prints of the children that earlier attempts spawned. */
   prints: string;
   /** Places that this attempt has spawned. */
@@ -42,6 +46,8 @@ export interface At {
   page: KnownPage;
   place: number;
 }
+
+const noPlaces = { prints: "", exist: 0n, certain: 0n, absent: 0n, spawned: 0n, noted: 0 };
 
 /** The pages of a family: those that earlier attempts stored, and those of this one. */
 export class KnownPages {
@@ -65,6 +71,11 @@ export class KnownPages {
 
   get total(): number {
     return this.#pages.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** The children without those that certainly do not exist. */
+  get present(): number {
+    return this.#pages.reduce((sum, { count, absent }) => sum + count - placesIn(absent), 0);
   }
 
   /**
@@ -138,7 +149,7 @@ export class KnownPages {
   }
 
   #pageOf(number: number, first: number): KnownPage {
-    this.#pages[number] ??= { number, first, count: 0, prints: "", exist: 0n, certain: 0n, spawned: 0n, noted: 0 };
+    this.#pages[number] ??= { number, first, count: 0, ...noPlaces };
     return this.#pages[number];
   }
 }

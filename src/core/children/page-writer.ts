@@ -77,6 +77,8 @@ export class PageWriter {
     };
     if (!(await this.#save(number, whole, before))) return false;
     const known = this.#pages.add(number, first, children.length);
+    // Until each is created.
+    known.absent |= firstPlaces(before + children.length) & ~firstPlaces(before);
     await inLanes(children.entries(), lanes, ([index, spawned]) =>
       this.#create({ page: known, place: before + index }, spawned),
     );
@@ -133,7 +135,10 @@ export class PageWriter {
   async #create(at: At, { child, key }: Spawned): Promise<void> {
     const family = this.#familyPlace(at);
     const create = () => this.#ports.createChild(this.#parent, child, key, family, this.#traceparent);
-    const record = await this.#patiently(create);
+    const record = await this.#patiently(create).catch((error: unknown) => {
+      if (error instanceof PermanentError) at.page.absent |= placeBit(at.place);
+      throw error;
+    });
     if (!isChildOf(record, this.#parent)) {
       throw new PermanentError("a child has the id of a task that this family does not count");
     }
@@ -199,6 +204,7 @@ const noPage: FamilyPage = { first: 0, keys: [], prints: "", attempt: 0 };
 function sure(page: KnownPage, place: number): void {
   page.exist |= placeBit(place);
   page.certain |= placeBit(place);
+  page.absent &= ~placeBit(place);
 }
 
 /** Number of the first child of a new page, as far as it has a default key. */

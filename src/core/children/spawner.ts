@@ -1,6 +1,7 @@
 import { familyOf, leafOf, treeOf } from "../end/child-results.ts";
 import { familyPurgeAt, passUp } from "../end/close-family.ts";
 import { endedOf, noCounts } from "../model/counts.ts";
+import { PermanentError } from "../model/errors.ts";
 import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../model/family-node.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { fence } from "../model/lease.ts";
@@ -190,6 +191,16 @@ export class Spawner {
   async #createAll(): Promise<void> {
     if (this.#new.length === 0 && this.#again.length === 0) return;
     await this.#note(false);
+    try {
+      await this.#createNoted();
+    } catch (error) {
+      // The attempt fails for good, and so the task: nobody is left to create the others.
+      if (error instanceof PermanentError) await this.#notePresent();
+      throw error;
+    }
+  }
+
+  async #createNoted(): Promise<void> {
     await this.#goOn();
     while (this.#new.length > 0) {
       const open = this.#pages.open(this.#nodeSize);
@@ -205,6 +216,15 @@ export class Spawner {
     const byPage = new Map<KnownPage, (Spawned & At)[]>();
     for (const one of this.#again.splice(0)) byPage.set(one.page, [...(byPage.get(one.page) ?? []), one]);
     for (const [page, children] of byPage) await this.#writer.goOn(page, children);
+  }
+
+  /** Notes how many children the parent has, without those that were refused: they would stay open for ever. */
+  async #notePresent(): Promise<void> {
+    const { records, log } = this.#ports;
+    const set = { family_total: this.#pages.present };
+    await records.change(this.#parent, { when: fence(this.#parent), set }).catch((error: unknown) => {
+      log.warn("could not note that children were refused: the task shows them as open", { error: String(error) });
+    });
   }
 
   /** Notes in the parent's record that it has children, so that a cancel finds them, and how many. */

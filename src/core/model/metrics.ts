@@ -39,7 +39,10 @@ export const metricTable = {
   timed_out: { unit: "Count", byType: false },
   /** Tasks that were cancelled while an attempt ran. */
   cancelled: { unit: "Count", byType: false },
-  /** Errors of a task's code that nobody caught, and calls of its context, after its attempt had ended. */
+  /**
+   * Errors that nobody caught: of a task's code after its attempt had ended, as are calls of its context; and of code
+   * that belongs to no task. The latter ones of container workers are in the tier `normal`.
+   */
   stray_errors: { unit: "Count", byType: false },
   /** Messages of tasks that had ended, or whose attempt was running. */
   duplicates: { unit: "Count", byType: false },

@@ -27,6 +27,9 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 /** The largest input that a record keeps, in bytes of its JSON. */
 export const mostKeptBytes = 256;
 
+/** Bytes around an input in its copy. */
+const frameBytes = '{"input":}'.length;
+
 /**
  * The largest new record that keeps an input, in bytes of its JSON: with its keys it then fits into one write unit of
  * the table, 1 KB.
@@ -43,9 +46,9 @@ export const mayKeep = (type: { sensitive?: boolean } | undefined): boolean =>
 /** The copy of a message's input, or of the reference to a large one. Undefined: it is not kept. */
 export function keptInput({ input, input_ref }: Envelope, type: { sensitive?: boolean } | undefined) {
   if (input_ref !== undefined) return JSON.stringify({ input_ref });
-  if (input === undefined || !mayKeep(type)) return undefined;
-  const text = JSON.stringify(input);
-  return Buffer.byteLength(text) <= mostKeptBytes ? `{"input":${text}}` : undefined;
+  if (!mayKeep(type)) return undefined;
+  const text = JSON.stringify({ input });
+  return Buffer.byteLength(text) <= mostKeptBytes + frameBytes ? text : undefined;
 }
 
 /**
@@ -76,11 +79,9 @@ export function inputAtEnd(ended: object, envelope: Envelope, type: { sensitive?
   return unitsOf(bytes + bytesOf({ shown_input })) === unitsOf(bytes) ? shown_input : undefined;
 }
 
-/** JSON of a message's input, or of the reference to a large one. */
-const inputText = ({ input, input_ref }: Envelope): string | undefined => {
-  if (input_ref !== undefined) return JSON.stringify({ input_ref });
-  return input === undefined ? undefined : `{"input":${JSON.stringify(input)}}`;
-};
+/** JSON of a message's input, or of the reference to a large one. Without either: the input was left out. */
+const inputText = ({ input, input_ref }: Envelope): string =>
+  JSON.stringify(input_ref === undefined ? { input } : { input_ref });
 
 /** A wait that is shorter than this, in seconds, ends before an operator could end it. */
 const shortWaitSeconds = 10;

@@ -16,6 +16,7 @@ export function newEnvelope(ports: { clock: Clock; newId: NewId }, record: TaskR
     enqueued_at: iso(ports.clock.now()),
     max_attempts: record.max_attempts,
     ...(record.input_version === undefined ? {} : { input_version: record.input_version }),
-    input: input ?? null,
+    // An input that was left out is no null: its type may have a default.
+    ...(input === undefined ? {} : { input }),
   };
 }

@@ -7,6 +7,8 @@ export interface CatalogEntry {
   description: string;
   /** JSON Schema (draft 2020-12) of the input. */
   input_schema: Record<string, unknown>;
+  /** True when a submit may leave the input out, which a JSON Schema cannot say. Absent: its schema decides. */
+  input_optional?: true;
   /** JSON Schema of the result. Absent: the type declares none. */
   output_schema?: Record<string, unknown>;
   /** The version of that schema, which submitted inputs have. */
@@ -44,6 +46,7 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     name: type.name,
     description: type.description,
     input_schema: jsonSchemaOf(type.input),
+    ...(mayBeLeftOut(type.input) ? { input_optional: true as const } : {}),
     ...(type.output === undefined ? {} : { output_schema: jsonSchemaOf(type.output) }),
     ...ruledBy(type),
     ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
@@ -93,20 +96,35 @@ const ruledBy = (type: TaskType) => ({
 
 const filesOf = ({ files }: TaskType) => (Object.keys(files).length === 0 ? {} : { files });
 
+/** By zod's own marks: a check of undefined would run the schema's code, which may be async. */
+function mayBeLeftOut(schema: z.core.$ZodType): boolean {
+  const { type, options = [] } = schema._zod.def as { type: string; options?: readonly z.core.$ZodType[] };
+  return schema._zod.optin === "optional" || type === "undefined" || type === "void" || options.some(mayBeLeftOut);
+}
+
 /** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */
 const jsonSchemaOf = (schema: z.ZodType) =>
-  z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override: dropFlaggedPatterns }) as Record<
-    string,
-    unknown
-  >;
+  z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override: forJson }) as Record<string, unknown>;
 
 interface WithPattern {
   pattern?: RegExp;
   checks?: readonly { _zod: { def: WithPattern } }[];
 }
 
+interface Part {
+  zodSchema: z.core.$ZodType;
+  jsonSchema: Record<string, unknown>;
+}
+
+function forJson(part: Part): void {
+  dropFlaggedPatterns(part);
+  // No JSON is undefined.
+  const { type } = part.zodSchema._zod.def;
+  if (type === "undefined" || type === "void") part.jsonSchema.not = {};
+}
+
 /** JSON Schema has no flags of patterns. Without its flag, a pattern would refuse inputs that the type accepts. */
-function dropFlaggedPatterns(part: { zodSchema: z.core.$ZodType; jsonSchema: Record<string, unknown> }): void {
+function dropFlaggedPatterns(part: Part): void {
   const definition = part.zodSchema._zod.def as WithPattern;
   const definitions = [definition, ...(definition.checks ?? []).map(({ _zod }) => _zod.def)];
   if (!definitions.some(({ pattern }) => /[imsuv]/.test(pattern?.flags ?? ""))) return;
@@ -143,7 +161,8 @@ function known(entry: CatalogEntry): KnownType {
   return {
     ...entry,
     get input() {
-      input ??= z.fromJSONSchema(entry.input_schema);
+      const schema = () => z.fromJSONSchema(entry.input_schema);
+      input ??= entry.input_optional ? schema().optional() : schema();
       return input;
     },
   };

@@ -2,6 +2,12 @@ import { describeError } from "../model/describe-error.ts";
 import { countedAs } from "../send/report.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";
 
+/** Line of the log for an error after its attempt's end. */
+export const lateErrorLine = "the code of a task failed after its attempt had ended: something was not awaited";
+
+/** The same for an error that belongs to no task. */
+export const ownStrayLine = "an error that belongs to no task was not caught: its origin is code outside of handlers";
+
 /**
  * Reports an error of a task's code that came after the attempt's end, when it can change nothing any more: an error
  * that nobody caught, or a call of the context. Never rejects.
@@ -20,7 +26,7 @@ export async function reportLate(
     if (ports.onLate !== undefined && endedItself) return ports.onLate(error, record);
     const { message, type: error_type } = describeError(error);
     const told = type.sensitive ? {} : { error: message, stack: await ports.stackOf(error) };
-    ports.log.warn("the code of a task failed after its attempt had ended: something was not awaited", {
+    ports.log.warn(lateErrorLine, {
       error_type,
       ...told,
     });

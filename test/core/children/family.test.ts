@@ -5,6 +5,7 @@ import { cancelChildren } from "../../../src/core/control/cancel-children.ts";
 import { cancel, retry } from "../../../src/core/control/control.ts";
 import { listChildren } from "../../../src/core/control/list-children.ts";
 import { leafOf } from "../../../src/core/end/child-results.ts";
+import { childrenOf } from "../../../src/core/end/view.ts";
 import type { Envelope } from "../../../src/core/model/envelope.ts";
 import { AttemptCrashed, PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import { type Leaf, treeOver } from "../../../src/core/model/family-node.ts";
@@ -135,6 +136,60 @@ function pipelineWith(handler: (input: never, task: TaskContext) => unknown, opt
   const parent = typeOf(handler as TaskType["handler"], { name: "parent", maxAttempts: 3, children: {}, ...options });
   return { ...memoryPipeline([parent, leaf]), ran };
 }
+
+describe("a spawn that is refused", () => {
+  const noType = { name: "leef" };
+  const badInput = { name: 7 };
+
+  test.each<[string, (task: TaskContext) => unknown, number]>([
+    ["the only one, of a type that does not exist", (task) => task.spawn(noType, {}), 0],
+    [
+      "the last one",
+      async (task) => {
+        for (const name of ["a", "b"]) await task.spawn(byName("leaf"), { name });
+        await task.spawn(byName("leaf"), badInput);
+      },
+      2,
+    ],
+    [
+      "one of many pages",
+      async (task) => {
+        const inputs = Array.from({ length: 250 }, (_, n) => (n === 120 ? badInput : { name: `${n}` }));
+        await task.spawnAll(byName("leaf"), inputs);
+      },
+      Number.NaN,
+    ],
+  ])("is no open child of the failed task: %s", async (_, spawn, created) => {
+    const family = pipelineWith((_input, task) => spawn(task));
+    const parent = await family.accept();
+    await family.drain();
+    const record = await family.recordOf(keyOf(parent));
+    expect(record).toMatchObject({ status: "failed", attempts: 1, error_kind: "permanent" });
+    const children = await childrenOf(family.ports, record);
+    expect(children).toMatchObject({ open: 0, total: family.ran.length, completed: family.ran.length });
+    if (!Number.isNaN(created)) expect(family.ran).toHaveLength(created);
+  });
+
+  test("counts again in the round in which it is accepted", async () => {
+    const input = { name: 7 as unknown };
+    const family = pipelineWith(async (_, task) => {
+      await task.spawn(byName("leaf"), { name: "a" });
+      await task.spawn(byName("leaf"), input);
+    });
+    const parent = await family.accept();
+    await family.drain();
+    const failed = await family.recordOf(keyOf(parent));
+    await retry(family.ports, failed);
+    await family.drain();
+    expect(await childrenOf(family.ports, await family.recordOf(keyOf(parent)))).toMatchObject({ total: 1, open: 0 });
+    input.name = "b";
+    await retry(family.ports, await family.recordOf(keyOf(parent)));
+    await family.drain();
+    const done = await family.recordOf(keyOf(parent));
+    expect(done.status).toBe("completed");
+    expect(await childrenOf(family.ports, done)).toMatchObject({ total: 2, open: 0, completed: 2 });
+  });
+});
 
 describe("the children of an attempt that dies", () => {
   test("are spawned once, whatever the next attempt spawned before its own death", async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { runNow } from "../../../src/core/control/run-now.ts";
+import { inputOf } from "../../../src/core/control/stored-parts.ts";
 import { parseEnvelope } from "../../../src/core/model/envelope.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { isKept, iso } from "../../../src/core/model/record.ts";
@@ -120,10 +122,27 @@ describe("an accepted task", () => {
     expect(await memoryPipeline().accept({ tags: {} })).not.toHaveProperty("tags");
   });
 
-  test("a task without an input gets null", async () => {
-    const pipeline = memoryPipeline([typeOf(() => null)]);
-    await pipeline.accept({ input: undefined });
-    expect(envelopes(pipeline)[0]?.input).toBeNull();
+  test("a task without an input gets none, so that the default of its type counts", async () => {
+    const seen: unknown[] = [];
+    const input = z.object({ to: z.string() }).default({ to: "ada" });
+    const pipeline = memoryPipeline([typeOf((given) => void seen.push(given), { input })]);
+    const record = await pipeline.accept({ input: undefined });
+    expect(envelopes(pipeline)[0]).not.toHaveProperty("input");
+    await pipeline.drain();
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed" });
+    expect(seen).toEqual([{ to: "ada" }]);
+  });
+
+  test("a task without an input that waits has none when it is run now", async () => {
+    const seen: unknown[] = [];
+    const input = z.object({ to: z.string() }).optional();
+    const pipeline = memoryPipeline([typeOf((given) => void seen.push(given), { input })]);
+    const record = await pipeline.accept({ input: undefined, delay_seconds: 600 });
+    expect(await inputOf(pipeline.ports, record, false)).toEqual({ input: null });
+    await runNow(pipeline.ports, record);
+    await pipeline.drain();
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed" });
+    expect(seen).toEqual([undefined]);
   });
 });
 

@@ -136,6 +136,25 @@ describe("a schema on its way through the catalogue", () => {
     );
   });
 
+  const some = z.strictObject({ a: z.int() });
+  test.each<[string, z.ZodType, accepted: boolean]>([
+    ["optional", some.optional(), true],
+    ["nullish", some.nullish(), true],
+    ["a default", some.default({ a: 1 }), true],
+    ["undefined as one of several", some.or(z.undefined()), true],
+    ["optional, behind a transform", some.optional().transform((given) => given ?? { a: 1 }), true],
+    ["optional, later defined", z.lazy(() => some.optional()), true],
+    ["optional, with a rule", some.optional().refine(async () => true), true],
+    ["needed", some, false],
+    ["null", z.null(), false],
+    ["a field may be left out", z.strictObject({ a: z.int().optional() }), false],
+  ])("an input that is left out: %s", (_, schema, accepted) => {
+    const copy = throughCatalog(schema);
+    expect(copy.safeParse(undefined).success).toBe(accepted);
+    expect(copy.safeParse({ a: 1 }).success).toBe(schema.def.type !== "null");
+    expect(copy.safeParse({ a: "1" }).success).toBe(false);
+  });
+
   test.each([
     ["i", z.string().regex(/^abc$/i), "ABC"],
     ["i, beside one without", z.strictObject({ a: z.string().regex(/^a/).regex(/C$/i) }), { a: "abc" }],
