@@ -240,10 +240,18 @@ async function runOnce(world: World, from: Invocation, key: string, task: TaskCo
 /** A side effect whose outcome cannot be stored: it is done once, and each attempt that asks for it fails for good. */
 async function runUnkept(world: World, from: Invocation, task: TaskContext): Promise<void> {
   const { runs } = world.witness;
-  await task.once("unkept", async () => {
-    const apply = () => runs.effect(from, task, "unkept");
-    return BigInt(await request(world, from, { service: "outside", what: () => "does what cannot be kept", apply }));
-  });
+  let done = false;
+  try {
+    await task.once("unkept", async () => {
+      const apply = () => runs.effect(from, task, "unkept");
+      const value = await request(world, from, { service: "outside", what: () => "does what cannot be kept", apply });
+      done = true;
+      return BigInt(value);
+    });
+  } catch (error) {
+    if (done && error instanceof world.core.errors.PermanentError) runs.unkept(task, "unkept");
+    throw error;
+  }
   world.witness.violated("once: an outcome that cannot be kept was given", task.taskId);
 }
 

@@ -125,9 +125,9 @@ export class Runs {
     if (this.#isOpen(run)) run.thrown ??= String((error as { message?: unknown })?.message);
   }
 
-  /** An attempt that failed says what its own code threw. */
+  /** An attempt whose code threw in time has not timed out, and says what its own code threw. */
   failed(taskId: string, total: number, { outcome, error = "" }: Pick<Attempt, "outcome" | "error">): void {
-    if (outcome !== "failed" && outcome !== "retried") return;
+    if (outcome !== "failed" && outcome !== "retried" && outcome !== "timed_out") return;
     // A task that was purged may have had the same id.
     const present = this.#lives.life(taskId);
     const run = this.#byTask.get(taskId)?.find(({ task, life }) => life === present && task.attemptOverall === total);
@@ -206,6 +206,12 @@ export class Runs {
     const ledger = this.#ledger(task, key);
     if (ledger.stored !== value)
       this.#lives.violated(`once: ${key} gave ${String(value)}, not ${String(ledger.stored)}`, task.taskId);
+  }
+
+  /** An effect was done, and the handler was told that its outcome cannot be stored: no other call may do it again. */
+  unkept(task: TaskContext, key: string): void {
+    if (this.#ledger(task, key).stored === undefined)
+      this.#lives.violated(`once: ${key} was done, and is not stored as done`, task.taskId);
   }
 
   /** The same submit of the same handler is the same child, in every attempt. */

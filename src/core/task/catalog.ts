@@ -48,17 +48,9 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     input_schema: jsonSchemaOf(type.input),
     ...(mayBeLeftOut(type.input) ? { input_optional: true as const } : {}),
     ...(type.output === undefined ? {} : { output_schema: jsonSchemaOf(type.output) }),
-    version: type.version,
-    priority: type.priority,
-    ...runsOnOf(type),
-    timeout_seconds: type.timeoutSeconds,
-    max_attempts: type.maxAttempts,
-    cancellable: type.cancellable,
-    ...limitsOf(type),
-    ...sensitiveOf(type),
-    ...keepInputOf(type),
+    ...ruledBy(type),
     ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
-    ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
+    ...filesOf(type),
   }));
 }
 
@@ -88,6 +80,21 @@ const runsOnOf = ({ runsOn }: TaskType): { runs_on?: "container" } =>
 const keepInputOf = ({ keepInput }: TaskType): { keep_input?: true } => (keepInput ? { keep_input: keepInput } : {});
 
 const sensitiveOf = ({ sensitive }: TaskType): { sensitive?: true } => (sensitive ? { sensitive } : {});
+
+/** The rules of a type for its tasks. */
+const ruledBy = (type: TaskType) => ({
+  version: type.version,
+  priority: type.priority,
+  ...runsOnOf(type),
+  timeout_seconds: type.timeoutSeconds,
+  max_attempts: type.maxAttempts,
+  cancellable: type.cancellable,
+  ...limitsOf(type),
+  ...sensitiveOf(type),
+  ...keepInputOf(type),
+});
+
+const filesOf = ({ files }: TaskType) => (Object.keys(files).length === 0 ? {} : { files });
 
 /** By zod's own marks: a check of undefined would run the schema's code, which may be async. */
 function mayBeLeftOut(schema: z.core.$ZodType): boolean {
@@ -171,16 +178,8 @@ export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, Kno
         description: type.description,
         input_schema: {},
         input: type.input,
-        version: type.version,
-        priority: type.priority,
-        ...runsOnOf(type),
-        timeout_seconds: type.timeoutSeconds,
-        max_attempts: type.maxAttempts,
-        cancellable: type.cancellable,
-        ...limitsOf(type),
-        ...sensitiveOf(type),
-        ...keepInputOf(type),
-        ...(Object.keys(type.files).length === 0 ? {} : { files: type.files }),
+        ...ruledBy(type),
+        ...filesOf(type),
       },
     ]),
   );
