@@ -24,8 +24,9 @@ function create(path: string | undefined): Store {
 }
 
 /**
- * Makes iterators end with their streams. Dynalite calls `return` of an iterator, which a LevelDB iterator does not have: without this, each Query
- * and Scan would leave an open one, with its memory, and with all the data of the disk that it can still see.
+ * Makes iterators end with their streams. Dynalite calls `return` of an iterator, which a LevelDB iterator does not
+ * have: without this, each Query and Scan would leave an open one, with its memory, and with all the data of the disk
+ * that it can still see.
  */
 function closeIterators(db: Store["db"]): void {
   const { keys, values } = db;

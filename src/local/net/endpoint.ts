@@ -5,8 +5,9 @@ import { listen } from "./listen.ts";
 const graceMs = 1000;
 
 /**
- * An idle connection is closed after this time, in milliseconds. Each answer says so, and clients of Node close theirs a second before: otherwise
- * a request could be sent on a connection that is just being closed. Each worker's clients open dozens in a burst.
+ * An idle connection is closed after this time, in milliseconds. Each answer says so, and clients of Node close theirs
+ * a second before: otherwise a request could be sent on a connection that is just being closed. Each worker's clients
+ * open dozens in a burst.
  */
 const idleMs = 15_000;
 
