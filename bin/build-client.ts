@@ -19,6 +19,9 @@ const entries = { index: "src/client/index", direct: "src/direct/lean" };
 
 const small: BuildOptions = { minify: true, legalComments: "none", external: ["@opentelemetry/api"] };
 
+/** Declarations whose names no program of a client's sees: their comments would be a tenth of the package. */
+const isInside = /^src\/(?:aws|core\/(?:flow|limits|ports))\/|^src\/core\/model\/record\.d\.ts$/;
+
 /** The client's types come of no schema. Names of zod that are left in declarations beside them stand for any type. */
 function withoutZod(types: string): void {
   const texts = copyDeclarations(join(dist, "commonjs/types"), { ...entries, direct: "src/direct/index" }, types);
@@ -28,7 +31,8 @@ function withoutZod(types: string): void {
     for (const [, name = ""] of code.matchAll(/\bz\.(?!core\b)(\w+)/g)) names.add(name);
     for (const [, name = ""] of code.matchAll(/\bz\.core\.([\w$]+)/g)) inCore.add(name);
     const up = "../".repeat(file.split("/").length - 1);
-    writeFileSync(join(types, file), text.replaceAll('from "zod"', `from "${up}zod.js"`));
+    const shown = isInside.test(file) ? code : text;
+    writeFileSync(join(types, file), shown.replaceAll('from "zod"', `from "${up}zod.js"`));
   }
   const stands = (name: string) => `export type ${name}<_A = unknown, _B = unknown, _C = unknown> = any;`;
   const core = `export declare namespace core { ${[...inCore].map(stands).join(" ")} }`;

@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readdirSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import {
   ScanCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
+import dynalite, { type LevelIterator } from "dynalite/db/index.js";
 import { afterEach, expect, test, vi } from "vitest";
 import { purge, startPurge } from "../../src/local/dynamodb/purge.ts";
 import { startTable } from "../../src/local/dynamodb/table.ts";
@@ -25,7 +26,7 @@ afterEach(async () => {
 });
 
 async function setUp(stateDir?: string) {
-  const { url, close } = await startTable({ port: 0, stateDir });
+  const { url, close, giveRoomBack } = await startTable({ port: 0, stateDir });
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
   const client = new DynamoDBClient({ endpoint: url, region: "us-east-1", credentials, maxAttempts: 1 });
   cleanups.push(close, () => client.destroy());
@@ -35,7 +36,7 @@ async function setUp(stateDir?: string) {
     const { Items = [] } = await client.send(new ScanCommand({ TableName }));
     return Items.map(({ pk }) => pk?.S).sort();
   };
-  return { url, close, client, put, keys };
+  return { url, close, giveRoomBack, client, put, keys };
 }
 
 async function createTable(client: DynamoDBClient) {
@@ -106,6 +107,30 @@ test("purging deletes items past their time, page by page, and nothing else", as
   expect(await keys()).toEqual(["none", "now", "text"]);
 });
 
+test("a large purge gives its room on the disk back while the server runs", async () => {
+  const stateDir = mkdtempSync(join(tmpdir(), "offload-table-"));
+  const { url, client, put, giveRoomBack } = await setUp(stateDir);
+  await createTable(client);
+  const past = { purge_at: { N: "1" }, filler: { S: "x".repeat(20_000) } };
+  for (let start = 0; start < 600; start += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => put(`past-${start + index}`, past)));
+  }
+  const sizeMb = () =>
+    readdirSync(join(stateDir, "table")).reduce((sum, name) => {
+      // LevelDB deletes files meanwhile.
+      const stat = statSync(join(stateDir, "table", name), { throwIfNoEntry: false });
+      return sum + (stat?.size ?? 0) / 1e6;
+    }, 0);
+  const before = sizeMb();
+  const clock = new FakeClock();
+  cleanups.push(startPurge({ url, table: TableName, clock, giveRoomBack }));
+  const purged = async () => {
+    await clock.advance(60);
+    expect(sizeMb()).toBeLessThan(before / 4);
+  };
+  await vi.waitFor(purged, { timeout: 300_000 });
+});
+
 test("purging happens once a minute, also after it failed", async () => {
   const { url, client, put, keys } = await setUp();
   const clock = new FakeClock();
@@ -119,4 +144,32 @@ test("purging happens once a minute, also after it failed", async () => {
     expect(await keys()).toEqual([]);
   };
   await vi.waitFor(purged, { timeout: 300_000 });
+});
+
+test("a read leaves nothing open in the store, whether it read all or stopped at its limit", async () => {
+  const opened: LevelIterator[] = [];
+  const { create } = dynalite;
+  const spy = vi.spyOn(dynalite, "create").mockImplementation((options) => {
+    const store = create(options);
+    const { values } = store.db;
+    store.db.values = (range) => {
+      const iterator = values.call(store.db, range);
+      opened.push(iterator);
+      return iterator;
+    };
+    return store;
+  });
+  cleanups.push(() => spy.mockRestore());
+  const { client, put, keys } = await setUp();
+  await createTable(client);
+  for (const pk of ["a", "b", "c"]) await put(pk);
+  await client.send(new ScanCommand({ TableName, Limit: 1 }));
+  expect(await keys()).toEqual(["a", "b", "c"]);
+  expect(opened).toHaveLength(2);
+  const state = (iterator: LevelIterator) =>
+    iterator.next().then(
+      () => "open",
+      (error: { code: string }) => error.code,
+    );
+  for (const iterator of opened) await expect.poll(() => state(iterator)).toBe("LEVEL_ITERATOR_NOT_OPEN");
 });

@@ -10,6 +10,12 @@ declare module "dynalite/db/index.js" {
     del(key: string, done: Done<void>): void;
   }
 
+  /** Keys, or values, of a range. It keeps what it can see until it is closed. */
+  export interface LevelIterator extends AsyncIterable<string> {
+    next(): Promise<unknown>;
+    close(): Promise<void>;
+  }
+
   export interface Write {
     type: "put" | "del";
     key: string;
@@ -23,7 +29,10 @@ declare module "dynalite/db/index.js" {
       open(): Promise<void>;
       close(): Promise<void>;
       batch(writes: readonly Write[], done: Done<void>): void;
-      keys(range: { gte: string; lt: string }): AsyncIterable<string>;
+      keys(range: { gte: string; lt: string }): LevelIterator;
+      values(range: { gte: string; lt: string }): LevelIterator;
+      /** A database in memory does not have it. */
+      compactRange(first: string, last: string): Promise<void>;
     };
     tableDb: Items;
     getItemDb(table: string): Items;

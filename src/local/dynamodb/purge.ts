@@ -7,6 +7,9 @@ const intervalMs = 60_000;
 /** Number of deletes at the same time. */
 const batchSize = 25;
 
+/** A purge of at least so many items gives their room on the disk back. For fewer, it is not worth the work. */
+const worthRoom = 500;
+
 type Item = Record<string, unknown>;
 
 interface DynamoDb {
@@ -15,20 +18,31 @@ interface DynamoDb {
   signal?: AbortSignal;
 }
 
+interface PurgeOptions {
+  url: string;
+  table: string;
+  clock?: Clock;
+  /** Gives the room of deleted items on the disk back. Default: nothing is done. */
+  giveRoomBack?: () => Promise<void>;
+}
+
 /**
  * Starts DynamoDB's time to live for an emulated table: once a minute it deletes the items whose `purge_at`, in epoch
  * seconds, is past. A failed purge is ignored, as the next one deletes the same items. Does not keep the process alive.
  * Returns a function that stops it.
  */
-export function startPurge({ url, table, clock = systemClock }: { url: string; table: string; clock?: Clock }) {
+export function startPurge({ url, table, clock = systemClock, giveRoomBack = async () => {} }: PurgeOptions) {
   const stopping = new AbortController();
   const { signal } = stopping;
   let cancelTimer = schedule();
   function schedule() {
     return clock.after(intervalMs, async () => {
-      await purge({ url, table, signal }, clock.now()).catch(() => {});
+      await purgeOnce().catch(() => {});
       if (!signal.aborted) cancelTimer = schedule();
     });
+  }
+  async function purgeOnce() {
+    if ((await purge({ url, table, signal }, clock.now())) >= worthRoom) await giveRoomBack();
   }
   return () => {
     stopping.abort();

@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import dynalite, { type Store } from "dynalite/db/index.js";
+import dynalite, { type LevelIterator, type Store } from "dynalite/db/index.js";
 import { DiskFaults } from "../disk/disk-faults.ts";
 import { isWrite, runOperation } from "./table-operations.ts";
 
@@ -17,8 +17,24 @@ interface Definition {
   GlobalSecondaryIndexes?: object[];
 }
 
-const create = (path: string | undefined): Store =>
-  dynalite.create({ path, createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
+function create(path: string | undefined): Store {
+  const store = dynalite.create({ path, createTableMs: 0, updateTableMs: 0, deleteTableMs: 0 });
+  closeIterators(store.db);
+  return store;
+}
+
+/**
+ * Makes iterators end with their streams. Dynalite calls `return` of an iterator, which a LevelDB iterator does not
+ * have: without this, each Query and Scan would leave an open one, with its memory, and with all the data of the disk
+ * that it can still see.
+ */
+function closeIterators(db: Store["db"]): void {
+  const { keys, values } = db;
+  const closing = <I extends LevelIterator>(iterator: I): I =>
+    Object.assign(iterator, { return: () => iterator.close() });
+  db.keys = (range) => closing(keys.call(db, range));
+  db.values = (range) => closing(values.call(db, range));
+}
 
 /**
  * The tables of one LevelDB folder. After a failed write it refuses all writes until it has opened the folder again:
@@ -94,6 +110,11 @@ export class TableStore {
       this.#fault ??= error;
       throw this.#faults.failed(this.#path, error);
     }
+  }
+
+  /** Writes the folder's files anew without what was deleted. */
+  async compact(): Promise<void> {
+    if (this.#path !== undefined && !this.#closed) await this.#store.db.compactRange("", "\u{10ffff}");
   }
 
   close(): Promise<void> {

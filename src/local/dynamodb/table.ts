@@ -20,6 +20,8 @@ export interface Table {
   url: string;
   /** True when there was no table at the start. */
   isNew: boolean;
+  /** Gives the room of deleted items on the disk back, which LevelDB does much later. */
+  giveRoomBack(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,6 +49,7 @@ export async function startTable({ port, stateDir, faults }: TableOptions): Prom
     return {
       url: endpoint.url,
       isNew: present.length === 0,
+      giveRoomBack: () => opened.compact(),
       close: onlyOnce(async () => {
         await endpoint.close();
         await opened.close();

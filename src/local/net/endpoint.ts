@@ -4,6 +4,13 @@ import { listen } from "./listen.ts";
 
 const graceMs = 1000;
 
+/**
+ * An idle connection is closed after this time, in milliseconds. Each answer says so, and clients of Node close theirs
+ * a second before: otherwise a request could be sent on a connection that is just being closed. Each worker's clients
+ * open dozens in a burst.
+ */
+const idleMs = 15_000;
+
 /** A running server that listens on 127.0.0.1 only, and refuses requests of websites. */
 export interface Endpoint {
   port: number;
@@ -25,9 +32,7 @@ export async function open(
   webPages: "refused" | "judged" = "refused",
 ): Promise<Endpoint> {
   guard(server, refuse, webPages);
-  // Longer than clients keep idle connections. Otherwise a request could be sent on a connection that is just being
-  // closed.
-  server.keepAliveTimeout = 120_000;
+  server.keepAliveTimeout = idleMs;
   const actual = await listen(server, port);
   return { port: actual, url: `http://127.0.0.1:${actual}`, close: () => close(server) };
 }

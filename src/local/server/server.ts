@@ -100,7 +100,7 @@ export async function startServer(
     await prepareScheduler(app.schedules);
     if (!table.isNew) await mendNewFiles({ store: sqs.store, scheduler }, print);
     await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
-    cleanups.push(startPurge({ url: table.url, table: localTable }));
+    cleanups.push(startPurge({ url: table.url, table: localTable, giveRoomBack: table.giveRoomBack }));
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
     const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, settings);
