@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isAlive } from "../support/container-worker.ts";
 import { Client, type Task } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
-import { leftPrograms, linesByTask, plannedStrays, strayCount, strayFaults } from "../support/stray-batches.ts";
+import {
+  isWorker,
+  leftPrograms,
+  linesByTask,
+  plannedStrays,
+  strayCount,
+  strayFaults,
+} from "../support/stray-batches.ts";
 
 const patienceMs = 7_200_000;
 
@@ -21,8 +27,9 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.stop();
-  expect(leftPrograms()).toEqual([]);
-  expect([...workers].filter(isAlive)).toEqual([]);
+  // Another suite's programs of this kind end soon.
+  await expect.poll(leftPrograms).toEqual([]);
+  await expect.poll(() => [...workers].filter(isWorker)).toEqual([]);
 });
 
 /** Submits tasks in batches of ten. Returns their ids. */
@@ -85,6 +92,6 @@ describe.each([
     for (const task of [...beside, ...after]) expect(task).toMatchObject({ status: "completed", attempts: 1 });
     expect(pidsOf(after)).toHaveLength(20);
     expect(pidsOf(after).filter((pid) => pidsOf(beside).includes(pid))).toEqual([]);
-    await expect.poll(() => pidsOf(beside).filter(isAlive)).toEqual([]);
+    await expect.poll(() => pidsOf(beside).filter(isWorker)).toEqual([]);
   });
 });

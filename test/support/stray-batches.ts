@@ -71,6 +71,9 @@ export function linesByTask(output: string, idOf: RegExp): Map<string, string> {
 export const leftPrograms = (): string[] =>
   readdirSync("/proc").filter((name) => /^\d+$/.test(name) && commandOf(name).includes(leftSeconds));
 
+/** True while a worker process has this id. Another program may get the id later. */
+export const isWorker = (pid: number): boolean => /(worker|container)-process/.test(commandOf(String(pid)));
+
 function commandOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
