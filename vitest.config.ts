@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -7,7 +6,7 @@ const slowest = [
   ...["schedule-firing", "keys", "fairness", "limits", "dead-letters", "failures", "crash", "expiry"].map(
     (name) => `e2e/${name}`,
   ),
-  ...["crash-notes", "families", "state", "upgrade", "work", "steps", "reload"].map((name) => `local/${name}`),
+  ...["crash-notes", "stray-tasks", "families", "state", "upgrade", "work", "steps", "reload"].map((name) => `local/${name}`),
 ].map((name) => `/test/${name}.test.ts`);
 
 const place = ({ moduleId }: TestSpecification) => {
@@ -41,9 +40,6 @@ const patience = { testTimeout: patienceMs, hookTimeout: patienceMs };
 
 /** `expect.poll` has the same patience; and each look costs a processor, which what it waits for needs. */
 const patientPolls = { poll: { timeout: patienceMs, interval: 200 } };
-
-/** Files that mostly wait for processes of their own: more at once than there are cores, if these are few. */
-const waitingFiles = { maxWorkers: Math.max(3, availableParallelism()), sequence: { groupOrder: 2 } };
 
 /** A test that asserts nothing fails. Concurrent tests share one count, so projects with such tests go without. */
 const expectSomething = { requireAssertions: true, ...patientPolls };
@@ -217,7 +213,6 @@ export default defineConfig({
           expect: expectSomething,
           env: compiledOnce,
           ...patience,
-          ...waitingFiles,
         },
       },
       {
@@ -228,7 +223,6 @@ export default defineConfig({
           expect: patientPolls,
           include: [outage],
           ...patience,
-          ...waitingFiles,
         },
       },
       {
