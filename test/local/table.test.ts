@@ -16,6 +16,7 @@ import dynalite, { type LevelIterator } from "dynalite/db/index.js";
 import { afterEach, expect, test, vi } from "vitest";
 import { purge, startPurge } from "../../src/local/dynamodb/purge.ts";
 import { startTable } from "../../src/local/dynamodb/table.ts";
+import { TableStore } from "../../src/local/dynamodb/table-store.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 const TableName = "tasks";
@@ -39,13 +40,16 @@ async function setUp(stateDir?: string) {
   return { url, close, giveRoomBack, client, put, keys };
 }
 
+const key = (AttributeName: string, KeyType: "HASH" | "RANGE") => ({ AttributeName, KeyType });
+const definition = {
+  TableName,
+  KeySchema: [key("pk", "HASH"), key("sk", "RANGE")],
+  AttributeDefinitions: ["pk", "sk"].map((AttributeName) => ({ AttributeName, AttributeType: "S" as const })),
+  BillingMode: "PAY_PER_REQUEST" as const,
+};
+
 async function createTable(client: DynamoDBClient) {
-  const key = (AttributeName: string, KeyType: "HASH" | "RANGE") => ({ AttributeName, KeyType });
-  const KeySchema = [key("pk", "HASH"), key("sk", "RANGE")];
-  const AttributeDefinitions = ["pk", "sk"].map((AttributeName) => ({ AttributeName, AttributeType: "S" as const }));
-  await client.send(
-    new CreateTableCommand({ TableName, KeySchema, AttributeDefinitions, BillingMode: "PAY_PER_REQUEST" }),
-  );
+  await client.send(new CreateTableCommand(definition));
   await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.1 }, { TableName });
 }
 
@@ -172,4 +176,22 @@ test("a read leaves nothing open in the store, whether it read all or stopped at
       (error: { code: string }) => error.code,
     );
   for (const iterator of opened) await expect.poll(() => state(iterator)).toBe("LEVEL_ITERATOR_NOT_OPEN");
+});
+
+test("a read whose store was closed meanwhile fails, and nothing is thrown where nobody catches it", async () => {
+  const { create } = dynalite;
+  const notOpen = Object.assign(new Error("Database is not open"), { code: "LEVEL_DATABASE_NOT_OPEN" });
+  const spy = vi.spyOn(dynalite, "create").mockImplementation((options) => {
+    const store = create(options);
+    store.db.values = () => {
+      throw notOpen;
+    };
+    return store;
+  });
+  cleanups.push(() => spy.mockRestore());
+  const store = await TableStore.open(undefined);
+  cleanups.push(() => store.close());
+  await store.run("CreateTable", definition);
+  const scan = () => store.run("Scan", { TableName }).catch((error: unknown) => error);
+  await expect.poll(scan).toBe(notOpen);
 });

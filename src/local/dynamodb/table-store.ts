@@ -30,10 +30,22 @@ function create(path: string | undefined): Store {
  */
 function closeIterators(db: Store["db"]): void {
   const { keys, values } = db;
-  const closing = <I extends LevelIterator>(iterator: I): I =>
-    Object.assign(iterator, { return: () => iterator.close() });
-  db.keys = (range) => closing(keys.call(db, range));
-  db.values = (range) => closing(values.call(db, range));
+  db.keys = (range) => closing(() => keys.call(db, range));
+  db.values = (range) => closing(() => values.call(db, range));
+}
+
+/**
+ * An iterator that ends with its stream. A database that was closed meanwhile throws when it makes one, in a callback of dynalite where nothing
+ * catches it: then the first read fails.
+ */
+function closing(make: () => LevelIterator): LevelIterator {
+  try {
+    const iterator = make();
+    return Object.assign(iterator, { return: () => iterator.close() });
+  } catch (error) {
+    const next = () => Promise.reject(error);
+    return { next, close: async () => {}, [Symbol.asyncIterator]: () => ({ next }) };
+  }
 }
 
 /**
