@@ -6,7 +6,9 @@ const slowest = [
   ...["schedule-firing", "keys", "fairness", "limits", "dead-letters", "failures", "crash", "expiry"].map(
     (name) => `e2e/${name}`,
   ),
-  ...["crash-notes", "stray-tasks", "families", "state", "upgrade", "work", "steps", "reload"].map((name) => `local/${name}`),
+  ...["crash-notes", "stray-tasks", "families", "state", "upgrade", "work", "steps", "reload"].map(
+    (name) => `local/${name}`,
+  ),
 ].map((name) => `/test/${name}.test.ts`);
 
 const place = ({ moduleId }: TestSpecification) => {
