@@ -35,8 +35,8 @@ function closeIterators(db: Store["db"]): void {
 }
 
 /**
- * An iterator that ends with its stream. A database that was closed meanwhile throws when it makes one, in a callback of
- * dynalite where nothing catches it: then the first read fails.
+ * An iterator that ends with its stream. A database that was closed meanwhile throws when it makes one, in a callback
+ * of dynalite where nothing catches it: then the first read fails.
  */
 function closing(make: () => LevelIterator): LevelIterator {
   try {
