@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { Client, type Task } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
 import {
@@ -11,6 +11,7 @@ import {
 } from "../support/stray-batches.ts";
 
 const patienceMs = 7_200_000;
+const patience = { timeout: 300_000 };
 
 let server: OwnServer;
 let client: Client;
@@ -28,8 +29,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop();
   // Another suite's programs of this kind end soon.
-  await expect.poll(leftPrograms).toEqual([]);
-  await expect.poll(() => [...workers].filter(isWorker)).toEqual([]);
+  await vi.waitFor(() => expect(leftPrograms()).toEqual([]), patience);
+  await vi.waitFor(() => expect([...workers].filter(isWorker)).toEqual([]), patience);
 });
 
 /** Submits tasks in batches of ten. Returns their ids. */
