@@ -4,7 +4,7 @@ import { present } from "./pipeline-options.ts";
 export interface CodeOptions {
   /**
    * Packages that are copied as they are, in place of being bundled. Offload does so by itself for packages with
-   * binaries, and for those that read files beside their code or load code by a computed name.
+   * binaries, and for packages that read files beside their code or load code by a computed name.
    * @default - none
    * @example ["odd-package"]
    */

@@ -35,7 +35,7 @@ export interface ContainerOptions extends NetworkOptions {
   readonly concurrency?: number;
   /**
    * True to use Fargate Spot, for up to 70 % less. AWS may stop a container with two minutes' notice: its attempts then
-   * have `drainSeconds` to end, and those that do not are given back without costing an attempt. While AWS has no spare
+   * have `drainSeconds` to end; an attempt that does not is given back, and counts as none. While AWS has no spare
    * capacity, tasks wait.
    * @default false
    */

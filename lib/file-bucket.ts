@@ -60,7 +60,7 @@ export class FileBucket extends Bucket {
   }
 
   /**
-   * Gives the CDK's function that empties the bucket a log group. Lambda would create a group that no stack deletes.
+   * Adds a log group for the CDK's function that empties the bucket. Lambda would create a group that no stack deletes.
    */
   private boundLogs(removalPolicy: RemovalPolicy): void {
     const logs = new LogGroup(this, "EmptyLogs", { retention: RetentionDays.ONE_WEEK, removalPolicy });

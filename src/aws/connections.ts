@@ -6,7 +6,7 @@ import { connectionPartition, keys } from "./table.ts";
 
 /**
  * Open connections in DynamoDB: an item by the connection's id, for the end of the connection; and an entry in the
- * partition of those that hear the same tasks. The TTL deletes connections whose end was not announced.
+ * partition of the connections that hear the same tasks. The TTL deletes connections whose end was not announced.
  */
 export class DynamoConnections implements OpenConnections {
   readonly #table: DynamoTable;

@@ -191,7 +191,7 @@ export class Operations {
   }
 
   /**
-   * Gives a waiting task another input, checked as at a submit.
+   * Replaces the input of a waiting task. The new one is checked as at a submit.
    * @throws ProblemError `conflict` when the task runs or has ended, or has stored steps, signals or children
    */
   changeInput(task: TaskRef, input: unknown, options?: CallOptions): Promise<TaskView> {

@@ -94,7 +94,7 @@ async function admitted({ waits, callTime, clock, log }: WaitPorts, tenantId: st
 }
 
 /**
- * Gives a place back. Never rejects: a place that could not be given back is free again when its intervals have ended.
+ * Returns a place. Never rejects: a place that could not be given back is free again when its intervals have ended.
  */
 async function givenBack({ log }: WaitPorts, release: Release): Promise<void> {
   try {

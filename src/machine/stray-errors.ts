@@ -19,7 +19,7 @@ export interface StrayOptions {
 }
 
 /**
- * Gives each error that no code of this process has caught to the attempt whose code threw it: Node runs the events
+ * Hands each error that no code of this process has caught to the attempt whose code threw it: Node runs the events
  * with the ambient context of their origin. The listeners from before get no such error: in Lambda, they end the
  * process and with it the other attempts.
  * @returns Puts the listeners from before back.

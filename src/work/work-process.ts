@@ -41,6 +41,7 @@ export async function runProcess(role: Role, code: WorkerCode, own: OwnPorts = {
   }
   const given = { disk, own, env: process.env };
   const { ports, releases, metrics, tracing } = await workPorts(config, "work", code, given);
+  // An error of no task has no tier, and this process works for all of them.
   catchStrayErrors({ own: reportOwnStray(ports, "normal"), onException: () => send({ kind: "worn" }) });
   taskLinesFromConsole();
   const workQueues = new SqsWorkQueues(queueClient(), config.containerQueueUrls);

@@ -5,6 +5,7 @@ import type { InputError } from "../../../src/core/model/problem.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import { say } from "../parts/action.tsx";
 import { Failure, Page, Section } from "../parts/layout.tsx";
+import { Options } from "../parts/options.tsx";
 import { go } from "../route.ts";
 import { exampleOf, type Schema } from "../schema.ts";
 import { api, chosenTenant } from "../session.ts";
@@ -168,11 +169,7 @@ function RuleFields({ fields, faults, isNew }: FieldsProps) {
         <Field label="Time zone" path="/timezone" faults={faults}>
           {(control) => (
             <select {...control} {...bound(fields.zone)}>
-              {zones.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
+              <Options of={zones} />
             </select>
           )}
         </Field>
@@ -187,11 +184,7 @@ function RuleFields({ fields, faults, isNew }: FieldsProps) {
         <Field label="Overlap" path="/overlap" faults={faults}>
           {(control) => (
             <select {...control} {...bound(fields.overlap)}>
-              {overlaps.map(([value, text]) => (
-                <option key={value} value={value}>
-                  {text}
-                </option>
-              ))}
+              <Options of={overlaps} />
             </select>
           )}
         </Field>
@@ -227,11 +220,7 @@ function TaskFields({ fields, faults, isNew }: FieldsProps) {
               onChange={(event) => choose(event.currentTarget.value)}
             >
               {isNew && <option value="">choose …</option>}
-              {names.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
+              <Options of={names} />
             </select>
           )}
         </Field>
@@ -239,11 +228,7 @@ function TaskFields({ fields, faults, isNew }: FieldsProps) {
           {(control) => (
             <select {...control} {...bound(fields.priority)}>
               <option value="">of the type</option>
-              {tiers.map((tier) => (
-                <option key={tier} value={tier}>
-                  {tier}
-                </option>
-              ))}
+              <Options of={tiers} />
             </select>
           )}
         </Field>

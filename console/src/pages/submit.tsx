@@ -8,6 +8,7 @@ import { rest } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Answer, Failure, Nothing, Page } from "../parts/layout.tsx";
+import { Options } from "../parts/options.tsx";
 import { changeQuery, href, route } from "../route.ts";
 import { faultsOf, fitsForm, hasForm, type Schema, startOf } from "../schema.ts";
 import { api, chosenTenant } from "../session.ts";
@@ -30,11 +31,7 @@ export function SubmitPage() {
                 Type
                 <select value={type?.name ?? ""} onChange={(event) => changeQuery({ type: event.currentTarget.value })}>
                   {type === undefined && <option value="">choose …</option>}
-                  {answer.types.map(({ name }) => (
-                    <option key={name} value={name}>
-                      {name}
-                    </option>
-                  ))}
+                  <Options of={answer.types.map(({ name }) => name)} />
                 </select>
               </label>
               {type === undefined ? (
@@ -64,10 +61,10 @@ function useOptions() {
   };
 }
 
-type Options = ReturnType<typeof useOptions>;
+type SubmitOptions = ReturnType<typeof useOptions>;
 
 /** @throws Error for tags that cannot be read */
-function bodyOf(type: string, input: unknown, { priority, delaySeconds, tags, maxAttempts }: Options) {
+function bodyOf(type: string, input: unknown, { priority, delaySeconds, tags, maxAttempts }: SubmitOptions) {
   const given = tags.value.split("\n").filter((line) => line.trim() !== "");
   const pairs = given.map((line) => {
     const [name = "", value] = line.trim().split(/=(.*)/s);
@@ -192,7 +189,7 @@ const Faults = ({ of }: { of: readonly { path: string; message: string }[] }) =>
     </div>
   );
 
-const OptionFields = ({ of }: { of: Options }) => (
+const OptionFields = ({ of }: { of: SubmitOptions }) => (
   <details>
     <summary>Options</summary>
     <div class="filters">

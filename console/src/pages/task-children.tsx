@@ -4,6 +4,7 @@ import type { ChildrenView, TaskView } from "../../../src/core/model/task-view.t
 import { count } from "../format.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Facts, Section } from "../parts/layout.tsx";
+import { Options } from "../parts/options.tsx";
 import { PagedRows, usePaged } from "../parts/paged.tsx";
 import { Status, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
@@ -30,11 +31,7 @@ export function Children({ task }: { task: TaskView }) {
             }}
           >
             <option value="">all</option>
-            {statuses.map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
+            <Options of={statuses} />
           </select>
         </label>
       }

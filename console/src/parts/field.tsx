@@ -1,6 +1,7 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { typing } from "../signals.ts";
+import { type Option, Options } from "./options.tsx";
 
 /** An input for text whose value is in a signal. */
 export function TextField({
@@ -44,17 +45,13 @@ export function ChoiceField({
 }: {
   label: string;
   value: Signal<string>;
-  options: readonly (readonly [value: string, text: string])[];
+  options: readonly Option[];
 }) {
   return (
     <label>
       {label}
       <select value={value.value} onChange={typing(value)}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
+        <Options of={options} />
       </select>
     </label>
   );

@@ -1,5 +1,6 @@
 import { localInput } from "../format.ts";
 import { changeQuery, route } from "../route.ts";
+import { type Option, Options } from "./options.tsx";
 
 interface FilterProps {
   /** Name in the page's URL, which has the value. */
@@ -21,7 +22,7 @@ export const TextFilter = ({ name, label, ...input }: FilterProps & { size?: num
 
 /** A filter with some values, or with none of them. */
 export const ChoiceFilter = ({ name, label, values }: FilterProps & { values: readonly string[] }) => (
-  <Choice {...{ name, label }} options={[["", "all"], ...values.map((value) => [value, value] as const)]} />
+  <Choice {...{ name, label }} options={[["", "all"], ...values]} />
 );
 
 /** A choice whose value is in the page's URL. */
@@ -32,7 +33,7 @@ export function Choice({
   value = route.value.query[name] ?? "",
   beside,
 }: FilterProps & {
-  options: readonly (readonly [value: string, text: string])[];
+  options: readonly Option[];
   /** Default: as the URL says. */
   value?: string;
   /** True: the label stands beside the choice. */
@@ -42,11 +43,7 @@ export function Choice({
     <label class={beside ? "beside" : undefined}>
       {label}
       <select value={value} onChange={(event) => changeQuery({ [name]: event.currentTarget.value || undefined })}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
+        <Options of={options} />
       </select>
     </label>
   );

@@ -11,11 +11,11 @@ export interface Stop {
 export class Stopped extends NotPossible {}
 
 /**
- * Runs checks: those of `waits` first and alone, then those that mostly wait in parallel, and at last those that read
- * what the others left in the logs.
+ * Runs checks: first the checks of `waits`, alone; then the checks that mostly wait, in parallel; at last the checks
+ * that read what the others left in the logs.
  * @param ended called after each check
- * @returns The outcomes in the order of the checks, and a promise of the end of those that did not end in time, with
- * their clean-up.
+ * @returns The outcomes in the order of the checks, and a promise that resolves when the checks that did not end in
+ * time have ended, with their clean-up.
  */
 export async function runChecks(
   checks: readonly Check[],

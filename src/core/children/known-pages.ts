@@ -73,7 +73,7 @@ export class KnownPages {
     return this.#pages.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The children without those that certainly do not exist. */
+  /** Number of children, without the children that certainly do not exist. */
   get present(): number {
     return this.#pages.reduce((sum, { count, absent }) => sum + count - placesIn(absent), 0);
   }

@@ -81,8 +81,8 @@ export interface Lines {
   before(line: string, task: WaitingKey, most: number): Promise<number>;
   state(line: string): Promise<LineState>;
   /**
-   * Gives each of these tasks a place. Changes nothing and returns false when one of them has a place, or there would
-   * be more than `limit`.
+   * Takes a place for each of these tasks. Changes nothing and returns false when one of them has a place, or there
+   * would be more than `limit`.
    * @param tasks 1 to 10.
    */
   takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean>;
@@ -94,7 +94,7 @@ export interface Lines {
    */
   dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined>;
   /**
-   * Gives a task's place to another one, if it ends at this time, and returns the line's state after it. Changes
+   * Passes a task's place on to another one, if it ends at this time, and returns the line's state after it. Changes
    * nothing and returns undefined when the task has no such place, the other one has a place, or there are more places
    * than `limit`.
    */
@@ -104,7 +104,7 @@ export interface Lines {
    * @returns Epoch milliseconds of the start, with fractions. Undefined: the next start is later.
    */
   takeSlot(line: string, want: WantedSlot): Promise<number | undefined>;
-  /** Gives starts away, up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
+  /** Takes all starts up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
   /**
    * Notes the next check, and lists the line. Changes nothing when the planned one is no longer that with the id

@@ -37,8 +37,8 @@ export interface UniqueKeys {
   /** Returns the task that took the key last. Reads consistently. */
   holder(key: UniqueKey): Promise<Holder | undefined>;
   /**
-   * Gives the key to a task. Returns false when another task has taken it since it was read. A repeated call does the
-   * same again.
+   * Takes the key for a task. Returns false when another task has taken it since it was read. A repeated call does
+   * the same again.
    * @param seen The holder that was read; undefined: there was none.
    * @param purgeAt Epoch seconds until which the key is stored, whether or not its task has ended.
    */

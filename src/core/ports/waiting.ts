@@ -12,7 +12,7 @@ export interface Waits {
   admit(tenantId: string, nowMs: number): Promise<Release | undefined>;
 }
 
-/** Gives a place back. @throws PortUnavailable */
+/** Returns the place. @throws PortUnavailable */
 export type Release = () => Promise<void>;
 
 /**

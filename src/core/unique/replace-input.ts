@@ -27,9 +27,9 @@ export const isUnstarted = ({ status, attempts_total, round }: TaskRecord): bool
   status === "pending" && attempts_total === 0 && round === 1;
 
 /**
- * Gives a waiting task a new input: stores it as a part of its own, then names that part in the record, on condition
- * that no other input has come between. An input that has come between came at the same time as this one, and counts as
- * the later of the two. So a late repeat of a request brings no earlier input back.
+ * Replaces the input of a waiting task: stores the new one as a part of its own, then names that part in the record, on
+ * condition that no other input has come between. An input that has come between came at the same time as this one, and
+ * counts as the later of the two. So a late repeat of a request brings no earlier input back.
  * @param record The task as it was read after the submit had begun, consistently.
  * @throws Problem `too_large`; PortUnavailable
  */

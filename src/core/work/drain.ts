@@ -31,7 +31,7 @@ export class Drain {
     this.#cancel = this.#clock.after(seconds * 1000, () => this.now());
   }
 
-  /** Gives back what still runs. */
+  /** Ends the drain: the attempts that still run are given back. */
   now(): void {
     this.#over = true;
     for (const call of [...this.#attempts]) call();

@@ -22,7 +22,7 @@ interface PurgeOptions {
   url: string;
   table: string;
   clock?: Clock;
-  /** Gives the room of deleted items on the disk back. Default: nothing is done. */
+  /** Frees the room of deleted items on the disk. Default: nothing is done. */
   giveRoomBack?: () => Promise<void>;
 }
 

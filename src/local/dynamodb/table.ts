@@ -20,7 +20,7 @@ export interface Table {
   url: string;
   /** True when there was no table at the start. */
   isNew: boolean;
-  /** Gives the room of deleted items on the disk back, which LevelDB does much later. */
+  /** Frees the room of deleted items on the disk, which LevelDB does much later. */
   giveRoomBack(): Promise<void>;
   close(): Promise<void>;
 }

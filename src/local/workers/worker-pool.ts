@@ -250,7 +250,7 @@ export class WorkerPool {
     }
   }
 
-  /** Gives a process no batch any more. It ends after its present batch. */
+  /** Retires a process: it ends after its present batch. */
   #retire(slot: Slot): void {
     slot.retired = true;
     if (!slot.busy) slot.process.kill();
