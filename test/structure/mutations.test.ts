@@ -2,6 +2,13 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { mutations } from "../simulation/mutations.ts";
 
+/** Seeds of the mutants, which `npm run test:mutants -- --update` writes. */
+const seeds: unknown = JSON.parse(readFileSync("test/simulation/found-seeds.json", "utf8"));
+
+test("the seed that found each mutant of the simulation is noted", () => {
+  expect(Object.keys(seeds as object)).toEqual(mutations.map(({ name }) => name));
+});
+
 test.each(mutations.map((mutation) => [mutation.name, mutation] as const))(
   "the simulation's mutation fits its file: %s",
   (_, { file, find, replace, also }) => {
