@@ -5,8 +5,9 @@ import { mutations } from "../simulation/mutations.ts";
 /** Seeds of the mutants, which `npm run test:mutants -- --update` writes. */
 const seeds: unknown = JSON.parse(readFileSync("test/simulation/found-seeds.json", "utf8"));
 
-test("the seed that found each mutant of the simulation is noted", () => {
-  expect(Object.keys(seeds as object)).toEqual(mutations.map(({ name }) => name));
+test("seeds are noted of the simulation's mutants only", () => {
+  const names = new Set(mutations.map(({ name }) => name));
+  expect(Object.keys(seeds as object).filter((name) => !names.has(name))).toEqual([]);
 });
 
 test.each(mutations.map((mutation) => [mutation.name, mutation] as const))(
