@@ -8,4 +8,17 @@ export const historyMutations: readonly Mutation[] = [
     find: '  if (record.status === "failed") await sweepBeforeNextRound(ports, record);\n',
     replace: "",
   },
+  {
+    name: "history: a stack leaves the record and is not stored",
+    file: "send/stacks.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+    find: "    await records.savePart(record, `stack#${round}#${number}`, stack, until);\n",
+    replace: "",
+  },
+  {
+    name: "history: an attempt loses the stack that the next one has, too",
+    file: "send/stacks.ts",
+    find: "return { ...entry, stack_of: failed.number };",
+    replace: "return entry;",
+  },
 ];
