@@ -29,8 +29,8 @@ export interface Attempt {
    */
   stack?: string;
   /**
-   * Number of the attempt in the same round that has this stack: in its entry, or as a part beside the record, which may
-   * be this entry's own. Absent: the entry has its stack, or there is none.
+   * Number of the attempt in the same round that has this stack, in its entry or beside the record. May be the attempt
+   * itself. Absent: the entry has its stack, or there is none.
    */
   stack_of?: number;
   /** Earliest start of the next attempt. Absent: none follows. */
