@@ -20,7 +20,7 @@ export async function failForGood(
   record: TaskRecord,
   envelope: Envelope | undefined,
   failure: Classified,
-  change: Pick<Change, "when" | "set">,
+  change: Pick<Change, "when" | "set" | "append">,
 ): Promise<Changed> {
   const now = iso(ports.clock.now());
   const kept = letterRetention(ports, record);

@@ -9,17 +9,18 @@ import { isBeside, keptUntil } from "./keep-history.ts";
  */
 
 /**
- * The history of a record with an attempt that failed. Stores the stack that leaves the record.
+ * The history of a record before an attempt that failed, with the stacks that leave the record stored beside it.
+ * Undefined: none leaves it.
  * @param purgeAt The record's new `purge_at`.
  */
-export async function withFailed(
+export async function historyBefore(
   { records }: { records: Records },
   record: TaskRecord,
   failed: Attempt,
   purgeAt: number,
-): Promise<Attempt[]> {
+): Promise<Attempt[] | undefined> {
   const { history } = record;
-  if (failed.stack === undefined) return [...history, failed];
+  if (failed.stack === undefined || history.every(({ stack }) => stack === undefined)) return undefined;
   const same = new Set(history.flatMap(({ number, stack }) => (stack === failed.stack ? [number] : [])));
   const until = keptUntil(Math.max(purgeAt, record.purge_at));
   const entries = history.map(async ({ stack, ...entry }): Promise<Attempt> => {
@@ -29,7 +30,7 @@ export async function withFailed(
     await records.savePart(record, `stack#${round}#${number}`, stack, until);
     return { ...entry, stack_of: number };
   });
-  return [...(await Promise.all(entries)), failed];
+  return Promise.all(entries);
 }
 
 /** The attempts of one round, each with its stack. Reads those that are stored beside the record. */

@@ -14,7 +14,7 @@ import { keepKey } from "../send/keep-key.ts";
 import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
 import { reportWaiting } from "../send/report-family.ts";
 import { letterRetention, retention, sameRetention } from "../send/retention.ts";
-import { withFailed } from "../send/stacks.ts";
+import { historyBefore } from "../send/stacks.ts";
 import { decideRetry } from "../task/retry.ts";
 import type { Settled, Settling } from "../task/settled.ts";
 import type { Cancelled, Ended } from "./attempt.ts";
@@ -208,7 +208,10 @@ async function settleRetried(
   const settled = await endAs(ports, "retried", claimed, fenced, async (record) => {
     const purgeAt = purgeAtOfWaiting(record, dueAt);
     await keepHistory(ports, record, purgeAt);
-    const attempt = attemptOf(record, iso(now), failedAs(failure, "retried"), failure, stack);
+    const attempt = {
+      ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure, stack),
+      next_attempt_at: iso(dueAt),
+    };
     return ports.records.change(record, {
       when: { ...fenced, ...sameRetention(record), cancel_requested_at: { absent: true } },
       set: {
@@ -219,9 +222,10 @@ async function settleRetried(
         purge_at: purgeAt,
         kept_input: record.shown_input === undefined ? keptInput(envelope, type) : undefined,
         ...errorFields(failure),
-        history: await withFailed(ports, record, { ...attempt, next_attempt_at: iso(dueAt) }, purgeAt),
+        history: await historyBefore(ports, record, attempt, purgeAt),
       },
       remove: ["lease_until", "lease_token", "progress"],
+      append: attempt,
     });
   });
   if (settled.as === "retried" && settled.record !== undefined) {
@@ -247,7 +251,8 @@ async function settleDead(
     const attempt = attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack);
     return failForGood(ports, record, envelope, failure, {
       when: { ...fenced, cancel_requested_at: { absent: true } },
-      set: { history: await withFailed(ports, record, attempt, letterRetention(ports, record).purge_at) },
+      set: { history: await historyBefore(ports, record, attempt, letterRetention(ports, record).purge_at) },
+      append: attempt,
     });
   });
   if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
