@@ -39,6 +39,8 @@ export interface Life {
   bornAt: number;
   /** The `created_at` of its record. */
   createdAt: string;
+  /** The call that wrote its record. */
+  by: Invocation;
   steps: StepFacts;
   /** The input that it was submitted with, as JSON, where a client did. */
   input: string | undefined;

@@ -44,6 +44,8 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a lost dead letter that came back runs a step", 97008278, "flow"],
     ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
+    ["an attempt dies before a child's message, and the next one spawns others", 2323, undefined],
+    ["a dead letter that is kept for longer is retried, and completes", 72, "unique"],
     ["an idempotency key outlives its task, whose id is another task's by then", 157002219, "unique"],
     ["a sweep looks at five letters of a task", 157005879, "unique"],
   ] as const)("%s", async (_, seed, theme) => {

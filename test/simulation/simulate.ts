@@ -15,6 +15,7 @@ import { operate } from "./flow-operators.ts";
 import { NoticeStage } from "./notices.ts";
 import { portsFor } from "./ports.ts";
 import { SimQueues } from "./queues.ts";
+import { DailyRescue } from "./rescue.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Schedules } from "./schedules.ts";
 import { SeenLines } from "./seen-lines.ts";
@@ -124,9 +125,11 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       (record) => isTold(record, events, heard),
       (also) => ["mixed", "steps", also].includes(theme) && weather.used === 0 && world.outages.count === 0,
       (taskId) => world.queues.isVisible(taskId),
+      () => daily.orphaned(),
     ),
   };
   const sources = new EventSources(world);
+  const daily = new DailyRescue(world);
   return world;
 }
 

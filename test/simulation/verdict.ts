@@ -97,7 +97,7 @@ function judgeTask(world: World, life: Life): void {
       `kept until ${record.retained_until}, and more was promised`,
     );
   }
-  if (status === "failed" && !life.discarded && core.record.isKept(record, time.now)) judgeFailed(world, record, law);
+  if (status === "failed" && core.record.isKept(record, time.now)) judgeFailed(world, life, record, law);
   if (ended && record.type === familyType) judgeFamily(world, record, law);
   if (status === "completed" && life.tenantId !== systemTenant)
     law(JSON.stringify(resultOf(world, record)).includes(`"attempt":${record.attempts}`), "another attempt's result");
@@ -175,7 +175,10 @@ function judgeHistory(all: readonly Claim[], attempts: readonly Attempt[], law: 
   law(started === told, `promise 3: started ${started || "nothing"}, and the history tells ${told || "nothing"}`);
 }
 
-function judgeFailed({ queues }: World, record: TaskRecord, law: Law): void {
+function judgeFailed({ queues, witness }: World, life: Life, record: TaskRecord, law: Law): void {
+  // The rescue has ended a child that never had a message: no letter could have its input.
+  const hadMessage = life.claims.length > 0 || witness.costs.wasSent(life.taskId);
+  if (life.discarded || !hadMessage) return;
   law(record.dead_letter_at !== undefined, "failed, and not among the dead letters");
   law(record.buried_at !== undefined, "failed, and not known to be buried");
   const letters = queues.dead.filter(

@@ -24,6 +24,7 @@ export class Witness extends Lives {
   readonly runs: Runs;
   readonly told: Told;
   readonly #interrupts: InterruptLaws;
+  readonly #onOrphan: () => void;
   readonly steps: StepLaws;
   readonly flow: FlowLaws;
   readonly unique: UniqueLaws;
@@ -37,6 +38,7 @@ export class Witness extends Lives {
   /**
    * @param mustTell True for a task whose end has a subscriber.
    * @param hasMessage True for a task with a message that a worker can receive now.
+   * @param onOrphan Called at the death of a process that has created a child.
    * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies. Its theme is a usual one, or the given one.
    */
   constructor(
@@ -44,8 +46,10 @@ export class Witness extends Lives {
     mustTell: (record: TaskRecord) => boolean,
     isPrompt: (also?: Theme) => boolean,
     hasMessage: (taskId: string) => boolean,
+    onOrphan: () => void,
   ) {
     super(watched);
+    this.#onOrphan = onOrphan;
     this.told = new Told(mustTell);
     this.#interrupts = new InterruptLaws(watched, this);
     this.keys = new KeyLaws(watched, this);
@@ -102,11 +106,13 @@ export class Witness extends Lives {
     this.told.gone(record.task_id);
     this.costs.begin(record.task_id);
     this.unique.created(record, from);
+    if (record.family_leaf !== undefined) from.process.onDeath(this.#onOrphan);
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
       taskId: record.task_id,
       bornAt: this.watched.time.now,
       createdAt: record.created_at,
+      by: from,
       steps: newStepFacts(),
       // Offload's own tasks have inputs of their own.
       input: isInternal(record) ? undefined : (from.input ?? from.inputs?.get(record.request_hash ?? "")),

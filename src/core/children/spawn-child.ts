@@ -52,21 +52,27 @@ export function spawnChild(ports: SubmitPorts) {
 }
 
 /**
- * Lets a child join the present round of its parent, which does not spawn it: a step did, whose result is stored. It
- * starts again with the input that it has. Returns its record, which has ended when its input is no longer kept.
+ * Lets a child join the present round of its parent, which does not spawn it: a step did, whose result is stored, or an
+ * attempt that died. It starts again with the input that it has. Returns its record, which has ended when its input is
+ * no longer kept.
  * @throws PortUnavailable
  */
 export function rejoinChild(ports: SubmitPorts) {
   const sweeps = sweepsOfMany(ports);
   return async (found: TaskRecord, family: FamilyPlace): Promise<TaskRecord> => {
-    if (family.round === 1) return found;
+    if (family.round === 1 && !mayLackMessage(found)) return found;
     const envelope = (await ports.records.loadPart(found, "envelope")) as Envelope | undefined;
     const kept = envelope ?? keptEnvelope(ports, found);
     const { child, lacksMessage } = await intoRound(ports, sweeps, found, family, kept !== undefined);
-    if (lacksMessage && kept !== undefined) await dispatch(ports, child, await newestKept(ports, child, kept));
+    const lacks = lacksMessage || (family.round === 1 && mayLackMessage(child));
+    if (lacks && kept !== undefined) await dispatch(ports, child, await newestKept(ports, child, kept));
     return child;
   };
 }
+
+/** True for a child that has not started: the attempt that created it may have died before it sent the message. */
+const mayLackMessage = ({ status, attempts_total }: TaskRecord): boolean =>
+  status === "pending" && attempts_total === 0;
 
 async function joinRound(
   ports: SubmitPorts,
