@@ -119,6 +119,7 @@ export class Witness extends Lives {
       accepted: false,
       claims: [],
       children: new Map(),
+      stacks: new Map(),
       // A letter of an earlier task with this id may still be on its way: what it says was true.
       deaths: new Set(this.lives.get(record.task_id)?.deaths),
       discarded: false,
@@ -183,6 +184,7 @@ export class Witness extends Lives {
     if (claim === undefined || before.status !== "processing") return;
     if (after.status === "processing" && !waits) return;
     const [entry] = after.history.slice(before.history.length);
+    if (entry?.stack !== undefined) life.stacks.set(`${entry.round}/${entry.number}`, entry.stack);
     if (entry !== undefined) this.#interrupts.ended(after.task_id, claim, entry);
     if (entry !== undefined && claim.by === from) this.runs.failed(after.task_id, claim.total, entry);
     if (claim.by === from) {
