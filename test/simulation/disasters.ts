@@ -39,6 +39,9 @@ export function planDisasters(world: World): void {
   for (let i = theme === "steps" && dice.chance(0.3) ? dice.int(1, 6) : 0; i > 0; i--) {
     time.after(dice.spread(100, 100_000), () => useUp(weather, true) && standSomewhere(world));
   }
+  for (let i = theme === "late" ? dice.int(1, 6) : 0; i > 0; i--) {
+    time.after(dice.spread(1000, 300_000), () => standSomewhere(world));
+  }
   someTimes(0.1, () => purge(world));
   for (let i = theme === "steps" && dice.chance(0.3) ? dice.int(1, 8) : 0; i > 0; i--) {
     time.after(dice.int(0, 100 * 86_400_000), () => purge(world));

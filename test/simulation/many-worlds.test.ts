@@ -35,6 +35,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     }
   });
 
+  test("the promises hold in worlds of processes that stand still for longer than their leases", async () => {
+    for (const seed of [...seeds(1, 30), ...seeds(firstOfCommit(), 70)])
+      expect(await faultsOf(seed, "late")).toEqual([]);
+  });
+
   test("one idempotency key has one task in small worlds in which few submits meet at few keys", async () => {
     for (const seed of [...seeds(1, 500), ...seeds(firstOfCommit(), 1000)]) {
       expect(await faultsOf(seed, "keys")).toEqual([]);

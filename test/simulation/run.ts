@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { simulate } from "./simulate.ts";
-import type { Theme } from "./weather.ts";
+import { type Theme, themes } from "./weather.ts";
 
 /** Seeds that a thread runs between two reports. Small, so that a few hundred seeds keep both threads busy. */
 const chunk = 25;
@@ -100,7 +100,8 @@ if (isMainThread) {
       "go-on": { type: "boolean", default: false },
     },
   });
-  const theme = values.theme as Theme | undefined;
+  const theme = themes.find((one) => one === values.theme);
+  if (values.theme !== undefined && theme === undefined) throw new Error(`--theme is one of ${themes.join(", ")}`);
   if (values.seed !== undefined) await tell(Number(values.seed), theme);
   else {
     const [first, seeds, threads] = [Number(values.from), Number(values.seeds), Number(values.threads)];
