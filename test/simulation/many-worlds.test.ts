@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { faultsOf, seeds } from "./seeds.ts";
+import { faultsOf, pairs, seeds } from "./seeds.ts";
 
 /** The commit's own seeds: each commit tries others, and a run of it can be repeated. Without a repository they are always the same. */
 function firstOfCommit(): number {
@@ -62,5 +62,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a sweep looks at five letters of a task", 157005879, "unique"],
   ] as const)("%s", async (_, seed, theme) => {
     expect(await faultsOf(seed, theme)).toEqual([]);
+  });
+
+  test("the worlds combine each feature with each other one", async () => {
+    // Where the other tests did not run.
+    for (const seed of seeds(1, 300)) if (pairs.empty.length > 0) await faultsOf(seed, "late");
+    expect(pairs.empty).toEqual([]);
   });
 });
