@@ -250,11 +250,12 @@ export class Witness extends Lives {
       this.violated("promise 6: a letter is buried for another tenant", original.task_id);
   }
 
-  childAccepted(parent: TaskRecord, taskId: string): void {
+  /** @param mayJoin True for a submit that may join an earlier task. */
+  childAccepted(parent: TaskRecord, taskId: string, mayJoin = false): void {
     const life = this.lives.get(taskId);
     if (life === undefined) this.violated("promise 1: a child was accepted, and there is no record", taskId);
     else life.accepted = true;
-    if (life !== undefined && life.bornAt < (this.lives.get(parent.task_id)?.bornAt ?? 0)) {
+    if (life !== undefined && !mayJoin && life.bornAt < (this.lives.get(parent.task_id)?.bornAt ?? 0)) {
       this.violated("a handler was given the child of an earlier task", taskId);
     }
     if (life?.tenantId !== parent.tenant_id) this.violated("promise 6: a child of another tenant", taskId);
