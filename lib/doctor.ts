@@ -51,9 +51,9 @@ function toReviewedStack({ stack, template }: Made): ReviewedStack {
   };
 }
 
-/** Uses a protected method of Stack: nothing else returns the whole template before it is written. */
+/** Uses a protected method of Stack: nothing else returns the whole template, without tokens, before it is written. */
 function templateOf(stack: Stack): Template {
-  return stack.resolve((stack as unknown as { _toCloudFormation(): unknown })._toCloudFormation());
+  return (stack as unknown as { _toCloudFormation(): Template })._toCloudFormation();
 }
 
 function warn(

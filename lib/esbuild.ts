@@ -8,10 +8,17 @@ import type { FunctionName } from "../src/settings/config.ts";
 import { buildAround, codePrefix } from "./around-code.ts";
 import { taskCode } from "./task-code.ts";
 
+/** A text that takes time to make: only a bundle makes it. */
+export interface MadeText {
+  /** All that the text is made of. */
+  readonly from: string;
+  make(): string;
+}
+
 /** The project's files in a function's bundle, besides the function's own code. */
 export interface BundleFiles extends Partial<AssetOptions> {
   /** Texts of generated files, by their path in the bundle. Default: none. */
-  readonly texts?: Readonly<Record<string, string>>;
+  readonly texts?: Readonly<Record<string, string | MadeText>>;
   /**
    * Files or folders to copy, by their path in the bundle; their own paths start at the working directory. Default:
    * none.
@@ -86,7 +93,7 @@ export function bundle(name: BundleName, folder: string, files: BundleFiles = {}
   }
   if (code !== undefined) copyBeside(code, folder);
   for (const [path, text] of Object.entries(files.texts ?? {})) {
-    writeFileSync(within(folder, path), text);
+    writeFileSync(within(folder, path), typeof text === "string" ? text : text.make());
   }
   for (const [path, source] of Object.entries(files.copies ?? {})) {
     cpSync(resolve(source), within(folder, path), { recursive: true });

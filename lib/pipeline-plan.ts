@@ -92,7 +92,10 @@ export const serviceProps = (
   deployment: name,
   ...names,
   catalog: JSON.stringify(catalog),
-  openApi: JSON.stringify(openApiDocument(catalog, packageVersion())),
+  openApi: {
+    from: JSON.stringify([catalog, packageVersion()]),
+    make: () => JSON.stringify(openApiDocument(catalog, packageVersion())),
+  },
   schedules: appSchedules(app.schedules, catalog),
   triggers: appTriggers(app.triggers, catalog, name),
   version: packageVersion(),

@@ -30,7 +30,7 @@ import type { DataStack } from "./data-stack.ts";
 import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { DomainOptions } from "./domain.ts";
-import type { BundleFiles } from "./esbuild.ts";
+import type { BundleFiles, MadeText } from "./esbuild.ts";
 import { scheduleTexts } from "./fire.ts";
 import { type CommonProps, type LogOptions, PipelineFunction } from "./function.ts";
 import type { Network } from "./network.ts";
@@ -56,7 +56,7 @@ export interface ServiceStackProps extends Place {
   /** The catalogue of task types, as JSON. */
   readonly catalog: string;
   /** The OpenAPI document, as JSON. */
-  readonly openApi: string;
+  readonly openApi: MadeText;
   /** The app's own schedules. */
   readonly schedules: readonly AppSchedule[];
   /** The app's triggers. */

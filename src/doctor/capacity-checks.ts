@@ -83,7 +83,11 @@ function countedIn(deployment: Deployment, feeds: readonly Feed[], stated: reado
 
 /** Groups event sources by account and region, which share the concurrency limit. */
 function byEnvironment(deployment: Deployment): Feed[][] {
-  const groups = Map.groupBy(feedsOf(deployment), ({ mapping }) => mapping.stack.environment);
+  const groups = new Map<string, Feed[]>();
+  for (const feed of feedsOf(deployment)) {
+    const { environment } = feed.mapping.stack;
+    groups.set(environment, [...(groups.get(environment) ?? []), feed]);
+  }
   return [...groups.values()];
 }
 

@@ -560,6 +560,14 @@ const anyTest = (value: fc.Arbitrary<string | number>): fc.Arbitrary<Test> =>
     fc.constant({ absent: true as const }),
   );
 
+const anyAttempt = fc.record({
+  round: anyCount,
+  number: anyCount,
+  started_at: anyTime,
+  finished_at: anyTime,
+  outcome: fc.constantFrom("completed", "retried", "crashed"),
+});
+
 /** Changes as the core makes them: none names a field twice. */
 const anyChange: fc.Arbitrary<Change> = fc.record(
   {
@@ -583,6 +591,7 @@ const anyChange: fc.Arbitrary<Change> = fc.record(
         outcome: fc.option(fc.constant("CREATED"), { nil: undefined }),
         result: fc.jsonValue({ maxDepth: 2 }).map((value): unknown => JSON.parse(JSON.stringify(value))),
         needs_review: fc.constant(true as const),
+        history: fc.array(anyAttempt, { maxLength: 2 }),
       },
       { requiredKeys: ["updated_at"] },
     ),
@@ -591,13 +600,7 @@ const anyChange: fc.Arbitrary<Change> = fc.record(
       { attempts: anyCount, attempts_total: anyCount, round: anyCount, signals: anyCount },
       { requiredKeys: [] },
     ),
-    append: fc.record({
-      round: anyCount,
-      number: anyCount,
-      started_at: anyTime,
-      finished_at: anyTime,
-      outcome: fc.constantFrom("completed", "retried", "crashed"),
-    }),
+    append: anyAttempt,
   },
   { requiredKeys: ["when", "set"] },
 ) as fc.Arbitrary<Change>;

@@ -11,7 +11,7 @@ import { drawSignalName, stepTypes } from "./step-plans.ts";
 import { submitBurst } from "./unique-clients.ts";
 import type { World } from "./world.ts";
 
-const identities: readonly [Identity, ...Identity[]] = [
+export const identities: readonly [Identity, ...Identity[]] = [
   { tenantId: "acme", principal: "ann", role: "operator" },
   { tenantId: "acme", principal: "bob", role: "submitter" },
   { tenantId: "globex", principal: "ann", role: "operator" },
@@ -98,7 +98,7 @@ async function signalOnce(world: World, key: Key, name: string, body: unknown): 
 }
 
 /** Does something with the task, sometimes twice at once. */
-function act(world: World, key: Key): void {
+export function act(world: World, key: Key): void {
   const { dice } = world;
   const action = dice.pick([cancel, cancel, extend, extend, retry, mend, replay, discard, move, move, move]);
   for (let times = dice.chance(0.3) ? 2 : 1; times > 0; times--) void action(world, key);

@@ -17,6 +17,7 @@ import * as status from "../../src/core/model/status.ts";
 import * as suspension from "../../src/core/model/suspension.ts";
 import * as notify from "../../src/core/notify/notify.ts";
 import * as fire from "../../src/core/schedules/fire.ts";
+import * as rescue from "../../src/core/schedules/rescue.ts";
 import * as signal from "../../src/core/steps/signal.ts";
 import * as submit from "../../src/core/submit/submit.ts";
 import * as batch from "../../src/core/submit/submit-batch.ts";
@@ -49,6 +50,7 @@ export const realCore = {
   record,
   redrive,
   requestSweep,
+  rescue,
   signal,
   spawnChild: spawn,
   status,
@@ -83,6 +85,7 @@ const paths: Record<keyof Core, string> = {
   record: "model/record.ts",
   redrive: "work/redrive.ts",
   requestSweep: "end/request-sweep.ts",
+  rescue: "schedules/rescue.ts",
   signal: "steps/signal.ts",
   spawnChild: "children/spawn-child.ts",
   status: "model/status.ts",

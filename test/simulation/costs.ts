@@ -70,6 +70,12 @@ export class Costs {
     return { receives: receives + earlier.receives, clientSends: clientSends + earlier.clientSends };
   }
 
+  /** True for a task of which a message was ever sent. */
+  wasSent(taskId: string): boolean {
+    const { sends, clientSends } = this.#of(taskId);
+    return sends + clientSends > 0;
+  }
+
   received(taskId: string): void {
     this.#of(taskId).receives += 1;
   }

@@ -52,7 +52,7 @@ export function planDisasters(world: World): void {
 }
 
 /** The table deletes what is past its end. */
-function purge({ time, table, entries, uniqueKeys, witness }: World): void {
+export function purge({ time, table, entries, uniqueKeys, witness }: World): void {
   witness.purged(table.purge());
   for (const { key, holder } of uniqueKeys.purge(Math.floor(time.now / 1000))) witness.unique.forgotten(key, holder);
   witness.steps.purged(entries.purge(time.now));

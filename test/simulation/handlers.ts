@@ -207,6 +207,7 @@ async function submitChild(world: World, step: Extract<Step, { do: "submit" }>, 
     ...(tier === undefined ? {} : { priority: tier }),
     ...(step.key === undefined ? {} : { key: step.key }),
     ...(step.delaySeconds === undefined ? {} : { delaySeconds: step.delaySeconds }),
+    ...(step.uniqueKey === undefined ? {} : { unique: { key: step.uniqueKey, mode: "existing" } }),
   });
   world.witness.runs.childAccepted(task.taskId, step.place, taskId);
 }

@@ -8,4 +8,29 @@ export const historyMutations: readonly Mutation[] = [
     find: '  if (record.status === "failed") await sweepBeforeNextRound(ports, record);\n',
     replace: "",
   },
+  {
+    name: "history: a stack leaves the record and is not stored",
+    file: "send/stacks.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+    find: "    await records.savePart(record, `stack#${round}#${number}`, stack, until);\n",
+    replace: "",
+  },
+  {
+    name: "history: an attempt loses the stack that the next one has, too",
+    file: "send/stacks.ts",
+    find: "return { ...entry, stack_of: failed.number };",
+    replace: "return entry;",
+  },
+  {
+    name: "history: a child whose message an attempt did not send gets none when its parent waits",
+    file: "children/spawn-child.ts",
+    find: "lacksMessage || (family.round === 1 && mayLackMessage(child))",
+    replace: "lacksMessage",
+  },
+  {
+    name: "history: a parent waits for as long as any message lives for a child that never had one",
+    file: "schedules/rescue.ts",
+    find: "  return visible + delayed + inFlight === 0;\n",
+    replace: "  return visible + delayed + inFlight < 0;\n",
+  },
 ];

@@ -39,12 +39,16 @@ export interface Life {
   bornAt: number;
   /** The `created_at` of its record. */
   createdAt: string;
+  /** The call that wrote its record. */
+  by: Invocation;
   steps: StepFacts;
   /** The input that it was submitted with, as JSON, where a client did. */
   input: string | undefined;
   /** Whether somebody was told that it is accepted. */
   accepted: boolean;
   claims: Claim[];
+  /** The stacks of its failed attempts, by round and number. */
+  stacks: Map<string, string>;
   /** The tasks that its handler submitted, by their places in its steps. */
   children: Map<number, string>;
   /** Every `dead_letter_at` it had. */

@@ -35,6 +35,12 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     }
   });
 
+  test("one idempotency key has one task in small worlds in which few submits meet at few keys", async () => {
+    for (const seed of [...seeds(1, 500), ...seeds(firstOfCommit(), 1000)]) {
+      expect(await faultsOf(seed, "keys")).toEqual([]);
+    }
+  });
+
   test.each([6841171, 7002108])("one idempotency key had two tasks in the world of seed %i", async (seed) => {
     expect(await faultsOf(seed)).toEqual([]);
   });
@@ -44,6 +50,9 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a lost dead letter that came back runs a step", 97008278, "flow"],
     ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
+    ["another request with an idempotency key is accepted while a call joins a task", 1359, "keys"],
+    ["an attempt dies before a child's message, and the next one spawns others", 2323, undefined],
+    ["a dead letter that is kept for longer is retried, and completes", 72, "unique"],
     ["an idempotency key outlives its task, whose id is another task's by then", 157002219, "unique"],
     ["a sweep looks at five letters of a task", 157005879, "unique"],
   ] as const)("%s", async (_, seed, theme) => {

@@ -9,7 +9,14 @@ export type Step =
   | { do: "sleep"; ms: number; deaf: boolean }
   | { do: "progress"; percent: number }
   | { do: "once"; key: string }
-  | { do: "submit"; place: number; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
+  | {
+      do: "submit";
+      place: number;
+      child: TaskPlan;
+      key: string | undefined;
+      delaySeconds: number | undefined;
+      uniqueKey?: string;
+    }
   | { do: "spawn"; place: number; child: TaskPlan; key: string | undefined; expiresInSeconds: number | undefined }
   | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
   /** An error that no code catches, and a handler that goes on. */
@@ -75,6 +82,7 @@ const stepsShare = {
   steps: 0.8,
   flow: 0.1,
   unique: 0.02,
+  keys: 0,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -126,6 +134,7 @@ const longShare = {
   steps: 0,
   flow: 0.03,
   unique: 0,
+  keys: 0,
 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
@@ -138,6 +147,7 @@ const longestShare = {
   steps: 0,
   flow: 0,
   unique: 0,
+  keys: 0,
 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */

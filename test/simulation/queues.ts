@@ -1,7 +1,7 @@
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
 import type { Grant } from "../../src/core/model/grant.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
-import type { Delivery, Outgoing, Queues } from "../../src/core/ports/tasks.ts";
+import type { Delivery, Outgoing, QueueDepth, Queues } from "../../src/core/ports/tasks.ts";
 import { maxReceiveCount, workerTimeoutSeconds } from "../../src/settings/config.ts";
 import type { Dice } from "./dice.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -129,6 +129,12 @@ export class SimQueues {
   /** Every message that is left. */
   left(): { queue: QueueName; id: number; body: string }[] {
     return [...this.#messages.values()];
+  }
+
+  /** Messages of a tier. Those that are visible, too, are in flight here. */
+  depthOf(tier: Tier): QueueDepth {
+    const inFlight = [...this.#messages.values()].filter(({ queue }) => queue === tier).length;
+    return { visible: 0, delayed: 0, inFlight };
   }
 
   /** True when a worker can receive a message of the task now, or a few seconds later. */

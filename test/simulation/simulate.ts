@@ -12,9 +12,11 @@ import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
 import { fire } from "./fire.ts";
 import { operate } from "./flow-operators.ts";
+import { meetAtKeys } from "./key-clients.ts";
 import { NoticeStage } from "./notices.ts";
 import { portsFor } from "./ports.ts";
 import { SimQueues } from "./queues.ts";
+import { DailyRescue } from "./rescue.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Schedules } from "./schedules.ts";
 import { SeenLines } from "./seen-lines.ts";
@@ -49,14 +51,12 @@ export async function simulate(
   { core = realCore as Core, tell = false, theme: given = undefined as Theme | undefined } = {},
 ): Promise<Simulated> {
   const world = newWorld(seed, core, tell, given);
-  const { dice, time, witness, story, theme } = world;
+  const { time, witness, story, theme } = world;
   story.tell(time.now, "weather", () =>
     JSON.stringify(world.weather, (_, value) => (typeof value === "number" ? Number(value.toPrecision(2)) : value)),
   );
-  const clients = dice.int(1, dice.chance(["crowded", "calm", "flow"].includes(world.theme) ? 0.6 : 0.2) ? 16 : 8);
-  for (let i = 0; i < clients; i++) void client(world);
-  if (theme === "flow") operate(world);
-  planDisasters(world);
+  if (theme === "keys") meetAtKeys(world);
+  else beginAll(world);
   const rested = await time.run(mostHappenings, () => witness.violations.length > 0);
   if (witness.violations.length === 0) {
     if (rested) await judge(world);
@@ -70,6 +70,14 @@ export async function simulate(
     attempts: witness.runs.count,
     happenings: time.count,
   };
+}
+
+function beginAll(world: World): void {
+  const { dice, theme } = world;
+  const clients = dice.int(1, dice.chance(["crowded", "calm", "flow"].includes(theme) ? 0.6 : 0.2) ? 16 : 8);
+  for (let i = 0; i < clients; i++) void client(world);
+  if (theme === "flow") operate(world);
+  planDisasters(world);
 }
 
 function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefined): World {
@@ -92,8 +100,8 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       ] as const);
   const theme = given ?? drawn;
   const weather = drawWeather(dice, theme);
-  const events = dice.chance(0.2);
-  const heard = new Set(dice.chance(0.3) ? ["acme/bob"] : []);
+  const events = theme !== "keys" && dice.chance(0.2);
+  const heard = new Set(theme !== "keys" && dice.chance(0.3) ? ["acme/bob"] : []);
   const story = new Story(tell, time.now);
   const table = new Table(core, time);
   const world: World = {
@@ -122,11 +130,13 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     witness: new Witness(
       { core, dice, time, story, table },
       (record) => isTold(record, events, heard),
-      (also) => ["mixed", "steps", also].includes(theme) && weather.used === 0 && world.outages.count === 0,
+      (also) => ["mixed", "steps", "keys", also].includes(theme) && weather.used === 0 && world.outages.count === 0,
       (taskId) => world.queues.isVisible(taskId),
+      () => daily.orphaned(),
     ),
   };
   const sources = new EventSources(world);
+  const daily = new DailyRescue(world);
   return world;
 }
 

@@ -24,6 +24,7 @@ export class Witness extends Lives {
   readonly runs: Runs;
   readonly told: Told;
   readonly #interrupts: InterruptLaws;
+  readonly #onOrphan: () => void;
   readonly steps: StepLaws;
   readonly flow: FlowLaws;
   readonly unique: UniqueLaws;
@@ -37,6 +38,7 @@ export class Witness extends Lives {
   /**
    * @param mustTell True for a task whose end has a subscriber.
    * @param hasMessage True for a task with a message that a worker can receive now.
+   * @param onOrphan Called at the death of a process that has created a child.
    * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies. Its theme is a usual one, or the given one.
    */
   constructor(
@@ -44,8 +46,10 @@ export class Witness extends Lives {
     mustTell: (record: TaskRecord) => boolean,
     isPrompt: (also?: Theme) => boolean,
     hasMessage: (taskId: string) => boolean,
+    onOrphan: () => void,
   ) {
     super(watched);
+    this.#onOrphan = onOrphan;
     this.told = new Told(mustTell);
     this.#interrupts = new InterruptLaws(watched, this);
     this.keys = new KeyLaws(watched, this);
@@ -102,17 +106,20 @@ export class Witness extends Lives {
     this.told.gone(record.task_id);
     this.costs.begin(record.task_id);
     this.unique.created(record, from);
+    if (record.family_leaf !== undefined) from.process.onDeath(this.#onOrphan);
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
       taskId: record.task_id,
       bornAt: this.watched.time.now,
       createdAt: record.created_at,
+      by: from,
       steps: newStepFacts(),
       // Offload's own tasks have inputs of their own.
       input: isInternal(record) ? undefined : (from.input ?? from.inputs?.get(record.request_hash ?? "")),
       accepted: false,
       claims: [],
       children: new Map(),
+      stacks: new Map(),
       // A letter of an earlier task with this id may still be on its way: what it says was true.
       deaths: new Set(this.lives.get(record.task_id)?.deaths),
       discarded: false,
@@ -177,6 +184,7 @@ export class Witness extends Lives {
     if (claim === undefined || before.status !== "processing") return;
     if (after.status === "processing" && !waits) return;
     const [entry] = after.history.slice(before.history.length);
+    if (entry?.stack !== undefined) life.stacks.set(`${entry.round}/${entry.number}`, entry.stack);
     if (entry !== undefined) this.#interrupts.ended(after.task_id, claim, entry);
     if (entry !== undefined && claim.by === from) this.runs.failed(after.task_id, claim.total, entry);
     if (claim.by === from) {
@@ -242,11 +250,12 @@ export class Witness extends Lives {
       this.violated("promise 6: a letter is buried for another tenant", original.task_id);
   }
 
-  childAccepted(parent: TaskRecord, taskId: string): void {
+  /** @param mayJoin True for a submit that may join an earlier task. */
+  childAccepted(parent: TaskRecord, taskId: string, mayJoin = false): void {
     const life = this.lives.get(taskId);
     if (life === undefined) this.violated("promise 1: a child was accepted, and there is no record", taskId);
     else life.accepted = true;
-    if (life !== undefined && life.bornAt < (this.lives.get(parent.task_id)?.bornAt ?? 0)) {
+    if (life !== undefined && !mayJoin && life.bornAt < (this.lives.get(parent.task_id)?.bornAt ?? 0)) {
       this.violated("a handler was given the child of an earlier task", taskId);
     }
     if (life?.tenantId !== parent.tenant_id) this.violated("promise 6: a child of another tenant", taskId);

@@ -25,9 +25,9 @@ const entries = Object.fromEntries(
   ),
 );
 
-/** The files of ours, and the packages, that a program loads with an entry. */
-async function loadedBy(source: string): Promise<{ files: string[]; packages: string[] }> {
-  const { metafile } = await build({
+/** The files of ours, the packages, and the code that a program loads with an entry. */
+async function loadedBy(source: string): Promise<{ files: string[]; packages: string[]; code: string }> {
+  const { metafile, outputFiles } = await build({
     entryPoints: [source],
     bundle: true,
     write: false,
@@ -43,8 +43,28 @@ async function loadedBy(source: string): Promise<{ files: string[]; packages: st
   return {
     files: Object.keys(metafile.inputs),
     packages: [...new Set(external.map(({ path }) => packageOf(path)))].sort(),
+    code: outputFiles.map(({ text }) => text).join("\n"),
   };
 }
+
+/** Functions that Node 20 lacks. */
+const newerThanNode20 =
+  /\b(?:(?:Map|Object)\.groupBy|Array\.fromAsync|Promise\.(?:withResolvers|try)|Error\.isError|RegExp\.escape|Iterator\.(?:from|concat)|Uint8Array\.from(?:Base64|Hex)|process\.(?:getBuiltinModule|threadCpuUsage)|registerHooks|stripTypeScriptTypes|globSync|import\.meta\.main)\b|\.(?:is(?:Subset|Superset)Of|isDisjointFrom|symmetricDifference|toBase64|toHex)\(|\.(?:values|keys|entries)\(\)\s*\.(?:map|filter|some|every|find|take|drop|toArray|flatMap|reduce|forEach)\(/g;
+
+/** Programs that docs/existing-project.md promises on Node 20, with those that a synthesis starts. */
+const onNode20 = [
+  ...[
+    "lib/index.ts",
+    "lib/around-code-process.ts",
+    "src/describe/describe-process.ts",
+    "src/describe/sources-process.ts",
+  ],
+  ...["src/build/build-process.ts", "src/cli/init.ts", "src/client/index.ts", "src/direct/index.ts"],
+];
+test.each(onNode20)("%s calls no function that Node 20 lacks", async (source) => {
+  const { code } = await loadedBy(source);
+  expect(code.match(newerThanNode20) ?? []).toEqual([]);
+});
 
 describe("what a program loads", () => {
   const allowed: Record<string, { packages: string[]; files: RegExp }> = {

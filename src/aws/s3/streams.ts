@@ -71,11 +71,16 @@ async function nextOrAbort(
   signal: AbortSignal | undefined,
 ): Promise<IteratorResult<Uint8Array>> {
   signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Uint8Array>>();
-  const onAbort = () => reject(signal?.reason);
-  signal?.addEventListener("abort", onAbort);
-  source.next().then(resolve, reject);
-  return promise.finally(() => signal?.removeEventListener("abort", onAbort));
+  let onAbort = () => {};
+  try {
+    return await new Promise((resolve, reject) => {
+      onAbort = () => reject(signal?.reason);
+      signal?.addEventListener("abort", onAbort);
+      source.next().then(resolve, reject);
+    });
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
 }
 
 /** Reads a stream, and throws the given error when the next piece takes longer than `ms` milliseconds. */
@@ -97,10 +102,12 @@ export async function* withoutStalls(body: Bytes, ms: number, stalled: () => Err
 }
 
 async function inTime<T>(work: Promise<T>, ms: number, stalled: () => Error): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(stalled()), ms);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(stalled()), ms);
+  });
   try {
-    return await Promise.race([work, promise]);
+    return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
   }

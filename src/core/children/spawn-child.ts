@@ -8,7 +8,7 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.t
 import { spawnKey } from "../model/spawned-id.ts";
 import { isTerminal } from "../model/status.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { endOfRound } from "../send/keep-rounds.ts";
+import { endOfRound, storeRound } from "../send/keep-history.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { newestKept } from "../send/newest-envelope.ts";
@@ -52,21 +52,27 @@ export function spawnChild(ports: SubmitPorts) {
 }
 
 /**
- * Lets a child join the present round of its parent, which does not spawn it: a step did, whose result is stored. It
- * starts again with the input that it has. Returns its record, which has ended when its input is no longer kept.
+ * Lets a child join the present round of its parent, which does not spawn it: a step did, whose result is stored, or an
+ * attempt that died. It starts again with the input that it has. Returns its record, which has ended when its input is
+ * no longer kept.
  * @throws PortUnavailable
  */
 export function rejoinChild(ports: SubmitPorts) {
   const sweeps = sweepsOfMany(ports);
   return async (found: TaskRecord, family: FamilyPlace): Promise<TaskRecord> => {
-    if (family.round === 1) return found;
+    if (family.round === 1 && !mayLackMessage(found)) return found;
     const envelope = (await ports.records.loadPart(found, "envelope")) as Envelope | undefined;
     const kept = envelope ?? keptEnvelope(ports, found);
     const { child, lacksMessage } = await intoRound(ports, sweeps, found, family, kept !== undefined);
-    if (lacksMessage && kept !== undefined) await dispatch(ports, child, await newestKept(ports, child, kept));
+    const lacks = lacksMessage || (family.round === 1 && mayLackMessage(child));
+    if (lacks && kept !== undefined) await dispatch(ports, child, await newestKept(ports, child, kept));
     return child;
   };
 }
+
+/** True for a child that has not started: the attempt that created it may have died before it sent the message. */
+const mayLackMessage = ({ status, attempts_total }: TaskRecord): boolean =>
+  status === "pending" && attempts_total === 0;
 
 async function joinRound(
   ports: SubmitPorts,
@@ -129,7 +135,7 @@ async function startAgain(ports: SubmitPorts, child: TaskRecord, family: FamilyP
   const now = ports.clock.now();
   await tellBeforeNextRound(ports, child);
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds;
-  await ports.records.savePart(child, `round#${child.round}`, child.history, purgeAt);
+  await storeRound(ports, child, purgeAt);
   const changed = await ports.records.change(child, {
     when: unchanged(child),
     set: {

@@ -204,8 +204,9 @@ export function parseRetryAfter(header: string, nowMs: number): number | undefin
 }
 
 function headerOf(headers: unknown, name: string): string | undefined {
-  if (isA(headers, Headers)) return getHeader(headers, name);
+  // Node loads its HTTP client at the first use of the name Headers, so this comes before it.
   if (typeof headers !== "object" || headers === null) return undefined;
+  if (isA(headers, Headers)) return getHeader(headers, name);
   for (const key of namesOf(headers)) {
     const value = key.toLowerCase() === name ? property(headers, key) : undefined;
     if (typeof value === "string" || typeof value === "number") return String(value);

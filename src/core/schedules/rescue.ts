@@ -13,7 +13,7 @@ import { type Tier, tiers } from "../model/tier.ts";
 import type { Lines } from "../ports/flow.ts";
 import type { OpenTasks } from "../ports/open-tasks.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
-import type { QueueDepths } from "../ports/tasks.ts";
+import type { QueueDepth, QueueDepths } from "../ports/tasks.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
 import { newestKept } from "../send/newest-envelope.ts";
@@ -44,6 +44,12 @@ const mostSends = 10_000;
 /** A tier with more messages than this is behind: a task that is late there may just wait for its turn. */
 const busyDepth = 1_000;
 
+/**
+ * A child that is late for this time, in milliseconds, while its tier has no message, has lost its own: longer than a
+ * message stays with redrive.
+ */
+const lostChildMs = 86_400_000;
+
 /** Tasks that a pass goes on with at the same time. */
 const lanes = 10;
 
@@ -51,7 +57,7 @@ interface Pass {
   ports: RescuePorts;
   nowMs: number;
   found: RescuePass;
-  waiting: Map<Tier, Promise<number>>;
+  depths: Map<Tier, Promise<QueueDepth>>;
   looked: Set<string>;
 }
 
@@ -63,7 +69,7 @@ export async function rescue(ports: RescuePorts, deadlineMs: number): Promise<Re
   const nowMs = ports.clock.now();
   const earlier = await lastRescue(ports);
   const found: RescuePass = { at: iso(nowMs), whole: false, open: 0, sent: 0, ended: 0, left: 0 };
-  const pass: Pass = { ports, nowMs, found, waiting: new Map(), looked: new Set() };
+  const pass: Pass = { ports, nowMs, found, depths: new Map(), looked: new Set() };
   let next = earlier?.next;
   for (let parts = 0; parts < mostParts && found.sent < mostSends && ports.clock.now() < deadlineMs; parts++) {
     const part = await ports.openTasks.part(next);
@@ -139,12 +145,13 @@ const unchanged = ({ status, attempts_total, updated_at }: TaskRecord) =>
 async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promise<void> {
   const { ports, found, nowMs } = pass;
   const isGone = sinceMs + certainlyGoneMs <= nowMs;
-  if (!isGone && (await waitingIn(pass, record.priority)) > busyDepth) {
+  const { visible, delayed } = isGone ? noMessages : await depthOf(pass, record.priority);
+  if (visible + delayed > busyDepth) {
     found.left += 1;
     return;
   }
   const envelope = await envelopeOf(ports, record);
-  if (envelope === undefined && isGone) return giveUp(pass, record);
+  if (envelope === undefined && (isGone || (await isLostChild(pass, record, sinceMs)))) return giveUp(pass, record);
   if (envelope === undefined) {
     found.left += 1;
     return;
@@ -155,13 +162,30 @@ async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promi
   found.sent += 1;
 }
 
+const noMessages: QueueDepth = { visible: 0, delayed: 0, inFlight: 0 };
+
 /** Messages of a tier's queues. */
-function waitingIn({ ports, waiting }: Pass, tier: Tier): Promise<number> {
-  const known = waiting.get(tier);
+function depthOf({ ports, depths }: Pass, tier: Tier): Promise<QueueDepth> {
+  const known = depths.get(tier);
   if (known !== undefined) return known;
-  const read = ports.depths.ofTier(tier).then(({ visible, delayed }) => visible + delayed);
-  waiting.set(tier, read);
+  const read = ports.depths.ofTier(tier);
+  depths.set(tier, read);
   return read;
+}
+
+/**
+ * True for a child for which its parent waits although no message of it is left: the attempt that created it died
+ * before it sent the message, and no later attempt spawned it. The parent need not wait until the message of any task
+ * would be gone.
+ */
+async function isLostChild(pass: Pass, record: TaskRecord, sinceMs: number): Promise<boolean> {
+  const { ports, nowMs } = pass;
+  const { family_leaf: leaf, parent_id: parentId, tenant_id, priority } = record;
+  if (leaf === undefined || parentId === undefined || sinceMs + lostChildMs > nowMs) return false;
+  const parent = await ports.records.get({ tenant_id, task_id: parentId });
+  if (parent?.status !== "processing" || parent.family_state !== "waiting") return false;
+  const { visible, delayed, inFlight } = await depthOf(pass, priority);
+  return visible + delayed + inFlight === 0;
 }
 
 /** The task's message, from its record or from the copy beside it; not that of an earlier task with the same id. */

@@ -257,6 +257,52 @@ describe("children and submits run once", () => {
     expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "completed", result: { completed: 100 } });
     await family.expectAll(100);
   });
+
+  /** A parent whose first attempt dies between a child's record and its message, and which does not spawn it again. */
+  async function withoutMessage(n: string) {
+    const family: Family = familyOf((task) => (task.attempt === 1 ? family.spawn(task, n) : undefined));
+    const { send } = family.queues;
+    family.queues.send = (message) => {
+      if (message.envelope.type === "leaf") throw new Error("out of memory");
+      return send.call(family.queues, message);
+    };
+    const parent = await family.accept();
+    await family.work();
+    family.queues.send = send;
+    await family.drain();
+    return { family, parent: keyOf(parent) };
+  }
+
+  test("of an attempt that dies before its child's message, which its next attempt does not spawn", async () => {
+    const { family, parent } = await withoutMessage("small");
+    expect(await family.recordOf(parent)).toMatchObject({ status: "completed", result: { completed: 1 } });
+    expect([...family.runs]).toEqual([["small", 1]]);
+  });
+
+  test("and its parent does not wait for long for a child whose message was the only copy of its input", async () => {
+    const { family, parent } = await withoutMessage("x".repeat(2_000));
+    expect(await family.recordOf(parent)).toMatchObject({ status: "processing", family_state: "waiting" });
+    await family.clock.advance(23 * 3_600_000);
+    await family.rescue(family.clock.now() + 60_000);
+    expect(await family.recordOf(parent)).toMatchObject({ status: "processing" });
+    await family.clock.advance(day * 1_000);
+    const other = await family.accept({ type: "leaf", input: { n: "other" } });
+    await family.rescue(family.clock.now() + 60_000);
+    expect(await family.recordOf(parent)).toMatchObject({ status: "processing" });
+    await family.drain();
+    expect(await family.recordOf(keyOf(other))).toMatchObject({ status: "completed" });
+    await family.rescue(family.clock.now() + 60_000);
+    await family.drain();
+    expect(await family.recordOf(parent)).toMatchObject({
+      status: "failed",
+      error: expect.stringContaining("0 of 1 children completed"),
+      family_counts: { failed: 1 },
+    });
+    expect(await family.recordOf({ tenant_id: "acme", task_id: family.ids[0] ?? "" })).toMatchObject({
+      status: "failed",
+      error: expect.stringContaining("message was lost"),
+    });
+  });
 });
 
 describe("the counts of a family", () => {

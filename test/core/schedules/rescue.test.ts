@@ -130,7 +130,6 @@ describe("tasks in lines", () => {
     await pipeline.clock.advance(0);
     await pipeline.clock.advance(5_000);
     await pausing;
-    console.log("B");
     const record = await pipeline.accept(body);
     await pipeline.work();
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "pending", line: expect.any(String) });
