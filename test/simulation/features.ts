@@ -1,7 +1,6 @@
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { Invocation } from "./invocation.ts";
 import { lostType } from "./plans.ts";
-import type { World } from "./world.ts";
 
 /** Features of tasks, and events, that worlds combine. */
 export const features = [
@@ -14,38 +13,28 @@ export type Feature = (typeof features)[number];
 
 /** The features that the records of a world show. */
 export class SeenFeatures {
-  readonly seen = new Set<Feature>();
+  readonly #seen = new Set<Feature>();
 
   /** A record was written. */
   note(record: TaskRecord, from: Invocation): void {
-    if (record.family_leaf !== undefined) this.seen.add("children");
-    else if (record.parent_id !== undefined) this.seen.add("submits of handlers");
-    if (record.line !== undefined) this.seen.add("lines");
-    if (record.unique_key !== undefined) this.seen.add("unique keys");
-    if (from.inputs !== undefined) this.seen.add("batches");
-    if (record.callback !== undefined) this.seen.add("callbacks");
-    if (record.attempts > 1) this.seen.add("attempts");
-    if (record.round > 1) this.seen.add("retries");
-    if (record.status === "cancelled") this.seen.add("cancels");
-    if (record.status === "expired") this.seen.add("expiry");
-    if (record.type === lostType && record.history.length > 0) this.seen.add("other releases");
-    if (from.kind === "worker" && from.process.stood) this.seen.add("late processes");
+    if (record.family_leaf !== undefined) this.#seen.add("children");
+    else if (record.parent_id !== undefined) this.#seen.add("submits of handlers");
+    if (record.line !== undefined) this.#seen.add("lines");
+    if (record.unique_key !== undefined) this.#seen.add("unique keys");
+    if (from.inputs !== undefined) this.#seen.add("batches");
+    if (record.callback !== undefined) this.#seen.add("callbacks");
+    if (record.attempts > 1) this.#seen.add("attempts");
+    if (record.round > 1) this.#seen.add("retries");
+    if (record.status === "cancelled") this.#seen.add("cancels");
+    if (record.status === "expired") this.#seen.add("expiry");
+    if (record.type === lostType && record.history.length > 0) this.#seen.add("other releases");
+    if (from.kind === "worker" && from.process.stood) this.#seen.add("late processes");
   }
-}
 
-/** All features of a world that has come to rest. */
-export function featuresOf({ witness, schedules }: World): Feature[] {
-  const { counts } = witness.steps;
-  const also: Partial<Record<Feature, boolean>> = {
-    steps: counts.step > 0,
-    sleeps: counts.nap > 0,
-    signals: counts.answered > 0,
-    checkpoints: counts.state > 0,
-    "one-offs": schedules.count > 0,
-    pauses: witness.flow.pauses > 0,
-    deaths: witness.costs.deaths > 0,
-  };
-  return features.filter((feature) => also[feature] ?? witness.features.seen.has(feature));
+  /** @param others Features that no record shows. */
+  with(others: { readonly [feature in Feature]?: boolean }): Feature[] {
+    return features.filter((feature) => others[feature] ?? this.#seen.has(feature));
+  }
 }
 
 /** Numbers of worlds that combine two features. */

@@ -10,7 +10,7 @@ import { Dice } from "./dice.ts";
 import { planDisasters } from "./disasters.ts";
 import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
-import { type Feature, featuresOf } from "./features.ts";
+import type { Feature } from "./features.ts";
 import { fire } from "./fire.ts";
 import { operate } from "./flow-operators.ts";
 import { meetAtKeys } from "./key-clients.ts";
@@ -81,6 +81,20 @@ function beginAll(world: World): void {
   for (let i = 0; i < clients; i++) void client(world);
   if (theme === "flow" || (theme === "late" && dice.chance(0.4))) operate(world);
   planDisasters(world);
+}
+
+/** All features of a world that has come to rest. */
+function featuresOf({ witness, schedules }: World): Feature[] {
+  const { counts } = witness.steps;
+  return witness.features.with({
+    steps: counts.step > 0,
+    sleeps: counts.nap > 0,
+    signals: counts.answered > 0,
+    checkpoints: counts.state > 0,
+    "one-offs": schedules.count > 0,
+    pauses: witness.flow.pauses > 0,
+    deaths: witness.costs.deaths > 0,
+  });
 }
 
 function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefined): World {
