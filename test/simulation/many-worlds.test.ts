@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { faultsOf, seeds } from "./seeds.ts";
+import { faultsOf, pairs, seeds } from "./seeds.ts";
 
 /** The commit's own seeds: each commit tries others, and a run of it can be repeated. Without a repository they are always the same. */
 function firstOfCommit(): number {
@@ -35,6 +35,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     }
   });
 
+  test("the promises hold in worlds of processes that stand still for longer than their leases", async () => {
+    for (const seed of [...seeds(1, 30), ...seeds(firstOfCommit(), 70)])
+      expect(await faultsOf(seed, "late")).toEqual([]);
+  });
+
   test("one idempotency key has one task in small worlds in which few submits meet at few keys", async () => {
     for (const seed of [...seeds(1, 500), ...seeds(firstOfCommit(), 1000)]) {
       expect(await faultsOf(seed, "keys")).toEqual([]);
@@ -57,5 +62,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a sweep looks at five letters of a task", 157005879, "unique"],
   ] as const)("%s", async (_, seed, theme) => {
     expect(await faultsOf(seed, theme)).toEqual([]);
+  });
+
+  test("the worlds combine each feature with each other one", async () => {
+    // Where the other tests did not run.
+    for (const seed of seeds(1, 300)) if (pairs.empty.length > 0) await faultsOf(seed, "late");
+    expect(pairs.empty).toEqual([]);
   });
 });

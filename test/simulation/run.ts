@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { type Feature, Pairs } from "./features.ts";
 import { simulate } from "./simulate.ts";
-import type { Theme } from "./weather.ts";
+import { type Theme, themes } from "./weather.ts";
 
 /** Seeds that a thread runs between two reports. Small, so that a few hundred seeds keep both threads busy. */
 const chunk = 25;
@@ -14,6 +15,8 @@ interface Work {
   threads: number;
   /** True: a seed that fails does not end the run. */
   goesOn: boolean;
+  /** True: the worlds that combine two features are counted, for each pair. */
+  pairs: boolean;
 }
 
 /** The part of the work that one thread does. */
@@ -23,6 +26,8 @@ interface Share extends Work {
 
 interface Report {
   seeds: number;
+  /** Features of each world. */
+  features: Feature[][];
   tasks: number;
   attempts: number;
   failed: { seed: number; text: string }[];
@@ -32,10 +37,11 @@ interface Report {
 async function runShare(share: Share, report: (done: Report) => void): Promise<void> {
   const { theme, first, seeds, part, threads, goesOn } = share;
   for (let start = part * chunk; start < seeds; start += threads * chunk) {
-    const done: Report = { seeds: 0, tasks: 0, attempts: 0, failed: [] };
+    const done: Report = { seeds: 0, features: [], tasks: 0, attempts: 0, failed: [] };
     for (let offset = start; offset < Math.min(start + chunk, seeds); offset++) {
-      const { tasks, attempts, violations, seed } = await simulate(first + offset, { theme });
+      const { tasks, attempts, features, violations, seed } = await simulate(first + offset, { theme });
       done.seeds += 1;
+      done.features.push(features);
       done.tasks += tasks;
       done.attempts += attempts;
       for (const { text } of violations.slice(0, 1)) done.failed.push({ seed, text });
@@ -62,6 +68,7 @@ async function runAll(work: Work): Promise<void> {
   const startedAt = performance.now();
   const sum = { seeds: 0, tasks: 0, attempts: 0 };
   const failed: number[] = [];
+  const pairs = new Pairs();
   const line = () => {
     const seconds = (performance.now() - startedAt) / 1000;
     const rate = Math.round(sum.seeds / seconds);
@@ -74,6 +81,7 @@ async function runAll(work: Work): Promise<void> {
         sum.seeds += report.seeds;
         sum.tasks += report.tasks;
         sum.attempts += report.attempts;
+        for (const features of report.features) pairs.add(features);
         for (const { seed, text } of report.failed) {
           failed.push(seed);
           console.log(`seed ${seed}: ${text}`);
@@ -85,6 +93,7 @@ async function runAll(work: Work): Promise<void> {
     });
   await Promise.all(Array.from({ length: threads }, (_, part) => share(part)));
   console.log(line());
+  if (work.pairs) console.log(`${pairs.table()}\nwithout a world: ${pairs.empty.join(", ") || "no pair"}`);
   if (failed.length === 0) return;
   await tell(Math.min(...failed), theme);
 }
@@ -97,14 +106,16 @@ if (isMainThread) {
       seed: { type: "string" },
       theme: { type: "string" },
       threads: { type: "string", default: "2" },
+      pairs: { type: "boolean", default: false },
       "go-on": { type: "boolean", default: false },
     },
   });
-  const theme = values.theme as Theme | undefined;
+  const theme = themes.find((one) => one === values.theme);
+  if (values.theme !== undefined && theme === undefined) throw new Error(`--theme is one of ${themes.join(", ")}`);
   if (values.seed !== undefined) await tell(Number(values.seed), theme);
   else {
     const [first, seeds, threads] = [Number(values.from), Number(values.seeds), Number(values.threads)];
-    await runAll({ theme, first, seeds, threads, goesOn: values["go-on"] });
+    await runAll({ theme, first, seeds, threads, goesOn: values["go-on"], pairs: values.pairs });
   }
 } else {
   await runShare(workerData as Share, (report) => parentPort?.postMessage(report));

@@ -10,6 +10,7 @@ import { Dice } from "./dice.ts";
 import { planDisasters } from "./disasters.ts";
 import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
+import type { Feature } from "./features.ts";
 import { fire } from "./fire.ts";
 import { operate } from "./flow-operators.ts";
 import { meetAtKeys } from "./key-clients.ts";
@@ -39,6 +40,7 @@ export interface Simulated {
   tasks: number;
   attempts: number;
   happenings: number;
+  features: Feature[];
 }
 
 /**
@@ -69,6 +71,7 @@ export async function simulate(
     tasks: witness.lives.size,
     attempts: witness.runs.count,
     happenings: time.count,
+    features: featuresOf(world),
   };
 }
 
@@ -76,8 +79,22 @@ function beginAll(world: World): void {
   const { dice, theme } = world;
   const clients = dice.int(1, dice.chance(["crowded", "calm", "flow"].includes(theme) ? 0.6 : 0.2) ? 16 : 8);
   for (let i = 0; i < clients; i++) void client(world);
-  if (theme === "flow") operate(world);
+  if (theme === "flow" || (theme === "late" && dice.chance(0.4))) operate(world);
   planDisasters(world);
+}
+
+/** All features of a world that has come to rest. */
+function featuresOf({ witness, schedules }: World): Feature[] {
+  const { counts } = witness.steps;
+  return witness.features.with({
+    steps: counts.step > 0,
+    sleeps: counts.nap > 0,
+    signals: counts.answered > 0,
+    checkpoints: counts.state > 0,
+    "one-offs": schedules.count > 0,
+    pauses: witness.flow.pauses > 0,
+    deaths: witness.costs.deaths > 0,
+  });
 }
 
 function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefined): World {

@@ -7,9 +7,14 @@ export type Service = (typeof services)[number];
 /**
  * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; batches that mix
  * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; tasks with steps, sleeps and signals; tasks
- * that wait for places, rates and pauses; submits that share unique and idempotency keys; or, in small worlds, a handful of those.
+ * that wait for places, rates and pauses; submits that share unique and idempotency keys; in small worlds, a handful of those; or long
+ * steps in processes that stand still for longer than a lease.
  */
-export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm" | "steps" | "flow" | "unique" | "keys";
+export type Theme = (typeof themes)[number];
+export const themes = [
+  ...(["mixed", "long", "battered", "crowded", "calm"] as const),
+  ...(["steps", "flow", "unique", "keys", "late"] as const),
+] as const;
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {
@@ -79,6 +84,7 @@ export function drawWeather(dice: Dice, theme: Theme): Weather {
   if (theme === "calm") return { ...drawn, ...none, budget: 0 };
   // Workers that go on after their lease, in the middle of a step.
   if (theme === "steps" && dice.chance(0.3)) return { ...drawn, stand: 0.08, echo: 0.08, budget: drawn.budget + 30 };
+  if (theme === "late") return { ...drawn, stand: 0.05, budget: drawn.budget + 20 };
   if (theme === "long") return { ...drawn, stand: 0.1, duplicate: 0.3 };
   return theme === "battered"
     ? { ...drawn, duplicate: 0.7, dieAfter: 0.05, throttle: 0.4, budget: drawn.budget + 60 }

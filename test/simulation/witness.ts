@@ -4,6 +4,7 @@ import { isInternal, systemTenant } from "../../src/core/model/internal-names.ts
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { letterSeconds } from "../../src/core/send/retention.ts";
 import { beginSeconds } from "../../src/core/work/batch-plan.ts";
+import { SeenFeatures } from "./features.ts";
 import { FlowLaws } from "./flow-laws.ts";
 import { InterruptLaws } from "./interrupts.ts";
 import type { Invocation } from "./invocation.ts";
@@ -28,6 +29,7 @@ export class Witness extends Lives {
   readonly flow: FlowLaws;
   readonly unique: UniqueLaws;
   readonly keys: KeyLaws;
+  readonly features = new SeenFeatures();
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   readonly letters = new LostLetters();
@@ -105,6 +107,7 @@ export class Witness extends Lives {
     this.told.gone(record.task_id);
     this.costs.begin(record.task_id);
     this.unique.created(record, from);
+    this.features.note(record, from);
     if (record.family_leaf !== undefined) from.process.onDeath(this.#onOrphan);
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
@@ -147,6 +150,7 @@ export class Witness extends Lives {
     if (life === undefined) throw new Error("a record changed that nobody created");
     const seen = { before, after, from, issuedAt, nowMs: this.watched.time.now, holder: life.claims.at(-1)?.by };
     this.told.changed(before, after);
+    this.features.note(after, from);
     if (before.priority !== after.priority) this.costs.moved(after.task_id);
     this.unique.changed(before, after, from);
     // Of two retries at once, only the one that starts the round gives the task its input.
