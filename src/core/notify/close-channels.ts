@@ -22,7 +22,10 @@ export async function requestClosedChannels(notices: Pick<Notices, "send">, of: 
   await notices.send([notice], lastConnectionSeconds);
 }
 
-/** Closes the connections of a revoked key. @throws PortUnavailable when one could not be closed; the notice repeats it */
+/**
+ * Closes the connections of a revoked key. The repeated notice closes what could not be closed.
+ * @throws PortUnavailable
+ */
 export async function closeChannels(
   { connections, socket, log }: { connections: Connections; socket: Socket; log: Log },
   { tenant_id, key_id }: KeyRevokedNotice,
