@@ -134,7 +134,7 @@ export class AttemptSteps {
       const what = inWords(call);
       if (stored !== undefined) {
         const kept = keptIn(stored);
-        // The result is the handler's now, and each call is made once: a process has the attempts of other tenants, too.
+        // Each call is made once, and the process has the attempts of other tenants, too.
         delete stored.value;
         return mustBeKept(kept, what) as T;
       }
