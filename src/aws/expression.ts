@@ -36,12 +36,15 @@ class Placeholders {
 export function updateOf(change: Change, keys: IndexKeys = {}): UpdateExpression {
   const place = new Placeholders();
   const conditions = Object.entries(change.when).map(([field, test]) => conditionOf(place, field, test));
-  const sets = Object.entries({ ...change.set, ...keys.set })
+  const { append, set } = change;
+  // One update cannot both set a list and append to it.
+  const replaces = append !== undefined && set?.history !== undefined ? { history: [...set.history, append] } : {};
+  const sets = Object.entries({ ...set, ...replaces, ...keys.set })
     .filter(([, value]) => value !== undefined)
     .map(([field, value]) => `${place.name(field)} = ${place.value(value)}`);
-  if (change.append !== undefined) {
+  if (append !== undefined && set?.history === undefined) {
     const history = place.name("history");
-    sets.push(`${history} = list_append(${history}, ${place.value([change.append])})`);
+    sets.push(`${history} = list_append(${history}, ${place.value([append])})`);
   }
   for (const [field, by] of Object.entries(change.add ?? {})) {
     const name = place.name(field);

@@ -8,9 +8,15 @@ import {
   paginateListFunctions,
 } from "@aws-sdk/client-lambda";
 import { GetQueueAttributesCommand, SQSClient } from "#aws-sdk/client-sqs";
+import type { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
+import { iso } from "../core/model/record.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
+import { lastRescue, type RescuePass } from "../core/schedules/rescue-state.ts";
 import { fromEnv, type PerTier } from "../settings/config.ts";
+import { tableClient } from "./clients.ts";
+import { DynamoTable } from "./dynamo-table.ts";
 import { boundedTries } from "./http-handler.ts";
+import { DynamoRecords } from "./records.ts";
 
 /** Name of a pipeline's service stack, and of its fire function, the only function with a fixed name. */
 export interface PipelineName {
@@ -42,12 +48,23 @@ interface EventSource {
   state: string;
 }
 
+/** The daily look of a pipeline for open tasks that nothing wakes. */
+interface Rescue {
+  stack: string;
+  deployedAt?: string;
+  last?: RescuePass;
+  unread?: string;
+}
+
 /** The deployed pipelines of an account. */
 export interface Account {
+  /** Time of the reads. */
+  readAt: string;
   /** Number of functions that can run at the same time, over the whole account. */
   concurrency: number;
   functions: Function[];
   queues: Queue[];
+  rescues: Rescue[];
   /** Stacks of pipelines that are not deployed in this account and region. */
   missing: string[];
 }
@@ -55,12 +72,14 @@ export interface Account {
 interface Clients {
   lambda: LambdaClient;
   sqs: SQSClient;
+  table: DynamoDBDocumentClient;
 }
 
 /** Clients with the operator's region, credentials and endpoints, from AWS's variables. */
 export const liveClients = (): Clients => ({
   lambda: new LambdaClient(boundedTries()),
   sqs: new SQSClient({ ...boundedTries(), useQueueUrlAsEndpoint: false }),
+  table: tableClient(),
 });
 
 /**
@@ -70,9 +89,11 @@ export const liveClients = (): Clients => ({
 export async function liveAccount(clients: Clients, pipelines: readonly PipelineName[]): Promise<Account> {
   const { AccountLimit } = await clients.lambda.send(new GetAccountSettingsCommand({}));
   const account: Account = {
+    readAt: iso(Date.now()),
     concurrency: AccountLimit?.ConcurrentExecutions ?? 0,
     functions: [],
     queues: [],
+    rescues: [],
     missing: [],
   };
   for (const pipeline of pipelines) {
@@ -94,10 +115,28 @@ async function configurationOf(clients: Clients, name: string): Promise<Function
 
 async function addPipeline(clients: Clients, pipeline: PipelineName, fire: FunctionConfiguration, account: Account) {
   const { queueUrls, dlqUrls } = fromEnv(fire.Environment?.Variables ?? {}, ["queueUrls", "dlqUrls"]);
+  account.rescues.push(await rescueOf(clients, pipeline, fire));
   const names = await functionNames(clients, pipeline);
   account.functions.push(...(await Promise.all(names.map((name) => functionOf(clients, name)))));
   account.queues.push(...(await queuesOf(clients, pipeline, queueUrls, false)));
   account.queues.push(...(await queuesOf(clients, pipeline, dlqUrls, true)));
+}
+
+/** Reads one item of the table, which credentials that may read the rest need not be allowed to. */
+async function rescueOf(
+  { table }: Clients,
+  { stack }: PipelineName,
+  { LastModified, Environment }: FunctionConfiguration,
+): Promise<Rescue> {
+  const deployed = Date.parse(LastModified ?? "");
+  const rescue = { stack, ...(!Number.isNaN(deployed) && { deployedAt: iso(deployed) }) };
+  try {
+    const { table: name } = fromEnv(Environment?.Variables ?? {}, ["table"]);
+    const last = await lastRescue({ records: new DynamoRecords(new DynamoTable(table, name)) });
+    return last === undefined ? rescue : { ...rescue, last };
+  } catch (error) {
+    return { ...rescue, unread: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 /** CloudFormation starts a function's name with the stack's name, and shortens only the rest of a long name. */

@@ -56,12 +56,7 @@ export const register: Register = (command, terminal, exit) => {
     const { types, findings } = await wholeApp(tasksFolder(), withProbes(deployment));
     const live = options.live === true ? await readAccount(deployment) : liveNotChecked;
     const found = review({ deployment, types, findings, ...live.found }, options.skip);
-    show(
-      terminal,
-      found,
-      [note, live.note].filter((one) => one !== undefined),
-      options,
-    );
+    show(terminal, found, [...(note === undefined ? [] : [note]), ...live.notes], options);
     const code = exitCodeOf(found, options.failOn);
     exit(code === 0 && live.failed === true ? 1 : code);
   });
@@ -133,26 +128,39 @@ async function stacksOf({ templates, context: given = {} }: DoctorOptions): Prom
 /** Result of reading the account, and a note about it. */
 interface LiveResult {
   found: { live?: Account };
-  note?: string;
+  notes: readonly string[];
   /** True when `--live` was given and the account could not be read. */
   failed?: boolean;
 }
 
 const liveNotChecked: LiveResult = {
   found: {},
-  note: "The deployed resources were not checked: use --live, with AWS credentials.",
+  notes: ["The deployed resources were not checked: use --live, with AWS credentials."],
 };
 
 /** Reads the account. An error becomes a note, because the templates can be checked without an account. */
 async function readAccount(deployment: Deployment): Promise<LiveResult> {
   try {
     const live = await liveAccount(liveClients(), pipelineNamesOf(deployment));
-    const note = `Not deployed in this account and region: ${live.missing.join(", ")}.`;
-    return live.missing.length > 0 ? { found: { live }, note } : { found: { live } };
+    const missing = `Not deployed in this account and region: ${live.missing.join(", ")}.`;
+    return {
+      found: { live },
+      notes: [...(live.missing.length > 0 ? [missing] : []), ...live.rescues.flatMap(rescueText)],
+    };
   } catch (error) {
     const why = plain(error instanceof Error ? error.message : error);
-    return { found: {}, failed: true, note: `The deployed resources were not checked: ${why}` };
+    return { found: {}, failed: true, notes: [`The deployed resources were not checked: ${why}`] };
   }
+}
+
+/** Says what the last look for open tasks that nothing wakes has found. */
+function rescueText({ stack, last, unread }: Account["rescues"][number]): string[] {
+  const look = `${stack}: the last look for tasks that nothing wakes`;
+  if (unread !== undefined) return [`${look} could not be read: ${plain(unread)}`];
+  if (last === undefined) return [];
+  const { at, whole, open, sent, ended, left } = last;
+  const part = whole ? "" : ", in a part of the table";
+  return [`${look}, at ${at}: ${open} open${part}, ${sent} sent again, ${ended} ended, ${left} left alone.`];
 }
 
 function show(terminal: Terminal, found: Review, notes: readonly string[], { json }: DoctorOptions): void {

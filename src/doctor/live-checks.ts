@@ -1,6 +1,7 @@
+import { purgeRule } from "../core/schedules/purge-rule.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
-import type { LiveFunction, LiveQueue } from "./live.ts";
+import type { LiveFunction, LiveQueue, LiveRescue } from "./live.ts";
 import { tiersOf } from "./pipeline.ts";
 
 export const liveFunctions: Check = {
@@ -104,4 +105,28 @@ function driftFindings(deployment: Deployment, queue: Resource | undefined, { at
   ];
 }
 
-export const liveChecks: readonly Check[] = [liveCapacity, liveFunctions, liveQueues];
+/** A daily look that is late for more than a day is missing, in milliseconds. */
+const lateMs = 2 * 86_400_000;
+
+export const liveRescue: Check = {
+  id: "live-rescue",
+  title: "The daily look for tasks that nothing wakes is made",
+  severities: ["high"],
+  needs: "live",
+  find: ({ live }) => (live?.rescues ?? []).flatMap((rescue) => rescueFindings(rescue, live?.readAt ?? "")),
+};
+
+function rescueFindings({ stack, deployedAt, last, unread }: LiveRescue, readAt: string): Finding[] {
+  const since = last?.at ?? deployedAt;
+  if (unread !== undefined || since === undefined) return [];
+  if (Date.parse(readAt) - Date.parse(since) <= lateMs) return [];
+  const found =
+    last === undefined ? `It was never made since the deployment at ${since}.` : `It was made last at ${since}.`;
+  return [{ severity: "high", subject: stack, found, fix: rescueFix }];
+}
+
+const rescueFix =
+  `See whether the rule \`${purgeRule.name}\` of EventBridge Scheduler is enabled, and what the function fire logged at 00:20 UTC. ` +
+  "Until then a task whose message was lost waits for ever.";
+
+export const liveChecks: readonly Check[] = [liveCapacity, liveFunctions, liveQueues, liveRescue];

@@ -1,11 +1,26 @@
 import type { Tier } from "../core/model/tier.ts";
+import type { RescuePass } from "../core/schedules/rescue-state.ts";
 
 /** The deployed resources of the pipelines in an account. */
 export interface LiveAccount {
+  /** Time of the reads, ISO 8601 UTC. */
+  readAt: string;
   /** Limit of concurrent invocations of the account. */
   concurrency: number;
   functions: readonly LiveFunction[];
   queues: readonly LiveQueue[];
+  rescues: readonly LiveRescue[];
+}
+
+/** The daily look of a pipeline for open tasks that nothing wakes. */
+export interface LiveRescue {
+  stack: string;
+  /** Time of the last change of the function that makes it. Absent: unknown. */
+  deployedAt?: string;
+  /** The last pass. Absent: there was none. */
+  last?: RescuePass;
+  /** The reason why it could not be read. */
+  unread?: string;
 }
 
 /** A deployed function. */

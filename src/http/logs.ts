@@ -41,7 +41,12 @@ export const logReads = (ports: LogPorts) =>
       const record = await findTask(ports, call, identity);
       const scope = { identity, list: `log of ${record.task_id}`, filters: {} };
       const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
-      const page = await taskLogPage(ports, { record, attempts: await attemptsOf(ports, record), limit, from });
+      const page = await taskLogPage(ports, {
+        record,
+        attempts: await attemptsOf(ports, record, { stacks: false }),
+        limit,
+        from,
+      });
       const view: TaskLogView = {
         lines: page.lines,
         next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),

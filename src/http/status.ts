@@ -53,9 +53,9 @@ export function taskReads(ports: StatusPorts) {
     readTask: async (call) => (mayWait(call) ? waitingAnswer(call) : taskAnswer(ports, call, await guarded(call))),
     listAttempts: async (call) => {
       const identity = identify(call);
-      const attempts = await attemptsOf(ports, await findTask(ports, call, identity));
-      call.header("cache-control", "no-store");
       const forOperator = identity.role !== "submitter";
+      const attempts = await attemptsOf(ports, await findTask(ports, call, identity), { stacks: forOperator });
+      call.header("cache-control", "no-store");
       return call.json({ attempts: attempts.map((attempt) => attemptView(attempt, forOperator)) });
     },
     listChildren: async (call) => (await import("./child-list.ts")).childListAnswer(ports, call),

@@ -94,7 +94,7 @@ export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
   const record = await world.stores.records.get(key);
   if (record === undefined) throw new Error(`The test kit has no task ${key.task_id}.`);
   const track = world.track(key);
-  const stored = await attemptsOf(world.stores, record);
+  const stored = await attemptsOf(world.stores, record, { stacks: true });
   const attempts = stored.map((attempt, index) => reportOf(track, attempt, index + 1));
   const status = statusAt(record, iso(world.clock.now()));
   return {

@@ -56,11 +56,21 @@ afterAll(() => {
   server.close();
   delete process.env.AWS_ENDPOINT_URL_DYNAMODB;
 });
-afterEach(() => void vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.useRealTimers();
+});
 beforeEach(() => {
   answers = [];
   requests = 0;
 });
+
+/** The time of calls; that of sockets stays real. */
+const callTimers = { toFake: ["setTimeout" as const, "clearTimeout" as const, "Date" as const] };
+
+async function requestArrives(): Promise<void> {
+  while (requests === 0) await new Promise((resolve) => setImmediate(resolve));
+}
 
 const input = { TableName: "t", Key: { pk: "a" } };
 const clients = {
@@ -91,8 +101,11 @@ describe.each(["SDK", "lean"] as const)("a call of the %s client", (name) => {
   ])("a call with %s ends with the time of its invocation", async (_, answer) => {
     answers = [answer];
     const call = clients[name]();
-    // Long enough for a busy machine to have sent the request before it is over.
+    vi.useFakeTimers(callTimers);
     const failed = answersWithin(1_500, () => viaPort("the table", call()))();
+    failed.catch(() => {});
+    await requestArrives();
+    vi.advanceTimersByTime(1_500);
     await expect(failed).rejects.toMatchObject({ name: "PortUnavailable", cause: { name: "OutOfTime" } });
     expect(requests).toBe(1);
   });
@@ -102,7 +115,12 @@ describe.each(["SDK", "lean"] as const)("a call of the %s client", (name) => {
     const call = clients[name]();
     const handler = endsInTime(() => call());
     const context = { getRemainingTimeInMillis: () => 2_200 } as never;
-    await expect(handler(undefined, context)).rejects.toMatchObject({ name: "OutOfTime" });
+    vi.useFakeTimers(callTimers);
+    const failed = handler(undefined, context);
+    failed.catch(() => {});
+    await requestArrives();
+    vi.advanceTimersByTime(200);
+    await expect(failed).rejects.toMatchObject({ name: "OutOfTime" });
   });
 
   test("no request is sent when the invocation's time is over", async () => {

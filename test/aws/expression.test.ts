@@ -41,6 +41,11 @@ describe("the update of a change", () => {
       UpdateExpression: "SET #history = list_append(#history, :v0)",
       ExpressionAttributeValues: { ":v0": [append] },
     });
+    const earlier = { ...append, number: 0 };
+    expect(updateOf({ when: {}, set: { history: [earlier] }, append })).toMatchObject({
+      UpdateExpression: "SET #history = :v0",
+      ExpressionAttributeValues: { ":v0": [earlier, append] },
+    });
   });
 
   test("an update leaves out what is set to undefined", () => {

@@ -1,6 +1,8 @@
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
+import { DynamoDBClient } from "#aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 import { liveAccount } from "../../src/aws/live-account.ts";
 import { toEnv } from "../../src/settings/config.ts";
 import { type Answer, type Seen, StubApi } from "../cli/stub-api.ts";
@@ -12,7 +14,8 @@ const urlsOf = (suffix: string) => ({
   low: `http://sqs/low${suffix}`,
 });
 
-const fireEnv = toEnv({ queueUrls: urlsOf(""), dlqUrls: urlsOf("-dlq") });
+const pass = { at: "2027-01-01T00:20:00.000Z", whole: true, open: 3, sent: 1, ended: 0, left: 2 };
+const fireEnv = toEnv({ table: "tasks", queueUrls: urlsOf(""), dlqUrls: urlsOf("-dlq") });
 const worker = "Offload-dev-service-LowWorkerFunction-x1";
 
 /** An account with one pipeline, whose lowest tier somebody has turned off. */
@@ -23,7 +26,12 @@ const answers: Record<string, (request: Seen) => Answer> = {
       ? { json: { Functions: [{ FunctionName: "somebody-elses" }, { FunctionName: worker }], NextMarker: "2" } }
       : { json: { Functions: [{ FunctionName: "Offload-dev-fire" }, { FunctionName: "Offload-dev-service2-x" }] } },
   "/2015-03-31/functions/Offload-dev-fire/configuration": () => ({
-    json: { State: "Active", LastUpdateStatus: "Successful", Environment: { Variables: fireEnv } },
+    json: {
+      State: "Active",
+      LastUpdateStatus: "Successful",
+      LastModified: "2026-12-24T18:20:35.054+0000",
+      Environment: { Variables: fireEnv },
+    },
   }),
   [`/2015-03-31/functions/${worker}/configuration`]: () => ({
     json: { State: "Active", LastUpdateStatus: "Failed", LastUpdateStatusReason: "no such layer" },
@@ -36,6 +44,7 @@ const answers: Record<string, (request: Seen) => Answer> = {
     },
   }),
   "/": ({ body }) => {
+    if ("TableName" in (body as object)) return { json: { Item: { json: { S: JSON.stringify(pass) } } } };
     const name = String((body as { QueueUrl: string }).QueueUrl)
       .split("/")
       .at(-1);
@@ -57,7 +66,8 @@ const clientsOf = ({ url }: StubApi) => {
     credentials: { accessKeyId: "test", secretAccessKey: "test" },
     maxAttempts: 1,
   };
-  return { lambda: new LambdaClient(config), sqs: new SQSClient(config) };
+  const table = DynamoDBDocumentClient.from(new DynamoDBClient(config));
+  return { lambda: new LambdaClient(config), sqs: new SQSClient(config), table };
 };
 
 test("the account's limit, and the functions, queues and event sources of a pipeline are read", async () => {
@@ -85,19 +95,47 @@ test("the account's limit, and the functions, queues and event sources of a pipe
   });
 });
 
+test("the last look for tasks that nothing wakes is read from the table, or the reason why it cannot be", async () => {
+  const pipelines = [{ stack: "Offload-dev-service", fireName: "Offload-dev-fire" }];
+  const deployed = { stack: "Offload-dev-service", deployedAt: "2026-12-24T18:20:35.054Z" };
+  await using api = await StubApi.start(answer);
+  expect((await liveAccount(clientsOf(api), pipelines)).rescues).toEqual([{ ...deployed, last: pass }]);
+  const key = { pk: "task#offload#rescue", sk: "part#rescue" };
+  expect(api.seen.map(({ body }) => body)).toContainEqual(expect.objectContaining({ TableName: "tasks" }));
+  expect(JSON.stringify(api.seen.map(({ body }) => body))).toContain(key.sk);
+  const denied = { __type: "AccessDeniedException", message: "may not read" };
+  await using other = await StubApi.start((request) =>
+    JSON.stringify(request.body ?? "").includes("TableName") ? { status: 400, json: denied } : answer(request),
+  );
+  const { rescues } = await liveAccount(clientsOf(other), pipelines);
+  expect(rescues).toEqual([{ ...deployed, unread: expect.stringContaining("may not read") }]);
+});
+
 test("a look at the account only reads", async () => {
   await using api = await StubApi.start(answer);
   await liveAccount(clientsOf(api), [{ stack: "Offload-dev-service", fireName: "Offload-dev-fire" }]);
   expect(new Set(api.seen.map(({ method }) => method))).toEqual(new Set(["GET", "POST"]));
   const posted = api.seen.filter(({ method }) => method !== "GET");
   const ofQueues = { QueueUrl: expect.any(String), AttributeNames: ["All"] };
-  expect(posted.map(({ path, body }) => [path, body])).toEqual(posted.map(() => ["/", ofQueues]));
+  const ofTable = { TableName: "tasks", Key: expect.anything(), ConsistentRead: true };
+  const [items, queues] = [true, false].map((of) =>
+    posted.filter(({ body }) => "TableName" in (body as object) === of),
+  );
+  expect(items?.map(({ path, body }) => [path, body])).toEqual([["/", ofTable]]);
+  expect(queues?.map(({ path, body }) => [path, body])).toEqual(queues?.map(() => ["/", ofQueues]));
 });
 
 test("a pipeline that is not deployed is named as missing", async () => {
   await using api = await StubApi.start(answer);
   const account = await liveAccount(clientsOf(api), [{ stack: "Offload-prod-service", fireName: "Offload-prod-fire" }]);
-  expect(account).toEqual({ concurrency: 400, functions: [], queues: [], missing: ["Offload-prod-service"] });
+  expect(account).toEqual({
+    concurrency: 400,
+    functions: [],
+    queues: [],
+    rescues: [],
+    readAt: expect.any(String),
+    missing: ["Offload-prod-service"],
+  });
 });
 
 test("any other refusal of AWS is thrown", async () => {

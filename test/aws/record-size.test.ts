@@ -1,22 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { keys, listKeys } from "../../src/aws/table.ts";
-import type { TaskRecord } from "../../src/core/model/record.ts";
 import { keptText } from "../../src/core/send/kept-input.ts";
+import { itemBytes, unitBytes } from "../support/item-bytes.ts";
 import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
-
-/** Bytes of one write unit. */
-const unitBytes = 1024;
-
-/** Size of a value as DynamoDB counts it. */
-function bytesOf(value: unknown): number {
-  if (typeof value === "string") return Buffer.byteLength(value);
-  if (typeof value === "number") return Math.ceil(String(value).length / 2) + 1;
-  if (Array.isArray(value)) return 3 + value.reduce((sum, one) => sum + 1 + bytesOf(one), 0);
-  if (typeof value !== "object" || value === null) return 1;
-  return Object.entries(value).reduce((sum, [name, one]) => sum + Buffer.byteLength(name) + 1 + bytesOf(one), 3);
-}
-
-const itemBytes = (record: TaskRecord) => bytesOf({ ...record, ...keys.record(record), ...listKeys(record, 1) });
 
 describe("the record of a new task with its input fits into one write unit", () => {
   const traceparent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;

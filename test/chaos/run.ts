@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ChaosClient } from "./client.ts";
+import { runCoordinators } from "./coordinators.ts";
 import { runFamilies } from "./families.ts";
 import { harms, noHarm } from "./killer.ts";
 import { seededRandom } from "./random.ts";
@@ -22,21 +23,24 @@ const { values } = parseArgs({
     // With families, each round runs these and no other tasks.
     families: { type: "string", default: "0" },
     children: { type: "string", default: "500" },
+    // With coordinators, each round submits so many before each of its kills, and no other tasks.
+    coordinators: { type: "string", default: "0" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     "limit-seconds": { type: "string", default: "420" },
   },
 });
-const { rounds, tasks, kills, families, children } = {
+const { rounds, tasks, kills, families, coordinators, children } = {
   rounds: Number(values.rounds),
   tasks: Number(values.tasks),
   kills: Number(values.kills),
   families: Number(values.families),
+  coordinators: Number(values.coordinators),
   children: Number(values.children),
 };
 const random = seededRandom(Number(values.seed));
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const stateDir = mkdtempSync(join(tmpdir(), "offload-chaos-"));
-const server = await VictimServer.prepare(stateDir);
+const server = await VictimServer.prepare(stateDir, coordinators > 0 ? { OFFLOAD_TASKS: "test/chaos/tasks" } : {});
 const ids = new Map<Planned, string>();
 const total = noHarm();
 const startedAt = Date.now();
@@ -44,7 +48,12 @@ let violations = 0;
 const discarded = new Set<Planned>();
 
 try {
-  const load = families > 0 ? `${families} families of ${children}` : `${tasks} tasks`;
+  const load =
+    coordinators > 0
+      ? `${coordinators * kills} coordinators of ${children}`
+      : families > 0
+        ? `${families} families of ${children}`
+        : `${tasks} tasks`;
   say(`Chaos: ${rounds} rounds of ${load} and at least ${kills} harms, seed ${values.seed}`);
   for (let count = 0; count < firstStarts; count += 1) await server.killInStart(random() * firstStartMs);
   for (let number = 1; number <= rounds; number += 1) {
@@ -54,9 +63,11 @@ try {
     await server.start();
     const common = { kills, random, server, client, giveUpAt };
     const round =
-      families > 0
-        ? await runFamilies({ ...common, number, families, children })
-        : await runRound({ ...common, number, tasks, ids, discarded });
+      coordinators > 0
+        ? await runCoordinators({ ...common, number, coordinators, children })
+        : families > 0
+          ? await runFamilies({ ...common, number, families, children })
+          : await runRound({ ...common, number, tasks, ids, discarded });
     for (const harm of harms) total[harm] += round.harms[harm];
     violations += round.violations.length;
     const seconds = ((Date.now() - roundAt) / 1000).toFixed(0);

@@ -10,18 +10,25 @@ const startLimitMs = 300_000;
 export class VictimServer {
   readonly stateDir: string;
   readonly #ports: { api: number; table: number; queues: number };
+  readonly #env: Readonly<Record<string, string>>;
   readonly #seenWorkers = new Set<number>();
   #child: ChildProcess | undefined;
   #output = "";
 
-  private constructor(stateDir: string, ports: { api: number; table: number; queues: number }) {
+  private constructor(
+    stateDir: string,
+    ports: { api: number; table: number; queues: number },
+    env: Readonly<Record<string, string>>,
+  ) {
     this.stateDir = stateDir;
+    this.#env = env;
     this.#ports = ports;
   }
 
-  static async prepare(stateDir: string): Promise<VictimServer> {
+  /** @param env Variables of the server in addition to its own. */
+  static async prepare(stateDir: string, env: Readonly<Record<string, string>> = {}): Promise<VictimServer> {
     const [api, table, queues] = [await freePort(), await freePort(), await freePort()];
-    return new VictimServer(stateDir, { api, table, queues });
+    return new VictimServer(stateDir, { api, table, queues }, env);
   }
 
   get url(): string {
@@ -96,6 +103,7 @@ export class VictimServer {
         OFFLOAD_SQS_PORT: String(this.#ports.queues),
         OFFLOAD_STATE_DIR: this.stateDir,
         OFFLOAD_TIME_SCALE: "0.01",
+        ...this.#env,
       },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });

@@ -15,14 +15,17 @@ describeRecords("records in DynamoDB", async () => {
   return { records: new DynamoRecords(dynamoTable), close };
 });
 
-describe.each([9])("with %i list shards", (setting) => {
-  describeRecords("records in DynamoDB", async () => {
+const shards = 9;
+describeRecords(
+  `the lists of records in DynamoDB, with ${shards} shards`,
+  async () => {
     const { documents, table, dynamoTable, close } = await emulatedTable();
-    const Item = { ...keys.listShards(), shards: setting, usable_at: 0 };
+    const Item = { ...keys.listShards(), shards, usable_at: 0 };
     await documents.send(new PutCommand({ TableName: table, Item }));
-    return { records: new DynamoRecords(dynamoTable, setting), close };
-  });
-});
+    return { records: new DynamoRecords(dynamoTable, shards), close };
+  },
+  "lists",
+);
 
 describe("a change of the number of list shards", () => {
   const tenantId = "acme";

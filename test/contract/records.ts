@@ -49,9 +49,12 @@ async function readAll(
   return items;
 }
 
-/** The promises of the table, for every implementation. */
-export function describeRecords(name: string, make: () => Promise<RecordsUnderTest>): void {
-  describe(name, { concurrent: true }, () => {
+/**
+ * The promises of the table, for every implementation.
+ * @param only Absent: all. Some settings concern the lists alone.
+ */
+export function describeRecords(name: string, make: () => Promise<RecordsUnderTest>, only?: "lists"): void {
+  describe(name, () => {
     let under: RecordsUnderTest;
     const records = () => under.records;
     beforeAll(async () => {
@@ -72,190 +75,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
       return all[0] as TaskRecord;
     };
 
-    describe("create and get", () => {
-      test("a record comes back as it was written, field by field", async () => {
-        const record = await one({
-          own_list: true,
-          tags: { a: "ä", "b.c": "" },
-          progress: 0,
-          run_at: at(5),
-          start_by: at(9),
-          traceparent: "00-x",
-          result: anyJson,
-          result_ref: { part: 1, bytes: 0, content_type: "text/plain", file_name: "ä.txt" },
-          history: [
-            { round: 1, number: 1, started_at: at(0), finished_at: at(1), outcome: "retried", error: "é\u0000\n" },
-          ],
-        });
-        expect(await records().get(record)).toEqual(record);
-      });
-
-      test.each(["constructor", "tostring", "prototype", "name", "pk", "s", "m"])(
-        "a tag may be named %s",
-        async (tag) => {
-          const record = await one({ tags: { [tag]: "x" } });
-          expect(await records().get(record)).toEqual(record);
-        },
-      );
-
-      test("records are listed by a term: a tag's value, or a given correlation id, in lower case", async () => {
-        const tenant = freshTenant();
-        const make = async (second: number, more: Partial<TaskRecord>) => {
-          const record = newRecord({ tenant_id: tenant, task_id: randomUUID(), created_at: at(second), ...more });
-          await records().create(record, at(0));
-          return record.task_id;
-        };
-        const value = `Ü#~ /${"v".repeat(240)}`;
-        const made = [
-          await make(1, { tags: { order: value } }),
-          await make(2, { correlation_id: "Trace-1", correlation_given: true }),
-          await make(3, { tags: { order: "other", region: value } }),
-          await make(4, { correlation_id: "trace-1" }),
-          await make(5, { tags: { order: value.slice(0, -1) } }),
-        ];
-        const found = async (term: string, more = {}) => {
-          const { items, next } = await records().list({ tenantId: tenant, term, limit: 10, ...more });
-          return { ids: items.map(({ task_id }) => task_id), next };
-        };
-        expect(await found(value.toLowerCase())).toEqual({ ids: [made[2], made[0]], next: undefined });
-        expect(await found("trace-1")).toEqual({ ids: [made[1]], next: undefined });
-        expect(await found(value.toLowerCase(), { createdAfter: at(2) })).toMatchObject({ ids: [made[2]] });
-        expect((await records().list({ tenantId: freshTenant(), term: "trace-1", limit: 10 })).items).toEqual([]);
-        const first = await records().list({ tenantId: tenant, term: value.toLowerCase(), limit: 1 });
-        expect(first.items.map(({ task_id }) => task_id)).toEqual([made[2]]);
-        expect(await found(value.toLowerCase(), { from: first.next })).toMatchObject({ ids: [made[0]] });
-      });
-
-      test("a record that exists stays, and is returned in place of the new one", async () => {
-        const record = await one();
-        const other = newRecord({ ...record, type: "other" });
-        expect(await records().create(other, at(0))).toEqual(record);
-        expect(await records().get(record)).toEqual(record);
-      });
-
-      test("one of fifty creates at the same time succeeds", async () => {
-        const record = newRecord({ tenant_id: freshTenant() });
-        const answers = await Promise.all(Array.from({ length: 50 }, () => records().create(record, at(0))));
-        expect(answers.filter((answer) => answer === undefined)).toHaveLength(1);
-        for (const answer of answers.filter((answer) => answer !== undefined)) expect(answer).toEqual(record);
-      });
-
-      test("a record whose purge time has come is overwritten as if it were gone", async () => {
-        const purge_at = start / 1000 + 60;
-        const old = await one({ purge_at, dead_letter_at: at(1), error: "old" });
-        const fresh = newRecord({ tenant_id: old.tenant_id, task_id: old.task_id, created_at: at(50) });
-        expect(await records().create(fresh, at(59.999))).toEqual(old);
-        expect(await records().create(fresh, at(60))).toBeUndefined();
-        expect(await records().get(old)).toEqual(fresh);
-        const tenantId = old.tenant_id;
-        expect((await records().listDeadLetters({ tenantId, limit: 10 })).items).toEqual([]);
-      });
-
-      test("a late repeat of its create does not bring a withdrawn record back", async () => {
-        const record = await one();
-        const withdrawn = { set: { purge_at: start / 1000 - 10 }, when: { status: { is: "pending" } } } as const;
-        await records().change(record, withdrawn);
-        expect(await records().create(record, at(0))).toMatchObject({ purge_at: start / 1000 - 10 });
-        expect(await records().get(record, "consistently")).toMatchObject({ purge_at: start / 1000 - 10 });
-      });
-
-      test("a record is not found under another tenant or id", async () => {
-        const record = await one();
-        expect(await records().get({ ...record, tenant_id: freshTenant() })).toBeUndefined();
-        expect(await records().get({ ...record, task_id: randomUUID() })).toBeUndefined();
-      });
-
-      test("many records come in the order of their keys, with gaps and repeats", async () => {
-        const tenant = freshTenant();
-        const made = Array.from({ length: 98 }, () => newRecord({ tenant_id: tenant, task_id: randomUUID() }));
-        for (const record of made) await records().create(record, at(0));
-        const none = { tenant_id: tenant, task_id: randomUUID() };
-        const [first] = made;
-        const wanted = [none, ...made.toReversed(), ...(first === undefined ? [] : [first])];
-        expect(await records().getMany(wanted)).toEqual([undefined, ...made.toReversed(), first]);
-        expect(await records().getMany([])).toEqual([]);
-      });
-
-      test("the same id in another tenant is another record", async () => {
-        const record = await one();
-        const other = newRecord({ task_id: record.task_id, tenant_id: freshTenant(), type: "other" });
-        expect(await records().create(other, at(0))).toBeUndefined();
-        expect([await records().get(record), await records().get(other)]).toEqual([record, other]);
-      });
-    });
-
-    describe("change", () => {
-      const attempt = { round: 1, number: 1, started_at: at(0), finished_at: at(1), outcome: "completed" } as const;
-
-      test("a change that succeeds returns the changed record", async () => {
-        const record = await one({ progress: 5, start_by: at(9) });
-        const change: Change = {
-          when: { status: { is: "pending" }, start_by: { above: at(0), orAbsent: true } },
-          set: { status: "processing", lease_until: at(30), outcome: undefined },
-          remove: ["progress", "start_by"],
-          add: { attempts: 1, attempts_total: 1 },
-          append: attempt,
-        };
-        const expected = applyChange(record, change);
-        expect(await records().change(record, change)).toEqual({ done: true, record: expected });
-        expect(await records().get(record)).toEqual(expected);
-      });
-
-      test("a change that is refused returns the present record, and changes nothing", async () => {
-        const record = await one();
-        const change: Change = { when: { status: { is: "failed" } }, set: { status: "pending" } };
-        expect(await records().change(record, change)).toEqual({ done: false, record });
-        expect(await records().get(record)).toEqual(record);
-      });
-
-      test("a change never creates a record", async () => {
-        const key = { tenant_id: freshTenant(), task_id: randomUUID() };
-        expect(await records().change(key, { when: {}, set: { progress: 1 } })).toEqual({
-          done: false,
-          record: undefined,
-        });
-        expect(await records().get(key)).toBeUndefined();
-      });
-
-      test("one of twenty claims at the same time succeeds", async () => {
-        const record = await one();
-        const claim: Change = {
-          when: { status: { is: "pending" } },
-          set: { status: "processing" },
-          add: { attempts: 1, attempts_total: 1 },
-        };
-        const answers = await Promise.all(Array.from({ length: 20 }, () => records().change(record, claim)));
-        expect(answers.filter(({ done }) => done)).toHaveLength(1);
-        expect(await records().get(record)).toMatchObject({ status: "processing", attempts: 1, attempts_total: 1 });
-      });
-
-      test("changes at the same time are all counted", async () => {
-        const record = await one();
-        await Promise.all(
-          Array.from({ length: 20 }, () =>
-            records().change(record, { when: {}, add: { attempts: 1 }, append: attempt }),
-          ),
-        );
-        const after = await records().get(record);
-        expect([after?.attempts, after?.history.length]).toEqual([20, 20]);
-      });
-
-      test("any change does the same in the table as in memory", async () => {
-        await fc.assert(
-          fc.asyncProperty(anyRecord, anyChange, async (more, change) => {
-            const record = newRecord({ ...more, tenant_id: freshTenant() });
-            await records().create(record, at(0));
-            const expected = applyChange(record, change);
-            const changed = await records().change(record, change);
-            expect(changed).toEqual({ done: expected !== undefined, record: expected ?? record });
-            expect(await records().get(record)).toEqual(expected ?? record);
-          }),
-          { numRuns: 60 },
-        );
-      });
-    });
-
-    describe("list", () => {
+    describe("list", { concurrent: true }, () => {
       const listed = (tenantId: string, more: object = {}, limits?: readonly number[]) =>
         readAll((limit, from) => records().list({ tenantId, limit, from, ...more }), limits);
 
@@ -379,7 +199,7 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
       });
     });
 
-    describe("listDeadLetters", () => {
+    describe("listDeadLetters", { concurrent: true }, () => {
       const listed = (tenantId: string, more: object = {}, limits?: readonly number[]) =>
         readAll((limit, from) => records().listDeadLetters({ tenantId, limit, from, ...more }), limits);
       const die = (key: TaskKey, time: string) =>
@@ -461,7 +281,192 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
       });
     });
 
-    describe("parts", () => {
+    if (only === "lists") return;
+
+    describe("create and get", { concurrent: true }, () => {
+      test("a record comes back as it was written, field by field", async () => {
+        const record = await one({
+          own_list: true,
+          tags: { a: "ä", "b.c": "" },
+          progress: 0,
+          run_at: at(5),
+          start_by: at(9),
+          traceparent: "00-x",
+          result: anyJson,
+          result_ref: { part: 1, bytes: 0, content_type: "text/plain", file_name: "ä.txt" },
+          history: [
+            { round: 1, number: 1, started_at: at(0), finished_at: at(1), outcome: "retried", error: "é\u0000\n" },
+          ],
+        });
+        expect(await records().get(record)).toEqual(record);
+      });
+
+      test.each(["constructor", "tostring", "prototype", "name", "pk", "s", "m"])(
+        "a tag may be named %s",
+        async (tag) => {
+          const record = await one({ tags: { [tag]: "x" } });
+          expect(await records().get(record)).toEqual(record);
+        },
+      );
+
+      test("records are listed by a term: a tag's value, or a given correlation id, in lower case", async () => {
+        const tenant = freshTenant();
+        const make = async (second: number, more: Partial<TaskRecord>) => {
+          const record = newRecord({ tenant_id: tenant, task_id: randomUUID(), created_at: at(second), ...more });
+          await records().create(record, at(0));
+          return record.task_id;
+        };
+        const value = `Ü#~ /${"v".repeat(240)}`;
+        const made = [
+          await make(1, { tags: { order: value } }),
+          await make(2, { correlation_id: "Trace-1", correlation_given: true }),
+          await make(3, { tags: { order: "other", region: value } }),
+          await make(4, { correlation_id: "trace-1" }),
+          await make(5, { tags: { order: value.slice(0, -1) } }),
+        ];
+        const found = async (term: string, more = {}) => {
+          const { items, next } = await records().list({ tenantId: tenant, term, limit: 10, ...more });
+          return { ids: items.map(({ task_id }) => task_id), next };
+        };
+        expect(await found(value.toLowerCase())).toEqual({ ids: [made[2], made[0]], next: undefined });
+        expect(await found("trace-1")).toEqual({ ids: [made[1]], next: undefined });
+        expect(await found(value.toLowerCase(), { createdAfter: at(2) })).toMatchObject({ ids: [made[2]] });
+        expect((await records().list({ tenantId: freshTenant(), term: "trace-1", limit: 10 })).items).toEqual([]);
+        const first = await records().list({ tenantId: tenant, term: value.toLowerCase(), limit: 1 });
+        expect(first.items.map(({ task_id }) => task_id)).toEqual([made[2]]);
+        expect(await found(value.toLowerCase(), { from: first.next })).toMatchObject({ ids: [made[0]] });
+      });
+
+      test("a record that exists stays, and is returned in place of the new one", async () => {
+        const record = await one();
+        const other = newRecord({ ...record, type: "other" });
+        expect(await records().create(other, at(0))).toEqual(record);
+        expect(await records().get(record)).toEqual(record);
+      });
+
+      test("one of fifty creates at the same time succeeds", async () => {
+        const record = newRecord({ tenant_id: freshTenant() });
+        const answers = await Promise.all(Array.from({ length: 50 }, () => records().create(record, at(0))));
+        expect(answers.filter((answer) => answer === undefined)).toHaveLength(1);
+        for (const answer of answers.filter((answer) => answer !== undefined)) expect(answer).toEqual(record);
+      });
+
+      test("a record whose purge time has come is overwritten as if it were gone", async () => {
+        const purge_at = start / 1000 + 60;
+        const old = await one({ purge_at, dead_letter_at: at(1), error: "old" });
+        const fresh = newRecord({ tenant_id: old.tenant_id, task_id: old.task_id, created_at: at(50) });
+        expect(await records().create(fresh, at(59.999))).toEqual(old);
+        expect(await records().create(fresh, at(60))).toBeUndefined();
+        expect(await records().get(old)).toEqual(fresh);
+        const tenantId = old.tenant_id;
+        expect((await records().listDeadLetters({ tenantId, limit: 10 })).items).toEqual([]);
+      });
+
+      test("a late repeat of its create does not bring a withdrawn record back", async () => {
+        const record = await one();
+        const withdrawn = { set: { purge_at: start / 1000 - 10 }, when: { status: { is: "pending" } } } as const;
+        await records().change(record, withdrawn);
+        expect(await records().create(record, at(0))).toMatchObject({ purge_at: start / 1000 - 10 });
+        expect(await records().get(record, "consistently")).toMatchObject({ purge_at: start / 1000 - 10 });
+      });
+
+      test("a record is not found under another tenant or id", async () => {
+        const record = await one();
+        expect(await records().get({ ...record, tenant_id: freshTenant() })).toBeUndefined();
+        expect(await records().get({ ...record, task_id: randomUUID() })).toBeUndefined();
+      });
+
+      test("many records come in the order of their keys, with gaps and repeats", async () => {
+        const tenant = freshTenant();
+        const made = Array.from({ length: 98 }, () => newRecord({ tenant_id: tenant, task_id: randomUUID() }));
+        for (const record of made) await records().create(record, at(0));
+        const none = { tenant_id: tenant, task_id: randomUUID() };
+        const [first] = made;
+        const wanted = [none, ...made.toReversed(), ...(first === undefined ? [] : [first])];
+        expect(await records().getMany(wanted)).toEqual([undefined, ...made.toReversed(), first]);
+        expect(await records().getMany([])).toEqual([]);
+      });
+
+      test("the same id in another tenant is another record", async () => {
+        const record = await one();
+        const other = newRecord({ task_id: record.task_id, tenant_id: freshTenant(), type: "other" });
+        expect(await records().create(other, at(0))).toBeUndefined();
+        expect([await records().get(record), await records().get(other)]).toEqual([record, other]);
+      });
+    });
+
+    describe("change", { concurrent: true }, () => {
+      const attempt = { round: 1, number: 1, started_at: at(0), finished_at: at(1), outcome: "completed" } as const;
+
+      test("a change that succeeds returns the changed record", async () => {
+        const record = await one({ progress: 5, start_by: at(9) });
+        const change: Change = {
+          when: { status: { is: "pending" }, start_by: { above: at(0), orAbsent: true } },
+          set: { status: "processing", lease_until: at(30), outcome: undefined },
+          remove: ["progress", "start_by"],
+          add: { attempts: 1, attempts_total: 1 },
+          append: attempt,
+        };
+        const expected = applyChange(record, change);
+        expect(await records().change(record, change)).toEqual({ done: true, record: expected });
+        expect(await records().get(record)).toEqual(expected);
+      });
+
+      test("a change that is refused returns the present record, and changes nothing", async () => {
+        const record = await one();
+        const change: Change = { when: { status: { is: "failed" } }, set: { status: "pending" } };
+        expect(await records().change(record, change)).toEqual({ done: false, record });
+        expect(await records().get(record)).toEqual(record);
+      });
+
+      test("a change never creates a record", async () => {
+        const key = { tenant_id: freshTenant(), task_id: randomUUID() };
+        expect(await records().change(key, { when: {}, set: { progress: 1 } })).toEqual({
+          done: false,
+          record: undefined,
+        });
+        expect(await records().get(key)).toBeUndefined();
+      });
+
+      test("one of twenty claims at the same time succeeds", async () => {
+        const record = await one();
+        const claim: Change = {
+          when: { status: { is: "pending" } },
+          set: { status: "processing" },
+          add: { attempts: 1, attempts_total: 1 },
+        };
+        const answers = await Promise.all(Array.from({ length: 20 }, () => records().change(record, claim)));
+        expect(answers.filter(({ done }) => done)).toHaveLength(1);
+        expect(await records().get(record)).toMatchObject({ status: "processing", attempts: 1, attempts_total: 1 });
+      });
+
+      test("changes at the same time are all counted", async () => {
+        const record = await one();
+        await Promise.all(
+          Array.from({ length: 20 }, () =>
+            records().change(record, { when: {}, add: { attempts: 1 }, append: attempt }),
+          ),
+        );
+        const after = await records().get(record);
+        expect([after?.attempts, after?.history.length]).toEqual([20, 20]);
+      });
+
+      test("any change does the same in the table as in memory", async () => {
+        await fc.assert(
+          fc.asyncProperty(anyRecord, anyChange, async (more, change) => {
+            const record = newRecord({ ...more, tenant_id: freshTenant() });
+            await records().create(record, at(0));
+            const expected = applyChange(record, change);
+            const changed = await records().change(record, change);
+            expect(changed).toEqual({ done: expected !== undefined, record: expected ?? record });
+            expect(await records().get(record)).toEqual(expected ?? record);
+          }),
+          { numRuns: 60 },
+        );
+      });
+    });
+
+    describe("parts", { concurrent: true }, () => {
       const purgeAt = start / 1000 + 1000;
 
       test.each<[string, unknown]>([
@@ -555,6 +560,14 @@ const anyTest = (value: fc.Arbitrary<string | number>): fc.Arbitrary<Test> =>
     fc.constant({ absent: true as const }),
   );
 
+const anyAttempt = fc.record({
+  round: anyCount,
+  number: anyCount,
+  started_at: anyTime,
+  finished_at: anyTime,
+  outcome: fc.constantFrom("completed", "retried", "crashed"),
+});
+
 /** Changes as the core makes them: none names a field twice. */
 const anyChange: fc.Arbitrary<Change> = fc.record(
   {
@@ -578,6 +591,7 @@ const anyChange: fc.Arbitrary<Change> = fc.record(
         outcome: fc.option(fc.constant("CREATED"), { nil: undefined }),
         result: fc.jsonValue({ maxDepth: 2 }).map((value): unknown => JSON.parse(JSON.stringify(value))),
         needs_review: fc.constant(true as const),
+        history: fc.array(anyAttempt, { maxLength: 2 }),
       },
       { requiredKeys: ["updated_at"] },
     ),
@@ -586,13 +600,7 @@ const anyChange: fc.Arbitrary<Change> = fc.record(
       { attempts: anyCount, attempts_total: anyCount, round: anyCount, signals: anyCount },
       { requiredKeys: [] },
     ),
-    append: fc.record({
-      round: anyCount,
-      number: anyCount,
-      started_at: anyTime,
-      finished_at: anyTime,
-      outcome: fc.constantFrom("completed", "retried", "crashed"),
-    }),
+    append: anyAttempt,
   },
   { requiredKeys: ["when", "set"] },
 ) as fc.Arbitrary<Change>;

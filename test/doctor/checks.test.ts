@@ -372,9 +372,11 @@ describe("dead letters", () => {
 describe("the live account", () => {
   const ready = { name: "worker", state: "Active", lastUpdate: "Successful" };
   const account = (live: Partial<LiveAccount>): LiveAccount => ({
+    readAt: "2027-01-10T00:20:00.000Z",
     concurrency: 1000,
     functions: [],
     queues: [],
+    rescues: [],
     ...live,
   });
 
@@ -409,6 +411,23 @@ describe("the live account", () => {
     const { findings } = review({ deployment: stackOf({}), types: [], findings: {}, live: account({ queues }) });
     expect(findings.find(({ check }) => check === "live-capacity")?.fix).toContain(
       "`aws lambda update-event-source-mapping --uuid uuid-0 --enabled`",
+    );
+  });
+
+  const last = { at: "2027-01-08T00:20:00.000Z", whole: true, open: 3, sent: 1, ended: 0, left: 0 };
+  const old = "2027-01-08T00:19:59.999Z";
+
+  test.each<[object, string[]]>([
+    [{ last, deployedAt: "2026-01-01T00:00:00.000Z" }, []],
+    [{ deployedAt: last.at }, []],
+    [{}, []],
+    [{ unread: "not allowed", deployedAt: "2026-01-01T00:00:00.000Z" }, []],
+    [{ last: { ...last, at: old }, deployedAt: "2027-01-09T00:00:00.000Z" }, [`It was made last at ${old}.`]],
+    [{ deployedAt: old }, [`It was never made since the deployment at ${old}.`]],
+  ])("the rescue %j gives the findings %j", (rescue, texts) => {
+    const rescues = [{ stack: "Offload-dev-service", ...rescue }];
+    expect(found("live-rescue", { live: account({ rescues }) })).toEqual(
+      texts.map((text) => ["high", "Offload-dev-service", text]),
     );
   });
 
@@ -461,6 +480,7 @@ describe("a review", () => {
       ["live-capacity", "needs --live"],
       ["live-functions", "needs --live"],
       ["live-queues", "needs --live"],
+      ["live-rescue", "needs --live"],
       ["failures", "needs --failures"],
     ]);
     expect(passed.map(({ check }) => check)).not.toContain("backoff");

@@ -85,9 +85,10 @@ export class BatchLaws {
   }
 
   /** True when the task was due at the batch's start, and waited unchanged until its end. */
-  #waitedThrough({ startedAt }: Batch, { status, due_at, updated_at, start_by }: TaskRecord): boolean {
-    const at = this.#world.core.record.iso(startedAt);
-    return status === "pending" && due_at < at && updated_at < at && start_by === undefined;
+  #waitedThrough({ startedAt }: Batch, record: TaskRecord): boolean {
+    const isUnchanged = this.#world.table.changedAt(record) < startedAt;
+    const isDue = record.due_at < this.#world.core.record.iso(startedAt);
+    return record.status === "pending" && isDue && isUnchanged && record.start_by === undefined;
   }
 
   #recordOf(key: TaskKey | undefined): TaskRecord | undefined {
@@ -97,6 +98,16 @@ export class BatchLaws {
 
 /** The task of a message; undefined for a message that is not an envelope. */
 function keyIn(body: string): TaskKey | undefined {
+  if (body !== lastBody) lastKey = readKey(body);
+  lastBody = body;
+  return lastKey;
+}
+
+/** A message is looked at several times in a row. */
+let lastBody: string | undefined;
+let lastKey: TaskKey | undefined;
+
+function readKey(body: string): TaskKey | undefined {
   try {
     const { tenant_id, task_id } = JSON.parse(body) as Partial<TaskKey>;
     return tenant_id === undefined || task_id === undefined ? undefined : { tenant_id, task_id };

@@ -7,11 +7,11 @@ import { drawOwnTask, familyType } from "./plans.ts";
 import { portsFor } from "./ports.ts";
 import { judgeMove } from "./priority-laws.ts";
 import { type Answer, serve } from "./serve.ts";
-import { drawSignalName, stepTypes } from "./step-plans.ts";
+import { drawSignalName, hasSteps } from "./step-plans.ts";
 import { submitBurst } from "./unique-clients.ts";
 import type { World } from "./world.ts";
 
-const identities: readonly [Identity, ...Identity[]] = [
+export const identities: readonly [Identity, ...Identity[]] = [
   { tenantId: "acme", principal: "ann", role: "operator" },
   { tenantId: "acme", principal: "bob", role: "submitter" },
   { tenantId: "globex", principal: "ann", role: "operator" },
@@ -26,7 +26,7 @@ export async function client(world: World): Promise<void> {
   for (const taskId of taskIds) {
     const key = { tenant_id: identity.tenantId, task_id: taskId };
     actLater(world, key);
-    if (hasSteps(world, key)) signalLater(world, key);
+    if (mayWait(world, key)) signalLater(world, key);
     // While it waits for its children, no message of its own tells of its end.
     const isParent = world.table.read(key)?.type === familyType;
     if (isParent && dice.chance(0.3)) world.time.after(dice.spread(500, 60_000), () => void cancel(world, key));
@@ -56,8 +56,10 @@ function actLater(world: World, key: Key): void {
   }
 }
 
-const hasSteps = ({ table }: World, key: Key): boolean => mayWait.has(table.read(key)?.type ?? "");
-const mayWait: ReadonlySet<string> = new Set([...stepTypes, familyType]);
+function mayWait({ table }: World, key: Key): boolean {
+  const { type = "" } = table.read(key) ?? {};
+  return hasSteps(type) || type === familyType;
+}
 
 /** Sends some signals: soon, or after days. */
 function signalLater(world: World, key: Key): void {
@@ -98,7 +100,7 @@ async function signalOnce(world: World, key: Key, name: string, body: unknown): 
 }
 
 /** Does something with the task, sometimes twice at once. */
-function act(world: World, key: Key): void {
+export function act(world: World, key: Key): void {
   const { dice } = world;
   const action = dice.pick([cancel, cancel, extend, extend, retry, mend, replay, discard, move, move, move]);
   for (let times = dice.chance(0.3) ? 2 : 1; times > 0; times--) void action(world, key);

@@ -33,12 +33,7 @@ export function planDisasters(world: World): void {
     for (const process of processes.living) process.kill("restarts");
   });
   someTimes(0.05, () => standSomewhere(world));
-  for (let i = theme === "long" ? dice.int(0, 4) : 0; i > 0; i--) {
-    time.after(dice.int(5000, 300_000), () => standSomewhere(world));
-  }
-  for (let i = theme === "steps" && dice.chance(0.3) ? dice.int(1, 6) : 0; i > 0; i--) {
-    time.after(dice.spread(100, 100_000), () => useUp(weather, true) && standSomewhere(world));
-  }
+  planStands(world);
   someTimes(0.1, () => purge(world));
   for (let i = theme === "steps" && dice.chance(0.3) ? dice.int(1, 8) : 0; i > 0; i--) {
     time.after(dice.int(0, 100 * 86_400_000), () => purge(world));
@@ -51,8 +46,22 @@ export function planDisasters(world: World): void {
   if (dice.chance(0.5)) planRetries(world);
 }
 
+/** Machines that stand still, at times when the tasks of the theme are at work. */
+function planStands(world: World): void {
+  const { dice, time, theme, weather } = world;
+  for (let i = theme === "long" ? dice.int(0, 4) : 0; i > 0; i--) {
+    time.after(dice.int(5000, 300_000), () => standSomewhere(world));
+  }
+  for (let i = theme === "steps" && dice.chance(0.3) ? dice.int(1, 6) : 0; i > 0; i--) {
+    time.after(dice.spread(100, 100_000), () => useUp(weather, true) && standSomewhere(world));
+  }
+  for (let i = theme === "late" ? dice.int(1, 6) : 0; i > 0; i--) {
+    time.after(dice.spread(1000, 300_000), () => standSomewhere(world));
+  }
+}
+
 /** The table deletes what is past its end. */
-function purge({ time, table, entries, uniqueKeys, witness }: World): void {
+export function purge({ time, table, entries, uniqueKeys, witness }: World): void {
   witness.purged(table.purge());
   for (const { key, holder } of uniqueKeys.purge(Math.floor(time.now / 1000))) witness.unique.forgotten(key, holder);
   witness.steps.purged(entries.purge(time.now));

@@ -31,6 +31,8 @@ const rate = { limit: 2, windowMs: 10_000 - 2_000 };
 export class FlowLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
+  /** Number of pauses so far. */
+  pauses = 0;
   /** Times at which pauses were answered, by name. */
   readonly #paused = new Map<string, number>();
   /** Times from which tasks wait in a line without a place. */
@@ -53,6 +55,7 @@ export class FlowLaws {
   }
 
   paused(target: PauseTarget): void {
+    this.pauses += 1;
     this.#paused.set(pauseName(target), this.#watched.time.now);
   }
 

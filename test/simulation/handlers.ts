@@ -13,7 +13,7 @@ import { sweepFor } from "./letters.ts";
 import { familyType, lostType, type Step } from "./plans.ts";
 import type { Run } from "./runs.ts";
 import { takeStored } from "./step-handlers.ts";
-import { type StoredStep, stepTypes } from "./step-plans.ts";
+import { hasSteps, longStepsType, type StoredStep } from "./step-plans.ts";
 import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
@@ -31,6 +31,7 @@ const options = [
   { name: "fixed", timeoutSeconds: 20, cancellable: false },
   { name: familyType, timeoutSeconds: 30, retry: { waitsSeconds: [1, 20] }, children: { threshold: 0.4 } },
   { name: "steps", timeoutSeconds: 20, retry: { waitsSeconds: [1, 30] } },
+  { name: longStepsType, timeoutSeconds: 600, retry: { waitsSeconds: [1, 30] } },
   { name: "lasting", timeoutSeconds: 12, retry: { waitsSeconds: [1000, 40_000], jitterRatio: 0.2 } },
   { name: "placed", timeoutSeconds: 12, retry: { waitsSeconds: [1, 30] }, concurrency: { key, limit: 2 } },
   { name: "placedlong", timeoutSeconds: 300, retry: { waitsSeconds: [1, 30] }, concurrency: { key, limit: 2 } },
@@ -153,7 +154,7 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
   const { witness, story, time } = world;
   const { from, task } = run;
   // Suspended attempts are not counted, so that a bad end comes behind the sleeps before it.
-  const number = (stepTypes as readonly string[]).includes(task.type) ? task.attempt : task.attemptOverall;
+  const number = hasSteps(task.type) ? task.attempt : task.attemptOverall;
   const steps = attempts[Math.min(number, attempts.length) - 1] ?? [];
   let result: unknown = { attempt: task.attempt };
   try {
@@ -207,6 +208,7 @@ async function submitChild(world: World, step: Extract<Step, { do: "submit" }>, 
     ...(tier === undefined ? {} : { priority: tier }),
     ...(step.key === undefined ? {} : { key: step.key }),
     ...(step.delaySeconds === undefined ? {} : { delaySeconds: step.delaySeconds }),
+    ...(step.uniqueKey === undefined ? {} : { unique: { key: step.uniqueKey, mode: "existing" } }),
   });
   world.witness.runs.childAccepted(task.taskId, step.place, taskId);
 }

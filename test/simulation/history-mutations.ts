@@ -9,6 +9,19 @@ export const historyMutations: readonly Mutation[] = [
     replace: "",
   },
   {
+    name: "history: a stack leaves the record and is not stored",
+    file: "send/stacks.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+    find: "    await records.savePart(record, `stack#${round}#${number}`, stack, until);\n",
+    replace: "",
+  },
+  {
+    name: "history: an attempt loses the stack that the next one has, too",
+    file: "send/stacks.ts",
+    find: "return { ...entry, stack_of: failed.number };",
+    replace: "return entry;",
+  },
+  {
     name: "history: a child whose message an attempt did not send gets none when its parent waits",
     file: "children/spawn-child.ts",
     find: "lacksMessage || (family.round === 1 && mayLackMessage(child))",

@@ -47,6 +47,8 @@ export interface Life {
   /** Whether somebody was told that it is accepted. */
   accepted: boolean;
   claims: Claim[];
+  /** The stacks of its failed attempts, by round and number. */
+  stacks: Map<string, string>;
   /** The tasks that its handler submitted, by their places in its steps. */
   children: Map<number, string>;
   /** Every `dead_letter_at` it had. */

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { faultsOf, seeds } from "./seeds.ts";
+import { faultsOf, pairs, seeds } from "./seeds.ts";
 
 /** The commit's own seeds: each commit tries others, and a run of it can be repeated. Without a repository they are always the same. */
 function firstOfCommit(): number {
@@ -35,6 +35,17 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     }
   });
 
+  test("the promises hold in worlds of processes that stand still for longer than their leases", async () => {
+    for (const seed of [...seeds(1, 30), ...seeds(firstOfCommit(), 70)])
+      expect(await faultsOf(seed, "late")).toEqual([]);
+  });
+
+  test("one idempotency key has one task in small worlds in which few submits meet at few keys", async () => {
+    for (const seed of [...seeds(1, 500), ...seeds(firstOfCommit(), 1000)]) {
+      expect(await faultsOf(seed, "keys")).toEqual([]);
+    }
+  });
+
   test.each([6841171, 7002108])("one idempotency key had two tasks in the world of seed %i", async (seed) => {
     expect(await faultsOf(seed)).toEqual([]);
   });
@@ -44,11 +55,18 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a lost dead letter that came back runs a step", 97008278, "flow"],
     ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
+    ["another request with an idempotency key is accepted while a call joins a task", 1359, "keys"],
     ["an attempt dies before a child's message, and the next one spawns others", 2323, undefined],
     ["a dead letter that is kept for longer is retried, and completes", 72, "unique"],
     ["an idempotency key outlives its task, whose id is another task's by then", 157002219, "unique"],
     ["a sweep looks at five letters of a task", 157005879, "unique"],
   ] as const)("%s", async (_, seed, theme) => {
     expect(await faultsOf(seed, theme)).toEqual([]);
+  });
+
+  test("the worlds combine each feature with each other one", async () => {
+    // Where the other tests did not run.
+    for (const seed of seeds(1, 300)) if (pairs.empty.length > 0) await faultsOf(seed, "late");
+    expect(pairs.empty).toEqual([]);
   });
 });

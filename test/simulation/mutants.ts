@@ -1,22 +1,33 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { loadCore } from "./core.ts";
+import { parseArgs } from "node:util";
+import { isMainThread, parentPort, Worker } from "node:worker_threads";
+import { type Core, loadCore } from "./core.ts";
 import type { Mutation } from "./mutation.ts";
 import { mutations } from "./mutations.ts";
 import { simulate } from "./simulate.ts";
+import type { Theme } from "./weather.ts";
 
-/** Seeds within which a broken core must be found. */
-const mostSeeds = 4000;
+/** The seed that found each mutant last. `--update` writes it. */
+const seedsPath = join(import.meta.dirname, "found-seeds.json");
 
 const repository = resolve(import.meta.dirname, "../..");
+
+/** A mutant that a thread looks for: `most` is the number of seeds where its own does not find it. */
+interface Hunt {
+  /** Undefined: there is none left. */
+  name: string | undefined;
+  /** Absent: its own. */
+  theme: Theme | undefined;
+  most: number;
+}
 
 /** What became of one mutant. */
 interface Found {
   name: string;
-  /** Seeds it took; undefined when none found it. */
-  seeds: number | undefined;
+  /** The seed that found it. Undefined: none did. */
+  seed: number | undefined;
   text: string;
 }
 
@@ -35,53 +46,90 @@ function copyBroken(folder: string, { file, find, replace, also }: Mutation): vo
   writeFileSync(path, source);
 }
 
-async function hunt(mutation: Mutation): Promise<Found> {
+/** Tries the seed that found the mutant last, and then each of the first ones. */
+async function hunt(mutation: Mutation, known: number | undefined, most: number): Promise<Found> {
+  const { name } = mutation;
   const folder = mkdtempSync(join(tmpdir(), "offload-mutant-"));
   try {
     copyBroken(folder, mutation);
     const core = await loadCore(join(folder, "core"));
-    for (let seed = 1; seed <= mostSeeds; seed++) {
-      const { violations } = await simulate(seed, { core, theme: mutation.theme });
-      const [first] = violations;
-      // Its text names what the file no longer has.
-      if (first?.text.includes("ReferenceError")) throw new Error(first.text);
-      if (first !== undefined) return { name: mutation.name, seeds: seed, text: first.text };
+    const text = known === undefined ? undefined : await foundAt(mutation, core, known);
+    if (text !== undefined) return { name, seed: known, text };
+    for (let seed = 1; seed <= most; seed++) {
+      const text = await foundAt(mutation, core, seed);
+      if (text !== undefined) return { name, seed, text };
     }
-    return { name: mutation.name, seeds: undefined, text: "not found" };
+    return { name, seed: undefined, text: "not found" };
   } catch (error) {
-    return { name: mutation.name, seeds: undefined, text: String(error) };
+    return { name, seed: undefined, text: String(error) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Two threads share the mutations; each failing to be found fails the whole. */
+/** The promise that the broken core breaks at a seed, if the real core keeps all of them there. */
+async function foundAt({ theme }: Mutation, core: Core, seed: number): Promise<string | undefined> {
+  const { violations } = await simulate(seed, { core, theme });
+  const [first] = violations;
+  // Its text names what the file no longer has.
+  if (first?.text.includes("ReferenceError")) throw new Error(first.text);
+  if (first === undefined) return undefined;
+  const real = await simulate(seed, { theme });
+  return real.violations.length === 0 ? first.text : undefined;
+}
+
+const foundSeeds = (): Record<string, number> => JSON.parse(readFileSync(seedsPath, "utf8"));
+
+/** Threads take one mutation after the other; each that is not found fails the whole. */
 async function main(): Promise<void> {
-  const wanted = process.argv[2];
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      update: { type: "boolean", default: false },
+      threads: { type: "string", default: "2" },
+      theme: { type: "string" },
+      seeds: { type: "string", default: "4000" },
+    },
+  });
+  const theme = values.theme as Theme | undefined;
+  const [wanted] = positionals;
   const chosen = mutations.filter(({ name }) => wanted === undefined || name.includes(wanted));
+  const names = chosen.map(({ name }) => name);
   const founds: Found[] = [];
-  const thread = (part: number) =>
+  const thread = () =>
     new Promise<void>((done, fail) => {
-      const names = chosen.filter((_, index) => index % 2 === part).map(({ name }) => name);
-      const worker = new Worker(new URL(import.meta.url), { workerData: names });
+      const worker = new Worker(new URL(import.meta.url));
+      const next = () => worker.postMessage({ name: names.shift(), theme, most: Number(values.seeds) } satisfies Hunt);
       worker.on("message", (found: Found) => {
         founds.push(found);
-        const seeds = found.seeds === undefined ? "  ✗ " : String(found.seeds).padStart(4);
-        console.log(`${seeds}  ${found.name}: ${found.text}`);
+        console.log(`${String(found.seed ?? "✗").padStart(5)}  ${found.name}: ${found.text}`);
+        next();
       });
       worker.on("error", fail);
       worker.on("exit", () => done());
+      next();
     });
-  await Promise.all([thread(0), thread(1)]);
-  const missed = founds.filter(({ seeds }) => seeds === undefined);
-  console.log(`${founds.length - missed.length} of ${chosen.length} mutants found within ${mostSeeds} seeds`);
+  await Promise.all(Array.from({ length: Number(values.threads) }, thread));
+  const missed = founds.filter(({ seed }) => seed === undefined);
+  console.log(`${founds.length - missed.length} of ${chosen.length} mutants found`);
+  if (values.update && theme === undefined) writeSeeds(founds);
   if (missed.length > 0 || founds.length < chosen.length) process.exitCode = 1;
+}
+
+function writeSeeds(founds: readonly Found[]): void {
+  const found = Object.fromEntries(founds.map(({ name, seed }) => [name, seed]));
+  const known = foundSeeds();
+  const seeds = Object.fromEntries(mutations.map(({ name }) => [name, found[name] ?? known[name]]));
+  writeFileSync(seedsPath, `${JSON.stringify(seeds, null, 2)}\n`);
 }
 
 if (isMainThread) await main();
 else {
-  for (const name of workerData as string[]) {
+  const seeds = foundSeeds();
+  parentPort?.on("message", async ({ name, theme, most }: Hunt) => {
     const mutation = mutations.find((one) => one.name === name);
-    if (mutation !== undefined) parentPort?.postMessage(await hunt(mutation));
-  }
+    if (mutation === undefined) parentPort?.close();
+    else if (theme === undefined) parentPort?.postMessage(await hunt(mutation, seeds[mutation.name], most));
+    else parentPort?.postMessage(await hunt({ ...mutation, theme }, undefined, most));
+  });
 }

@@ -313,8 +313,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a retry forgets the earlier round",
     file: "control/control.ts",
-    find: "record.history, purgeAt);",
-    replace: "[], purgeAt);",
+    find: "  await storeRound(ports, record, purgeAt);\n",
+    replace: "",
   },
   {
     name: "of two who extend a task the later one wins",
@@ -488,8 +488,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "the attempts of a child that starts again are forgotten",
     file: "children/spawn-child.ts",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    find: "  await ports.records.savePart(child, `round#${child.round}`, child.history, purgeAt);\n",
+    find: "  await storeRound(ports, child, purgeAt);\n",
     replace: "",
   },
   {

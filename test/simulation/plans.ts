@@ -1,7 +1,7 @@
 import type { ErrorKind } from "../../src/core/model/errors.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { Dice } from "./dice.ts";
-import { StepPlanner, type StoredStep, stepTypes } from "./step-plans.ts";
+import { longStepsType, type StepCall, StepPlanner, type StoredStep, stepTypes } from "./step-plans.ts";
 import type { Theme } from "./weather.ts";
 
 /** What a simulated handler does, one after the other. */
@@ -9,7 +9,14 @@ export type Step =
   | { do: "sleep"; ms: number; deaf: boolean }
   | { do: "progress"; percent: number }
   | { do: "once"; key: string }
-  | { do: "submit"; place: number; child: TaskPlan; key: string | undefined; delaySeconds: number | undefined }
+  | {
+      do: "submit";
+      place: number;
+      child: TaskPlan;
+      key: string | undefined;
+      delaySeconds: number | undefined;
+      uniqueKey?: string;
+    }
   | { do: "spawn"; place: number; child: TaskPlan; key: string | undefined; expiresInSeconds: number | undefined }
   | { do: "fail"; kind: ErrorKind; retryAfterSeconds?: number }
   /** An error that no code catches, and a handler that goes on. */
@@ -75,6 +82,8 @@ const stepsShare = {
   steps: 0.8,
   flow: 0.1,
   unique: 0.02,
+  keys: 0,
+  late: 0.9,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -89,7 +98,15 @@ function drawStepsTask(dice: Dice, theme: Theme, depth: number): TaskPlan {
   while (dice.chance(0.4) && attempts.length < 4)
     attempts.push([...way.slice(0, dice.int(0, way.length)), badEnd(dice, theme)]);
   if (attempts.length === 0 || !dice.chance(0.15)) attempts.push(way);
+  if (theme === "late")
+    return { type: longStepsType, tier: undefined, attempts: attempts.map((steps) => steps.map(stretched)) };
   return { type: dice.pick(stepTypes), tier: undefined, attempts };
+}
+
+/** A step that takes so long that a process may stand still in it for longer than a lease, and its attempt goes on. */
+function stretched(step: Step): Step {
+  if (step.do === "step" || step.do === "pages") return { ...step, ms: step.ms * 20 };
+  return step.do === "together" ? { ...step, calls: step.calls.map((call) => stretched(call) as StepCall) } : step;
 }
 
 /** The type whose handler spawns children. */
@@ -126,6 +143,8 @@ const longShare = {
   steps: 0,
   flow: 0.03,
   unique: 0,
+  keys: 0,
+  late: 0,
 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
@@ -138,6 +157,8 @@ const longestShare = {
   steps: 0,
   flow: 0,
   unique: 0,
+  keys: 0,
+  late: 0,
 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */

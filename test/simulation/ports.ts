@@ -68,7 +68,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     rejoinChild: (child, family) => world.core.spawnChild.rejoinChild(ports)(child, family),
     submitChild: async (parent, child, key) => {
       const taskId = await world.core.child.submitChild(ports)(parent, child, key);
-      world.witness.childAccepted(parent, taskId);
+      world.witness.childAccepted(parent, taskId, child.unique !== undefined);
       return taskId;
     },
   };

@@ -1,40 +1,54 @@
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { type Feature, Pairs } from "./features.ts";
 import { simulate } from "./simulate.ts";
-import type { Theme } from "./weather.ts";
+import { type Theme, themes } from "./weather.ts";
 
 /** Seeds that a thread runs between two reports. Small, so that a few hundred seeds keep both threads busy. */
 const chunk = 25;
 
-const threads = 2;
-
-interface Share {
+/** Seeds to run, and how. */
+interface Work {
   theme: Theme | undefined;
   first: number;
   seeds: number;
+  threads: number;
+  /** True: a seed that fails does not end the run. */
+  goesOn: boolean;
+  /** True: the worlds that combine two features are counted, for each pair. */
+  pairs: boolean;
+}
+
+/** The part of the work that one thread does. */
+interface Share extends Work {
   part: number;
 }
 
 interface Report {
   seeds: number;
+  /** Features of each world. */
+  features: Feature[][];
   tasks: number;
   attempts: number;
-  failed: number | undefined;
+  failed: { seed: number; text: string }[];
 }
 
-/** Every other chunk of the seeds, until one fails. */
-async function runShare({ theme, first, seeds, part }: Share, report: (done: Report) => void): Promise<void> {
+/** A part of the chunks of the seeds, until one fails. */
+async function runShare(share: Share, report: (done: Report) => void): Promise<void> {
+  const { theme, first, seeds, part, threads, goesOn } = share;
   for (let start = part * chunk; start < seeds; start += threads * chunk) {
-    const done: Report = { seeds: 0, tasks: 0, attempts: 0, failed: undefined };
-    for (let offset = start; offset < Math.min(start + chunk, seeds) && done.failed === undefined; offset++) {
-      const { tasks, attempts, violations, seed } = await simulate(first + offset, { theme });
+    const done: Report = { seeds: 0, features: [], tasks: 0, attempts: 0, failed: [] };
+    for (let offset = start; offset < Math.min(start + chunk, seeds); offset++) {
+      const { tasks, attempts, features, violations, seed } = await simulate(first + offset, { theme });
       done.seeds += 1;
+      done.features.push(features);
       done.tasks += tasks;
       done.attempts += attempts;
-      if (violations.length > 0) done.failed = seed;
+      for (const { text } of violations.slice(0, 1)) done.failed.push({ seed, text });
+      if (done.failed.length > 0 && !goesOn) break;
     }
     report(done);
-    if (done.failed !== undefined) return;
+    if (done.failed.length > 0 && !goesOn) return;
   }
 }
 
@@ -49,10 +63,12 @@ async function tell(seed: number, theme: Theme | undefined): Promise<void> {
   );
 }
 
-async function runAll(first: number, seeds: number, theme: Theme | undefined): Promise<void> {
+async function runAll(work: Work): Promise<void> {
+  const { seeds, theme, threads } = work;
   const startedAt = performance.now();
   const sum = { seeds: 0, tasks: 0, attempts: 0 };
   const failed: number[] = [];
+  const pairs = new Pairs();
   const line = () => {
     const seconds = (performance.now() - startedAt) / 1000;
     const rate = Math.round(sum.seeds / seconds);
@@ -60,14 +76,16 @@ async function runAll(first: number, seeds: number, theme: Theme | undefined): P
   };
   const share = (part: number) =>
     new Promise<void>((done, fail) => {
-      const worker = new Worker(new URL(import.meta.url), {
-        workerData: { theme, first, seeds, part } satisfies Share,
-      });
+      const worker = new Worker(new URL(import.meta.url), { workerData: { ...work, part } satisfies Share });
       worker.on("message", (report: Report) => {
         sum.seeds += report.seeds;
         sum.tasks += report.tasks;
         sum.attempts += report.attempts;
-        if (report.failed !== undefined) failed.push(report.failed);
+        for (const features of report.features) pairs.add(features);
+        for (const { seed, text } of report.failed) {
+          failed.push(seed);
+          console.log(`seed ${seed}: ${text}`);
+        }
         if (sum.seeds % 10_000 < chunk) console.log(line());
       });
       worker.on("error", fail);
@@ -75,6 +93,7 @@ async function runAll(first: number, seeds: number, theme: Theme | undefined): P
     });
   await Promise.all(Array.from({ length: threads }, (_, part) => share(part)));
   console.log(line());
+  if (work.pairs) console.log(`${pairs.table()}\nwithout a world: ${pairs.empty.join(", ") || "no pair"}`);
   if (failed.length === 0) return;
   await tell(Math.min(...failed), theme);
 }
@@ -86,11 +105,18 @@ if (isMainThread) {
       from: { type: "string", default: "1" },
       seed: { type: "string" },
       theme: { type: "string" },
+      threads: { type: "string", default: "2" },
+      pairs: { type: "boolean", default: false },
+      "go-on": { type: "boolean", default: false },
     },
   });
-  const theme = values.theme as Theme | undefined;
-  if (values.seed === undefined) await runAll(Number(values.from), Number(values.seeds), theme);
-  else await tell(Number(values.seed), theme);
+  const theme = themes.find((one) => one === values.theme);
+  if (values.theme !== undefined && theme === undefined) throw new Error(`--theme is one of ${themes.join(", ")}`);
+  if (values.seed !== undefined) await tell(Number(values.seed), theme);
+  else {
+    const [first, seeds, threads] = [Number(values.from), Number(values.seeds), Number(values.threads)];
+    await runAll({ theme, first, seeds, threads, goesOn: values["go-on"], pairs: values.pairs });
+  }
 } else {
   await runShare(workerData as Share, (report) => parentPort?.postMessage(report));
 }

@@ -12,6 +12,8 @@ export class Schedules {
   readonly #weather: Weather;
   readonly #fire: Fire;
   readonly #names = new Set<string>();
+  /** Number of one-offs so far. */
+  count = 0;
 
   /** @param fire Called each time that a one-off fires. */
   constructor(time: Scheduler, dice: Dice, weather: Weather, fire: Fire) {
@@ -27,6 +29,7 @@ export class Schedules {
     const weather = this.#weather;
     if (this.#names.has(name)) return;
     this.#names.add(name);
+    this.count += 1;
     const dueAt = Math.floor(Date.parse(at) / 1000) * 1000;
     time.at(dueAt + dice.int(0, 59_999), () => {
       if (!this.#names.has(name)) return;

@@ -1,9 +1,14 @@
+import { Pairs } from "./features.ts";
 import { simulate } from "./simulate.ts";
 import type { Theme } from "./weather.ts";
 
+/** Pairs of features in the worlds so far. */
+export const pairs = new Pairs();
+
 /** The violations of a seed, each with the command that shows its story. */
 export async function faultsOf(seed: number, theme?: Theme): Promise<string[]> {
-  const { violations } = await simulate(seed, { theme });
+  const { violations, features } = await simulate(seed, { theme });
+  pairs.add(features);
   const of = theme === undefined ? "" : ` --theme ${theme}`;
   return violations.map(({ text }) => `${text} (npm run test:simulate -- --seed ${seed}${of})`);
 }

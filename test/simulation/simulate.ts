@@ -10,8 +10,10 @@ import { Dice } from "./dice.ts";
 import { planDisasters } from "./disasters.ts";
 import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
+import type { Feature } from "./features.ts";
 import { fire } from "./fire.ts";
 import { operate } from "./flow-operators.ts";
+import { meetAtKeys } from "./key-clients.ts";
 import { NoticeStage } from "./notices.ts";
 import { portsFor } from "./ports.ts";
 import { SimQueues } from "./queues.ts";
@@ -38,6 +40,7 @@ export interface Simulated {
   tasks: number;
   attempts: number;
   happenings: number;
+  features: Feature[];
 }
 
 /**
@@ -50,14 +53,12 @@ export async function simulate(
   { core = realCore as Core, tell = false, theme: given = undefined as Theme | undefined } = {},
 ): Promise<Simulated> {
   const world = newWorld(seed, core, tell, given);
-  const { dice, time, witness, story, theme } = world;
+  const { time, witness, story, theme } = world;
   story.tell(time.now, "weather", () =>
     JSON.stringify(world.weather, (_, value) => (typeof value === "number" ? Number(value.toPrecision(2)) : value)),
   );
-  const clients = dice.int(1, dice.chance(["crowded", "calm", "flow"].includes(world.theme) ? 0.6 : 0.2) ? 16 : 8);
-  for (let i = 0; i < clients; i++) void client(world);
-  if (theme === "flow") operate(world);
-  planDisasters(world);
+  if (theme === "keys") meetAtKeys(world);
+  else beginAll(world);
   const rested = await time.run(mostHappenings, () => witness.violations.length > 0);
   if (witness.violations.length === 0) {
     if (rested) await judge(world);
@@ -70,7 +71,30 @@ export async function simulate(
     tasks: witness.lives.size,
     attempts: witness.runs.count,
     happenings: time.count,
+    features: featuresOf(world),
   };
+}
+
+function beginAll(world: World): void {
+  const { dice, theme } = world;
+  const clients = dice.int(1, dice.chance(["crowded", "calm", "flow"].includes(theme) ? 0.6 : 0.2) ? 16 : 8);
+  for (let i = 0; i < clients; i++) void client(world);
+  if (theme === "flow" || (theme === "late" && dice.chance(0.4))) operate(world);
+  planDisasters(world);
+}
+
+/** All features of a world that has come to rest. */
+function featuresOf({ witness, schedules }: World): Feature[] {
+  const { counts } = witness.steps;
+  return witness.features.with({
+    steps: counts.step > 0,
+    sleeps: counts.nap > 0,
+    signals: counts.answered > 0,
+    checkpoints: counts.state > 0,
+    "one-offs": schedules.count > 0,
+    pauses: witness.flow.pauses > 0,
+    deaths: witness.costs.deaths > 0,
+  });
 }
 
 function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefined): World {
@@ -93,8 +117,8 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       ] as const);
   const theme = given ?? drawn;
   const weather = drawWeather(dice, theme);
-  const events = dice.chance(0.2);
-  const heard = new Set(dice.chance(0.3) ? ["acme/bob"] : []);
+  const events = theme !== "keys" && dice.chance(0.2);
+  const heard = new Set(theme !== "keys" && dice.chance(0.3) ? ["acme/bob"] : []);
   const story = new Story(tell, time.now);
   const table = new Table(core, time);
   const world: World = {
@@ -123,7 +147,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     witness: new Witness(
       { core, dice, time, story, table },
       (record) => isTold(record, events, heard),
-      (also) => ["mixed", "steps", also].includes(theme) && weather.used === 0 && world.outages.count === 0,
+      (also) => ["mixed", "steps", "keys", also].includes(theme) && weather.used === 0 && world.outages.count === 0,
       (taskId) => world.queues.isVisible(taskId),
       () => daily.orphaned(),
     ),

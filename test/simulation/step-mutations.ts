@@ -7,6 +7,7 @@ export const stepMutations: readonly Mutation[] = [
     file: "steps/attempt-steps.ts",
     find: "      return mustBeKept(keptIn(first), what) as T;",
     replace: "      return mustBeKept(keptIn({ ...first, ...(text !== undefined && { value: text }) }), what) as T;",
+    theme: "late",
   },
   {
     name: "steps: a step's result is not stored",
@@ -50,6 +51,7 @@ export const stepMutations: readonly Mutation[] = [
     file: "steps/attempt-steps.ts",
     find: "const state = { attempt, order: this.#states, value, ...counts };",
     replace: "const state = { attempt: attempt && this.#ports.clock.now(), order: this.#states, value, ...counts };",
+    theme: "late",
   },
   {
     name: "steps: the states of an attempt have no order",

@@ -17,6 +17,12 @@ export type StoredStep =
 /** Types whose handlers make such calls. */
 export const stepTypes = ["steps", "steps", "lasting"] as const;
 
+/** A type with such calls whose attempts renew their leases. */
+export const longStepsType = "longsteps";
+
+export const hasSteps = (type: string): boolean =>
+  type === longStepsType || (stepTypes as readonly string[]).includes(type);
+
 /** Names of signals that waits have. */
 const signalNames = ["go", "ok", "stop"] as const;
 

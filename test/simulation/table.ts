@@ -59,6 +59,11 @@ export class Table {
     return this.#rows.get(keyOf(key))?.record;
   }
 
+  /** When a record was last written, in epoch milliseconds: later than the time that its writer gave it. */
+  changedAt(key: TaskKey): number {
+    return this.#rows.get(keyOf(key))?.changedAt ?? 0;
+  }
+
   /** What an eventually consistent read may show: for a second, the record before its newest change. */
   readStale(key: TaskKey): TaskRecord | undefined {
     const row = this.#rows.get(keyOf(key));

@@ -5,13 +5,17 @@ import { isAccepted, passing, pause } from "./batches.ts";
 import { drawTask, type TaskPlan } from "./plans.ts";
 import { portsFor } from "./ports.ts";
 import { serve } from "./serve.ts";
+import type { Theme } from "./weather.ts";
 import type { World } from "./world.ts";
 
 /** Types that unique submits share, so that their keys meet. */
 const sharedTypes: ReadonlySet<string> = new Set(["quick", "soon", "lasting"]);
 
+/** Themes about keys. */
+const ofKeys: ReadonlySet<Theme> = new Set(["unique", "keys"]);
+
 /** One submit of a burst. */
-interface Submit {
+export interface Submit {
   identity: Identity;
   body: Record<string, unknown> & { unique: { mode: string; max_wait_seconds?: number } };
   idempotencyKey: string | undefined;
@@ -51,7 +55,7 @@ export async function submitBurst(world: World, identity: Identity, act: Act): P
   return [...ids];
 }
 
-function drawMode({ dice }: World): { mode: string; wait_seconds?: number; max_wait_seconds?: number } {
+export function drawMode({ dice }: World): { mode: string; wait_seconds?: number; max_wait_seconds?: number } {
   const mode = dice.pick(["existing", "reject", "replace", "debounce", "debounce"] as const);
   if (mode !== "debounce") return { mode };
   const wait = dice.spread(1, dice.chance(0.2) ? 2000 : 20);
@@ -105,7 +109,7 @@ async function submitUntilAnswered(world: World, one: Submit): Promise<void> {
 }
 
 /** Returns true when no later try can have another answer. */
-async function submitOnce(world: World, one: Submit): Promise<boolean> {
+export async function submitOnce(world: World, one: Submit): Promise<boolean> {
   const { core, witness, time, dice } = world;
   const { identity, body, idempotencyKey } = one;
   const input = JSON.stringify(body.input);
@@ -118,14 +122,14 @@ async function submitOnce(world: World, one: Submit): Promise<boolean> {
     invocation.unique = { mode, maxWaitSeconds };
     const call = { identity, body, idempotencyKey, correlationId: "correlation" };
     const ports = portsFor(world, invocation);
-    const inBatch = world.theme === "unique" && dice.chance(0.3);
+    const inBatch = ofKeys.has(world.theme) && dice.chance(0.3);
     return inBatch ? submitEntry(world, ports, call) : core.submit.submit(ports, call);
   });
   if (answer.got === "value") {
     const { record } = answer.value;
     isAccepted(world, record.task_id);
     witness.keys.answered(identity, idempotencyKey, record);
-    if (world.theme === "unique" && dice.chance(0.4)) time.after(dice.spread(1, 3000), () => one.act(record));
+    if (ofKeys.has(world.theme) && dice.chance(0.4)) time.after(dice.spread(1, 3000), () => one.act(record));
     witness.unique.accepted({ ...answer.value, input, mode, began });
     // The newest answer is the last one.
     if (idempotencyKey === undefined) one.ids.clear();

@@ -92,6 +92,13 @@ export const uniqueMutations: readonly Mutation[] = [
     theme: "unique",
   },
   {
+    name: "idempotency: the task of another request with the key is withdrawn",
+    file: "unique/submit-unique.ts",
+    find: "  mustBeSame(one.call, own, own.request_hash);\n",
+    replace: "",
+    theme: "keys",
+  },
+  {
     name: "unique: the key of a task that waits for its next attempt is free",
     file: "unique/unique-holder.ts",
     find: "  if (isTerminal(record.status)) return undefined;\n",

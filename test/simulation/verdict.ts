@@ -1,6 +1,7 @@
 import { isChildOf } from "../../src/core/end/child-results.ts";
 import type { Attempt, TaskRecord } from "../../src/core/model/record.ts";
 import { isTerminal, type Status } from "../../src/core/model/status.ts";
+import type { Part } from "../../src/core/ports/tasks.ts";
 import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { judgeLetters } from "./letters.ts";
 import type { Claim, Life } from "./lives.ts";
@@ -104,7 +105,9 @@ function judgeTask(world: World, life: Life): void {
   if (record.error_type === "Undeliverable")
     law(world.weather.used > 0 || witness.costs.deaths > 0, "a healthy task was given up as undeliverable");
   if (record.type !== lostType) judgeClaims(life.claims, law);
-  if (record.status !== "processing") judgeHistory(life.claims, attemptsOf(world, record), law);
+  const attempts = attemptsOf(world, record);
+  if (record.status !== "processing") judgeHistory(life.claims, attempts, law);
+  judgeStacks(life, attempts, (part) => table.loadPart(record, part), law);
 }
 
 function judgeCancelled(life: Life, record: TaskRecord, status: Status, law: Law): void {
@@ -173,6 +176,16 @@ function judgeHistory(all: readonly Claim[], attempts: readonly Attempt[], law: 
   const started = claims.map(({ round, number }) => `${round}/${number}`).join(" ");
   const told = attempts.map(({ round, number }) => `${round}/${number}`).join(" ");
   law(started === told, `promise 3: started ${started || "nothing"}, and the history tells ${told || "nothing"}`);
+}
+
+/** Each failed attempt has the stack that it failed with, in its entry, in that of another attempt, or beside the record. */
+function judgeStacks({ stacks }: Life, attempts: readonly Attempt[], load: (part: Part) => unknown, law: Law): void {
+  for (const attempt of attempts) {
+    const { round, number, stack_of = number } = attempt;
+    const holder = attempts.find((one) => one.round === round && one.number === stack_of);
+    const stack = holder?.stack ?? (attempt.stack_of && load(`stack#${round}#${stack_of}`));
+    law(stack === stacks.get(`${round}/${number}`), `promise 3: attempt ${round}/${number} has not its stack`);
+  }
 }
 
 function judgeFailed({ queues, witness }: World, life: Life, record: TaskRecord, law: Law): void {

@@ -7,9 +7,14 @@ export type Service = (typeof services)[number];
 /**
  * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; batches that mix
  * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; tasks with steps, sleeps and signals; tasks
- * that wait for places, rates and pauses; or submits that share unique and idempotency keys.
+ * that wait for places, rates and pauses; submits that share unique and idempotency keys; in small worlds, a handful of those; or long
+ * steps in processes that stand still for longer than a lease.
  */
-export type Theme = "mixed" | "long" | "battered" | "crowded" | "calm" | "steps" | "flow" | "unique";
+export type Theme = (typeof themes)[number];
+export const themes = [
+  ...(["mixed", "long", "battered", "crowded", "calm"] as const),
+  ...(["steps", "flow", "unique", "keys", "late"] as const),
+] as const;
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {
@@ -70,6 +75,7 @@ const none = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, 0])) as 
 
 /** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
 export function drawWeather(dice: Dice, theme: Theme): Weather {
+  if (theme === "keys") return drawSmallWeather(dice);
   const calm = dice.chance(theme === "crowded" ? 0.5 : theme === "steps" ? 0.3 : 0.1);
   const draw = (most: number) => (calm || dice.chance(0.6) ? 0 : most * dice.next());
   const weather: Record<string, number> = {};
@@ -78,11 +84,24 @@ export function drawWeather(dice: Dice, theme: Theme): Weather {
   if (theme === "calm") return { ...drawn, ...none, budget: 0 };
   // Workers that go on after their lease, in the middle of a step.
   if (theme === "steps" && dice.chance(0.3)) return { ...drawn, stand: 0.08, echo: 0.08, budget: drawn.budget + 30 };
+  if (theme === "late") return { ...drawn, stand: 0.05, budget: drawn.budget + 20 };
   if (theme === "long") return { ...drawn, stand: 0.1, duplicate: 0.3 };
   return theme === "battered"
     ? { ...drawn, duplicate: 0.7, dieAfter: 0.05, throttle: 0.4, budget: drawn.budget + 60 }
     : drawn;
 }
+
+/** Troubles of a small world: one or two kinds, a few times, in the middle of its calls. */
+function drawSmallWeather(dice: Dice): Weather {
+  const weather: Weather = { ...none, budget: dice.int(1, 4), used: 0 };
+  for (let count = dice.int(0, 2); count > 0; count--) weather[dice.pick(smallKinds)] = dice.spread(0.02, 0.3);
+  return weather;
+}
+
+const smallKinds = [
+  ...(["dieBefore", "dieAfter", "dieBefore", "dieAfter", "refuse", "loseAnswer"] as const),
+  ...(["repeat", "echo", "slow", "stale", "stale", "duplicate", "loseResponse", "stand"] as const),
+] as const;
 
 /** Whether trouble comes about: only while there is some left. */
 export function useUp(weather: Weather, wanted: boolean): boolean {

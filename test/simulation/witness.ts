@@ -5,6 +5,7 @@ import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { letterSeconds } from "../../src/core/send/retention.ts";
 import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { beginSeconds } from "../../src/core/work/batch-plan.ts";
+import { SeenFeatures } from "./features.ts";
 import { FlowLaws } from "./flow-laws.ts";
 import { InterruptLaws } from "./interrupts.ts";
 import type { Invocation } from "./invocation.ts";
@@ -29,6 +30,7 @@ export class Witness extends Lives {
   readonly flow: FlowLaws;
   readonly unique: UniqueLaws;
   readonly keys: KeyLaws;
+  readonly features = new SeenFeatures();
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   readonly letters = new LostLetters();
@@ -106,6 +108,7 @@ export class Witness extends Lives {
     this.told.gone(record.task_id);
     this.costs.begin(record.task_id);
     this.unique.created(record, from);
+    this.features.note(record, from);
     if (record.family_leaf !== undefined) from.process.onDeath(this.#onOrphan);
     this.lives.set(record.task_id, {
       tenantId: record.tenant_id,
@@ -119,6 +122,7 @@ export class Witness extends Lives {
       accepted: false,
       claims: [],
       children: new Map(),
+      stacks: new Map(),
       // A letter of an earlier task with this id may still be on its way: what it says was true.
       deaths: new Set(this.lives.get(record.task_id)?.deaths),
       discarded: false,
@@ -147,6 +151,7 @@ export class Witness extends Lives {
     if (life === undefined) throw new Error("a record changed that nobody created");
     const seen = { before, after, from, issuedAt, nowMs: this.watched.time.now, holder: life.claims.at(-1)?.by };
     this.told.changed(before, after);
+    this.features.note(after, from);
     if (before.priority !== after.priority) this.costs.moved(after.task_id);
     this.unique.changed(before, after, from);
     // Of two retries at once, only the one that starts the round gives the task its input.
@@ -183,6 +188,7 @@ export class Witness extends Lives {
     if (claim === undefined || before.status !== "processing") return;
     if (after.status === "processing" && !waits) return;
     const [entry] = after.history.slice(before.history.length);
+    if (entry?.stack !== undefined) life.stacks.set(`${entry.round}/${entry.number}`, entry.stack);
     if (entry !== undefined) this.#interrupts.ended(after.task_id, claim, entry);
     if (entry !== undefined && claim.by === from) this.runs.failed(after.task_id, claim.total, entry);
     if (claim.by === from) {
@@ -248,11 +254,12 @@ export class Witness extends Lives {
       this.violated("promise 6: a letter is buried for another tenant", original.task_id);
   }
 
-  childAccepted(parent: TaskRecord, taskId: string): void {
+  /** @param mayJoin True for a submit that may join an earlier task. */
+  childAccepted(parent: TaskRecord, taskId: string, mayJoin = false): void {
     const life = this.lives.get(taskId);
     if (life === undefined) this.violated("promise 1: a child was accepted, and there is no record", taskId);
     else life.accepted = true;
-    if (life !== undefined && life.bornAt < (this.lives.get(parent.task_id)?.bornAt ?? 0)) {
+    if (life !== undefined && !mayJoin && life.bornAt < (this.lives.get(parent.task_id)?.bornAt ?? 0)) {
       this.violated("a handler was given the child of an earlier task", taskId);
     }
     if (life?.tenantId !== parent.tenant_id) this.violated("promise 6: a child of another tenant", taskId);

@@ -2,6 +2,14 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { mutations } from "../simulation/mutations.ts";
 
+/** Seeds of the mutants, which `npm run test:mutants -- --update` writes. */
+const seeds: unknown = JSON.parse(readFileSync("test/simulation/found-seeds.json", "utf8"));
+
+test("seeds are noted of the simulation's mutants only", () => {
+  const names = new Set(mutations.map(({ name }) => name));
+  expect(Object.keys(seeds as object).filter((name) => !names.has(name))).toEqual([]);
+});
+
 test.each(mutations.map((mutation) => [mutation.name, mutation] as const))(
   "the simulation's mutation fits its file: %s",
   (_, { file, find, replace, also }) => {

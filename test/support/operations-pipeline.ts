@@ -41,15 +41,18 @@ export function operationsPipeline(options: PipelineOptions = {}) {
     await working;
   };
 
-  /** Makes dead letters, one a millisecond, oldest first. */
+  /**
+   * Makes dead letters, one a millisecond, oldest first.
+   * @param batch Number of tasks that die together, in any order.
+   */
   const bury = async (
     count: number,
-    { type = "order.ship", tier = "normal" as Tier, identity = operator } = {},
+    { type = "order.ship", tier = "normal" as Tier, identity = operator, batch = 1 } = {},
   ): Promise<TaskRecord[]> => {
     const accepted: TaskRecord[] = [];
     for (let n = 0; n < count; n++) {
       accepted.push(await pipeline.accept({ type, input: { n }, priority: tier }, { identity }));
-      await run(tier);
+      if ((n + 1) % batch === 0 || n + 1 === count) await run(tier);
       await clock.advance(1);
     }
     return Promise.all(accepted.map((record) => pipeline.recordOf(record)));

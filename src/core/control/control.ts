@@ -11,8 +11,8 @@ import { isTerminal, type Status } from "../model/status.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { Part } from "../ports/tasks.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
+import { endOfRound, keepHistory, storeRound } from "../send/keep-history.ts";
 import { keepKey } from "../send/keep-key.ts";
-import { endOfRound } from "../send/keep-rounds.ts";
 import { reportChanged } from "../send/report.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
@@ -104,9 +104,11 @@ function tryCancel(ports: DispatchPorts, record: TaskRecord, fields: CancelField
  */
 async function cancelParent(ports: DispatchPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
   await requestCancelChildren(ports, { ...record, ...fields }, true);
+  const kept = retention(ports, record);
+  await keepHistory(ports, record, kept.purge_at);
   return ports.records.change(record, {
     when: { status: { is: "processing" }, family_state: { is: "waiting" }, ...sameRetention(record) },
-    set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...retention(ports, record) },
+    set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...kept },
   });
 }
 
@@ -120,13 +122,14 @@ const requestCancel = (ports: DispatchPorts, record: TaskRecord, fields: CancelF
     set: { cancel_requested_at: record.cancel_requested_at ?? fields.updated_at, ...fields },
   });
 
-async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, fields: CancelFields) {
-  const changed = await ports.records.change(record, {
+async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
+  const kept = retention(ports, record);
+  await keepHistory(ports, record, kept.purge_at);
+  return ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
-    set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...retention(ports, record) },
+    set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...kept },
     remove: ["start_by", "kept_input", "retrying_in"],
   });
-  return changed;
 }
 
 /**
@@ -185,7 +188,7 @@ export async function startRound(
   // Sent before the change, so that a crash in between leaves no pending task without a message. It has the earlier
   // input, as another call may start the round.
   await send(now + safetyDelaySeconds * 1000, envelope);
-  await ports.records.savePart(record, `round#${record.round}`, record.history, purgeAt);
+  await storeRound(ports, record, purgeAt);
   const changed = await ports.records.change(record, {
     when: { status: { is: "failed" }, round: { is: record.round } },
     set: {
@@ -242,6 +245,7 @@ async function tryExtend(
   const retention_seconds = Math.max(record.retention_seconds, retentionSeconds);
   const retainedUntil = record.retained_until;
   await keepAllEntries(ports, record, purgeAt);
+  await keepHistory(ports, record, purgeAt);
   if (retainedUntil === undefined) {
     return change(ports, record, { retention_seconds, purge_at: Math.max(record.purge_at, purgeAt) });
   }
@@ -273,11 +277,9 @@ const change = (
     set: { ...set, updated_at: iso(ports.clock.now()) },
   });
 
-/** Parts stored beside a terminal record. */
+/** Parts stored beside a terminal record, without those of its history. */
 function partsOf(record: TaskRecord): Part[] {
-  const rounds = Array.from({ length: record.round - 1 }, (_, index): Part => `round#${index + 1}`);
   return [
-    ...rounds,
     ...(record.status === "failed" ? (["envelope"] as const) : []),
     ...(record.result_ref === undefined ? [] : [`result#${record.result_ref.part}` as const]),
   ];

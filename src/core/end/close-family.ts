@@ -7,6 +7,7 @@ import { countsOf, countsText, endText, type FamilyNode, isFull } from "../model
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { keepHistory } from "../send/keep-history.ts";
 import { reportChanged } from "../send/report.ts";
 import { reportClosed } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
@@ -135,13 +136,15 @@ async function endWait(ports: DispatchPorts, parent: TaskRecord, root: string, c
   }
   const common = { updated_at: iso(now), family_counts: counts, family_total: total } as const;
   if (parent.family_aggregates !== true) {
+    const kept = retention(ports, parent);
+    await keepHistory(ports, parent, kept.purge_at);
     return ports.records.change(parent, {
       when,
       set: {
         ...common,
         status: "completed",
         finished_at: iso(now),
-        ...retention(ports, parent),
+        ...kept,
         ...(parent.family_aggregated !== true && { result: { total, ...counts } }),
       },
       remove: ["error", "error_type", "error_kind", "needs_review"],

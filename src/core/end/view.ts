@@ -16,6 +16,7 @@ import type { ChildrenView, TaskView } from "../model/task-view.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Families } from "../ports/family.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
+import { withStacks } from "../send/stacks.ts";
 import { inlineResultBytes } from "../task/result.ts";
 import { presentCounts } from "./close-family.ts";
 
@@ -145,14 +146,22 @@ export const attemptView = (attempt: Attempt, forOperator: boolean): AttemptView
   ...(forOperator && { stack: attempt.stack ?? null }),
 });
 
-/** Every finished attempt of a task, oldest first. Earlier rounds are stored beside the record. */
-export async function attemptsOf(ports: { records: Records }, record: TaskRecord): Promise<Attempt[]> {
+/**
+ * Every finished attempt of a task, oldest first. Earlier rounds are stored beside the record.
+ * @param stacks True to read all stacks: each that is not the newest of its round is stored beside the record, too.
+ */
+export async function attemptsOf(
+  ports: { records: Records },
+  record: TaskRecord,
+  { stacks }: { stacks: boolean },
+): Promise<Attempt[]> {
+  const whole = (attempts: Attempt[]) => (stacks ? withStacks(ports, record, attempts) : attempts);
   const earlier: Attempt[] = [];
   for (let round = 1; round < record.round; round++) {
     const attempts = (await ports.records.loadPart(record, `round#${round}`)) as Attempt[] | undefined;
-    earlier.push(...(attempts ?? []));
+    earlier.push(...(await whole(attempts ?? [])));
   }
-  return [...earlier, ...record.history];
+  return [...earlier, ...(await whole(record.history))];
 }
 
 /** A task's result: JSON text, a file's bytes, or the URL or path under which it is. */

@@ -8,8 +8,8 @@ import type { Tier } from "../model/tier.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { keepHistory } from "../send/keep-history.ts";
 import { keepKeyUntil } from "../send/keep-key.ts";
-import { keepRounds } from "../send/keep-rounds.ts";
 import { storedInput } from "../send/large-input.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportParked } from "../send/report.ts";
@@ -207,7 +207,7 @@ export async function park(
   // The line keeps the message for longer than a part with a new input.
   const newest = await newestKept(ports, record, envelope);
   await keepAllEntries(ports, record, record.purge_at);
-  await keepRounds(ports, record, record.purge_at);
+  await keepHistory(ports, { ...record, purge_at: 0 }, record.purge_at);
   const { tier, runsOn } = delivery;
   const waiting = {
     id: ports.newId(),

@@ -20,7 +20,7 @@ export interface Change {
   remove?: readonly Field[];
   /** Adds to numbers. An absent one counts as 0. */
   add?: { readonly [name in "attempts" | "attempts_total" | "round" | "signals"]?: number };
-  /** Appends to the attempts' history. */
+  /** Appends to the attempts' history. A history in `set` replaces the earlier attempts. */
   append?: TaskRecord["history"][number];
 }
 
@@ -48,6 +48,6 @@ export function applyChange(record: TaskRecord, change: Change): TaskRecord | un
   for (const field of change.remove ?? []) delete next[field];
   for (const [field, by] of Object.entries(change.add ?? {}))
     next[field] = ((next[field] as number | undefined) ?? 0) + by;
-  if (change.append) next.history = [...record.history, change.append];
+  if (change.append) next.history = [...(change.set?.history ?? record.history), change.append];
   return next as unknown as TaskRecord;
 }

@@ -24,10 +24,15 @@ export interface Attempt {
   error_type?: string;
   error_kind?: ErrorKind;
   /**
-   * Places of the error and its causes, for operators. Absent: there is no error with a place, or the type is
-   * sensitive.
+   * Places of the error and its causes, for operators. Only the newest stack of a round is in the record. Absent: there
+   * is no error with a place, the type is sensitive, or `stack_of` is set.
    */
   stack?: string;
+  /**
+   * Number of the attempt in the same round that has this stack, in its entry or beside the record. May be the attempt
+   * itself. Absent: the entry has its stack, or there is none.
+   */
+  stack_of?: number;
   /** Earliest start of the next attempt. Absent: none follows. */
   next_attempt_at?: string;
 }

@@ -70,6 +70,8 @@ export type Part =
   | `result#${number}`
   /** The attempts of an earlier round, by its number. */
   | `round#${number}`
+  /** The stack of an attempt that failed before another one, by its round and number. */
+  | `stack#${number}#${number}`
   /** The state of an operation; beside the record of the operation's task. */
   | "operation"
   /** The rate to which an operator changed a running operation. */

@@ -1,7 +1,6 @@
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../ports/steps.ts";
-import type { Clock, Records } from "../ports/tasks.ts";
-import { keepRounds } from "../send/keep-rounds.ts";
+import type { Clock } from "../ports/tasks.ts";
 
 export interface EntryPorts {
   clock: Clock;
@@ -55,16 +54,14 @@ export async function keepAllEntries(ports: EntryPorts, record: TaskRecord, purg
 }
 
 /**
- * Keeps what belongs to a task that waits for days: the entries before its next attempt, which may fail before it reads
- * them, or for its children; and the attempts of earlier rounds.
+ * Keeps the entries of a task that waits for days: before its next attempt, which may fail before it reads them, or for
+ * its children. A suspended attempt has read, and kept, its own.
  */
 export async function keepThroughWait(
-  ports: EntryPorts & { records: Records },
+  ports: EntryPorts,
   { as, record }: { as: string; record: TaskRecord | undefined },
 ): Promise<void> {
   if (record === undefined) return;
   const isLong = as === "waiting" || record.due_at > iso(ports.clock.now() + daySeconds * 1000);
-  if (!isLong || !["waiting", "retried", "suspended"].includes(as)) return;
-  if (as !== "suspended") await keepAllEntries(ports, record, record.purge_at);
-  await keepRounds(ports, record, record.purge_at);
+  if (isLong && (as === "waiting" || as === "retried")) await keepAllEntries(ports, record, record.purge_at);
 }

@@ -239,13 +239,16 @@ async function noteJoined(
 /**
  * True when another call with the same idempotency key has written the own task since. The other call writes it and
  * then looks for what this call joined; this call joins and then looks for it. So one of the two sees the other. A task
- * that has not got its key is withdrawn.
+ * that has not got its key is withdrawn, unless it is that of another request.
+ * @throws Problem `idempotency_key_reused`
  */
 async function hasOwn(one: UniqueSubmit): Promise<boolean> {
   if (one.own === undefined) return false;
   const own = await ownTask(one.ports, one.own);
-  if (own !== undefined && isUnstarted(own)) await dropOwn(one, own);
-  return own !== undefined;
+  if (own === undefined) return false;
+  mustBeSame(one.call, own, own.request_hash);
+  if (isUnstarted(own)) await dropOwn(one, own);
+  return true;
 }
 
 /** The task that the idempotency key made. */

@@ -2,6 +2,7 @@ import type { Change, Changed } from "../model/change.ts";
 import type { Classified } from "../model/classify.ts";
 import { type Attempt, type AttemptOutcome, iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
+import { keepHistory } from "../send/keep-history.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import type { Settled } from "../task/settled.ts";
 
@@ -39,11 +40,13 @@ export const endCancelled = (
   fenced: Change["when"],
   interrupted?: string,
 ): Promise<Settled> =>
-  endAs(ports, "cancelled", claimed, fenced, (record) => {
+  endAs(ports, "cancelled", claimed, fenced, async (record) => {
     const now = iso(ports.clock.now());
+    const kept = retention(ports, record);
+    await keepHistory(ports, record, kept.purge_at);
     return ports.records.change(record, {
       when: { ...fenced, ...sameRetention(record) },
-      set: { status: "cancelled", updated_at: now, finished_at: now, ...retention(ports, record) },
+      set: { status: "cancelled", updated_at: now, finished_at: now, ...kept },
       remove: ["lease_until", "lease_token", "cancel_requested_at"],
       append: {
         ...attemptOf(record, now, "cancelled"),

@@ -9,10 +9,12 @@ import { fence } from "../model/lease.ts";
 import { type Attempt, type AttemptOutcome, iso, type TaskRecord } from "../model/record.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { keepHistory } from "../send/keep-history.ts";
 import { keepKey } from "../send/keep-key.ts";
 import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
 import { reportWaiting } from "../send/report-family.ts";
-import { retention, sameRetention } from "../send/retention.ts";
+import { letterRetention, retention, sameRetention } from "../send/retention.ts";
+import { historyBefore } from "../send/stacks.ts";
 import { decideRetry } from "../task/retry.ts";
 import type { Settled, Settling } from "../task/settled.ts";
 import type { Cancelled, Ended } from "./attempt.ts";
@@ -63,6 +65,7 @@ async function settleCompleted(
     const now = iso(ports.clock.now());
     const kept = retention(ports, record);
     await saveResult(ports, record, packed, kept.purge_at);
+    await keepHistory(ports, record, kept.purge_at);
     const ended = { finished_at: now, ...kept, ...resultFields(packed) };
     const attempt = attemptOf(record, now, "completed");
     if (type?.keepInput) await ports.records.savePart(record, "envelope", envelope, kept.purge_at);
@@ -116,6 +119,7 @@ async function settleWaiting(
   // For the process that closes the family, as the message ends with this attempt.
   await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
   await keepKey(ports, claimed, purgeAt);
+  await keepHistory(ports, claimed, purgeAt);
   if (aggregated !== undefined) await saveResult(ports, claimed, aggregated, purgeAt);
   const aggregates = type?.aggregate !== undefined && aggregated === undefined;
   const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
@@ -201,25 +205,29 @@ async function settleRetried(
   const now = ports.clock.now();
   const dueAt = now + waitSeconds * 1000;
   await keepKey(ports, claimed, purgeAtOfWaiting(claimed, dueAt));
-  const settled = await endAs(ports, "retried", claimed, fenced, (record) =>
-    ports.records.change(record, {
+  const settled = await endAs(ports, "retried", claimed, fenced, async (record) => {
+    const purgeAt = purgeAtOfWaiting(record, dueAt);
+    await keepHistory(ports, record, purgeAt);
+    const attempt = {
+      ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure, stack),
+      next_attempt_at: iso(dueAt),
+    };
+    return ports.records.change(record, {
       when: { ...fenced, ...sameRetention(record), cancel_requested_at: { absent: true } },
       set: {
         status: "pending",
         updated_at: iso(now),
         due_at: iso(dueAt),
         retrying_in: record.priority,
-        purge_at: purgeAtOfWaiting(record, dueAt),
+        purge_at: purgeAt,
         kept_input: record.shown_input === undefined ? keptInput(envelope, type) : undefined,
         ...errorFields(failure),
+        history: await historyBefore(ports, record, attempt, purgeAt),
       },
       remove: ["lease_until", "lease_token", "progress"],
-      append: {
-        ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure, stack),
-        next_attempt_at: iso(dueAt),
-      },
-    }),
-  );
+      append: attempt,
+    });
+  });
   if (settled.as === "retried" && settled.record !== undefined) {
     await keepForWait(ports, settled.record, envelope, type);
     await dispatch(ports, settled.record, envelope);
@@ -239,12 +247,14 @@ async function settleDead(
   failure: Classified,
   fenced: Change["when"],
 ): Promise<Settled> {
-  const settled = await endAs(ports, "failed", claimed, fenced, (record) =>
-    failForGood(ports, record, envelope, failure, {
+  const settled = await endAs(ports, "failed", claimed, fenced, async (record) => {
+    const attempt = attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack);
+    return failForGood(ports, record, envelope, failure, {
       when: { ...fenced, cancel_requested_at: { absent: true } },
-      append: attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack),
-    }),
-  );
+      set: { history: await historyBefore(ports, record, attempt, letterRetention(ports, record).purge_at) },
+      append: attempt,
+    });
+  });
   if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
 }

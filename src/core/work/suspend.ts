@@ -6,6 +6,7 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { keepHistory } from "../send/keep-history.ts";
 import { keepKey } from "../send/keep-key.ts";
 import { keptInput } from "../send/kept-input.ts";
 import { sameRetention } from "../send/retention.ts";
@@ -30,6 +31,7 @@ export async function settleSuspended(
   }
   const kept = keptInput(envelope, type);
   await keepKey(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));
+  await keepHistory(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));
   const settled = await endAs(ports, "suspended", claimed, fenced, async (record) => {
     const changed = await suspendUntil(ports, record, suspension, kept);
     if (changed.done || changed.record?.signals === record.signals) return changed;

@@ -387,42 +387,7 @@ describe("a coordinator", () => {
     expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "cancelled" });
     expect(family.records.all().filter(({ type }) => type === "leaf").length).toBeLessThanOrEqual(1100);
   });
-
-  test("that sleeps ten times reads its children's pages again, and writes and sends nothing for them", async () => {
-    const costOf = async (sleeps: number) => {
-      const family: Family = familyOf(async (task) => {
-        await task.spawnAll(Array.from({ length: 1000 }, (_, n) => ({ type: "leaf", input: { n } })));
-        for (let n = 0; n < sleeps; n++) await task.sleep(60);
-      });
-      const calls = { writes: 0, sends: 0, reads: 0 };
-      count(family.records, ["create", "change", "savePart"], () => calls.writes++);
-      count(family.families, ["end", "seal", "savePage", "notePage", "keep"], () => calls.writes++);
-      count(family.queues, ["send"], () => calls.sends++);
-      count(family.records, ["get", "loadPart"], () => calls.reads++);
-      count(family.families, ["read", "pages"], () => calls.reads++);
-      expect(await endOf(family)).toMatchObject({ status: "completed", result: { completed: 1000 } });
-      return calls;
-    };
-    const [without, slept] = [await costOf(0), await costOf(10)];
-    const sum = ({ writes, sends, reads }: typeof without) => writes + sends + reads;
-    expect(slept.writes).toBeLessThan(without.writes * 1.02);
-    expect(slept.sends).toBeLessThan(without.sends * 1.02);
-    expect(sum(slept)).toBeLessThan(sum(without) * 1.1);
-  });
 });
-
-/** Counts the calls of some methods. */
-function count<T extends object>(target: T, methods: readonly (keyof T)[], called: () => void): void {
-  for (const method of methods) {
-    const own = target[method] as (...given: unknown[]) => unknown;
-    Object.assign(target, {
-      [method]: (...given: unknown[]) => {
-        called();
-        return own.apply(target, given);
-      },
-    });
-  }
-}
 
 describe("whatever starts a dead letter's task again takes its message out of the DLQ", () => {
   const lettersOf = ({ queues }: Family) => queues.lettersOf("normal").length;

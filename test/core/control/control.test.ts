@@ -181,7 +181,9 @@ describe("retrying", () => {
     await drain();
     const ended = await recordOf(record);
     expect(ended).toMatchObject({ status: "completed", result: { a: 1 }, attempts: 1, attempts_total: 3 });
-    expect((await attemptsOf(ports, ended)).map(({ round, number, outcome }) => [round, number, outcome])).toEqual([
+    expect(
+      (await attemptsOf(ports, ended, { stacks: true })).map(({ round, number, outcome }) => [round, number, outcome]),
+    ).toEqual([
       [1, 1, "retried"],
       [1, 2, "failed"],
       [2, 1, "completed"],

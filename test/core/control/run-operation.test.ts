@@ -170,7 +170,7 @@ describe("an operation", () => {
   test("an operation that is longer than an attempt continues in the next one, and loses and doubles nothing", async () => {
     const pipeline = operationsPipeline();
     const { bury, start, finish, recordOf } = pipeline;
-    const buried = await bury(1_200);
+    const buried = await bury(1_200, { batch: 10 });
     const operationId = await start("replay", {}, { perSecond: 1 });
     expect(await finish(operationId)).toMatchObject({ status: "completed", matched: 1200, done: 1200, skipped: 0 });
     expect(await recordOf({ tenant_id: "acme", task_id: operationId })).toMatchObject({ attempts: 2 });
@@ -240,8 +240,8 @@ describe("a worker that dies in the middle of an operation", () => {
     const { bury, accept, start, finish, queues, clock } = pipeline;
     const waiting = () =>
       Promise.all(Array.from({ length: 13 }, (_, n) => accept({ type: "order.ship", input: { n } })));
-    const kept = await bury(2, { type: "mail.send" });
-    const buried = action === "cancel" ? await waiting() : await bury(13);
+    const kept = await bury(2, { type: "mail.send", batch: 2 });
+    const buried = action === "cancel" ? await waiting() : await bury(13, { batch: 10 });
     const operationId = await start(action, {}, { matched: buried });
     const doomed = mortal(pipeline, deathAt, when);
     const deliveries = queues.take("high", 10, 5400);

@@ -29,7 +29,10 @@ async function logged(lateMs = 0) {
   const read = async (limit = 100, from?: string) => {
     const record = await ports.records.get(task);
     if (record === undefined) throw new Error("no record");
-    const page = await taskLogPage({ clock, logs }, { record, attempts: await attemptsOf(ports, record), limit, from });
+    const page = await taskLogPage(
+      { clock, logs },
+      { record, attempts: await attemptsOf(ports, record, { stacks: false }), limit, from },
+    );
     return { texts: page.lines.map(({ message }) => message), next: page.next };
   };
   return { ...pipeline, logs, write, read };

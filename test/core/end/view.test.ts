@@ -287,7 +287,7 @@ describe("attempts", () => {
     const record = newRecord({ round: 3, history: [attempt(3, 1)] });
     await ports.records.savePart(record, "round#1", [attempt(1, 1), attempt(1, 2)], 0);
     await ports.records.savePart(record, "round#2", [attempt(2, 1)], 0);
-    const order = (await attemptsOf(ports, record)).map(({ round, number }) => [round, number]);
+    const order = (await attemptsOf(ports, record, { stacks: true })).map(({ round, number }) => [round, number]);
     expect(order).toEqual([
       [1, 1],
       [1, 2],

@@ -61,6 +61,8 @@ describe("a change", () => {
     const record = newRecord({ history: [attempt] });
     const next = { ...attempt, number: 2 };
     expect(applyChange(record, { when: {}, append: next })?.history).toEqual([attempt, next]);
+    const set = { history: [{ ...attempt, stack_of: 1 }] };
+    expect(applyChange(record, { when: {}, set, append: next })?.history).toEqual([...set.history, next]);
   });
 
   test("a change is refused when one of its tests fails", () => {

@@ -97,6 +97,20 @@ describe("submits at the same time", () => {
     expect(pipeline.ran).toEqual(["holder", "own"]);
   });
 
+  test("another request with its idempotency key that is accepted meanwhile is not withdrawn", async () => {
+    const pipeline = keeping();
+    await pipeline.unique("existing", "holder");
+    const take = pipeline.uniqueKeys.take.bind(pipeline.uniqueKeys);
+    vi.spyOn(pipeline.uniqueKeys, "take").mockImplementationOnce(async (...given) => {
+      await pipeline.unique("existing", "other", "idem", { unique: { key: "another", mode: "existing" } });
+      return take(...given);
+    });
+    const joins = pipeline.unique("existing", "own", "idem");
+    await expect(joins).rejects.toMatchObject(refused("idempotency_key_reused"));
+    await pipeline.drain();
+    expect(pipeline.ran).toEqual(["holder", "other"]);
+  });
+
   test("a call that makes a task after another one with its idempotency key has joined one gets that one", async () => {
     const pipeline = keeping();
     const create = pipeline.records.create.bind(pipeline.records);

@@ -1,0 +1,54 @@
+import type { Attempt, TaskRecord } from "../model/record.ts";
+import type { Part, Records } from "../ports/tasks.ts";
+
+/** The fields of a round that the next one does not have. */
+export const endOfRound = [
+  ...(["family_state", "family_root", "family_counts", "closing_from", "family_aggregated"] as const),
+  ...(["outcome", "location", "result", "result_ref"] as const),
+] as const;
+
+const weekSeconds = 7 * 86_400;
+
+/**
+ * Epoch second from which on a part of the history may be deleted: a whole week that ends with or after the record's
+ * `purge_at`. So a task that waits again and again does not write its parts each time.
+ */
+export const keptUntil = (purgeAt: number): number => Math.ceil(purgeAt / weekSeconds) * weekSeconds;
+
+/** True for an attempt whose stack is a part of its own. */
+export const isBeside = ({ number, stack_of }: Attempt): boolean => stack_of === number;
+
+/**
+ * Keeps what of a task's history is stored beside its record: the attempts of earlier rounds, and all stacks but the
+ * newest. Called before a change that keeps the record for longer.
+ * @param purgeAt The record's new `purge_at`.
+ */
+export async function keepHistory(
+  { records }: { records: Records },
+  record: TaskRecord,
+  purgeAt: number,
+): Promise<void> {
+  const until = keptUntil(purgeAt);
+  if (until <= keptUntil(record.purge_at)) return;
+  const keep = async (part: Part) => {
+    const value = await records.loadPart(record, part);
+    if (value !== undefined) await records.savePart(record, part, value, until);
+    return value;
+  };
+  const keepStacks = (attempts: readonly Attempt[]) =>
+    Promise.all(attempts.filter(isBeside).map(({ round, number }) => keep(`stack#${round}#${number}`)));
+  for (let round = 1; round < record.round; round++) {
+    await keepStacks(((await keep(`round#${round}`)) as Attempt[] | undefined) ?? []);
+  }
+  await keepStacks(record.history);
+}
+
+/**
+ * Stores the attempts of the record's round beside it: the next round begins without them.
+ * @param purgeAt The record's new `purge_at`.
+ */
+export async function storeRound(ports: { records: Records }, record: TaskRecord, purgeAt: number): Promise<void> {
+  await keepHistory(ports, record, purgeAt);
+  const until = keptUntil(Math.max(purgeAt, record.purge_at));
+  await ports.records.savePart(record, `round#${record.round}`, record.history, until);
+}

@@ -1,0 +1,2 @@
+/** Each child whose number this divides fails permanently, after its effect. */
+export const failEvery = 7;
