@@ -5,7 +5,7 @@ import type { Alarms } from "./alarms.ts";
 import { addContainerAlarms } from "./container-alarms.ts";
 import { addLineAlarms } from "./line-alarms.ts";
 import { usualPeriod } from "./metrics.ts";
-import { addTierAlarms, percentOf } from "./tier-alarms.ts";
+import { addTierAlarms } from "./tier-alarms.ts";
 import type { Watched } from "./watched.ts";
 
 /** Adds all alarms of a deployment, and last the composite alarm for problems that affect users. */
@@ -28,14 +28,28 @@ export function addAlarms(alarms: Alarms, watched: Watched, thresholds: Threshol
   });
 }
 
-function addApiAlarm(alarms: Alarms, { api }: Watched, { serverErrorPercent, leastServerErrors }: Thresholds): void {
-  const metrics = { errors: api.metricServerError(), requests: api.metricCount({ statistic: Stats.SUM }) };
+function addApiAlarm(
+  alarms: Alarms,
+  { api, metrics }: Watched,
+  { serverErrorPercent, leastServerErrors }: Thresholds,
+): void {
+  // A batch of which no task was accepted is answered with 202.
+  const errors = "SUM([FILL(answers, 0), FILL(batches, 0)])";
   alarms.whenAbove({
     section: "api-errors",
-    metric: percentOf("errors", metrics, leastServerErrors, ["requests"], usualPeriod),
+    metric: new MathExpression({
+      expression: `IF(${errors} >= ${leastServerErrors}, 100 * ${errors} / requests, 0)`,
+      usingMetrics: {
+        answers: api.metricServerError(),
+        batches: metrics.of("batch_refused", "normal"),
+        requests: api.metricCount({ statistic: Stats.SUM }),
+      },
+      period: usualPeriod,
+      label: "errors, in percent",
+    }),
     threshold: serverErrorPercent,
     affectsUsers: true,
-    means: `more than ${serverErrorPercent} % of the requests (and at least ${leastServerErrors}) got a 5xx response.`,
+    means: `more than ${serverErrorPercent} % of the requests (and at least ${leastServerErrors}) got a 5xx response, or were batches of which no task was accepted.`,
     first:
       'run the saved query "failed requests". With an integration_error a function died; without one a tier may be full.',
   });

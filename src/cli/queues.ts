@@ -1,3 +1,4 @@
+import type { QueueView } from "../http/listed-views.ts";
 import { type Connection, clientOf, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
@@ -9,6 +10,10 @@ minutes late; "-" means that CloudWatch has no value yet.
 Example:
   npx offload queues --key dev-admin
 `;
+
+/** A tier's state in a word or two. */
+export const tierState = ({ paused, refusing_since: since }: QueueView): string =>
+  [paused ? "paused" : "", since == null ? "" : `refuses since ${since}`].filter(Boolean).join(", ") || "open";
 
 /** `offload queues` */
 export const register: Register = (command, terminal) => {
@@ -25,9 +30,9 @@ export const register: Register = (command, terminal) => {
         queue.oldest_age_seconds,
         queue.retrying,
         queue.dead_letters,
-        queue.paused ? "yes" : "no",
+        tierState(queue),
       ]);
-      const headings = ["tier", "visible", "in flight", "delayed", "oldest (s)", "retrying", "dead letters", "paused"];
+      const headings = ["tier", "visible", "in flight", "delayed", "oldest (s)", "retrying", "dead letters", "state"];
       terminal.out(table(headings, rows, terminal));
     });
 };

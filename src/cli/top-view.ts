@@ -12,6 +12,7 @@ import {
 import type { QueueView, TypeView } from "../http/listed-views.ts";
 import { cut } from "../machine/columns.ts";
 import { type Connection, connectionOf, textOf } from "./client.ts";
+import { tierState } from "./queues.ts";
 import { table } from "./table.ts";
 import { plain, type Terminal } from "./terminal.ts";
 
@@ -162,11 +163,11 @@ function section<T>(read: Part<T>, show: (value: T) => string | undefined, termi
 
 const queueTable = (queues: Record<string, QueueView>, terminal: Terminal): string =>
   table(
-    ["tier", "waiting", "oldest (s)", "in flight", "delayed", "retrying", "dead letters", "paused"],
+    ["tier", "waiting", "oldest (s)", "in flight", "delayed", "retrying", "dead letters", "state"],
     Object.entries(queues).map(([tier, queue]) => [
       ...[tier, queue.visible, queue.oldest_age_seconds, queue.in_flight, queue.delayed, queue.retrying],
       queue.dead_letters,
-      queue.paused ? "paused" : "no",
+      tierState(queue),
     ]),
     terminal,
   );

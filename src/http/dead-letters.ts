@@ -3,10 +3,10 @@ import { type DeadLetterFilter, listDeadLetters, listLettersOfAll } from "../cor
 import { groupDeadLetters, groupLettersOfAll } from "../core/control/group-letters.ts";
 import { findOperation } from "../core/control/operation-state.ts";
 import { errorKinds } from "../core/model/errors.ts";
+import { systemTenant } from "../core/model/internal-names.ts";
 import { Problem } from "../core/model/problem.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { systemTenant } from "../core/task/internal-types.ts";
 import { type Call, type HandlersOf, identify, isForAll } from "./api.ts";
 import { isUuid } from "./find-task.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";

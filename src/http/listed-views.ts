@@ -38,4 +38,6 @@ export interface QueueView {
   retrying: number;
   paused: boolean;
   paused_since: string | null;
+  /** Time since which submits get `queue_full`. Null: none got it in the last two minutes. */
+  refusing_since: string | null;
 }

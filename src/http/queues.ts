@@ -1,7 +1,8 @@
+import { refusedSince } from "../core/limits/refusals.ts";
 import { pauseName } from "../core/model/line.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
-import type { QueueAges, QueueDepths, Records, RetryCounts } from "../core/ports/tasks.ts";
+import type { Clock, QueueAges, QueueDepths, Records, RetryCounts } from "../core/ports/tasks.ts";
 import { lastRescue, type RescuePass } from "../core/schedules/rescue-state.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import type { QueueView } from "./listed-views.ts";
@@ -16,6 +17,7 @@ export interface QueuePorts extends ApiPorts {
   retries: RetryCounts;
   flowSettings: FlowSettings;
   records: Pick<Records, "loadPart">;
+  clock: Clock;
 }
 
 async function queuesAnswer(ports: QueuePorts, call: Call): Promise<Response> {
@@ -44,14 +46,16 @@ const agesOf = ({ ages, log }: QueuePorts): ReturnType<QueueAges["ofTiers"]> =>
 
 /** Returns one tier as clients see it. The count of a DLQ includes messages that a reader has hidden. */
 async function queueView(
-  { depths, flowSettings }: QueuePorts,
+  ports: QueuePorts,
   tier: Tier,
   ageSeconds: number | undefined,
 ): Promise<Omit<QueueView, "retrying">> {
-  const [queue, dlq, pause] = await Promise.all([
+  const { depths, flowSettings } = ports;
+  const [queue, dlq, pause, refused] = await Promise.all([
     depths.ofTier(tier),
     depths.ofDlq(tier),
     flowSettings.find(pauseName({ scope: "tier", tier })) as Promise<Pause | undefined>,
+    refusedSince(ports, tier),
   ]);
   const waiting = queue.visible + queue.inFlight + queue.delayed;
   return {
@@ -63,5 +67,6 @@ async function queueView(
     dead_letters: dlq.visible + dlq.inFlight,
     paused: pause !== undefined,
     paused_since: pause?.since ?? null,
+    refusing_since: refused ?? null,
   };
 }

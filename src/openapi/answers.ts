@@ -270,6 +270,7 @@ export const queues = withName(
           dead_letters: count,
           paused: z.boolean(),
           paused_since: time.nullable(),
+          refusing_since: time.nullable(),
         }),
       ),
     ),

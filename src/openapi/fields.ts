@@ -157,6 +157,8 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     dead_letters: "Messages in the tier's dead-letter queue.",
     paused: "True when the tier is paused.",
     paused_since: "Time of the pause. Null: the tier is not paused.",
+    refusing_since:
+      "Time since which submits are refused with `queue_full`. Null: none was refused in the last two minutes.",
   },
   ...adminTexts,
   Schedule: {

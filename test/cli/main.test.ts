@@ -124,7 +124,7 @@ describe("queues", () => {
     const { code, out } = await offload(api.url, ["queues"]);
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^TIER +VISIBLE +IN FLIGHT +DELAYED +OLDEST \(S\) +RETRYING +DEAD LETTERS +PAUSED\ncritical +1 +2 +3 +- +- +4 +no/,
+      /^TIER +VISIBLE +IN FLIGHT +DELAYED +OLDEST \(S\) +RETRYING +DEAD LETTERS +STATE\ncritical +1 +2 +3 +- +- +4 +open/,
     );
     expect(JSON.parse((await offload(api.url, ["queues", "--json"])).out)).toEqual({ queues });
   });

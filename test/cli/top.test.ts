@@ -16,6 +16,7 @@ const queue = {
   dead_letters: 2,
   paused: true,
   paused_since: null,
+  refusing_since: "2027-01-01T00:00:00.000Z",
 };
 const group = {
   ...{ fingerprint: "f", type: "mail.send", error_type: "E", error_kind: "permanent", error: "no \u001b[31maddress" },

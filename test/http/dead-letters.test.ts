@@ -272,7 +272,7 @@ test("GET /queues shows the depth of each tier", async () => {
   await bury(2);
   await accept({ type: "order.ship", input: { n: 1 } });
   await accept({ type: "order.ship", input: { n: 1 }, delay_seconds: 60 });
-  const on = { paused: false, paused_since: null };
+  const on = { paused: false, paused_since: null, refusing_since: null };
   const empty = { visible: 0, in_flight: 0, delayed: 0, oldest_age_seconds: 0, retrying: 0, dead_letters: 0, ...on };
   expect((await get("/queues", ada)).json).toEqual({
     queues: {

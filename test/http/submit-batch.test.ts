@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createGate } from "../../src/core/limits/gate.ts";
 import { noLimits } from "../../src/core/limits/limits.ts";
+import { refusedSince } from "../../src/core/limits/refusals.ts";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
@@ -115,6 +116,26 @@ describe("POST /tasks/batch", () => {
     for (const { problem } of refused) {
       expect(problem).toMatchObject({ code: "rate_limited", status: 429, retry_after_seconds: expect.any(Number) });
     }
+  });
+
+  test("a batch of which a full tier accepts no task counts as refused, and the tier says since when", async () => {
+    const pipeline = memoryPipeline();
+    const { clock, log, records, queues, metrics } = pipeline;
+    const limits = { ...noLimits, depth: { normal: 2 } };
+    const gate = createGate(
+      { clock, log, records, usage: new MemoryUsage(), limits: new MemoryLimits(), depths: queues },
+      limits,
+    );
+    const { submit } = appsOf({ ...pipeline.ports, gate });
+    const counts = async (...tasks: object[]) => (await ask(submit, "/tasks/batch", { json: { tasks } })).json;
+    expect(await counts(echo(1), echo(2), echo(3))).toMatchObject({ accepted: 2, refused: 1 });
+    expect(metrics.sum("batch_refused")).toBe(0);
+    expect(await counts(echo(4), echo(5))).toMatchObject({ accepted: 0, refused: 2 });
+    expect(metrics.sum("batch_refused")).toBe(1);
+    // The client's own fault.
+    expect(await counts({ type: "none" })).toMatchObject({ accepted: 0, refused: 1 });
+    expect(metrics.sum("batch_refused")).toBe(1);
+    expect(await refusedSince({ records, clock }, "normal")).toBe(new Date(clock.now()).toISOString());
   });
 
   test("an entry whose message cannot be sent is refused as unavailable; the batch sent again completes it", async () => {

@@ -19,7 +19,7 @@ const budgets: Record<FunctionName, number> = {
   control: 406,
   worker: 447,
   redrive: 285,
-  fire: 393,
+  fire: 394,
   authorizer: 94,
   publish: 48,
   socket: 82,

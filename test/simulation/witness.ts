@@ -1,9 +1,8 @@
 import type { Change, Changed } from "../../src/core/model/change.ts";
 import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
-import { isInternal } from "../../src/core/model/internal-names.ts";
+import { isInternal, systemTenant } from "../../src/core/model/internal-names.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { letterSeconds } from "../../src/core/send/retention.ts";
-import { systemTenant } from "../../src/core/task/internal-types.ts";
 import { beginSeconds } from "../../src/core/work/batch-plan.ts";
 import { SeenFeatures } from "./features.ts";
 import { FlowLaws } from "./flow-laws.ts";

@@ -15,7 +15,7 @@ export interface QueuesAnswer {
 
 /** Something that is wrong now, or that somebody has stopped. */
 export interface Trouble {
-  kind: "alarm" | "breaker" | "failing" | "retrying" | "paused" | "schedule";
+  kind: "alarm" | "breaker" | "failing" | "retrying" | "paused" | "full" | "schedule";
   /** The name of the thing. */
   name: string;
   text: string;
@@ -100,19 +100,12 @@ const troubleOfStopped = (
 });
 
 export const troublesOfQueues = ({ queues }: QueuesAnswer): Trouble[] =>
-  Object.entries(queues).flatMap(([tier, { paused, paused_since }]) =>
-    paused
-      ? [
-          {
-            kind: "paused",
-            name: `tier ${tier}`,
-            text: "none of its tasks starts",
-            since: paused_since,
-            place: ["queues"],
-          },
-        ]
-      : [],
-  );
+  Object.entries(queues).flatMap(([tier, { paused, paused_since, refusing_since }]) => {
+    const of = { name: `tier ${tier}`, place: ["queues"] };
+    const full = { kind: "full", text: "it is full, and refuses submits", since: refusing_since, ...of } as const;
+    const stopped = { kind: "paused", text: "none of its tasks starts", since: paused_since, ...of } as const;
+    return [...(refusing_since === null ? [] : [full]), ...(paused ? [stopped] : [])];
+  });
 
 /** Schedules that do not run. */
 export const troublesOfSchedules = (

@@ -36,6 +36,7 @@ const words: Record<Trouble["kind"], string> = {
   failing: "Failing",
   retrying: "Tried again",
   paused: "Paused",
+  full: "Full",
   schedule: "Schedule",
 };
 

@@ -174,7 +174,14 @@ function ageText(seconds: number | null): string {
   return seconds === 0 ? "0 s" : duration(seconds * 1_000);
 }
 
-function TierState({ of: { paused, paused_since } }: { of: QueueView }) {
+function TierState({ of: { paused, paused_since, refusing_since } }: { of: QueueView }) {
+  if (refusing_since !== null) {
+    return (
+      <span class="status failed">
+        ✗ full <Time at={refusing_since} />
+      </span>
+    );
+  }
   if (!paused) return <span class="status completed">✓ open</span>;
   return (
     <span class="status pending">

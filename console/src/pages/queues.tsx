@@ -73,6 +73,10 @@ const Queues = ({ rows, choose }: { rows: readonly Row[]; choose: (row: Row) => 
         cell: ({ paused_since }) => (paused_since === null ? "no" : <Time at={paused_since} />),
       },
       {
+        name: "Refuses submits",
+        cell: ({ refusing_since }) => (refusing_since === null ? "no" : <Time at={refusing_since} />),
+      },
+      {
         name: "",
         cell: (row) => (
           <button type="button" class="quiet" onClick={() => choose(row)}>

@@ -1,12 +1,12 @@
 import { parseDeadLetter } from "../model/envelope.ts";
 import { TaskError } from "../model/errors.ts";
 import { fingerprint } from "../model/idempotency.ts";
+import { systemTenant } from "../model/internal-names.ts";
 import { isKept, iso } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../ports/dead-letters.ts";
 import type { Clock, Log, OnceStore, QueueDepths, Records } from "../ports/tasks.ts";
 import { letterSeconds } from "../send/retention.ts";
-import { systemTenant } from "../task/internal-types.ts";
 import { type LetterKey, stillThere } from "./act-on-letter.ts";
 import { pause } from "./pause.ts";
 import { restoreLetter } from "./restore-letter.ts";

@@ -1,7 +1,7 @@
 import { PortUnavailable } from "../model/errors.ts";
+import { systemTenant } from "../model/internal-names.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Clock, Log, Metrics, Records } from "../ports/tasks.ts";
-import { systemTenant } from "../task/internal-types.ts";
 
 /** A failure that was seen is not new for this time, in milliseconds. */
 const knownForMs = 86_400_000;

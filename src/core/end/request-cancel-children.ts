@@ -1,8 +1,8 @@
-import { internalTypeNames } from "../model/internal-names.ts";
+import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { submit } from "../submit/submit.ts";
-import { internalTypes, systemTenant } from "../task/internal-types.ts";
+import { internalTypes } from "../task/internal-types.ts";
 
 /** Longest time, in milliseconds, from a request before the parent's change to that change. */
 const changeMs = 10_000;

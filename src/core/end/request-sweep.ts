@@ -1,9 +1,9 @@
-import { internalTypeNames } from "../model/internal-names.ts";
+import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { submit } from "../submit/submit.ts";
-import { internalTypes, systemTenant } from "../task/internal-types.ts";
+import { internalTypes } from "../task/internal-types.ts";
 
 /** Sweeps that are requested in the same interval of this length, in milliseconds, become one task. */
 const sweepBucketMs = 5_000;

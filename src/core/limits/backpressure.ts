@@ -1,6 +1,7 @@
 import { Problem } from "../model/problem.ts";
 import type { Tier } from "../model/tier.ts";
-import type { Clock, Log, QueueDepths } from "../ports/tasks.ts";
+import type { QueueDepths } from "../ports/tasks.ts";
+import type { RefusalPorts, Refusals } from "./refusals.ts";
 
 /** A tier's depth is read again when the last reading is older than this, in milliseconds. */
 const readEveryMs = 5_000;
@@ -23,15 +24,20 @@ interface Gauge {
   reading?: Promise<void> | undefined;
 }
 
+export interface BackpressurePorts extends RefusalPorts {
+  depths: Pick<QueueDepths, "ofTier">;
+}
+
 /**
  * Closes a tier for submits when its depth reaches the bound, and opens it again when the depth is half the bound.
  * Depths are read every few seconds; between two readings, the messages that this process sends are added.
  */
 export class Backpressure {
-  readonly #ports: { clock: Clock; depths: Pick<QueueDepths, "ofTier">; log: Log };
+  readonly #ports: BackpressurePorts;
   readonly #gauges = new Map<Tier, Gauge>();
+  #refusals: Promise<Refusals> | undefined;
 
-  constructor(ports: { clock: Clock; depths: Pick<QueueDepths, "ofTier">; log: Log }) {
+  constructor(ports: BackpressurePorts) {
     this.#ports = ports;
   }
 
@@ -49,6 +55,7 @@ export class Backpressure {
       return;
     }
     gauge.closed ??= { atMs: this.#ports.clock.now(), depth: gauge.depth + gauge.sent };
+    await this.#noteRefusal(tier);
     throw new Problem("queue_full", `The tier ${tier} is full. The task was not accepted.`, {
       retryAfterSeconds: this.#secondsToOpen(gauge, bound),
     });
@@ -58,6 +65,12 @@ export class Backpressure {
   leave(tier: Tier): void {
     const gauge = this.#gaugeOf(tier);
     gauge.sent = Math.max(0, gauge.sent - 1);
+  }
+
+  /** The code for it loads with the first refusal: most processes never refuse. */
+  async #noteRefusal(tier: Tier): Promise<void> {
+    this.#refusals ??= import("./refusals.ts").then(({ Refusals }) => new Refusals(this.#ports));
+    await (await this.#refusals).note(tier);
   }
 
   async #readWhenOld(tier: Tier, gauge: Gauge, ageMs: number): Promise<void> {

@@ -1,7 +1,6 @@
 import { Problem } from "../model/problem.ts";
 import type { Tier } from "../model/tier.ts";
-import type { QueueDepths } from "../ports/tasks.ts";
-import { Backpressure } from "./backpressure.ts";
+import { Backpressure, type BackpressurePorts } from "./backpressure.ts";
 import { LimitBook, type LimitBookPorts } from "./limit-book.ts";
 import type { AllLimits, Limits } from "./limits.ts";
 import { Quota, type QuotaPorts } from "./quota.ts";
@@ -53,8 +52,8 @@ export const withoutDepth = (gate: SubmitGate): SubmitGate => ({
   admit: (request) => gate.admit({ ...request, soon: false }),
 });
 
-export interface GatePorts extends LimitBookPorts, QuotaPorts {
-  depths: QueueDepths;
+export interface GatePorts extends LimitBookPorts, QuotaPorts, BackpressurePorts {
+  records: QuotaPorts["records"] & BackpressurePorts["records"];
 }
 
 /**

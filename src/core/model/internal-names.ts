@@ -17,3 +17,6 @@ const names: readonly string[] = Object.values(internalTypeNames);
 
 /** True for a task of Offload's own. */
 export const isInternal = ({ type }: Pick<TaskRecord, "type">): boolean => names.includes(type);
+
+/** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */
+export const systemTenant = "$offload";

@@ -10,6 +10,11 @@ export const metricNamespace = "Offload";
 export const metricTable = {
   /** Accepted tasks. */
   submitted: { unit: "Count", byType: false },
+  /**
+   * Batches of submits of which no task was accepted, for a reason that passes, such as a full tier. Their answer is
+   * 202. In the tier `normal`.
+   */
+  batch_refused: { unit: "Count", byType: false },
   /** Attempts that started. */
   started: { unit: "Count", byType: false },
   /** Tasks that completed. */

@@ -87,7 +87,9 @@ export type Part =
   /** Messages that sweeps of one DLQ deleted recently; not beside a record. */
   | "swept"
   /** The last look for open tasks that nothing wakes; not beside a record. */
-  | "rescue";
+  | "rescue"
+  /** The time since which a tier refuses submits. */
+  | `refusal#${Tier}`;
 
 /**
  * The table. All methods throw `PortUnavailable` when the table cannot answer now. Contract suite:

@@ -1,8 +1,8 @@
-import { internalTypeNames } from "../model/internal-names.ts";
+import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
 import { dayOf } from "../ports/blob-list.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { submit } from "../submit/submit.ts";
-import { internalTypes, systemTenant } from "../task/internal-types.ts";
+import { internalTypes } from "../task/internal-types.ts";
 
 export interface DailyPorts extends DispatchPorts {
   /** Looks for open tasks that nothing wakes, until the given time. */

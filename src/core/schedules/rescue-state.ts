@@ -1,5 +1,5 @@
+import { systemTenant } from "../model/internal-names.ts";
 import type { Records } from "../ports/tasks.ts";
-import { systemTenant } from "../task/internal-types.ts";
 
 /** Result of a pass. Times are ISO 8601 UTC. */
 export interface RescuePass {

@@ -1,6 +1,6 @@
 import { inLanes } from "../model/in-lanes.ts";
 import { parseInput } from "../model/invalid.ts";
-import { Problem } from "../model/problem.ts";
+import { Problem, problemCodes } from "../model/problem.ts";
 import { submit } from "./submit.ts";
 import { batchSchema, entrySchema } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
@@ -26,7 +26,7 @@ export async function submitBatch(
   onBug: (error: unknown) => Problem,
 ): Promise<BatchEntry[]> {
   const { tasks } = parseInput(batchSchema, call.body);
-  return inLanes(tasks.entries(), lanes, async ([index, entry]) => {
+  const entries = await inLanes(tasks.entries(), lanes, async ([index, entry]): Promise<BatchEntry> => {
     try {
       if (entry instanceof Problem) throw entry;
       return { accepted: await submit(ports, { ...call, ...entryOf(entry, call.idempotencyKey, index) }) };
@@ -34,7 +34,13 @@ export async function submitBatch(
       return { refused: error instanceof Problem ? error : onBug(error) };
     }
   });
+  if (entries.every(isPassingRefusal)) ports.metrics.add("batch_refused", 1, { tier: "normal", type: "" });
+  return entries;
 }
+
+/** True for an entry that the same batch, sent later, may have accepted. */
+const isPassingRefusal = (entry: BatchEntry): boolean =>
+  "refused" in entry && problemCodes[entry.refused.code].status >= 500;
 
 /** @throws Problem `invalid_input` */
 function entryOf(

@@ -4,9 +4,6 @@ import { tiers } from "../model/tier.ts";
 import { type KnownType, knownTypesOf } from "./catalog.ts";
 import { defineTask } from "./task.ts";
 
-/** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */
-export const systemTenant = "$offload";
-
 /** Time-out of one attempt, in seconds: the maximum of any type. */
 export const internalTimeoutSeconds = 840;
 

@@ -1,9 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { Backpressure } from "../../../src/core/limits/backpressure.ts";
+import { refusedSince } from "../../../src/core/limits/refusals.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
 import type { Tier } from "../../../src/core/model/tier.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
+import { MemoryRecords } from "../../../src/memory/records.ts";
 import { KeptLog } from "../../support/memory-pipeline.ts";
 
 function setUp() {
@@ -19,7 +21,8 @@ function setUp() {
       return { visible: depth[tier] - 1, inFlight: 1, delayed: 0 };
     },
   };
-  const pressure = new Backpressure({ clock, log, depths });
+  const records = new MemoryRecords();
+  const pressure = new Backpressure({ clock, log, depths, records });
   /** Seconds to wait, or undefined when it was let in, and sent. */
   const enter = async (tier: Tier = "low"): Promise<number | undefined> => {
     try {
@@ -34,7 +37,7 @@ function setUp() {
   const fill = async () => {
     while ((await enter()) === undefined);
   };
-  return { clock, depth, pressure, enter, fill, log, reads: () => reads, fail: () => (fails = true) };
+  return { clock, depth, records, pressure, enter, fill, log, reads: () => reads, fail: () => (fails = true) };
 }
 
 describe("a tier with a bound", () => {
@@ -131,5 +134,53 @@ describe("a tier with a bound", () => {
     fail();
     expect(await enter()).toBeUndefined();
     expect(log.lines).toMatchObject([{ level: "warn" }]);
+  });
+});
+
+describe("what operators see of a tier that is full", () => {
+  const at = (seconds: number) => new Date(Date.UTC(2027, 0, 1, 0, 0, seconds)).toISOString();
+
+  test("it refuses since its first refusal, while submits come, and for two minutes more", async () => {
+    const { clock, depth, records, enter, fill } = setUp();
+    const since = (tier: Tier = "low") => refusedSince({ records, clock }, tier);
+    expect(await since()).toBeUndefined();
+    await fill();
+    for (let minute = 0; minute < 10; minute++) {
+      expect([await since(), await since("critical")]).toEqual([at(0), undefined]);
+      await clock.advance(60_000);
+      await enter();
+    }
+    depth.low = 0;
+    await clock.advance(119_000);
+    expect([await enter(), await since()]).toEqual([undefined, at(0)]);
+    await clock.advance(1_000);
+    expect(await since()).toBeUndefined();
+    await fill();
+    expect(await since()).toBe(at(720));
+  });
+
+  test("other processes go on with its time, and a refusal costs one read and one write in 15 seconds", async () => {
+    const { clock, log, records, fill, depth } = setUp();
+    await fill();
+    const [loads, saves] = [vi.spyOn(records, "loadPart"), vi.spyOn(records, "savePart")];
+    const depths = { ofTier: async (tier: Tier) => ({ visible: depth[tier], inFlight: 0, delayed: 0 }) };
+    const other = new Backpressure({ clock, log, depths, records });
+    await clock.advance(30_000);
+    for (let second = 0; second < 30; second++) {
+      await expect(other.enter("low", 100)).rejects.toMatchObject({ code: "queue_full" });
+      await clock.advance(1_000);
+    }
+    expect([loads.mock.calls.length, saves.mock.calls.length]).toEqual([2, 2]);
+    expect(await refusedSince({ records, clock }, "low")).toBe(at(0));
+  });
+
+  test("a table that does not answer changes no refusal", async () => {
+    const { clock, log, depth } = setUp();
+    depth.low = 100;
+    const down = () => Promise.reject(new PortUnavailable("the table"));
+    const depths = { ofTier: async (tier: Tier) => ({ visible: depth[tier], inFlight: 0, delayed: 0 }) };
+    const pressure = new Backpressure({ clock, log, depths, records: { loadPart: down, savePart: down } });
+    await expect(pressure.enter("low", 100)).rejects.toMatchObject({ code: "queue_full" });
+    expect(JSON.stringify(log)).toContain("could not store that a tier is full");
   });
 });

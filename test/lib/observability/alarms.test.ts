@@ -257,6 +257,14 @@ test.each([
 });
 
 test.each([
+  [0, 4, false],
+  [0, 5, true],
+  [3, 2, true],
+])("%d 5xx and %d batches of which no task was accepted, of 100 requests, give an alarm: %s", (errors, batches, on) => {
+  expect(isOn(alarm("api-errors"), { "5xx": errors, batch_refused: batches, Count: 100 })).toBe(on);
+});
+
+test.each([
   ["table-throttled", "ThrottledRequests"],
   ["table-errors", "SystemErrors"],
   ["schedule-refused", "schedule_refused"],
