@@ -1,4 +1,5 @@
 import { type Duration, Token } from "aws-cdk-lib";
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { tiers } from "../src/core/model/tier.ts";
 import {
   anything,
@@ -8,7 +9,6 @@ import {
   flag,
   listOf,
   object,
-  oneOf,
   optionsFault,
   text,
 } from "../src/core/task/check-options.ts";
@@ -34,6 +34,7 @@ const orToken =
     Token.isUnresolved(value) ? undefined : check(value);
 
 const switched = orToken(flag);
+const off: Check = (value) => (value === false ? undefined : "false");
 const name = orToken(text);
 const names = orToken(listOf(text));
 
@@ -41,6 +42,33 @@ const duration: Check = (value) =>
   value instanceof Object && typeof (value as Partial<Duration>).toSeconds === "function"
     ? undefined
     : "a Duration of the CDK, such as Duration.minutes(5)";
+
+/** An object of the CDK, by a member that only its kind has. */
+const ofCdk =
+  (member: string, expected: string): Check =>
+  (value) =>
+    typeof value === "object" && value !== null && member in value ? undefined : expected;
+
+const vpc = ofCdk("selectSubnets", "a VPC of the CDK, such as Vpc.fromLookup(...)");
+const key = ofCdk("addToResourcePolicy", "a key of the CDK, such as new Key(...) or Key.fromKeyArn(...)");
+const layers = listOf(ofCdk("layerVersionArn", "a layer of the CDK, such as LayerVersion.fromLayerVersionArn(...)"));
+const policies = listOf(ofCdk("toStatementJson", "a PolicyStatement of the CDK"));
+const groups = listOf(ofCdk("securityGroupId", "a security group of the CDK"));
+
+const retention: Check = (value) =>
+  typeof value === "number" && value in RetentionDays ? undefined : "a value of RetentionDays of the CDK";
+
+/** A text that is known has to match. */
+const textLike = (pattern: RegExp, expected: string): Check =>
+  orToken((value) => (typeof value === "string" && pattern.test(value) ? undefined : expected));
+
+const secret: Check = (value) =>
+  typeof value === "string" || (typeof value === "object" && value !== null)
+    ? undefined
+    : "a secret's name, an object of options, or a secret or parameter of the CDK";
+
+const email = textLike(/^[^\s@]+@[^\s@]+$/, "an e-mail address");
+const topic = textLike(/^arn:[^:]+:sns:/, "the ARN of an SNS topic");
 
 const perTier = (path: string, checkAt: (path: string) => Check): Check =>
   object(path, Object.fromEntries(tiers.map((tier) => [tier, checkAt(`${path}.${tier}`)])));
@@ -51,8 +79,7 @@ const eachAt =
   (value) =>
     object(path, Object.fromEntries(Object.keys(Object(value)).map((own) => [own, check])))(value);
 
-/** Objects of the CDK: it checks them. */
-const network: ChecksOf<NetworkOptions> = { vpc: elsewhere, vpcSubnets: elsewhere, securityGroups: elsewhere };
+const network: ChecksOf<NetworkOptions> = { vpc, vpcSubnets: elsewhere, securityGroups: groups };
 
 const pollers = { minimum: elsewhere, maximum: elsewhere };
 
@@ -63,7 +90,7 @@ const tierChecks = (path: string): ChecksOf<TierOptions> => ({
   batchWindow: duration,
   memorySize: elsewhere,
   timeout: duration,
-  layers: listOf(elsewhere),
+  layers,
 });
 
 const containerChecks: ChecksOf<ContainerOptions> = {
@@ -79,7 +106,11 @@ const containerChecks: ChecksOf<ContainerOptions> = {
 };
 
 const throttleChecks: ChecksOf<ThrottleOptions> = { requestsPerSecond: elsewhere, burst: elsewhere };
-const domainChecks: ChecksOf<DomainOptions> = { name, certificate: elsewhere, hostedZone: elsewhere };
+const domainChecks: ChecksOf<DomainOptions> = {
+  name,
+  certificate: ofCdk("certificateArn", "a certificate of the CDK, such as Certificate.fromCertificateArn(...)"),
+  hostedZone: ofCdk("hostedZoneId", "a hosted zone of the CDK, such as HostedZone.fromLookup(...)"),
+};
 const busChecks: ChecksOf<ExistingBus> = { busName: name };
 const tracingChecks: ChecksOf<TracingOptions> = { layerArn: name };
 const consoleChecks: ChecksOf<ConsoleClient> = { clientId: name, scope: name, origins: names };
@@ -147,26 +178,26 @@ const checks: ChecksOf<TaskPipelineProps> = {
   throttle: object("throttle", throttleChecks),
   cors: eachAt("cors", elsewhere),
   domain: object("domain", domainChecks, ["name", "certificate"]),
-  events: either(oneOf([true]), object("events", busChecks, ["busName"])),
+  events: either(flag, object("events", busChecks, ["busName"])),
   jwt: object("jwt", jwtChecks, ["issuer", "audience"]),
   limits: object("limits", limitChecks),
   listShards: elsewhere,
-  alarmEmail: name,
-  alarmTopicArn: name,
-  alarms: either(oneOf([false]), object("alarms", alarmChecks)),
+  alarmEmail: email,
+  alarmTopicArn: topic,
+  alarms: either(off, object("alarms", alarmChecks)),
   dashboard: switched,
   push: switched,
   callbackHosts: names,
   tracing: object("tracing", tracingChecks, ["layerArn"]),
-  encryptionKey: elsewhere,
-  logRetention: elsewhere,
+  encryptionKey: key,
+  logRetention: retention,
   vendedAccessLog: switched,
   probes: switched,
   timeScale: elsewhere,
   environment: eachAt("environment", name),
-  secrets: eachAt("secrets", elsewhere),
-  layers: listOf(elsewhere),
-  policies: listOf(elsewhere),
+  secrets: eachAt("secrets", secret),
+  layers,
+  policies,
   accountConcurrency: elsewhere,
   waits: elsewhere,
   external: names,

@@ -1,4 +1,4 @@
-import { Duration, Stack, Validations } from "aws-cdk-lib";
+import { Duration, PhysicalName, Stack, Validations } from "aws-cdk-lib";
 import { Metric, type MetricOptions, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { type ISecurityGroup, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
 import {
@@ -73,7 +73,10 @@ export class ContainerWorkers extends Construct implements IGrantable {
     this.options = props.options;
     this.queues = props.queues;
     this.logGroup = new LogGroup(this, "Logs", { ...props.logs, ...encryptedLogs(this) });
-    this.role = new Role(this, "Role", { assumedBy: new ServicePrincipal("ecs-tasks.amazonaws.com") });
+    this.role = new Role(this, "Role", {
+      assumedBy: new ServicePrincipal("ecs-tasks.amazonaws.com"),
+      roleName: PhysicalName.GENERATE_IF_NEEDED,
+    });
     this.grantPrincipal = this.role;
     this.allowWork(props);
     this.service = this.addService();

@@ -1,4 +1,4 @@
-import { Stage, Token } from "aws-cdk-lib";
+import { Stack, Stage, Token } from "aws-cdk-lib";
 import type { IConstruct } from "constructs";
 import { settingError } from "./setting-error.ts";
 
@@ -44,6 +44,18 @@ export function claimName(pipeline: IConstruct, { name, account, region }: Claim
   all.set(place, pipeline);
   all.set(inAccount, pipeline);
   return isElsewhere;
+}
+
+/** Stacks of the app that would be deployed to those of a pipeline, and replace them. */
+export function sameNames({ node }: IConstruct, own: readonly Stack[]): string[] {
+  const others = node.root.node.findAll().filter((one) => Stack.isStack(one) && !own.includes(one)) as Stack[];
+  return others.flatMap(({ stackName, environment, node: { path }, nestedStackParent }) =>
+    own
+      .filter(
+        (one) => nestedStackParent === undefined && one.stackName === stackName && one.environment === environment,
+      )
+      .map((one) => `${path} and ${one.node.path} are both the stack ${stackName}: give one another name`),
+  );
 }
 
 function taken(name: string, pipeline: IConstruct, other: IConstruct): TypeError {

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { Annotations, CustomResource, Duration, Stack } from "aws-cdk-lib";
+import { Annotations, CustomResource, Duration, Stack, Token } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import { Construct, type IDependable } from "constructs";
+import { inShort } from "../src/core/model/foreign-value.ts";
 import { catalogKey, type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { allowSubmit } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
@@ -83,6 +84,19 @@ function warnOfMissing(grantee: IGrantable, prefix: string): void {
   );
 }
 
+const isGrantable = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "grantPrincipal" in value;
+
+/** @throws TypeError for a program of another account or Region: table, bucket and queues have no names for it */
+function checkSamePlace(own: Stack, data: Stack): void {
+  const differ = (a: string, b: string) => !Token.isUnresolved(a) && !Token.isUnresolved(b) && a !== b;
+  if (!differ(own.account, data.account) && !differ(own.region, data.region)) return;
+  throw settingError(
+    `${own.node.path} is in another account or Region (${own.environment}) than the deployment (${data.environment}), where no direct submit reaches: ` +
+      "use the HTTP API there, with offload/client",
+  );
+}
+
 const publishTimeout = Duration.minutes(1);
 
 /**
@@ -106,7 +120,15 @@ export class DirectSubmit {
   grant(grantee: IGrantable, { prefix = "" }: GrantSubmitOptions = {}): void {
     const { data } = this.props;
     if (!prefixPattern.test(prefix)) throw wrongPrefix(prefix);
-    if (Construct.isConstruct(grantee)) data.useIn(Stack.of(grantee));
+    if (!isGrantable(grantee))
+      throw settingError(
+        `grantSubmit needs a function, a role or another principal of the CDK, got ${inShort(grantee)}`,
+      );
+    if (Construct.isConstruct(grantee)) {
+      const own = Stack.of(grantee);
+      checkSamePlace(own, data);
+      data.useIn(own);
+    }
     allowSubmit(grantee, data);
     const environment = Object.entries(this.environment).map(([name, value]) => [prefix + name, value] as const);
     const { target, isFunction } = functionOf(grantee);

@@ -4,6 +4,7 @@ import { acceptedKey } from "../src/doctor/accepted.ts";
 import { Deployment, type Stack as ReviewedStack, type Template } from "../src/doctor/deployment.ts";
 import { type Finding, isAtLeast, type Subject } from "../src/doctor/finding.ts";
 import { review } from "../src/doctor/review.ts";
+import { sameNames } from "./deployment-name.ts";
 import { tooLarge } from "./size-checks.ts";
 
 type ReviewedCode = Pick<Subject, "types" | "findings">;
@@ -23,7 +24,7 @@ export function reviewAtSynth(pipeline: IConstruct, code: ReviewedCode): void {
       const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
       const all = stacks.map((stack) => ({ stack, template: templateOf(stack) }));
       addWarnings(pipeline, all, code);
-      return tooLarge(all);
+      return [...tooLarge(all), ...sameNames(pipeline, stacks)];
     },
   });
 }

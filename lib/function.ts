@@ -1,4 +1,4 @@
-import { type Duration, type RemovalPolicy, Validations } from "aws-cdk-lib";
+import { type Duration, PhysicalName, type RemovalPolicy, Validations } from "aws-cdk-lib";
 import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   Architecture,
@@ -117,7 +117,11 @@ export class PipelineFunction extends Construct implements IGrantable {
     const { tracing, memorySize = 512 } = props;
     this.logGroup = new LogGroup(this, "Logs", { ...props.logs, ...encryptedLogs(this) });
     this.memorySize = memorySize;
-    const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    const role = new Role(this, "Role", {
+      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+      // A name only where a resource of another account refers to the role.
+      roleName: PhysicalName.GENERATE_IF_NEEDED,
+    });
     this.logGroup.grantWrite(role);
     this.grantPrincipal = role;
     this.function = new LambdaFunction(this, "Function", {

@@ -77,7 +77,7 @@ export const dataProps = (
   fireName,
   deployment: name,
   times: timesOf(tiers),
-  ...present({ cors, events }),
+  ...present({ cors, events: events || undefined }),
   ...(containers !== undefined && { containers: { wakeName: containers.maxTasks > 0 ? wakeName : undefined } }),
 });
 

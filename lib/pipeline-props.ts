@@ -105,7 +105,7 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    * `{ busName }`: to an event bus that exists already, in the same account and Region, by its name or ARN.
    * @default - no events
    */
-  readonly events?: true | ExistingBus;
+  readonly events?: boolean | ExistingBus;
   /**
    * OIDC issuer whose tokens the API accepts, in addition to API keys.
    * @default - none

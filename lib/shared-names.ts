@@ -75,9 +75,14 @@ export function sharedQueue(queue: Queue): SharedName {
   };
 }
 
-/** A role's ARN does not follow from its name, because a role may have a path. */
+/**
+ * A role's ARN does not follow from its name, because a role may have a path. An app that brings its roles along
+ * (`Role.customizeRoles`) has no resource for it.
+ */
 export function sharedRole(role: Role): SharedName {
-  const { attrArn } = role.node.defaultChild as CfnRole;
+  const resource = role.node.defaultChild as CfnRole | undefined;
+  if (resource === undefined) return { value: role.roleArn, references: () => [] };
+  const { attrArn } = resource;
   return { value: attrArn, references: (arn) => [[attrArn, arn]] };
 }
 

@@ -38,10 +38,18 @@ export function taskCode(options: AssetOptions): TaskFolder {
   return found;
 }
 
+const temporary: string[] = [];
+
+function removeTemporary(): void {
+  for (const folder of temporary) rmSync(folder, { recursive: true, force: true });
+}
+
 /** A folder that is deleted when this process ends. */
 export function temporaryFolder(prefix: string): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), prefix));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  // One listener for all: Node warns of a leak above ten.
+  if (temporary.length === 0) process.once("exit", removeTemporary);
+  temporary.push(folder);
   return folder;
 }
 

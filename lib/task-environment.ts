@@ -2,12 +2,12 @@ import { Token } from "aws-cdk-lib";
 import { checkNames, type TaskEnvironment } from "../src/core/task/environment.ts";
 import type { HandlerOptions } from "./handler-options.ts";
 import { settingError } from "./setting-error.ts";
-import { sourcesOf, type TaskSecrets } from "./task-secrets.ts";
+import { type PlacedSecrets, placed, sourcesOf } from "./task-secrets.ts";
 
 /** The environment that workers get for their handlers. */
 export interface WorkerEnvironment {
   readonly variables: Readonly<Record<string, string>>;
-  readonly secrets: TaskSecrets;
+  readonly secrets: PlacedSecrets;
 }
 
 /** Lambda allows 4 KB for all variables of a function. Offload's own take up to 2 KB of it. */
@@ -27,7 +27,7 @@ export function workerEnvironment(
   withContainers = false,
 ): WorkerEnvironment {
   const values = { ...variables, ...environment };
-  const secrets = { ...known, ...given };
+  const secrets = { ...known, ...placed(given) };
   checkNames(values, secrets);
   checkDeclared("environment", Object.keys(environment), Object.keys(variables));
   checkDeclared("secrets", Object.keys(given), Object.keys(known));

@@ -7,7 +7,8 @@ import {
   type PolicyStatement,
   type PrincipalPolicyFragment,
 } from "aws-cdk-lib/aws-iam";
-import { DependencyGroup, type IConstruct } from "constructs";
+import { Construct, DependencyGroup, type IConstruct } from "constructs";
+import { inShort } from "../src/core/model/foreign-value.ts";
 import { settingError } from "./setting-error.ts";
 import { allowSecretWithKey, isSecretWithKey } from "./task-secrets.ts";
 
@@ -56,9 +57,10 @@ const grants: Readonly<Record<Access, readonly string[]>> = {
 /**
  * Grants access to a resource: a bucket, a table, a queue, a secret, a topic, or any other with the CDK's usual
  * methods.
- * @throws TypeError when the resource has no such access
+ * @throws TypeError when it is no resource of the CDK, or has no such access
  */
 export function grantAccess(role: IGrantable, resource: IConstruct, access: Access): void {
+  checkGrant(resource, access);
   if (isSecretWithKey(resource)) {
     const both = access === "readWrite";
     const rights = { reads: both || access === "read", writes: both || access === "write" };
@@ -74,6 +76,15 @@ export function grantAccess(role: IGrantable, resource: IConstruct, access: Acce
     `${resource.node.path} has no ${access} access that Offload knows (${grants[access].join(", ")}): call one of its own ` +
       "grants with `pipeline.taskRole`",
   );
+}
+
+function checkGrant(resource: unknown, access: unknown): void {
+  if (!Construct.isConstruct(resource))
+    throw settingError(
+      `grantToTasks needs a resource of the CDK, such as a Bucket or Bucket.fromBucketName(...), got ${inShort(resource)}`,
+    );
+  if (!Object.hasOwn(grants, String(access)))
+    throw settingError(`the access to ${resource.node.path} must be read, write or readWrite, got ${inShort(access)}`);
 }
 
 type Grant = (grantee: IGrantable) => void;

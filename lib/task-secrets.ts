@@ -1,7 +1,7 @@
 import { ArnFormat, Fn, Stack, Token } from "aws-cdk-lib";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
-import type { Construct } from "constructs";
+import { Construct } from "constructs";
 import { type SecretOption, type SecretSource, secretSource } from "../src/core/task/environment.ts";
 import { isArn } from "./tokens.ts";
 
@@ -14,20 +14,35 @@ interface SecretConstruct {
   readonly encryptionKey?: IKey | undefined;
 }
 
+/** A secret with its place: a name, or a construct and a field of it. */
+type PlacedSecret = SecretOption | { readonly secret: SecretConstruct; readonly field?: string };
+
 /**
- * Place of a secret: its name in Secrets Manager, a field of it, a parameter's name, or a secret of the CDK. The last
- * one also allows the use of the secret's own KMS key.
+ * Place of a secret: its name in Secrets Manager, a field of it, a parameter's name, or a secret or parameter of the
+ * CDK. A secret of the CDK also allows the use of its own KMS key.
  */
-export type TaskSecret = SecretOption | { readonly secret: SecretConstruct; readonly field?: string };
+export type TaskSecret = PlacedSecret | SecretConstruct;
 
 /** Secrets by the names of their variables. */
 export type TaskSecrets = Readonly<Record<string, TaskSecret>>;
 
+export type PlacedSecrets = Readonly<Record<string, PlacedSecret>>;
+
+/** The same secrets, with the places of those that are constructs. */
+export const placed = (secrets: TaskSecrets): PlacedSecrets =>
+  Object.fromEntries(Object.entries(secrets).map(([name, given]) => [name, placeOf(given)]));
+
+function placeOf(given: TaskSecret): PlacedSecret {
+  if (typeof given !== "object" || given === null) return given;
+  if ("secretArn" in given) return { secret: given };
+  return Construct.isConstruct(given) && "parameterName" in given ? { parameterName: given.parameterName } : given;
+}
+
 /** Places of secrets, as the worker's setting contains them. */
-export const sourcesOf = (secrets: TaskSecrets): Record<string, SecretSource> =>
+export const sourcesOf = (secrets: PlacedSecrets): Record<string, SecretSource> =>
   Object.fromEntries(Object.entries(secrets).map(([name, given]) => [name, sourceOf(name, given)]));
 
-function sourceOf(name: string, given: TaskSecret): SecretSource {
+function sourceOf(name: string, given: PlacedSecret): SecretSource {
   if (typeof given === "string" || !("secret" in given)) return secretSource(name, given);
   const { secret, field } = given;
   return { secretName: secret.secretFullArn ?? secret.secretArn, ...(field !== undefined && { field }) };
@@ -37,7 +52,7 @@ function sourceOf(name: string, given: TaskSecret): SecretSource {
  * Grants reading these secrets, and no others. The CDK's own grant would name the workers' roles in the policy of a
  * secret's key, which is a circular reference when the key is in a stack of the app.
  */
-export function allowSecrets(scope: Construct, grantee: IGrantable, secrets: TaskSecrets): void {
+export function allowSecrets(scope: Construct, grantee: IGrantable, secrets: PlacedSecrets): void {
   const allow = (actions: string[], resources: string[], conditions = {}) =>
     grantee.grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ actions, resources, conditions }));
   const stack = Stack.of(scope);

@@ -2,8 +2,10 @@ import { type IMetric, MathExpression, type MetricOptions, Stats } from "aws-cdk
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { MetricName } from "../../src/core/model/metrics.ts";
 import { metricTable } from "../../src/core/model/metrics.ts";
+import { nearestNames } from "../../src/core/model/nearest.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { DataStack } from "../data-stack.ts";
+import { settingError } from "../setting-error.ts";
 import { type PipelineMetrics, usualPeriod } from "./metrics.ts";
 
 /** Options of a metric of tasks. */
@@ -31,6 +33,7 @@ export class TaskMetrics {
   /** One of Offload's own metrics. */
   metric(name: MetricName, { priority, ...options }: TaskMetricOptions = {}): IMetric {
     const of = (tier: Tier) => this.metrics.of(name, tier).with(options);
+    checkIs("metric", name, Object.keys(metricTable));
     const isCount = metricTable[name].unit === "Count";
     return this.overTiers(of, isCount ? "SUM" : "MAX", name, {
       ...options,
@@ -78,8 +81,18 @@ export class TaskMetrics {
     label: string,
     { priority, ...options }: TaskMetricOptions,
   ): IMetric {
-    return priority === undefined ? combined(tiers.map(of), sum, label, options) : of(priority);
+    if (priority === undefined) return combined(tiers.map(of), sum, label, options);
+    checkIs("priority", priority, tiers);
+    return of(priority);
   }
+}
+
+/** An app in JavaScript would watch a metric that nobody emits. @throws TypeError */
+function checkIs(what: string, name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const [near] = nearestNames(name, known);
+  const meant = near === undefined ? `expected one of ${known.join(", ")}` : `did you mean ${near}?`;
+  throw settingError(`${JSON.stringify(name)} is not a ${what}; ${meant}`);
 }
 
 const depthOf = (queue: IQueue, options: MetricOptions): IMetric =>

@@ -5,6 +5,8 @@ import { parseInput } from "../core/model/invalid.ts";
 import { type ApiKey, newApiKey } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
 import { iso } from "../core/model/record.ts";
+import { requestClosedChannels } from "../core/notify/close-channels.ts";
+import type { Notices } from "../core/ports/notify.ts";
 import type { Clock, KeyStore } from "../core/ports/tasks.ts";
 import { timeSchema } from "../core/submit/submit-body.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
@@ -25,6 +27,7 @@ export const newKeySchema = z.strictObject({
 export interface KeyPorts extends ApiPorts {
   clock: Clock;
   keys: KeyStore;
+  notices: Pick<Notices, "send">;
   randomBytes: (count: number) => Uint8Array;
 }
 
@@ -70,7 +73,7 @@ async function createAnswer({ clock, keys, randomBytes }: KeyPorts, call: Call):
 }
 
 /** A key of another tenant is answered as a key that does not exist. */
-async function revokeAnswer({ clock, keys }: KeyPorts, call: Call): Promise<Response> {
+async function revokeAnswer({ clock, keys, notices }: KeyPorts, call: Call): Promise<Response> {
   const { tenantId, principal } = identify(call, "admin");
   const keyId = call.req.param("key_id") ?? "";
   if (keyId === principal) throw new Problem("conflict", "This request was made with that key. Use another one.");
@@ -79,6 +82,7 @@ async function revokeAnswer({ clock, keys }: KeyPorts, call: Call): Promise<Resp
   await call.get("addTarget")?.({ role: known.role });
   const revoked = await keys.revoke(keyId, iso(clock.now()));
   if (revoked === undefined) throw new Problem("not_found", "No such key.");
+  await requestClosedChannels(notices, { tenant_id: tenantId, key_id: keyId });
   call.header("cache-control", "no-store");
   return call.json(keyView(revoked));
 }

@@ -55,7 +55,7 @@ const tenantList = withName(
         tenant_id: z.string().describe("Id of the tenant."),
         paused_since: time.nullable().describe("Time of the pause. Null: it is not paused."),
         open: z.int().min(0).describe("Tasks that have not ended."),
-        retrying: z.int().min(0).describe("Those of them that wait for another attempt after a failed one."),
+        retrying: z.int().min(0).describe("Of these, the tasks that wait for another attempt after a failed one."),
         dead_letters: z.int().min(0).describe("Dead letters."),
         complete: z
           .boolean()
@@ -138,8 +138,8 @@ export const adminOperations = {
     tag: "service",
     summary: "Read what the deployment measured",
     description:
-      "Of all tenants together, by tier: tasks submitted, completed, failed and retried, waits in the queue, times of attempts. Each request " +
-      "reads 28 metrics of CloudWatch, which costs $0.00028. The local server keeps them in memory, from its start.",
+      "The metrics of all tenants together, by tier: tasks submitted, completed, failed and retried, waits in the queue, times of attempts. Each request " +
+      "reads 28 metrics of CloudWatch, which costs $0.00028. The local server keeps its metrics in memory, from its start.",
     role: "admin",
     query: metricsSchema,
     answers: { 200: uncached("The measurements.", metrics) },
@@ -154,7 +154,7 @@ export const adminOperations = {
   listKeys: {
     tag: "tenants",
     summary: "List the API keys of a tenant",
-    description: `${ofTenant} Never with their secrets.`,
+    description: `${ofTenant} The list never has their secrets.`,
     role: "admin",
     answers: { 200: uncached("The keys.", keyList) },
   },
@@ -171,7 +171,7 @@ export const adminOperations = {
   revokeKey: {
     tag: "tenants",
     summary: "Revoke an API key",
-    description: `${ofTenant} It stops working within 60 s. The key of the request itself is refused with 409. Can be repeated.`,
+    description: `${ofTenant} The key stops working within 60 s. A key that revokes itself gets 409. The request can be repeated.`,
     role: "admin",
     answers: { 200: uncached("The revoked key.", key) },
     problems: ["not_found", "conflict"],
@@ -179,7 +179,7 @@ export const adminOperations = {
   listTenants: {
     tag: "tenants",
     summary: "List the tenants",
-    description: `Those that have a key or have submitted a task. ${page}`,
+    description: `Lists the tenants that have a key or have submitted a task. ${page}`,
     role: "admin",
     query: tenantListSchema,
     answers: { 200: uncached("One page of tenants.", tenantList) },
@@ -196,7 +196,7 @@ export const adminOperations = {
     tag: "tenants",
     summary: "Change the limits of a tenant",
     description:
-      "A limit that is left out stays as it is; null is no limit; `unset` is the deployment's default again. A change applies within ten seconds.",
+      "A limit that is left out stays as it is. Null removes the limit, and `unset` restores the deployment's default. A change applies within ten seconds.",
     role: "admin",
     body: withName("TenantLimitsChange", tenantLimitsSchema),
     example: { submits_per_second: 20, burst: 40, tasks_in_progress: "unset" },

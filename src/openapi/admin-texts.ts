@@ -9,7 +9,7 @@ const keyFields: Texts = {
 
 const tenantLimitFields: Texts = {
   submits_per_second: "Accepted submits per second, on average.",
-  burst: "Submits accepted at once after a pause.",
+  burst: "Number of submits that are accepted at once after a pause.",
   tasks_in_progress: "Accepted tasks that have not ended.",
   request_bytes: "Largest request body, in bytes.",
   schedules: "Schedules, without those of the app's code. Default: 100.",

@@ -38,7 +38,7 @@ export const auditOperations = {
   listAudit: {
     tag: "service",
     summary: "List what operators and admins changed",
-    description: `Newest first, of the last 400 days. \`scope=deployment\`, for admins: what concerns all tenants. ${page}`,
+    description: `The changes of the last 400 days, newest first. \`scope=deployment\`, for admins, lists the changes that concern all tenants. ${page}`,
     role: "operator",
     query: auditListSchema,
     answers: { 200: uncached("One page of entries.", auditList) },

@@ -11,14 +11,14 @@ import type { Operation } from "./operation.ts";
 import { bodyProblems, emptyBody, jsonProblems, operationAnswers, taskAnswer } from "./operation-parts.ts";
 
 const selected =
-  "Give either `task_ids` or `filter`. A filter reads at most 10,000 tasks: narrow `created_after` and `created_before` when its time span has more.";
+  "Give either `task_ids` or `filter`. A filter reads at most 10,000 tasks. If its time span has more, narrow `created_after` and `created_before`.";
 
 /** The routes that act on many tasks, and the end of operations. */
 export const bulkOperations = {
   cancelTasks: {
     tag: "operations",
     summary: "Cancel many tasks",
-    description: `Matches tasks that have not ended and whose type can be cancelled; an empty filter matches all of them. One that runs counts as done when its attempt has been asked to stop; with \`now\`, an attempt that has not stopped after 5 seconds is ended with its process. ${selected}`,
+    description: `Matches tasks that have not ended and whose type can be cancelled; an empty filter matches all of them. A running task counts as done when its attempt has been asked to stop. With \`now\`, an attempt that has not stopped after 5 seconds is ended with its process. ${selected}`,
     role: "operator",
     body: withName("CancelTasks", cancelTasksSchema),
     example: { filter: { type: "mail.send", status: "pending", tags: { campaign: "spring" } }, dry_run: true },
@@ -27,8 +27,8 @@ export const bulkOperations = {
   },
   retryTasks: {
     tag: "operations",
-    summary: "Start a new round of many failed tasks",
-    description: `Matches failed tasks, also those whose dead letters were discarded. ${selected}`,
+    summary: "Retry many failed tasks",
+    description: `Each task starts a new round of attempts. Matches failed tasks, also those whose dead letters were discarded. ${selected}`,
     role: "operator",
     body: withName("RetryTasks", retryTasksSchema),
     example: { filter: { type: "mail.send", created_after: "2027-01-01" }, per_second: 10 },
@@ -49,7 +49,7 @@ export const bulkOperations = {
     tag: "operations",
     summary: "Change the rate of an operation",
     description:
-      "Of a replay, retry or run-now that has not ended, also while it runs. It goes on at this rate, and becomes faster no more by itself. It still stops when the last 20 tasks that it started all failed again.",
+      "Changes the rate of a replay, retry or run-now that has not ended. The operation continues at this rate, and does not become faster by itself any more. It still stops when the last 20 tasks that it started have all failed again.",
     role: "operator",
     body: withName("ChangeOperation", changeOperationSchema),
     example: { per_second: 2 },
@@ -62,7 +62,7 @@ export const bulkOperations = {
     tag: "operations",
     summary: "Cancel an operation",
     description:
-      "A replay, discard, cancel, retry or run-now that has not ended begins with no other task, within 5 seconds. What is done stays done and counted. May be repeated.",
+      "Within 5 seconds, a replay, discard, cancel, retry or run-now takes no further task. Tasks that it has changed stay changed and counted. The request can be repeated.",
     role: "operator",
     body: emptyBody,
     bodyOptional: true,

@@ -6,8 +6,8 @@ const rule: Texts = {
   cron: "Five fields as in crontab: minute, hour, day of month, month, day of week.",
   every_seconds: "Interval, a multiple of 60.",
   timezone: "IANA name, such as `Europe/Berlin`.",
-  starts_at: "No time before this one.",
-  ends_at: "No time from this one on.",
+  starts_at: "The first scheduled time is not before this time.",
+  ends_at: "No scheduled time is at or after this time.",
 };
 
 const scheduleOptions: Texts = {
@@ -20,7 +20,7 @@ const scheduleOptions: Texts = {
 const selection: Texts = {
   task_ids: "Ids of dead letters.",
   filter: "Selects dead letters by the fields of `GET /dead-letters`.",
-  dry_run: "True: only counts the matches.",
+  dry_run: "True: the request only counts the matches.",
 };
 
 const now = "True: an attempt that has not stopped 5 seconds after the request is ended with its process.";
@@ -54,7 +54,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
   Channel: {
     channel_id: "Id of the channel, for log lines.",
     url: "URL for one WebSocket connection. It needs no token, so it is a secret.",
-    expires_at: "The URL works until then.",
+    expires_at: "Time until which the URL works.",
   },
   Accepted: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
   BatchTask: { task_id: taskFields.task_id, status: "Status of the task.", created_at: "Time of the submit." },
@@ -72,7 +72,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     run_at: "Earliest start that the submit asked for.",
     next_attempt_at: "Earliest start of the next attempt, while the task waits for one.",
     waiting_for:
-      "What the suspended attempt waits for, or what keeps the task from starting. Null: it waits for a worker, or does not wait.",
+      "The thing that the suspended attempt or the start of the task waits for. Null: the task waits for a worker, or does not wait.",
     expires_at: "The task expires if no attempt has started by this time.",
     correlation_id: "Id of the request, which is also in the log lines.",
     requested_by: "The submitter: id of an API key, or subject of a token.",
@@ -82,9 +82,9 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     children: "Numbers of the children. Null: the task has none.",
   },
   WaitingFor: {
-    kind: "`sleep`: a time. `signal`: one of some signals. `pause`: the end of a pause. `breaker`: its type fails. `concurrency`: a place. `rate`: its start.",
+    kind: "`sleep`: the task waits for a time. `signal`: for one of some signals. `pause`: for the end of a pause. `breaker`: until its type fails less. `concurrency`: for a place. `rate`: for its turn.",
     signals: "Names of the signals.",
-    until: "The task goes on at this time at the latest.",
+    until: "The task continues at this time at the latest.",
     of: "The thing that is paused.",
     place: "Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists.",
   },
@@ -116,7 +116,8 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     ...taskFields,
     tenant_id: "Tenant of the task.",
     attempts: "Number of attempts in the last round.",
-    fingerprint: "Names the error: equal where texts differ only in ids, numbers, times and quoted texts.",
+    fingerprint:
+      "Short name of the error. Errors whose texts differ only in ids, numbers, times and quoted texts have the same.",
     first_failed_at: "End of the first failed round.",
     last_failed_at: "End of the last attempt.",
     needs_review: "True when a person must decide: the handler threw `BusinessRuleViolation`.",
@@ -125,24 +126,24 @@ const answerTexts: Readonly<Record<string, Texts>> = {
   DeadLetterGroups: {
     groups: "The groups, the largest first.",
     complete:
-      "False: older dead letters were not read, or small groups left out. Narrow `failed_after` and `failed_before`.",
+      "False: older dead letters were not read, or small groups were left out. Narrow `failed_after` and `failed_before`.",
   },
   DeadLetterGroup: {
-    fingerprint: "Names the error, for the filter `fingerprint`.",
+    fingerprint: "Short name of the error, for the filter `fingerprint`.",
     type: taskFields.type,
-    error: "Message of the newest one's error.",
+    error: "Error message of the newest dead letter.",
     count: "Number of dead letters.",
     first_failed_at: "Earliest failure of their tasks.",
-    last_failed_at: "Failure of the newest one.",
-    task_id: "Task of the newest one.",
+    last_failed_at: "Failure of the newest dead letter.",
+    task_id: "Task of the newest dead letter.",
   },
   Operation: {
     operation_id: "Id of the operation.",
     status: "Status of the operation.",
     matched: "Number of selected tasks.",
-    done: "Number of those that were replayed, discarded, cancelled or retried.",
-    skipped: "Number that had changed before their turn.",
-    failed: "Number that could not be changed.",
+    done: "Number of tasks that were replayed, discarded, cancelled or retried.",
+    skipped: "Number of tasks that had changed before their turn.",
+    failed: "Number of tasks that could not be changed.",
   },
   DryRun: { matched: "Number of selected tasks." },
   OperationAccepted: { operation_id: "Id of the operation.", matched: "Number of selected tasks." },
@@ -152,7 +153,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     in_flight: "Messages that workers hold.",
     delayed: "Messages that wait for their time.",
     oldest_age_seconds: "Age of the oldest message. Null: unknown.",
-    retrying: "Tasks that wait for another attempt after a failed one. Of more than some thousands, at least so many.",
+    retrying: "Tasks that wait for another attempt after a failed one. A number above some thousands is a lower bound.",
     dead_letters: "Messages in the tier's dead-letter queue.",
     paused: "True when the tier is paused.",
     paused_since: "Time of the pause. Null: the tier is not paused.",
@@ -163,9 +164,9 @@ const answerTexts: Readonly<Record<string, Texts>> = {
   Schedule: {
     ...scheduleOptions,
     schedule_id: "Id of the schedule.",
-    name: "Name of the schedule, unique in the tenant for those of one `source`.",
-    source: "`code`: the app's own, which its code defines; `api`: a client made it.",
-    for_each_tenant: "True: each time submits one task for every known tenant.",
+    name: "Name of the schedule, unique among the tenant's schedules of the same `source`.",
+    source: "`code`: the app's code defines the schedule. `api`: a client made it.",
+    for_each_tenant: "True: the schedule submits one task for every known tenant at each of its times.",
     paused_since: "Time of the pause. Null: it is not paused, or was paused by an earlier release.",
     paused_by: "The principal that paused it.",
     next_run_at: "Next scheduled time. Null also for a rate of the code that has not fired yet.",
@@ -189,7 +190,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
 /** Descriptions of query parameters, by name. */
 export const parameterTexts: Texts = {
   limit: "Maximum number of items of the page.",
-  q: "Only tasks that this text finds: the start of an id (4 characters or more), a correlation id, a tag's value or `name=value`, a part of the error's text. Case does not count. Tasks found by a tag or by a correlation id of a client come first. A page may be empty although others follow.",
+  q: "Only tasks that this text matches: as the start of an id (4 characters or more), a correlation id, a tag's value or `name=value`, or a part of the error's text. Upper and lower case are the same. Tasks that match by a tag or by a client's correlation id come first. A page may be empty although others follow.",
   cursor: "`next_cursor` of the page before.",
   status: "Only tasks with this status.",
   type: "Only tasks of this type.",
@@ -203,12 +204,12 @@ export const parameterTexts: Texts = {
   failed_after: "Only dead letters that failed at or after this time.",
   failed_before: "Only dead letters that failed before this time.",
   count: "Number of times.",
-  scope: "`deployment`: acts that concern all tenants; requires the role admin.",
-  actor: "Only acts of this principal.",
+  scope: "`deployment`: actions that concern all tenants; requires the role admin.",
+  actor: "Only actions of this principal.",
   action: "Only this action.",
-  task_id: "Only acts on this task.",
-  after: "Only acts at or after this time.",
-  before: "Only acts before this time.",
+  task_id: "Only actions on this task.",
+  after: "Only actions at or after this time.",
+  before: "Only actions before this time.",
 };
 
 /**
@@ -221,7 +222,7 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   BatchEntry: {
     ...submitOptions,
     idempotency_key:
-      "A repeat with the same key and entry returns the first task. Default: follows from `Idempotency-Key`.",
+      "A repeat with the same key and entry returns the first task. Default: a key that is made from `Idempotency-Key`.",
   },
   ScheduledTask: taskOptions,
   NewSchedule: { name: "Unique in the tenant.", ...scheduleOptions },
@@ -237,12 +238,12 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   TypePauseRequest: { all: "True: for all tenants, which requires the role admin. Default: for the caller's tenant." },
   LimitsChange: {
     concurrency: "Attempts of one key that run at the same time. Null: as defined.",
-    rate: "Starts of one key in a time. Null: as defined.",
+    rate: "Starts of one key in a period. Null: as defined.",
   },
-  RateChange: { limit: "Starts in `per_seconds`, evenly spaced.", per_seconds: "The time in which these start." },
+  RateChange: { limit: "Starts in a period, evenly spaced.", per_seconds: "Length of the period." },
   Cancel: { now },
   Retry: { input: "Input of the next round, in place of the one that the task failed with." },
-  Extend: { retention_seconds: "Record and result are kept for at least this time from now on." },
+  Extend: { retention_seconds: "The record and the result are kept for at least this time from now on." },
   Priority: { priority: "Tier to which the task moves." },
   CancelTasks: { ...taskSelection, now },
   RunTasksNow: {
@@ -250,7 +251,7 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
     per_second:
       "Maximum number of tasks per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
   },
-  NewInput: { input: "The task's input from now on. Checked as at a submit." },
+  NewInput: { input: "The task's input from now on, which is checked as at a submit." },
   RetryTasks: {
     ...taskSelection,
     per_second:

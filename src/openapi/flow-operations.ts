@@ -6,11 +6,11 @@ import type { Operation } from "./operation.ts";
 import { bodyProblems, emptyBody, jsonProblems, uncached } from "./operation-parts.ts";
 
 const pauseText =
-  "Accepted tasks wait, in order of submission; running attempts finish. Answered when no worker starts another of these tasks, after " +
-  "about three seconds. Can be repeated.";
+  "Accepted tasks wait, in order of submission, and running attempts finish. The answer comes when no worker starts another of these tasks, after " +
+  "about three seconds. The request can be repeated.";
 const resumeText =
   "The tasks that wait start within about three seconds, in order of submission: ten a second at first, twice as many every three seconds, and " +
-  "at most a hundred. Can be repeated.";
+  "at most a hundred a second. The request can be repeated.";
 
 withName("RateChange", rateSchema);
 
@@ -42,11 +42,11 @@ export const flowOperations = {
   },
   recoverLetters: {
     tag: "dead letters",
-    summary: "List the dead letters of a tier whose records are gone",
+    summary: "Recover the dead letters of a tier whose records are gone",
     description:
-      "Compares the messages of the tier's DLQ with the tasks, within some seconds. A message whose task has no record, such as after the table was " +
-      "restored to an earlier time, becomes a dead letter of the list again, with what it holds: it can be replayed and discarded. A message " +
-      "whose task is no dead letter any more is deleted. Once a day this happens by itself.",
+      "Compares the messages of the tier's DLQ with the tasks, within some seconds. If a message's task has no record, for example after the table was " +
+      "restored to an earlier time, the message becomes a dead letter of the list again: it can be replayed and discarded. A message " +
+      "whose task is not a dead letter any more is deleted. Offload does the same once a day.",
     role: "admin",
     ...ofNothing,
     answers: { 202: uncached("The comparison will start.", answers.queueRecovery) },
@@ -54,7 +54,7 @@ export const flowOperations = {
   pauseType: {
     tag: "flow",
     summary: "Pause a task type",
-    description: `For the caller's tenant, or with \`all\` for all tenants, which requires the role admin. ${pauseText}`,
+    description: `Pauses the type for the caller's tenant, or with \`all\` for all tenants, which requires the role admin. ${pauseText}`,
     ...ofType,
     answers: { 200: uncached("The pauses of the type.", answers.typePause) },
   },
@@ -70,7 +70,7 @@ export const flowOperations = {
   closeBreaker: {
     tag: "flow",
     summary: "Close the breaker of a task type",
-    description: `For the caller's tenant; of an admin with \`tenant=*\` for all. It counts failures from 0. ${resumeText}`,
+    description: `Closes the breaker for the caller's tenant. An admin closes it for all tenants with \`tenant=*\`. The breaker counts failures from 0 again. ${resumeText}`,
     role: "operator",
     ...ofNothing,
     answers: { 200: uncached("The breaker, closed.", answers.typeBreaker) },
@@ -80,9 +80,9 @@ export const flowOperations = {
     tag: "flow",
     summary: "Change the limits of a task type",
     description:
-      "For all tenants, without a deployment. Every worker knows the change after about three seconds. A limit that is left out stays as " +
-      "it is; null is the limit of the definition again. A type that is defined without a limit gets one that all its tasks share, of all " +
-      "tenants; null takes it away.",
+      "Changes the limits for all tenants, without a deployment. Every worker uses them after about three seconds. A limit that is left out stays as " +
+      "it is; null restores the limit of the type's definition. If the definition has no limit, the new limit is shared by all tasks of the type, " +
+      "of all tenants, and null removes it.",
     role: "admin",
     body: withName("LimitsChange", limitsChangeSchema),
     example: { concurrency: 5, rate: { limit: 100, per_seconds: 60 } },
@@ -92,7 +92,7 @@ export const flowOperations = {
   pauseTenant: {
     tag: "flow",
     summary: "Pause a tenant",
-    description: `All tasks of the tenant. Only an admin may name another tenant than its own. ${pauseText}`,
+    description: `Pauses all tasks of the tenant. Only an admin may name another tenant than its own. ${pauseText}`,
     role: "operator",
     ...ofNothing,
     answers: { 200: uncached("The tenant is paused.", answers.tenantPause) },

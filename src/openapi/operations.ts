@@ -67,8 +67,8 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     tag: "dead letters",
     summary: "Group dead letters by type and error",
     description:
-      "Errors of one class whose texts differ only in ids, numbers, times and quoted texts have the same `fingerprint`, which is also a filter of the list, of " +
-      "replay and of discard. Reads the newest 10,000 of the filter's time span at most, for about 0.6 read units each.",
+      "Errors of one class have the same `fingerprint` if their texts differ only in ids, numbers, times and quoted texts. The list, replays and " +
+      "discards can filter by it. Reads at most the newest 10,000 dead letters of the filter's time span, for about 0.6 read units each.",
     role: "operator",
     query: letterGroupsSchema,
     answers: { 200: uncached("The groups, the largest first.", answers.letterGroups) },
@@ -83,7 +83,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   listSchedules: {
     tag: "schedules",
     summary: "List schedules",
-    description: `First those of the app's code, with \`source: code\`, then those that clients made. ${page}`,
+    description: `The schedules of the app's code come first, with \`source: code\`, then those that clients made. ${page}`,
     role: "operator",
     query: scheduleListSchema,
     answers: { 200: uncached("One page of schedules.", schedules.scheduleList) },
@@ -116,8 +116,8 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   },
   replayDeadLetters: {
     tag: "dead letters",
-    summary: "Start a new round of failed tasks",
-    description: "Give either `task_ids` or `filter`.",
+    summary: "Replay dead letters",
+    description: "Each task starts a new round of attempts. Give either `task_ids` or `filter`.",
     role: "operator",
     body: withName("Replay", replaySchema),
     example: { filter: { type: "mail.send", error_kind: "unavailable" }, dry_run: true },
@@ -143,7 +143,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   listTypes: {
     tag: "service",
     summary: "List the task types",
-    description: "With the limits in force, and with the pauses and breakers of the caller's tenant.",
+    description: "The list has the limits in force, and the pauses and breakers of the caller's tenant.",
     answers: { 200: uncached("The task types that this deployment accepts.", typeList) },
   },
   createSchedule: {
@@ -186,7 +186,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     tag: "schedules",
     summary: "Pause a schedule",
     description:
-      "It submits nothing until it is resumed. Times of a paused schedule of the code are skipped and counted. A schedule for each tenant is paused for the caller's tenant, or with `tenant=*` for all, which requires the role admin.",
+      "The schedule submits nothing until it is resumed. Times of a paused schedule of the code are skipped and counted. A schedule for each tenant is paused for the caller's tenant, or with `tenant=*` for all, which requires the role admin.",
     role: "operator",
     body: emptyBody,
     bodyOptional: true,
@@ -196,7 +196,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   resumeSchedule: {
     tag: "schedules",
     summary: "Resume a schedule",
-    description: "Its times until now stay skipped. `conflict`: it is paused for all tenants.",
+    description: "Times before the resume stay skipped. `conflict`: the schedule is paused for all tenants.",
     role: "operator",
     body: emptyBody,
     bodyOptional: true,
@@ -215,9 +215,9 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   },
   openChannel: {
     tag: "tasks",
-    summary: "Open a channel, which hears of tasks by WebSocket",
+    summary: "Open a channel, which receives messages about tasks by WebSocket",
     description:
-      "A channel hears the tasks that its principal submitted, or with `scope: tenant` all tasks of the tenant, which requires the role operator. The URL is for one connection within 60 seconds. `not_found`: the deployment has no channels.",
+      "A channel receives messages about the tasks that its principal submitted, or with `scope: tenant` about all tasks of the tenant, which requires the role operator. The URL is for one connection within 60 seconds. `not_found`: the deployment has no channels.",
     body: withName("NewChannel", channelSchema),
     bodyOptional: true,
     example: { scope: "own" },

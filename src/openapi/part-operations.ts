@@ -15,14 +15,14 @@ const step = withName(
       .enum(["step", "sleep", "wait", "signal", "state"])
       .describe("`signal`: the answer to a wait of the same name. `state`: the last checkpoint."),
     name: z.string().describe("Name of the entry, unique among those of its kind."),
-    order: z.int().nullable().describe("Number of the handler's call, from 1. Null: the handler did not make it."),
+    order: z.int().nullable().describe("Number of the handler's call, from 1. Null: it is no call of the handler."),
     until: z.string().nullable().describe("End of a sleep, or time at which a wait times out."),
     timed_out: z.boolean().describe("True for the signal of a wait that timed out."),
     attempt: z.int().nullable().describe("Number of the attempt that stored a state, over all rounds."),
     result: z
       .unknown()
       .describe(
-        "Its result. Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive.",
+        "Result of the step. Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive.",
       ),
     result_bytes: z.int().nullable().describe("Size of the result's JSON. Null: there is none."),
   }) satisfies z.ZodType<StepView>,
@@ -55,7 +55,7 @@ const taskLog = withName(
     next_cursor: z
       .string()
       .nullable()
-      .describe("Value of `cursor` from which the log goes on, also while the task runs. Null: it is complete."),
+      .describe("Value of `cursor` for the lines that follow, also while the task runs. Null: the log is complete."),
     complete: z.boolean().describe("True: the task has ended, and no line follows."),
   }) satisfies z.ZodType<TaskLogView>,
 );
@@ -66,7 +66,7 @@ export const partOperations = {
     tag: "tasks",
     summary: "Read the log of a task",
     description:
-      "What its handler wrote with `task.log` and `console`, and Offload's own lines of its submit and its attempts. A page may have fewer lines than `limit`, or none, and not be the last. Deployed, lines can be read about five seconds after they were written, and as long as CloudWatch Logs keeps them.",
+      "The log has the lines that the handler wrote with `task.log` and `console`, and Offload's own lines about the submit and the attempts. A page may have fewer lines than `limit`, or none, although others follow. In a deployment, lines can be read about five seconds after they were written, and as long as CloudWatch Logs keeps them.",
     role: "operator",
     query: logListSchema,
     answers: { 200: uncached("Lines of the task.", taskLog) },
@@ -83,7 +83,7 @@ export const partOperations = {
     tag: "tasks",
     summary: "Change the input of a waiting task",
     description:
-      "The next attempt and later ones run with it. It is checked as at a submit. `conflict` when the task runs or has ended, or has stored steps, states, signals or children.",
+      "The next attempt and all later ones get the new input, which is checked as at a submit. `conflict`: the task runs or has ended, or has stored steps, states, signals or children.",
     role: "operator",
     body: withName("NewInput", inputSchema),
     example: { input: { to: "ada@example.com" } },
@@ -94,9 +94,9 @@ export const partOperations = {
     tag: "tasks",
     summary: "Read the input of a task",
     description:
-      "If Offload has kept it: where it costs nothing, which is where record and input need no more write units of 1 KB than the record alone; for a type " +
-      "with `keepInput`; for a dead letter, a long wait, and an input that a later submit or retry replaced. " +
-      "That of a sensitive type only for a dead letter, for operators, and not a large one.",
+      "Offload keeps an input where that costs nothing: where the record with the input needs no more write units of 1 KB than the record alone. It also keeps " +
+      "the inputs of types with `keepInput`, of dead letters and of tasks with a long wait, and an input that a later submit or retry replaced. " +
+      "The input of a sensitive type is kept only for a dead letter, can be read only by operators, and only if it is not large.",
     answers: { 200: uncached("The input.", input) },
     problems: ["not_found", "input_not_kept"],
   },

@@ -7,8 +7,7 @@ export const taskOptions: Texts = {
   input: "Checked against the type's JSON Schema before anything is written.",
   priority: "Tier of the task. Default: the type's own.",
   max_attempts: "Maximum number of attempts in a round. Default: the type's own.",
-  expires_in_seconds:
-    "The task expires if no attempt has started by then; counted from the time at which it is first due.",
+  expires_in_seconds: "The task expires if no attempt has started within this time after it was first due.",
   retention_seconds: "Record and result are kept for this time after the task's end. Default: a week.",
   tags: "At most 10 tags, for `GET /tasks?tag.NAME=VALUE`.",
   callback: "A signed webhook is sent there at the task's end.",
@@ -20,15 +19,15 @@ export const taskOptions: Texts = {
 /** Fields of a submit. */
 export const submitOptions: Texts = {
   ...taskOptions,
-  unique: "Effect of a key that another task of the type has that has not ended. See `docs/unique.md`.",
+  unique: "Effect of the submit if another task of the type has the same key and has not ended. See `docs/unique.md`.",
   "unique.key": "Names the task among those of its type that have not ended.",
   "unique.mode":
-    "When a task has the key. `existing`: 202 with that task. `reject`: 409. `replace`: that task gets the input as long as it waits. " +
-    "`debounce`: the same, and it waits anew. A submit whose task has started makes a new one in the last two.",
+    "Effect when a task has the key. `existing`: the answer is 202 with that task. `reject`: it is 409. `replace`: that task gets the new input as long as it waits. " +
+    "`debounce`: as `replace`, and the task's wait begins again. With these two modes, a submit makes a new task if the earlier one has started.",
   "unique.wait_seconds": "Wait after each submit. Required with `debounce`, and only allowed there.",
   "unique.max_wait_seconds":
     "Only with `debounce`: the task is due no later than this time after its first submit. Default: ten times `wait_seconds`.",
-  files: "Ids of uploads, by the names of the type's files. A task takes an upload for itself.",
+  files: "Ids of uploads, by the names of the type's files. An upload belongs to one task.",
   delay_seconds: "The task starts no earlier than after this time. Not with `run_at`.",
   run_at: "The task starts no earlier than at this time. A time in the past means now.",
 };

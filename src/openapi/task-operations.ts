@@ -40,9 +40,9 @@ export const taskOperations = {
     summary: "Submit a task",
     description:
       "A repeat with the same `Idempotency-Key` and body returns the first task. With `unique`, a submit can join a task that has " +
-      "not ended; the answer then has `Idempotent-Replayed`. As `multipart/form-data` a submit brings its files " +
-      "along: the part `task` is the JSON, and each other part is a file under the name that the type gives it; 4 MiB in all. " +
-      "Larger files are sent by `POST /uploads`.",
+      "not ended; the answer then has `Idempotent-Replayed`. A submit as `multipart/form-data` has files: " +
+      "the part `task` is the JSON, and each other part is a file under the name that the type gives it, with at most 4 MiB in all. " +
+      "`POST /uploads` takes larger files.",
     parameters: ["Idempotency-Key"],
     body: "submit",
     form: {
@@ -58,9 +58,8 @@ export const taskOperations = {
     tag: "tasks",
     summary: "Submit up to 500 tasks",
     description:
-      "Each entry is accepted or refused by itself, in the request's order. `Idempotency-Key` names the whole batch: an entry " +
-      "without a key of its own gets one that follows from it, so a repeated batch creates nothing twice. Each entry counts " +
-      "toward the tenant's limits.",
+      "Each entry is accepted or refused on its own. `Idempotency-Key` names the whole batch. An entry without a key of its own gets one that is " +
+      "made from it, so a repeated batch creates nothing twice. Each entry counts toward the tenant's limits.",
     parameters: ["Idempotency-Key"],
     body: batchBody,
     example: { tasks: [{ type: "mail.send", input: { to: "ada@example.com" }, idempotency_key: "mail-1" }] },
@@ -92,9 +91,9 @@ export const taskOperations = {
     tag: "tasks",
     summary: "Read a task",
     description:
-      "While the task has not ended, wait `Retry-After` seconds before the next request. Or let the request wait: with `wait` it is " +
-      "answered within a second of the end, or after that time with the task as it is then. It is answered immediately when too " +
-      "many requests wait.",
+      "While the task has not ended, wait `Retry-After` seconds before the next request. Or let the request wait: with `wait`, the answer comes " +
+      "within a second of the task's end, or after `wait` seconds with the task as it is then. If too many requests wait, " +
+      "the answer comes immediately.",
     parameters: ["wait", "Prefer", "If-None-Match"],
     answers: {
       200: {
@@ -116,8 +115,8 @@ export const taskOperations = {
     tag: "tasks",
     summary: "Read the result of a task",
     description:
-      "Results over 300 KiB are stored apart: `Location` is a URL that needs no token and works for up to 15 minutes; then ask again. " +
-      "Do not send the token to it.",
+      "Results over 300 KiB are stored apart. `Location` is then a URL that needs no token and works for up to 15 minutes; after that, request the result again. " +
+      "Do not send the token to that URL.",
     answers: {
       200: {
         description: "The bare result.",
@@ -162,10 +161,10 @@ export const taskOperations = {
   },
   retryTask: {
     tag: "tasks",
-    summary: "Start a new round of a failed task",
+    summary: "Retry a failed task",
     description:
-      "With `input`, the new round and later ones have that input, checked as at a submit. Of two retries at once one is a `conflict`, and only the other one's input " +
-      "is used. A task with stored steps, states, signals or children keeps its input: `conflict`. A repeat is a `conflict`, too: read the task first.",
+      "The task starts a new round of attempts. With `input`, that round and later ones get the given input, which is checked as at a submit. If two retries are sent at once, one gets a `conflict`, " +
+      "and its input is not used. The input of a task with stored steps, states, signals or children cannot change: `conflict`. A repeated request is a `conflict`, too: read the task first.",
     body: withName("Retry", retrySchema),
     bodyOptional: true,
     example: { input: { to: "ada@example.com" } },
@@ -176,8 +175,8 @@ export const taskOperations = {
     tag: "tasks",
     summary: "Run a waiting task now",
     description:
-      "A task that waits for its time, for a retry or the end of a delay, is due at once. It goes on waiting for a place, a rate or a pause. A task " +
-      "that waits for anything else, runs or has ended is `not_waiting`.",
+      "A task that waits for a retry or for the end of a delay is due at once. If it also waits for a place, a rate or a pause, that wait continues. The problem " +
+      "`not_waiting` means that the task runs, has ended or waits for something else.",
     body: emptyBody,
     bodyOptional: true,
     answers: { 202: laterTask("The task is due.") },
@@ -188,7 +187,7 @@ export const taskOperations = {
     summary: "Send a signal to a task",
     description:
       "Answers the task's wait for the signal of this name, which may have begun already or begins later. The body is any JSON of at most 256 KiB. " +
-      "A repeated request does the same again; another body, or a wait that has timed out, is a `conflict`.",
+      "A repeated request changes nothing. Another body, or a wait that has timed out, is a `conflict`.",
     body: withName("Signal", z.unknown()),
     bodyOptional: true,
     example: { by: "ada@example.com" },
@@ -198,7 +197,7 @@ export const taskOperations = {
   extendTask: {
     tag: "tasks",
     summary: "Keep a task for longer",
-    description: "The retention counts from now, and never becomes shorter.",
+    description: "The task is kept for the given time from now on. The retention never becomes shorter.",
     body: withName("Extend", extendSchema),
     example: { retention_seconds: 1_209_600 },
     answers: { 200: taskAnswer("The task.") },
@@ -209,7 +208,7 @@ export const taskOperations = {
     summary: "Move a waiting task to another tier",
     description:
       "The task runs once, and no sooner than it is due. Its children keep their tiers. When its input has over 256 bytes, or its type is sensitive, " +
-      "the task may start only after its message has reached the front of its old tier. A repeated request does the same again.",
+      "the task may start only after its message has reached the front of its old tier. A repeated request changes nothing.",
     body: withName("Priority", prioritySchema),
     example: { priority: "high" },
     answers: { 200: taskAnswer("The task, in its new tier.") },
@@ -219,7 +218,7 @@ export const taskOperations = {
     tag: "tasks",
     summary: "Delete the result of a completed task",
     description:
-      "For clients that have the result. The task stays `completed`; its result is `gone` from then on. Can be repeated.",
+      "For clients that have read the result. The task stays `completed`; its result is `gone` from then on. The request can be repeated.",
     body: emptyBody,
     bodyOptional: true,
     answers: { 204: { description: "The result is deleted." } },

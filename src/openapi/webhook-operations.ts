@@ -12,13 +12,13 @@ export const webhookOperations = {
   listDeliveries: {
     tag: "webhooks",
     summary: "List the tries of a task's webhooks",
-    description: "Oldest first. A task that was retried has a webhook for each end.",
+    description: "Oldest first. A task that was retried has one webhook for each of its ends.",
     answers: { 200: uncached("The tries.", answers.deliveries) },
     problems: ["not_found"],
   },
   listFailedDeliveries: {
     tag: "webhooks",
-    summary: "List the webhooks that were given up",
+    summary: "List the webhooks that failed permanently",
     description: `Newest first. ${page}`,
     role: "operator",
     query: deliveryListSchema,
@@ -62,8 +62,8 @@ export const webhookOperations = {
     tag: "webhooks",
     summary: "Create a receiver of webhooks",
     description:
-      "It gets a webhook for each end of a task of the tenant that it asks for, beside a task's own `callback`. The tenant's first one takes 2.5 s, until " +
-      "each process knows of it. `quota_exceeded`: 20 receivers.",
+      "The receiver gets a webhook for each end of a task that its filter matches, in addition to a task's own `callback`. The request for a tenant's first receiver takes 2.5 s, until " +
+      "each process knows of it. `quota_exceeded`: the tenant has 20 receivers.",
     role: "operator",
     body: withName("NewReceiver", newReceiverSchema),
     example: { url: "https://shop.example.com/hooks/offload", events: ["task.failed"] },
@@ -85,7 +85,8 @@ export const webhookOperations = {
   changeReceiver: {
     tag: "webhooks",
     summary: "Change a receiver of webhooks",
-    description: "Replaces each given field. `enabled: true` opens one that was disabled, and forgets its failures.",
+    description:
+      "Replaces each given field. `enabled: true` enables a receiver that was disabled, and resets its count of failures.",
     role: "operator",
     body: withName("ReceiverChange", receiverChangeSchema),
     example: { enabled: true },
@@ -95,7 +96,7 @@ export const webhookOperations = {
   deleteReceiver: {
     tag: "webhooks",
     summary: "Delete a receiver of webhooks",
-    description: "Later tries of its webhooks are given up.",
+    description: "Its webhooks have no further tries.",
     role: "operator",
     answers: { 204: { description: "The receiver is deleted." } },
     problems: ["not_found"],
@@ -132,7 +133,8 @@ export const webhookOperations = {
   replayDeliveries: {
     tag: "webhooks",
     summary: "Deliver webhooks of a receiver again",
-    description: "Those that began in a range of time, at most 10,000. Default: all that were given up.",
+    description:
+      "Delivers the webhooks again that began in a range of time, at most 10,000. Default: all webhooks that failed permanently.",
     role: "operator",
     body: withName("DeliveryReplay", replayDeliveriesSchema),
     example: { after: "2027-01-01T00:00:00Z", status: "failed" },

@@ -12,7 +12,7 @@ type Fields = Record<string, unknown>;
 /** The apps with stores that a test can look into. Requests are an admin's of acme. */
 function setUp() {
   const [keys, audit] = [new MemoryKeys(), new MemoryAuditLog()];
-  const { ports, clock } = memoryPipeline([echo]);
+  const { ports, clock, notices } = memoryPipeline([echo]);
   const { status, control } = appsOf({ ...ports, keys, audit });
   const create = (json: unknown, more: Ask = {}, query = "") =>
     ask(control, `/keys${query}`, { as: ada, json, ...more });
@@ -21,7 +21,7 @@ function setUp() {
   const list = async (query = "", more: Ask = {}) =>
     (await ask(status, `/keys${query}`, { as: ada, ...more })).json.keys as Fields[];
   const entries = async (tenantId = "acme") => (await audit.list({ tenantId, limit: 100 })).items;
-  return { keys, audit, clock, status, control, create, revoke, list, entries };
+  return { keys, audit, clock, notices, status, control, create, revoke, list, entries };
 }
 
 /** A new key, as its creator gets it. */
@@ -101,6 +101,28 @@ describe("a revoked key", () => {
     expect(await list()).toMatchObject([{ key_id, revoked_at }]);
     const stored = await keys.find(key_id);
     expect(stored && identityOf(stored, parseApiKey(key)?.secret ?? "", revoked_at)).toBeUndefined();
+  });
+
+  test("has its connections closed, now and when none can begin any more", async () => {
+    const { notices, clock, create, revoke } = setUp();
+    const { key_id } = (await create({ role: "operator" })).json as Made;
+    await revoke(key_id);
+    const notice = { kind: "key_revoked", tenant_id: "acme", key_id };
+    expect(notices.take()).toEqual([notice]);
+    await clock.advance(129_000);
+    expect(notices.take()).toEqual([]);
+    await clock.advance(1_000);
+    expect(notices.take()).toEqual([notice]);
+  });
+
+  test("is revoked although its connections cannot be closed now; the request is repeated for them", async () => {
+    const { keys, notices, create, revoke } = setUp();
+    const { key_id } = (await create({ role: "operator" })).json as Made;
+    const send = vi.spyOn(notices, "send").mockRejectedValueOnce(new PortUnavailable("the notify queue"));
+    expect((await revoke(key_id)).status).toBe(503);
+    expect((await keys.find(key_id))?.revoked_at).toBeDefined();
+    expect((await revoke(key_id)).status).toBe(200);
+    expect(send).toHaveBeenCalledTimes(3);
   });
 
   test("cannot be the one of the request", async () => {

@@ -3,7 +3,7 @@ import { Template } from "aws-cdk-lib/assertions";
 import { Distribution } from "aws-cdk-lib/aws-cloudfront";
 import { HttpOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Alarm, MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
-import { PolicyDocument } from "aws-cdk-lib/aws-iam";
+import { PolicyDocument, Role } from "aws-cdk-lib/aws-iam";
 import { Key } from "aws-cdk-lib/aws-kms";
 import {
   Alias,
@@ -14,12 +14,17 @@ import {
   Runtime,
   SingletonFunction,
 } from "aws-cdk-lib/aws-lambda";
+import { Bucket } from "aws-cdk-lib/aws-s3";
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { describe, expect, test } from "vitest";
 import { consoleHost } from "../../lib/observability/dashboard.ts";
+import { temporaryFolder } from "../../lib/task-code.ts";
 import { pipelineOf } from "../support/pipeline-of.ts";
 import { newApp } from "./apps.ts";
 import { allOf, echo, resources, stage, synthesize, synthesizeChecked } from "./synthesis.ts";
+
+const env = { account: "111111111111", region: "eu-central-1" };
 
 const code: FunctionProps = { runtime: Runtime.NODEJS_24_X, handler: "index.handler", code: Code.fromInline("//") };
 
@@ -118,6 +123,17 @@ describe("grants to submit", () => {
     );
   });
 
+  test("of a program in another account or Region say that it has to use the HTTP API", () => {
+    const pipeline = pipelineOf(newApp(), { types: [echo] }, { env });
+    const elsewhere = new Stack(pipeline.node.root, "Us", { env: { ...env, region: "us-east-1" } });
+    expect(() => pipeline.grantSubmit(functionIn(elsewhere))).toThrow(/Us is in another account or Region .*HTTP API/);
+  });
+
+  test.each([undefined, "caller", {}])("of %j are refused", (caller) => {
+    const refused = () => pipelineOf(newApp(), { types: [echo] }).grantSubmit(caller as never);
+    expect(refused).toThrow("grantSubmit needs a function, a role or another principal of the CDK, got");
+  });
+
   test("of a function whose distribution may call the API make no circle", () => {
     let shop: Stack | undefined;
     const made = synthesize(
@@ -134,6 +150,69 @@ describe("grants to submit", () => {
     )("Bucket").list<{ AllowedOrigins: unknown }>("CorsConfiguration.CorsRules");
     expect(rule?.AllowedOrigins).toEqual(["*"]);
   });
+});
+
+describe("grants to tasks", () => {
+  test("reach a bucket of another account, which names the workers' roles", () => {
+    const pipeline = pipelineOf(newApp(), { types: [echo] }, { env, containers: {} });
+    const other = new Stack(pipeline.node.root, "Other", { env: { ...env, account: "222222222222" } });
+    pipeline.grantToTasks(new Bucket(other, "Bucket", { bucketName: "reports-of-ours" }), "read");
+    const [policy] = allOf(Template.fromStack(other), "AWS::S3::BucketPolicy");
+    const named = JSON.stringify(policy?.get("PolicyDocument")).match(/iam::111111111111:role\/[\w-]+/g) ?? [];
+    const roles = allOf(Template.fromStack(pipeline.service), "AWS::IAM::Role").map((role) => role.get("RoleName"));
+    expect(named.map((arn) => arn.split("/")[1]).sort()).toEqual(roles.filter((name) => name !== undefined).sort());
+    expect(named).toHaveLength(5);
+  });
+
+  test("of what is no resource, or of no access, are refused", () => {
+    const pipeline = pipelineOf(newApp(), { types: [echo] });
+    const bucket = new Bucket(new Stack(pipeline.node.root, "Shop"), "Bucket");
+    expect(() => pipeline.grantToTasks("arn:aws:s3:::b" as never, "read")).toThrow(
+      "grantToTasks needs a resource of the CDK",
+    );
+    expect(() => pipeline.grantToTasks(bucket, "admin" as never)).toThrow(
+      'the access to Shop/Bucket must be read, write or readWrite, got "admin"',
+    );
+  });
+});
+
+test("a metric or a priority that does not exist is refused", () => {
+  const pipeline = pipelineOf(newApp(), { types: [echo] });
+  expect(() => pipeline.metric("submited" as never)).toThrow('"submited" is not a metric; did you mean submitted?');
+  expect(() => pipeline.metricBacklog({ priority: "urgent" as never })).toThrow('"urgent" is not a priority');
+});
+
+test("secrets and parameters of the CDK may be given as they are", () => {
+  const app = newApp();
+  const shop = new Stack(app, "Shop");
+  const environment = { variables: {}, secrets: { DB: { secretName: "db" }, KEY: { secretName: "key" } } };
+  const secrets = {
+    DB: new Secret(shop, "Secret"),
+    KEY: StringParameter.fromSecureStringParameterAttributes(shop, "Key", { parameterName: "/shop/key" }),
+  };
+  const { service } = pipelineOf(app, { types: [echo], environment }, { secrets });
+  const actions = allOf(Template.fromStack(service), "AWS::IAM::Policy").flatMap(({ statements }) =>
+    statements.flatMap(({ Action: action }) => action),
+  );
+  expect(actions).toEqual(expect.arrayContaining(["secretsmanager:GetSecretValue", "ssm:GetParameter"]));
+});
+
+test("an app that brings its roles along may have a pipeline", () => {
+  const own = (app: App) => pipelineOf(app, { types: [echo] }, { stage: "prod", alarmEmail: "team@example.com" });
+  const roles = own(newApp())
+    .node.findAll()
+    .filter((one) => one instanceof Role);
+  const app = newApp();
+  Role.customizeRoles(app, {
+    usePrecreatedRoles: Object.fromEntries(roles.map(({ node }, at) => [node.path, `r${at}`])),
+  });
+  expect(allOf(Template.fromStack(own(app).service), "AWS::IAM::Role")).toEqual([]);
+});
+
+test("many pipelines in one process do not warn of a leak of listeners", () => {
+  const before = process.listenerCount("exit");
+  for (let made = 0; made < 12; made++) temporaryFolder("offload-test-");
+  expect(process.listenerCount("exit") - before).toBeLessThanOrEqual(1);
 });
 
 test("a grant of a secret with a key of its own makes no circle", () => {

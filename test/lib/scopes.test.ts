@@ -106,6 +106,16 @@ describe("names of several deployments in an app", () => {
   });
 });
 
+test.each(["Offload-dev-data", "Offload-dev-service"])(
+  "a stack of the app that is named %s is refused",
+  (stackName) => {
+    const app = newApp();
+    new Stack(app, "Mine", { stackName });
+    pipelineIn(app);
+    expect(() => app.synth()).toThrow(`are both the stack ${stackName}: give one another name`);
+  },
+);
+
 describe("the account and Region", () => {
   const env = { account: "111111111111", region: "eu-central-1" };
 

@@ -137,3 +137,16 @@ describe("the client and the local server", () => {
     expect(seen).toEqual(["scheduled", "cancelled"]);
   });
 });
+
+test("the connections of a revoked key are closed", async () => {
+  const admin = new Client(server.url, { token: "dev-admin", tenant: "acme", role: "admin" });
+  const made = await admin.send("POST", "/keys", { body: { role: "operator" } });
+  const { key, key_id } = made.json<{ key: string; key_id: string }>();
+  const { socket } = await connected({}, key);
+  const other = await connected();
+  const closed = once(socket, "close");
+  expect((await admin.send("DELETE", `/keys/${key_id}`)).status).toBe(200);
+  await closed;
+  expect(other.socket.readyState).toBe(WebSocket.OPEN);
+  other.socket.close();
+});

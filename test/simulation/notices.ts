@@ -103,7 +103,8 @@ export function noticesFor(world: World, from: Invocation): Notices {
   return {
     events: world.events,
     send: async (notices, delaySeconds = 0) => {
-      const what = () => notices.map(({ kind, task_id }) => `tells of ${story.name(task_id)}: ${kind}`).join();
+      const nameOf = (notice: Notice) => (notice.kind === "key_revoked" ? notice.key_id : story.name(notice.task_id));
+      const what = () => notices.map((notice) => `tells of ${nameOf(notice)}: ${notice.kind}`).join();
       const apply = () => {
         for (const notice of notices) witness.told.notice(notice);
         stage.send(world, notices, delaySeconds);

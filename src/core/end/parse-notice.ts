@@ -1,6 +1,9 @@
 import type { Notice } from "../ports/notice.ts";
 
-const kinds: readonly string[] = ["end", "change", "try"] satisfies Notice["kind"][];
+const kinds: readonly string[] = ["end", "change", "try", "key_revoked"] satisfies Notice["kind"][];
+
+/** Id of what a notice is about. */
+const subjectOf = (notice: Notice): string => (notice.kind === "key_revoked" ? notice.key_id : notice.task_id);
 
 /**
  * Reads a message of the notify queue. Only Offload's functions can send to it, so this checks no more than the shape
@@ -8,9 +11,12 @@ const kinds: readonly string[] = ["end", "change", "try"] satisfies Notice["kind
  * @throws Error for a text that is not a notice
  */
 export function parseNotice(text: string): Notice {
-  const notice = JSON.parse(text) as Partial<Notice> | null;
+  const notice = JSON.parse(text) as Notice | null;
   const isOne =
-    kinds.includes(notice?.kind ?? "") && typeof notice?.tenant_id === "string" && typeof notice.task_id === "string";
+    notice !== null &&
+    kinds.includes(notice.kind) &&
+    typeof notice.tenant_id === "string" &&
+    typeof subjectOf(notice) === "string";
   if (!isOne) throw new Error("expected a notice");
-  return notice as Notice;
+  return notice;
 }

@@ -2,6 +2,7 @@ import { eventOf } from "../end/event-of.ts";
 import { resultFor } from "../end/result-for.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import type { EndNotice, Notice } from "../ports/notice.ts";
+import { closeChannels } from "./close-channels.ts";
 import { type DeliverPorts, deliverEnd, deliverTry } from "./deliver.ts";
 import { deliverToReceivers } from "./deliver-to-receivers.ts";
 import { type PushPorts, pushNotice } from "./push-notice.ts";
@@ -15,6 +16,7 @@ export interface NotifyPorts extends PushPorts, DeliverPorts {}
  */
 export async function notify(ports: NotifyPorts, notice: Notice): Promise<void> {
   if (notice.kind === "try") return deliverTry(ports, notice);
+  if (notice.kind === "key_revoked") return closeChannels(ports, notice);
   if (notice.kind === "change") {
     await pushNotice(ports, notice);
     return;

@@ -54,4 +54,11 @@ export interface TryNotice {
   number: number;
 }
 
-export type Notice = EndNotice | ChangeNotice | TryNotice;
+/** An API key was revoked: its connections are closed. */
+export interface KeyRevokedNotice {
+  kind: "key_revoked";
+  tenant_id: string;
+  key_id: string;
+}
+
+export type Notice = EndNotice | ChangeNotice | TryNotice | KeyRevokedNotice;

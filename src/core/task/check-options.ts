@@ -130,11 +130,11 @@ export const either =
     const expected = checks.map((check) => check(value));
     const texts = expected.filter((one) => one !== undefined);
     if (texts.length < checks.length) return undefined;
+    const inside = texts.find((one) => one.startsWith(whole));
     // A sentence about the inside of an object says more.
-    return (
-      texts.find((one) => one.startsWith(whole) && typeof value === "object") ??
-      texts.filter((one) => !one.startsWith(whole)).join(", or ")
-    );
+    if (inside !== undefined && typeof value === "object") return inside;
+    const others = texts.filter((one) => !one.startsWith(whole));
+    return [...others, ...(inside === undefined ? [] : ["an object of options"])].join(", or ");
   };
 
 /** An object, each member of which passes a check. */

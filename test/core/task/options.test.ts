@@ -53,7 +53,10 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
     [{ retry: { waitsSeconds: 5 } }, "retry.waitsSeconds must be a list, got 5"],
     [{ retry: { jitter: "some" } }, 'retry.jitter must be one of additive, full, none, got "some"'],
     [{ retry: { maxAttempts: 3 } }, "retry.maxAttempts is not an option"],
-    [{ retry: { kinds: { transient: "never" } } }, 'retry.kinds.transient must be one of stop, got "never"'],
+    [
+      { retry: { kinds: { transient: "never" } } },
+      'retry.kinds.transient must be one of stop, or an object of options, got "never"',
+    ],
     [{ retry: { kinds: { temporary: "stop" } } }, "retry.kinds.temporary is not an option"],
     [{ retry: { kinds: { conflict: { factor: 0 } } } }, "retry.kinds.conflict.factor must be a number from 1 to"],
     [{ classify: () => "permanent" }, "classify must be a list, got a function"],
