@@ -282,8 +282,8 @@ async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): 
     await withdraw(ports, record);
     return undefined;
   }
-  // Another call with the idempotency key may be about to withdraw it. If it has started, its worker may have stored the
-  // key for longer just before this call took it.
+  // Another call with the idempotency key may be about to withdraw it. If it has started, its worker may have stored
+  // the key for longer just before this call took it.
   if (one.own !== undefined && (await adopt(ports, record)) === undefined) {
     await ports.uniqueKeys.keep(key, holder, Math.ceil(ports.clock.now() / 1000) + longestOpenSeconds);
     return undefined;
