@@ -1,5 +1,6 @@
 import { acceptedView } from "../core/submit/submit.ts";
-import { type BatchEntry, submitBatch } from "../core/submit/submit-batch.ts";
+import { submitBatch } from "../core/submit/submit-batch.ts";
+import type { BatchEntry } from "../core/submit/submit-ports.ts";
 import { type Call, identify, problemOf } from "./api.ts";
 import { batchBody } from "./body.ts";
 import { problemBody } from "./problem.ts";

@@ -4,18 +4,15 @@ import { Problem, problemCodes } from "../model/problem.ts";
 import { submit } from "./submit.ts";
 import { batchSchema, entrySchema } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
-import type { Accepted, SubmitPorts } from "./submit-ports.ts";
+import type { Accepted, BatchEntry, SubmitPorts } from "./submit-ports.ts";
 
 /** Submits of a batch that are worked on at the same time: about the connections that a client of DynamoDB opens. */
 const lanes = 50;
 
-/** An entry of a batch: an accepted task, or why it was refused. */
-export type BatchEntry = { accepted: Accepted } | { refused: Problem };
-
 /**
  * Submits many tasks, each as `submit` does. No entry's refusal changes another entry. An entry that was cut off by a
  * failure is refused as `unavailable`; the same batch sent again with the same idempotency keys creates only what is
- * missing.
+ * missing. Of entries that replace each other's input, the last one counts, and all have its task.
  * @param call The request: its idempotency key names the whole batch. An entry that is a Problem is refused with it.
  * @param onBug Called with an entry's error that is not a refusal; returns the problem for the caller.
  * @throws Problem `invalid_input` when the body is not a list of 1 to 500 entries
@@ -26,13 +23,27 @@ export async function submitBatch(
   onBug: (error: unknown) => Problem,
 ): Promise<BatchEntry[]> {
   const { tasks } = parseInput(batchSchema, call.body);
-  const entries = await inLanes(tasks.entries(), lanes, async ([index, entry]): Promise<BatchEntry> => {
+  const callOf = (index: number): SubmitCall => {
+    const entry = tasks[index];
+    if (entry instanceof Problem) throw entry;
+    return { ...call, ...entryOf(entry, call.idempotencyKey, index) };
+  };
+  const answered = async (index: number, answer: (one: SubmitCall) => Promise<Accepted>): Promise<BatchEntry> => {
     try {
-      if (entry instanceof Problem) throw entry;
-      return { accepted: await submit(ports, { ...call, ...entryOf(entry, call.idempotencyKey, index) }) };
+      return { accepted: await answer(callOf(index)) };
     } catch (error) {
       return { refused: error instanceof Problem ? error : onBug(error) };
     }
+  };
+  const entries: BatchEntry[] = [];
+  const submitOne = async (index: number) => {
+    entries[index] = await answered(index, (one) => submit(ports, one));
+  };
+  const { alone, replacing } = sorted(tasks);
+  await inLanes([...alone, ...replacing], lanes, async (one) => {
+    if (typeof one === "number") return submitOne(one);
+    const { submitReplacing } = await import("./submit-replacing.ts");
+    return submitReplacing(ports, one, { entries, submitOne, answered });
   });
   if (entries.every(isPassingRefusal)) ports.metrics.add("batch_refused", 1, { tier: "normal", type: "" });
   return entries;
@@ -41,6 +52,33 @@ export async function submitBatch(
 /** True for an entry that the same batch, sent later, may have accepted. */
 const isPassingRefusal = (entry: BatchEntry): boolean =>
   "refused" in entry && problemCodes[entry.refused.code].status >= 500;
+
+/** Sorts the indexes of entries: those by themselves, and lists of those that replace each other's input, in order. */
+function sorted(tasks: readonly unknown[]): { alone: number[]; replacing: number[][] } {
+  const lists = new Map<unknown, number[]>();
+  for (const [index, entry] of tasks.entries()) {
+    const key = replacingKeyOf(entry) ?? index;
+    const list = lists.get(key);
+    if (list === undefined) lists.set(key, [index]);
+    else list.push(index);
+  }
+  const all = [...lists.values()];
+  return {
+    alone: all.flatMap((list) => (list.length === 1 ? list : [])),
+    replacing: all.filter((list) => list.length > 1),
+  };
+}
+
+/**
+ * The same for entries of a batch that replace each other's input. Undefined: the entry replaces none, or has an
+ * idempotency key of its own.
+ */
+function replacingKeyOf(entry: unknown): string | undefined {
+  const { type, unique, idempotency_key: own } = (entry ?? {}) as Record<string, unknown>;
+  const { mode, key } = (unique ?? {}) as Record<string, unknown>;
+  if (own !== undefined || (mode !== "replace" && mode !== "debounce")) return undefined;
+  return JSON.stringify([type, mode, key]);
+}
 
 /** @throws Problem `invalid_input` */
 function entryOf(

@@ -1,4 +1,5 @@
 import type { SubmitGate } from "../limits/gate.ts";
+import type { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Unique } from "../model/unique-body.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
@@ -39,3 +40,6 @@ export interface Accepted {
   record: TaskRecord;
   replayed: boolean;
 }
+
+/** The answer to an entry of a batch: an accepted task, or why the entry was refused. */
+export type BatchEntry = { accepted: Accepted } | { refused: Problem };

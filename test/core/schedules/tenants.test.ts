@@ -5,7 +5,7 @@ import { submit } from "../../../src/core/submit/submit.ts";
 import { MemoryTenants } from "../../../src/memory/schedules.ts";
 import { echo, gate, KeptLog, memoryPipeline, operator } from "../../support/memory-pipeline.ts";
 
-test("a tenant is saved once in a process", async () => {
+test("a tenant is saved once in a process, also when fifty submits are its first", async () => {
   const tenants = new MemoryTenants();
   const noted: string[] = [];
   const counting = {
@@ -17,6 +17,7 @@ test("a tenant is saved once in a process", async () => {
     },
   };
   const note = tenantNoter(counting, new KeptLog());
+  await Promise.all(Array.from({ length: 50 }, () => note("acme")));
   for (const tenantId of ["acme", "acme", "globex", "acme"]) await note(tenantId);
   expect(noted).toEqual(["acme", "globex"]);
   expect((await tenants.list({ limit: 10 })).items).toEqual(["acme", "globex"]);

@@ -1,0 +1,45 @@
+import { type Problem, type ProblemCode, problemCodes } from "../model/problem.ts";
+import { admit } from "./admit-task.ts";
+import { checkBody } from "./check-input.ts";
+import type { SubmitCall } from "./submit-call.ts";
+import type { Accepted, BatchEntry, SubmitPorts } from "./submit-ports.ts";
+
+/** A batch that is submitted. */
+interface Batch {
+  /** Answers by index. */
+  entries: BatchEntry[];
+  submitOne(index: number): Promise<void>;
+  answered(index: number, answer: (one: SubmitCall) => Promise<Accepted>): Promise<BatchEntry>;
+}
+
+/**
+ * Submits entries of a batch that replace each other's input. Only the last one is written, as the inputs before it
+ * would be replaced at once: a batch of 500 costs one submit. The others are checked and counted, and have its task.
+ * When the last one is refused for its own fault, the one before it takes its place.
+ */
+export async function submitReplacing(ports: SubmitPorts, indexes: readonly number[], batch: Batch): Promise<void> {
+  const { entries, submitOne, answered } = batch;
+  const left = [...indexes];
+  for (let last = left.pop(); last !== undefined; last = left.pop()) {
+    await submitOne(last);
+    const answer = entries[last];
+    if (answer === undefined || ("refused" in answer && isOwnFault(answer))) continue;
+    for (const index of left.splice(0)) {
+      entries[index] =
+        "refused" in answer
+          ? answer
+          : await answered(index, async (one) => {
+              const { admission } = await admit(ports, one, checkBody(one.body));
+              admission.giveBackTask();
+              return { ...answer.accepted, replayed: true };
+            });
+    }
+  }
+}
+
+/** Refusals that the entries before it get as well. */
+const shared: ReadonlySet<ProblemCode> = new Set(["rate_limited", "quota_exceeded", "idempotency_key_reused"]);
+
+/** True for a refusal that says nothing about the other entries. */
+const isOwnFault = ({ refused: { code } }: { refused: Problem }): boolean =>
+  problemCodes[code].status < 500 && !shared.has(code);
