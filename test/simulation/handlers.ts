@@ -157,6 +157,7 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
   const number = hasSteps(task.type) ? task.attempt : task.attemptOverall;
   const steps = attempts[Math.min(number, attempts.length) - 1] ?? [];
   let result: unknown = { attempt: task.attempt };
+  let hasRaced = false;
   try {
     for (const step of steps) {
       story.tell(
@@ -164,7 +165,9 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
         from.name,
         () => `${story.name(task.taskId)} #${task.attemptOverall} ${JSON.stringify(step).slice(0, 120)}`,
       );
-      run.calls = isStored(step);
+      // The loser of a race may still wait: then the attempt is suspended, whatever its handler does.
+      hasRaced ||= step.do === "together" && step.race;
+      run.calls = hasRaced || isStored(step);
       if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(step.bytes) };
       else if (isStored(step)) await witness.runs.watch(run, step.do, () => takeStored(world, run, step, task));
       else if (step.do === "stray") await stray(world, run, step.ms);

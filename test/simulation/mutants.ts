@@ -102,6 +102,8 @@ async function main(): Promise<void> {
       const next = () => worker.postMessage({ name: names.shift(), theme, most: Number(values.seeds) } satisfies Hunt);
       worker.on("message", (found: Found) => {
         founds.push(found);
+        // After each, so that a run that is ended leaves what it has found.
+        if (values.update && theme === undefined) writeSeeds(founds);
         console.log(`${String(found.seed ?? "✗").padStart(5)}  ${found.name}: ${found.text}`);
         next();
       });
@@ -112,7 +114,6 @@ async function main(): Promise<void> {
   await Promise.all(Array.from({ length: Number(values.threads) }, thread));
   const missed = founds.filter(({ seed }) => seed === undefined);
   console.log(`${founds.length - missed.length} of ${chosen.length} mutants found`);
-  if (values.update && theme === undefined) writeSeeds(founds);
   if (missed.length > 0 || founds.length < chosen.length) process.exitCode = 1;
 }
 

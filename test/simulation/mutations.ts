@@ -4,13 +4,17 @@ import type { Mutation } from "./mutation.ts";
 import { priorityMutations } from "./priority-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
 import { uniqueMutations } from "./unique-mutations.ts";
+import type { Theme } from "./weather.ts";
+
+/** Mutations that are looked for in worlds of a theme, but for those that name their own. */
+const about = (theme: Theme, list: readonly Mutation[]): Mutation[] => list.map((mutation) => ({ theme, ...mutation }));
 
 /** Each breaks a promise in its own way, and the simulation must find every one. */
 export const mutations: readonly Mutation[] = [
-  ...stepMutations,
-  ...flowMutations,
+  ...about("steps", stepMutations),
+  ...about("flow", flowMutations),
   ...priorityMutations,
-  ...uniqueMutations,
+  ...about("keys", uniqueMutations),
   ...historyMutations,
   {
     name: "a sweep deletes the last copy of a dead letter",

@@ -21,7 +21,7 @@ export interface Run {
   ended: boolean;
   /** True when the handler returned or threw, also after the end of its attempt. */
   over: boolean;
-  /** True while it is in a call that the end of its attempt never answers. */
+  /** True while it is in a call that the end of its attempt never answers, or the loser of its race is. */
   calls?: boolean;
   /** Message of the first error that its code threw. Absent: none. */
   thrown?: string;

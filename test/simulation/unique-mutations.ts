@@ -27,6 +27,7 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "submit/send-task.ts",
     find: "      ...(sender !== undefined && { sender: { is: sender } }),\n",
     replace: "",
+    theme: "unique",
   },
   {
     name: "unique: a message is sent without a look at whether its task is withdrawn",
@@ -57,6 +58,7 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "unique/unique-holder.ts",
     find: 'const record = await ports.records.get({ tenant_id: key.tenant_id, task_id }, "consistently");',
     replace: "const record = await ports.records.get({ tenant_id: key.tenant_id, task_id });",
+    theme: "unique",
   },
   {
     name: "unique: a worker runs the input of its message",
@@ -75,28 +77,30 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "unique/submit-unique.ts",
     find: "  if (one.own === undefined) return false;\n",
     replace: "  if (one.own !== null) return false;\n",
-    theme: "unique",
   },
   {
     name: "idempotency: a task is made although another call joined one in another way",
     file: "unique/submit-unique.ts",
     find: " || present.replaced !== joined.replaced",
     replace: "",
-    theme: "unique",
   },
   {
     name: "idempotency: what was joined is answered although the key made a task",
     file: "unique/submit-unique.ts",
     find: 'if (isDone) return (await hasOwn(one)) ? "again" : { record, replayed: true };',
     replace: "if (isDone) return { record, replayed: true };",
-    theme: "unique",
   },
   {
     name: "idempotency: the task of another request with the key is withdrawn",
     file: "unique/submit-unique.ts",
     find: "  mustBeSame(one.call, own, own.request_hash);\n",
     replace: "",
-    theme: "keys",
+  },
+  {
+    name: "idempotency: a call that takes the key of a task that sleeps stores it for a shorter time",
+    file: "unique/submit-unique.ts",
+    find: "    await ports.uniqueKeys.keep(key, holder, Math.ceil(ports.clock.now() / 1000) + longestOpenSeconds);\n",
+    replace: "",
   },
   {
     name: "unique: the key of a task that waits for its next attempt is free",

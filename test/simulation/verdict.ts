@@ -71,10 +71,12 @@ function judgeCosts(world: World): void {
   }
   for (const { taskId, tenantId, claims, purged, children } of witness.lives.values()) {
     if (purged) continue;
+    // Each letter of a discarded task requests the sweep of its DLQ.
+    const letters = tenantId === systemTenant ? witness.buried : 0;
     const family = {
       requesters: tenantId === systemTenant ? mostRequesters : 0,
       parentClaims: parentClaims.get(taskId) ?? 0,
-      childReceives: witness.costs.receivesOf(children.values()),
+      childReceives: witness.costs.receivesOf(children.values()) + letters,
     };
     const broken = witness.costs.broken(taskId, claims.length, family, excuses);
     for (const text of broken) witness.violated(text, taskId);

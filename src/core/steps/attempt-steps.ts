@@ -132,7 +132,12 @@ export class AttemptSteps {
   async step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T> {
     return this.#call("step", checkedStepName(name), async (call, stored) => {
       const what = inWords(call);
-      if (stored !== undefined) return mustBeKept(keptIn(stored), what) as T;
+      if (stored !== undefined) {
+        const kept = keptIn(stored);
+        // Each call is made once, and the process has the attempts of other tenants, too.
+        delete stored.value;
+        return mustBeKept(kept, what) as T;
+      }
       const { tenant_id, task_id, created_at } = this.#record;
       const idempotencyKey = taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]));
       const made = () => runWithin({ kind: "step", name }, () => run(idempotencyKey));
@@ -283,7 +288,8 @@ export class AttemptSteps {
     await this.#caused.keep();
     const purge_at = newEntryPurgeAt(this.#ports.clock, this.#record);
     const stored = await this.#ports.steps.add(this.#record, entry, purge_at);
-    (await this.#stored()).set(keyOf(entry), { ...stored, purge_at });
+    const { value: _, ...rest } = stored;
+    (await this.#stored()).set(keyOf(entry), { ...rest, purge_at });
     return stored;
   }
 
