@@ -14,6 +14,7 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "unique/unique-holder.ts",
     find: "  if (unsent === undefined) return true;\n",
     replace: "  if (unsent !== null) return true;\n",
+    theme: "unique",
   },
   {
     name: "unique: each submit sends a message of its own",
@@ -34,6 +35,7 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "unique/unique-holder.ts",
     find: "    if ((await adopt(ports, holder)) === undefined) return false;\n",
     replace: "",
+    theme: "unique",
   },
   {
     name: "unique: a late repeat of a replacement brings its input back",
