@@ -14,6 +14,7 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "unique/unique-holder.ts",
     find: "  if (unsent === undefined) return true;\n",
     replace: "  if (unsent !== null) return true;\n",
+    theme: "unique",
   },
   {
     name: "unique: each submit sends a message of its own",
@@ -34,6 +35,7 @@ export const uniqueMutations: readonly Mutation[] = [
     file: "unique/unique-holder.ts",
     find: "    if ((await adopt(ports, holder)) === undefined) return false;\n",
     replace: "",
+    theme: "unique",
   },
   {
     name: "unique: a late repeat of a replacement brings its input back",
@@ -94,6 +96,12 @@ export const uniqueMutations: readonly Mutation[] = [
     name: "idempotency: the task of another request with the key is withdrawn",
     file: "unique/submit-unique.ts",
     find: "  mustBeSame(one.call, own, own.request_hash);\n",
+    replace: "",
+  },
+  {
+    name: "idempotency: a call that takes the key of a task that sleeps stores it for a shorter time",
+    file: "unique/submit-unique.ts",
+    find: "    await ports.uniqueKeys.keep(key, holder, Math.ceil(ports.clock.now() / 1000) + longestOpenSeconds);\n",
     replace: "",
   },
   {

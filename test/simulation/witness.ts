@@ -33,6 +33,8 @@ export class Witness extends Lives {
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
   readonly letters = new LostLetters();
+  /** Number of letters that were buried. */
+  buried = 0;
   /** How many messages that nobody can read were put into tiers. */
   garbage = 0;
 
@@ -244,6 +246,7 @@ export class Witness extends Lives {
 
   /** A letter may only say what is, or was, true: that a round of the task failed then. */
   burying(letter: DeadLetterMessage, tenantId: string | undefined): void {
+    this.buried += 1;
     const { original_message: original, last_failed_at: failedAt } = letter;
     if (typeof original === "string") return;
     const life = this.lives.get(original.task_id);

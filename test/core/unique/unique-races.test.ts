@@ -409,6 +409,25 @@ describe("with an idempotency key", () => {
     expect(pipeline.ran).toEqual(["one"]);
   });
 
+  test("a call that takes the key of a task that has begun to sleep stores it no shorter", async () => {
+    const day = 86_400;
+    const pipeline = memoryPipeline([typeOf((_, task) => task.sleep(40 * day))]);
+    const body = { type: "test.task", input: null, unique: { key: "k", mode: "existing" } };
+    const call = () =>
+      submit(pipeline.ports, { identity: operator, body, correlationId: "corr", idempotencyKey: "key" });
+    const take = pipeline.uniqueKeys.take.bind(pipeline.uniqueKeys);
+    const taking = vi.spyOn(pipeline.uniqueKeys, "take").mockRejectedValueOnce(down());
+    await expect(call()).rejects.toMatchObject(refused("unavailable"));
+    taking.mockImplementationOnce(async (...given) => {
+      await call();
+      await pipeline.work();
+      return take(...given);
+    });
+    const { record } = await call();
+    expect(record).toMatchObject({ status: "pending", waiting_for: { kind: "sleep" } });
+    expect(pipeline.uniqueKeys.purge(pipeline.clock.now() / 1000 + 39 * day)).toEqual([]);
+  });
+
   test("a call that died there joins the task that took the key since, when it is repeated", async () => {
     const pipeline = keeping();
     vi.spyOn(pipeline.uniqueKeys, "take").mockRejectedValueOnce(down());
