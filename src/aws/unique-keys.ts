@@ -10,6 +10,9 @@ const valuesOf = ({ task_id, created_at }: Submitted) => ({ ":task_id": task_id,
 /** Number of replacements that stands for none: a condition then needs no other form. */
 const none = -1;
 
+const isSame = (a: Seen, b: Seen): boolean =>
+  a.task_id === b.task_id && a.created_at === b.created_at && a.replaced === b.replaced;
+
 /** A holder as it is stored. */
 interface StoredHolder extends Submitted {
   unsent?: string;
@@ -36,28 +39,34 @@ export class DynamoUniqueKeys implements UniqueKeys {
     };
   }
 
-  take(key: UniqueKey, holder: Holder, seen: Seen | undefined, purgeAt: number): Promise<boolean> {
+  async take(key: UniqueKey, holder: Holder, seen: Seen | undefined, purgeAt: number): Promise<boolean> {
     const { unsent, replaced = none } = holder;
     const text = unsent && { unsent: JSON.stringify(unsent) };
-    const mine = `(${names} AND replaced = :replaced)`;
-    return this.#table.putIf(
+    const mine = `(${names} AND replaced = :replaced AND purge_at <= :purge_at)`;
+    const other = seen === undefined || isSame(seen, holder) ? undefined : seen;
+    const free = seen === undefined ? "attribute_not_exists(pk) OR " : "";
+    const taken = await this.#table.putIf(
       { ...keys.uniqueKey(key), ...holder, ...text, replaced, purge_at: purgeAt },
       {
         ConditionExpression:
-          seen === undefined
-            ? `attribute_not_exists(pk) OR ${mine}`
+          other === undefined
+            ? `${free}${mine}`
             : `(task_id = :seen_id AND created_at = :seen_at AND replaced = :seen_replaced) OR ${mine}`,
         ExpressionAttributeValues: {
           ...valuesOf(holder),
           ":replaced": replaced,
-          ...(seen && {
-            ":seen_id": seen.task_id,
-            ":seen_at": seen.created_at,
-            ":seen_replaced": seen.replaced ?? none,
+          ":purge_at": purgeAt,
+          ...(other && {
+            ":seen_id": other.task_id,
+            ":seen_at": other.created_at,
+            ":seen_replaced": other.replaced ?? none,
           }),
         },
       },
     );
+    if (taken) return true;
+    const present = await this.holder(key);
+    return present !== undefined && isSame(present, holder);
   }
 
   sent(key: UniqueKey, holder: Submitted): Promise<void> {

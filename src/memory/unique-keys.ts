@@ -27,7 +27,9 @@ export class MemoryUniqueKeys implements UniqueKeys {
 
   async take(key: UniqueKey, holder: Holder, seen: Seen | undefined, purgeAt: number): Promise<boolean> {
     const stored = this.#holders.get(nameOf(key));
-    if (!isSame(stored, seen) && !isSame(stored, holder)) return false;
+    const isMine = isSame(stored, holder);
+    if (!isMine && !isSame(stored, seen)) return false;
+    if (isMine && stored !== undefined && stored.purgeAt > purgeAt) return true;
     this.#holders.set(nameOf(key), { ...copy(holder), key, purgeAt });
     return true;
   }

@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { UniqueKeys } from "../../src/core/ports/unique.ts";
+import type { UniqueKey, UniqueKeys } from "../../src/core/ports/unique.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 /** An implementation of `UniqueKeys`. */
 export interface UniqueKeysUnderTest {
   keys: UniqueKeys;
+  /** Epoch seconds until which a key is stored. */
+  purgeAtOf(key: UniqueKey): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
@@ -99,6 +101,20 @@ export function describeUniqueKeys(name: string, make: () => Promise<UniqueKeysU
       await under.keys.take(key, task, undefined, purgeAt);
       for (const until of [purgeAt + 100, purgeAt, purgeAt + 100]) await under.keys.keep(key, task, until);
       expect(await under.keys.holder(key)).toEqual(task);
+    });
+
+    test("a late take for the same task keeps the key for no shorter a time", async () => {
+      const key = freshKey();
+      const task = freshTask();
+      await under.keys.take(key, task, undefined, purgeAt);
+      await under.keys.keep(key, task, purgeAt + 100);
+      for (const seen of [undefined, task]) {
+        expect(await under.keys.take(key, task, seen, purgeAt)).toBe(true);
+        expect(await under.purgeAtOf(key)).toBe(purgeAt + 100);
+      }
+      expect(await under.keys.take(key, task, task, purgeAt + 200)).toBe(true);
+      expect(await under.purgeAtOf(key)).toBe(purgeAt + 200);
+      expect(await under.keys.take(key, freshTask(), undefined, purgeAt)).toBe(false);
     });
 
     test("a submit joins one task, and another one only in place of what was seen", async () => {

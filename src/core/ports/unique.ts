@@ -38,7 +38,7 @@ export interface UniqueKeys {
   holder(key: UniqueKey): Promise<Holder | undefined>;
   /**
    * Takes the key for a task. Returns false when another task has taken it since it was read. A repeated call does
-   * the same again.
+   * the same again, but for a key that is stored for longer by now: it stays as it is.
    * @param seen The holder that was read; undefined: there was none.
    * @param purgeAt Epoch seconds until which the key is stored, whether or not its task has ended.
    */
