@@ -111,13 +111,12 @@ export class Costs {
    * The laws of cost that a task breaks.
    * @param attempts Attempts that were claimed.
    * @param parentClaims Attempts of the task whose handler submitted this one: each repeats its submit.
-   * @param requesters Workers that may request an internal task at the same time, beside the first one.
    * @param childReceives Deliveries of the messages of its children: each may find that the family is full, and close it.
    */
   broken(
     taskId: string,
     attempts: number,
-    { parentClaims, childReceives, requesters }: { parentClaims: number; childReceives: number; requesters: number },
+    { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
     { troubles, deaths }: Excuses,
   ): string[] {
     const { sends, redriveSends, clientSends, receives, writes, moves, postponed, besideAlone, parks, swept, spares } =
@@ -132,22 +131,13 @@ export class Costs {
     const spared = Math.min(spares, parks * attempts);
     const resent = besideAlone + circling + sentOn + early + parks + spared;
     const most = {
-      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + childReceives + requesters + resent,
+      sends: attempts + 2 + parentClaims + 3 * troubles + deaths + childReceives + resent,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.
       receives: 2 * attempts + 8 * (sends + clientSends) + 6 * troubles + 3 * deaths,
       // By a pause, a rate and for places before each attempt, and once more by a grant that came too late.
       parks: 4 * (attempts + 1) + 3 * troubles + deaths + clientSends,
       // Messages that meet at an expired task each try to end it. A sweep looks at each letter by a write.
-      writes:
-        2 * attempts +
-        receives +
-        1 +
-        Math.max(1, clientSends) +
-        3 * troubles +
-        deaths +
-        childReceives +
-        swept +
-        requesters,
+      writes: 2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths + childReceives + swept,
     };
     const counted = { sends, receives, writes, parks };
     return (["sends", "receives", "writes", "parks"] as const)

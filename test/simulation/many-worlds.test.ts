@@ -56,12 +56,10 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
     ["another request with an idempotency key is accepted while a call joins a task", 1359, "keys"],
-    ["a call takes a key that its sleeping task's worker has stored for longer", 345661, "keys"],
     ["the messages of a discarded task each request a sweep", 862967, "keys"],
     ["an attempt dies before a child's message, and the next one spawns others", 2323, undefined],
     ["a dead letter that is kept for longer is retried, and completes", 72, "unique"],
     ["a late submit takes a key again whose task sleeps for weeks", 345661, "keys"],
-    ["four messages of a letter ask for one sweep at the same moment", 862967, "keys"],
     ["an idempotency key outlives its task, whose id is another task's by then", 157002219, "unique"],
     ["a sweep looks at five letters of a task", 157005879, "unique"],
   ] as const)("%s", async (_, seed, theme) => {

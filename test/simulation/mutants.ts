@@ -93,7 +93,9 @@ async function main(): Promise<void> {
   });
   const theme = values.theme as Theme | undefined;
   const [wanted] = positionals;
-  const chosen = mutations.filter(({ name }) => wanted === undefined || name.includes(wanted));
+  const chosen = mutations.filter(({ name, unfound }) =>
+    wanted === undefined ? unfound !== true : name.includes(wanted),
+  );
   const names = chosen.map(({ name }) => name);
   const founds: Found[] = [];
   const thread = () =>
@@ -114,6 +116,8 @@ async function main(): Promise<void> {
   await Promise.all(Array.from({ length: Number(values.threads) }, thread));
   const missed = founds.filter(({ seed }) => seed === undefined);
   console.log(`${founds.length - missed.length} of ${chosen.length} mutants found`);
+  const unfound = mutations.filter((one) => one.unfound === true && !chosen.includes(one));
+  for (const { name } of unfound) console.log(`not hunted, as no world finds it: ${name}`);
   if (missed.length > 0 || founds.length < chosen.length) process.exitCode = 1;
 }
 

@@ -99,12 +99,6 @@ export const uniqueMutations: readonly Mutation[] = [
     replace: "",
   },
   {
-    name: "idempotency: a call that takes the key of a task that sleeps stores it for a shorter time",
-    file: "unique/submit-unique.ts",
-    find: "    await ports.uniqueKeys.keep(key, holder, Math.ceil(ports.clock.now() / 1000) + longestOpenSeconds);\n",
-    replace: "",
-  },
-  {
     name: "unique: the key of a task that waits for its next attempt is free",
     file: "unique/unique-holder.ts",
     find: "  if (isTerminal(record.status)) return undefined;\n",

@@ -56,9 +56,6 @@ async function judgeWebhooks({ witness, weather, outages, stage }: World): Promi
   }
 }
 
-/** Further messages that ask for one sweep at the same moment: each sends the sweep's message. */
-const mostRequesters = 3;
-
 /** No task costs more requests than its attempts, the world's faults and its neighbours' crashes explain. */
 function judgeCosts(world: World): void {
   const { witness, weather, outages } = world;
@@ -74,7 +71,6 @@ function judgeCosts(world: World): void {
     // Each letter of a discarded task requests the sweep of its DLQ.
     const letters = tenantId === systemTenant ? witness.buried : 0;
     const family = {
-      requesters: tenantId === systemTenant ? mostRequesters : 0,
       parentClaims: parentClaims.get(taskId) ?? 0,
       childReceives: witness.costs.receivesOf(children.values()) + letters,
     };

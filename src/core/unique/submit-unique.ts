@@ -20,9 +20,6 @@ import { adopt, ensureSent, openHolder, sendAndNote } from "./unique-holder.ts";
 /** Number of looks at a key that other submits take at the same time. */
 const mostTries = 8;
 
-/** No task is open for longer than this from its start, in seconds: a sleep of a year, retries and a retention. */
-const longestOpenSeconds = 420 * 86_400;
-
 /** One submit with the member `unique`. */
 interface UniqueSubmit {
   ports: SubmitPorts;
@@ -282,12 +279,8 @@ async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): 
     await withdraw(ports, record);
     return undefined;
   }
-  // Another call with the idempotency key may be about to withdraw it. If it has started, its worker may have stored
-  // the key for longer just before this call took it.
-  if (one.own !== undefined && (await adopt(ports, record)) === undefined) {
-    await ports.uniqueKeys.keep(key, holder, Math.ceil(ports.clock.now() / 1000) + longestOpenSeconds);
-    return undefined;
-  }
+  // Another call with the idempotency key may be about to withdraw it.
+  if (one.own !== undefined && (await adopt(ports, record)) === undefined) return undefined;
   try {
     await sendAndNote(ports, key, record, envelope);
   } catch (error) {
