@@ -28,7 +28,9 @@ export function addBulk(
   addAction(group, terminal, "retry", show)
     .option("--per-second <n>", "maximum number per second, 1 to 100", count)
     .option("--input <json>", "for one task: its input from now on, as JSON, @file, or - for the standard input");
-  addAction(group, terminal, "run-now", show).option("--per-second <n>", "maximum number per second, 1 to 100", count);
+  addAction(group, terminal, "run-now", show)
+    .alias("run")
+    .option("--per-second <n>", "maximum number per second, 1 to 100", count);
   addOperation(group, terminal, "a cancel, retry or run-now of many tasks");
 }
 

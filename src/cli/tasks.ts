@@ -71,9 +71,8 @@ const one = (group: Command, name: string, description: string): Command =>
   withConnection(group.command(`${name} <task_id>`).description(description));
 
 function addReads(group: Command, terminal: Terminal, exit: (code: number) => void): void {
-  one(group, "get", "show a task").action(async (id: string, options: Connection) =>
-    print(terminal, await clientOf(options).status(id), options),
-  );
+  const get = one(group, "get", "show a task").alias("show");
+  get.action(async (id: string, options: Connection) => print(terminal, await clientOf(options).status(id), options));
   const attempts = one(group, "attempts", "show every attempt of a task, oldest first");
   attempts.action(async (id: string, options: Connection) => {
     const attempts = await clientOf(options).attempts(id);

@@ -78,6 +78,16 @@ test("tasks get shows the fields that have a value", async () => {
   expect(JSON.parse(json.out)).toEqual(task);
 });
 
+test("tasks show is tasks get, and tasks run is tasks run-now", async () => {
+  await using api = await StubApi.start(() => ({ json: task }));
+  expect((await offload(api.url, ["tasks", "show", "task-1"])).code).toBe(0);
+  expect((await offload(api.url, ["tasks", "run", "task-1"])).code).toBe(0);
+  expect(api.seen).toMatchObject([
+    { method: "GET", path: "/tasks/task-1" },
+    { method: "POST", path: "/tasks/task-1/run-now" },
+  ]);
+});
+
 test("tasks attempts shows every attempt", async () => {
   const attempt = { round: 1, number: 2, started_at: "2027-01-01T00:00:00.000Z", duration_ms: 12, outcome: "retried" };
   const failure = { error: "no", error_type: "Error", error_kind: "transient", next_attempt_at: null };
