@@ -104,7 +104,7 @@ export const troublesOfQueues = ({ queues }: QueuesAnswer): Trouble[] =>
     const of = { name: `tier ${tier}`, place: ["queues"] };
     const full = { kind: "full", text: "it is full, and refuses submits", since: refusing_since, ...of } as const;
     const stopped = { kind: "paused", text: "none of its tasks starts", since: paused_since, ...of } as const;
-    return [...(refusing_since === null ? [] : [full]), ...(paused ? [stopped] : [])];
+    return [...(refusing_since ? [full] : []), ...(paused ? [stopped] : [])];
   });
 
 /** Schedules that do not run. */

@@ -175,7 +175,7 @@ function ageText(seconds: number | null): string {
 }
 
 function TierState({ of: { paused, paused_since, refusing_since } }: { of: QueueView }) {
-  if (refusing_since !== null) {
+  if (refusing_since) {
     return (
       <span class="status failed">
         ✗ full <Time at={refusing_since} />

@@ -74,7 +74,7 @@ const Queues = ({ rows, choose }: { rows: readonly Row[]; choose: (row: Row) => 
       },
       {
         name: "Refuses submits",
-        cell: ({ refusing_since }) => (refusing_since === null ? "no" : <Time at={refusing_since} />),
+        cell: ({ refusing_since }) => (refusing_since ? <Time at={refusing_since} /> : "no"),
       },
       {
         name: "",
