@@ -224,7 +224,7 @@ describe("--live", () => {
   /** The fire function, by whose settings the queues are found. */
   const fireOf = (url: string) => {
     const urls = { critical: `${url}/1`, high: `${url}/2`, normal: `${url}/3`, low: `${url}/4` };
-    return { Environment: { Variables: toEnv({ queueUrls: urls, dlqUrls: urls }) } };
+    return { Environment: { Variables: toEnv({ table: "offload", queueUrls: urls, dlqUrls: urls }) } };
   };
 
   const onApp = (...args: string[]) =>

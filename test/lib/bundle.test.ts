@@ -14,7 +14,7 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 323,
+  submit: 324,
   status: 133,
   control: 406,
   worker: 447,
@@ -89,8 +89,8 @@ const wholeBytes = (name: FunctionName): number =>
 
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
-  ["submit", 402],
-  ["status", 399],
+  ["submit", 404],
+  ["status", 400],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {
   expect(wholeBytes(name)).toBeLessThan(kilobytes * 1000);

@@ -111,6 +111,21 @@ describeConsole("the overview", {}, (here) => {
     await clean("overview-charts");
   });
 
+  test("a tier that refuses submits is named, with the time of its first refusal", { timeout: 300_000 }, async () => {
+    await page.route(/\/queues$/, async (route) => {
+      const answer = await route.fetch();
+      const { queues, ...rest } = (await answer.json()) as { queues: Record<string, object> };
+      const critical = { ...queues.critical, refusing_since: new Date().toISOString() };
+      await route.fulfill({ response: answer, json: { ...rest, queues: { ...queues, critical } } });
+    });
+    await page.reload();
+    await part(/to look at/)
+      .getByText("it is full, and refuses submits")
+      .waitFor();
+    await rows("Tiers").filter({ hasText: "critical" }).getByText("✗ full").waitFor();
+    await clean("overview-full");
+  });
+
   test("a part that cannot be read says why, and hides no other", { timeout: 300_000 }, async () => {
     const problem = { status: 503, detail: "The metrics are away.", code: "unavailable" };
     await page.route(/\/metrics\?/, (route) =>
