@@ -112,7 +112,7 @@ describeConsole("the overview", {}, (here) => {
   });
 
   test("a tier that refuses submits is named, with the time of its first refusal", { timeout: 300_000 }, async () => {
-    await page.route(/\/queues$/, async (route) => {
+    await page.route(/\/queues(\?|$)/, async (route) => {
       const answer = await route.fetch();
       const { queues, ...rest } = (await answer.json()) as { queues: Record<string, object> };
       const critical = { ...queues.critical, refusing_since: new Date().toISOString() };
