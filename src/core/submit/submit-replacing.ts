@@ -1,4 +1,4 @@
-import { type Problem, type ProblemCode, problemCodes } from "../model/problem.ts";
+import { Problem, type ProblemCode, problemCodes } from "../model/problem.ts";
 import { admit } from "./admit-task.ts";
 import { checkBody } from "./check-input.ts";
 import type { SubmitCall } from "./submit-call.ts";
@@ -29,13 +29,31 @@ export async function submitReplacing(ports: SubmitPorts, indexes: readonly numb
         "refused" in answer
           ? answer
           : await answered(index, async (one) => {
-              const { admission } = await admit(ports, one, checkBody(one.body));
-              admission.giveBackTask();
+              await count(ports, one, answer.accepted);
               return { ...answer.accepted, replayed: true };
             });
     }
   }
 }
+
+/**
+ * Checks an entry, and counts it toward the limits of its tenant. A repeated batch has its earlier answers, also over a
+ * limit.
+ * @throws Problem
+ */
+async function count(ports: SubmitPorts, call: SubmitCall, { replayed }: Accepted): Promise<void> {
+  const body = checkBody(call.body);
+  const isRepeat = replayed && call.idempotencyKey !== undefined;
+  try {
+    const { admission } = await admit(ports, call, body);
+    admission.giveBackTask();
+  } catch (refusal) {
+    if (!(isRepeat && refusal instanceof Problem && limits.has(refusal.code))) throw refusal;
+  }
+}
+
+/** Refusals of an entry that says nothing wrong. */
+const limits: ReadonlySet<ProblemCode> = new Set(["rate_limited", "quota_exceeded", "queue_full"]);
 
 /** Refusals that the entries before it get as well. */
 const shared: ReadonlySet<ProblemCode> = new Set(["rate_limited", "quota_exceeded", "idempotency_key_reused"]);

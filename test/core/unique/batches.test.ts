@@ -93,6 +93,25 @@ describe("entries of a batch that replace each other's input", () => {
     expect([...idsOf(other)]).toEqual(["idempotency_key_reused"]);
   });
 
+  test("the same batch again has the same answers over its tenant's limit, too", async () => {
+    const { batch, ports, clock, log, records, queues } = setUp();
+    const gate = createGate(
+      { clock, log, records, usage: new MemoryUsage(), limits: new MemoryLimits(), depths: queues },
+      { ...noLimits, default: { submits_per_second: 0.001, burst: 12 } },
+    );
+    const again = () =>
+      batch(
+        many.slice(0, 10).map((value) => entry(value)),
+        "key",
+        { ...ports, gate },
+      );
+    const first = idsOf(await again());
+    expect(first.size).toBe(1);
+    for (let times = 0; times < 3; times++) expect(idsOf(await again())).toEqual(first);
+    const other = many.slice(0, 10).map((value) => entry(value, { key: "other", mode: "replace" }));
+    expect([...idsOf(await batch(other, "another", { ...ports, gate }))]).toEqual(["rate_limited"]);
+  });
+
   test("each counts toward the rate of its tenant, and none but the task toward the tasks in progress", async () => {
     const { batch, ports, clock, log, records, queues } = setUp();
     const gate = createGate(
