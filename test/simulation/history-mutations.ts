@@ -29,7 +29,7 @@ export const historyMutations: readonly Mutation[] = [
   },
   {
     name: "history: a parent waits for as long as any message lives for a child that never had one",
-    unfound: true,
+    test: "test/core/children/history.test.ts",
     file: "schedules/rescue.ts",
     find: "  return visible + delayed + inFlight === 0;\n",
     replace: "  return visible + delayed + inFlight < 0;\n",
