@@ -67,6 +67,7 @@ function failingTest(mutation: Mutation, file: string): string | undefined {
     breakCore(join(folder, "src/core"), mutation);
     const vitest = join(repository, "node_modules/vitest/vitest.mjs");
     const run = spawnSync(process.execPath, [vitest, "run", "--project", "unit", "--reporter", "json", file], {
+      timeout: 600_000,
       cwd: folder,
       encoding: "utf8",
       maxBuffer: 1e9,
