@@ -21,8 +21,8 @@ export const longInLineMs = 40 * 86_400_000;
 /**
  * The step that goes on with an open task which nothing seems to wake. `send`: its message is sent again. `expire`: it
  * ends, as it did not start in time. `close`: its family is looked at. `wait`: it waits in a line for so long that its
- * entry must be kept anew. `look`: it waits in a line, which is looked at. `follow`: a rescue ended it, and may have died
- * before it did what follows. `none`: something will wake it.
+ * entry must be kept anew. `look`: it waits in a line, which is looked at. `follow`: a rescue ended it, and may have
+ * died before it did what follows. `none`: something will wake it.
  */
 export type Need = "none" | "send" | "expire" | "close" | "wait" | "look" | "follow";
 
