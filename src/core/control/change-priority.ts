@@ -18,9 +18,9 @@ const mostTries = 3;
 
 /**
  * Moves a waiting task to another tier. The record changes first: from then on only that tier's workers start the task,
- * and the old tier's send its message on. Where the input is at hand, in the record or in a line, a message is sent to the
- * new tier immediately. It is a twin of the old one, and the claim lets one through. Repeatable: a call that names the task's present tier
- * changes nothing, and sends the message again, as the call before it may have died.
+ * and the old tier's send its message on. Where the input is at hand, in the record or in a line, a message is sent to
+ * the new tier immediately. It is a twin of the old one, and the claim lets one through. Repeatable: a call that names
+ * the task's present tier changes nothing, and sends the message again, as the call before it may have died.
  * @returns The record after it.
  * @throws Problem `conflict` when the task does not wait; PortUnavailable
  */
@@ -72,8 +72,8 @@ const entryInLine = async ({ lines }: MovePorts, { line, created_at, task_id }: 
   line === undefined ? undefined : lines.find(line, { createdAt: created_at, taskId: task_id });
 
 /**
- * Takes a task out of the line of a pause: if the pause stops it in its new tier, too, its message comes back there. Its
- * turn in another line it keeps, and its message waits there for it.
+ * Takes a task out of the line of a pause: if the pause stops it in its new tier, too, its message comes back there. In
+ * another line the task keeps its turn, and its message comes back to it.
  */
 async function leavePause(
   { lines }: MovePorts,

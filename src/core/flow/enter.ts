@@ -233,7 +233,7 @@ export async function park(
 const isOfTier = ({ name }: Line): boolean => name.startsWith("pause/tier/");
 
 /**
- * Sends a task on that was moved out of a paused tier before it was in the line: whoever moved it found no message
+ * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no message
  * there.
  */
 async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, waiting: WaitingTask): Promise<void> {
