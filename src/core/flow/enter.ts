@@ -233,8 +233,8 @@ export async function park(
 const isOfTier = ({ name }: Line): boolean => name.startsWith("pause/tier/");
 
 /**
- * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no message
- * there.
+ * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no
+ * message there.
  */
 async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, waiting: WaitingTask): Promise<void> {
   const present = await ports.records.get(record, "consistently");
