@@ -9,7 +9,7 @@ const slowest = [
   ...["crash-notes", "stray-tasks", "families", "state", "upgrade", "work", "steps", "reload"].map(
     (name) => `local/${name}`,
   ),
-  ...["aws/budget", "contract/records", "core/control/run-operation", "core/steps/read-cost"],
+  ...["contract/records", "core/control/run-operation", "core/steps/read-cost"],
 ].map((name) => `/test/${name}.test.ts`);
 
 const place = ({ moduleId }: TestSpecification) => {
@@ -133,8 +133,6 @@ export default defineConfig({
     sequence: { sequencer: SlowestFirst },
     // The default leaves one core to watchers: on two cores, half of the machine.
     maxWorkers: "100%",
-    // Compiled modules are kept in node_modules/.cache: a second run compiles what has changed.
-    experimental: { fsModuleCache: true, fsModuleCachePath: "node_modules/.cache/vitest-modules" },
     projects: [
       {
         resolve: { alias },
