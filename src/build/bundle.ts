@@ -9,6 +9,7 @@ import { codeName } from "./names.ts";
 import { ownPlaces, placesBanner, threadFile } from "./own-places.ts";
 import { packagesInPlace } from "./packages-in-place.ts";
 import { isBinary, placeOf } from "./places.ts";
+import { sharedNamespaces } from "./shared-namespaces.ts";
 
 export interface BundleOptions {
   root: string;
@@ -103,6 +104,7 @@ const inputOptions = (
     leftSyntax,
     computedImports({ root: options.root, mode: options.mode }),
     ownPlaces({ root: options.root, mode: options.mode, onThread: (file) => threads.add(file) }),
+    sharedNamespaces,
   ],
 });
 
