@@ -303,7 +303,8 @@ describe("the place of a task in its line", () => {
   ])("after %j others is %j, and another ETag", async (before, place) => {
     const { app, path } = await waiting();
     const at = async (others: number) => {
-      app.lines.before = async (_line, _task, most) => Math.min(most, others);
+      app.lines.orders = async (_line, limit) => Array.from({ length: Math.min(limit, others) }, (_, n) => `0${n}`);
+      await app.clock.advance(60_000);
       return ask(app.status, path);
     };
     const answer = await at(before);
@@ -313,7 +314,7 @@ describe("the place of a task in its line", () => {
 
   test("is null when the line cannot be read", async () => {
     const { app, path } = await waiting();
-    app.lines.before = () => Promise.reject(new PortUnavailable("the table"));
+    app.lines.orders = () => Promise.reject(new PortUnavailable("the table"));
     expect((await ask(app.status, path)).json.waiting_for).toEqual({ kind: "pause", of: "type", place: null });
     expect(app.log.lines.at(-1)).toMatchObject({ level: "warn" });
   });
