@@ -303,7 +303,8 @@ describe("the place of a task in its line", () => {
   ])("after %j others is %j, and another ETag", async (before, place) => {
     const { app, path } = await waiting();
     const at = async (others: number) => {
-      app.lines.orders = async (_line, limit) => Array.from({ length: Math.min(limit, others) }, (_, n) => `0${n}`);
+      const orders = Array.from({ length: others }, (_, n) => `0${String(n).padStart(3, "0")}`);
+      app.lines.orders = async (_line, limit, after = "") => orders.filter((order) => order > after).slice(0, limit);
       await app.clock.advance(60_000);
       return ask(app.status, path);
     };
