@@ -103,6 +103,14 @@ export const flowMutations: readonly Mutation[] = [
     replace: '  if (line?.kind === "breaker") return {',
   },
   {
+    name: "flow: a type that fails again after its resume goes on",
+    unfound: true,
+    file: "flow/guard.ts",
+    find: "if (failures < guardFailures) return;",
+    replace: "return;",
+    theme: "flow",
+  },
+  {
     name: "flow: a resume looks at its line before the pause is removed only",
     unfound: true,
     file: "flow/manage-flow.ts",

@@ -5,6 +5,7 @@ import type { Tier } from "../model/tier.ts";
 import type { Settled } from "../task/settled.ts";
 import type { BreakerOption, LimitedType } from "../task/type-limits.ts";
 import { advance } from "./advance.ts";
+import { countForGuards } from "./guard.ts";
 import type { LinePorts } from "./let-go.ts";
 import { noteOpened } from "./opened.ts";
 
@@ -19,9 +20,11 @@ export async function countForBreaker(
   { as, record }: Settled,
   tier: Tier,
 ): Promise<void> {
-  if (type?.breaker === undefined || record === undefined) return;
+  if (type === undefined || record === undefined) return;
   try {
-    await count(ports, { ...type, breaker: type.breaker }, record, as, tier);
+    await (type.breaker === undefined
+      ? countForGuards(ports, type, record, as)
+      : count(ports, { ...type, breaker: type.breaker }, record, as, tier));
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not count for the breaker", { error: String(error) });
