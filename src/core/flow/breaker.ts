@@ -5,7 +5,6 @@ import type { Tier } from "../model/tier.ts";
 import type { Settled } from "../task/settled.ts";
 import type { BreakerOption, LimitedType } from "../task/type-limits.ts";
 import { advance } from "./advance.ts";
-import { countForGuards } from "./guard.ts";
 import type { LinePorts } from "./let-go.ts";
 import { noteOpened } from "./opened.ts";
 
@@ -23,12 +22,20 @@ export async function countForBreaker(
   if (type === undefined || record === undefined) return;
   try {
     await (type.breaker === undefined
-      ? countForGuards(ports, type, record, as)
+      ? countForGuards(ports, type.name, record, as)
       : count(ports, { ...type, breaker: type.breaker }, record, as, tier));
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not count for the breaker", { error: String(error) });
   }
+}
+
+/** Types that were not resumed a short time ago cost nothing, and a worker loads nothing for them. */
+async function countForGuards(ports: LinePorts, type: string, record: TaskRecord, as: Settled["as"]): Promise<void> {
+  const guards = await ports.flow.guardsOf(type, record.tenant_id);
+  if (guards.length === 0) return;
+  const { countForGuard } = await import("./guard.ts");
+  for (const guard of guards) await countForGuard(ports, guard, record, as);
 }
 
 async function count(

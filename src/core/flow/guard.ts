@@ -2,7 +2,6 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import { type FlowSettings, guardName, type Pause, type ResumeGuard } from "../ports/flow.ts";
 import type { Clock } from "../ports/tasks.ts";
 import type { Settled } from "../task/settled.ts";
-import type { LimitedType } from "../task/type-limits.ts";
 import type { LinePorts } from "./let-go.ts";
 
 /** A resume of a type is guarded for this time, in milliseconds. */
@@ -25,23 +24,20 @@ export async function guardResume(
 }
 
 /**
- * Counts the end of an attempt of a type that was resumed a short time ago. Types that were not cost nothing. A type
- * with a breaker of its own needs no guard. What had started before the resume does not count.
+ * Counts the end of an attempt of a type that was resumed a short time ago. What had started before the resume does not
+ * count.
  * @throws PortUnavailable
  */
-export async function countForGuards(
+export async function countForGuard(
   ports: LinePorts,
-  { name: type }: Pick<LimitedType, "name">,
-  { tenant_id: tenantId, started_at }: Pick<TaskRecord, "tenant_id" | "started_at">,
+  guard: ResumeGuard,
+  { type, tenant_id: tenantId, started_at }: Pick<TaskRecord, "type" | "tenant_id" | "started_at">,
   as: Settled["as"],
 ): Promise<void> {
-  const isFailure = as === "failed" || as === "retried";
-  if (!isFailure && as !== "completed" && as !== "waiting") return;
-  for (const guard of await ports.flow.guardsOf(type, tenantId)) {
-    if (started_at !== undefined && Date.parse(started_at) < guard.guardsUntilMs - guardMs) continue;
-    if (isFailure) await countFailure(ports, guard, { type, tenantId });
-    else if (ports.flow.failed.has(guard.name) || guard.failures > 0) await countAnew(ports, guard);
-  }
+  if (started_at !== undefined && Date.parse(started_at) < guard.guardsUntilMs - guardMs) return;
+  const hasFailedBefore = ports.flow.failed.has(guard.name) || guard.failures > 0;
+  if (as === "failed" || as === "retried") await countFailure(ports, guard, { type, tenantId });
+  else if (hasFailedBefore && (as === "completed" || as === "waiting")) await countAnew(ports, guard);
 }
 
 async function countAnew({ flow, flowSettings }: LinePorts, guard: ResumeGuard): Promise<void> {
