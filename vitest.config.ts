@@ -9,6 +9,7 @@ const slowest = [
   ...["crash-notes", "stray-tasks", "families", "state", "upgrade", "work", "steps", "reload"].map(
     (name) => `local/${name}`,
   ),
+  ...["contract/records", "core/control/run-operation", "core/steps/read-cost"],
 ].map((name) => `/test/${name}.test.ts`);
 
 const place = ({ moduleId }: TestSpecification) => {
@@ -71,7 +72,7 @@ const builds = [
   "test/aws/{exit-after-answer,stray-tasks}.test.ts",
   "test/cli/{completion,doctor,no-home,openapi}.test.ts",
   "test/{client,direct,lib}/bundle.test.ts",
-  "test/lib/{container-code,containers,direct-submit,events,network,packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
+  "test/lib/{container-code,containers,direct-submit,events,network,notify,packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
   "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,unbundled,upgrade}.test.ts",
   "test/structure/snippets.test.ts",
   "test/tasks/invoice*.test.ts",

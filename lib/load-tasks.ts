@@ -1,7 +1,7 @@
 import { cpSync, existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Token } from "aws-cdk-lib";
-import { describeNow, describeSourcesNow } from "../src/describe/describe.ts";
+import { startDescribing, startDescribingSources } from "../src/describe/describe.ts";
 import type { DescribedApp } from "../src/describe/described.ts";
 import { lambdaEnvironment } from "../src/describe/lambda-environment.ts";
 import type { LoadProblem } from "../src/describe/load-problem.ts";
@@ -12,7 +12,7 @@ import { type BundleFiles, bundle } from "./esbuild.ts";
 import { folderOfWorker, keepWorker } from "./kept-workers.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
 import { inOneLine } from "./setting-error.ts";
-import { taskCode, temporaryFolder } from "./task-code.ts";
+import { startTaskCode, temporaryFolder } from "./task-code.ts";
 
 /** A deployment's options for the code of its task types. */
 export interface TaskOptions {
@@ -37,46 +37,60 @@ const knownValues = (values: Readonly<Record<string, string>> = {}): Record<stri
 
 const made = new Map<string, DescribedApp>();
 
+/** Loads the task types, as `startLoading` does, and waits for them. */
+export const loadTasks = (options: TaskOptions, isStarted?: boolean): DescribedApp =>
+  startLoading(options, isStarted)();
+
 /**
- * Describes the project's task types, schedules, triggers and environment, without waiting, as the constructor of a
- * construct must.
+ * Describes the project's task types, schedules, triggers and environment beside this process.
  * @param isStarted True to build the worker, and to start it once as Lambda would. False where nothing is bundled, as
  * in a test of templates.
- * @throws TaskFileError with each file that could not be loaded, the reason and the cure
+ * @returns A function that waits for them. It throws a TaskFileError with each file that could not be loaded, the
+ * reason and the cure.
  */
-export function loadTasks(options: TaskOptions, isStarted = true): DescribedApp {
+export function startLoading(options: TaskOptions, isStarted = true): () => DescribedApp {
   const key = JSON.stringify([process.cwd(), options, isStarted]);
   const known = made.get(key);
-  if (known !== undefined) return known;
-  try {
-    const app = isStarted ? started(options) : fromSources(options);
-    made.set(key, app);
-    return app;
-  } catch (error) {
-    throw error instanceof TaskFileError ? inOneLine(error) : error;
-  }
+  if (known !== undefined) return () => known;
+  const loading = isStarted ? startWorker(options) : startSources(options);
+  return () => {
+    try {
+      const app = made.get(key) ?? loading();
+      made.set(key, app);
+      return app;
+    } catch (error) {
+      throw error instanceof TaskFileError ? inOneLine(error) : error;
+    }
+  };
 }
 
 /** Starts the worker in a folder that has nothing else of the project. */
-function started({ files, probes, variables }: TaskOptions): DescribedApp {
-  const { root, here } = taskCode(files);
-  const bare = folderOfWorker();
-  bundle("worker", bare, files);
-  checkAsset(bare);
-  if (existsSync(here)) cpSync(here, bare, { recursive: true });
-  const code = { file: join(bare, "index.mjs"), root, probes, deployed: variables };
-  const { app, problems } = describeNow(code, bare, { ...lambdaEnvironment(bare), OFFLOAD_LOAD_ONLY: "1" });
-  refuse(app, problems);
-  keepWorker({ folder: bare, root, app, variables });
-  return app;
+function startWorker({ files, probes, variables }: TaskOptions): () => DescribedApp {
+  const build = startTaskCode(files);
+  return () => {
+    const { root, here } = build();
+    const bare = folderOfWorker();
+    bundle("worker", bare, files);
+    checkAsset(bare);
+    if (existsSync(here)) cpSync(here, bare, { recursive: true });
+    const code = { file: join(bare, "index.mjs"), root, probes, deployed: variables };
+    const env = { ...lambdaEnvironment(bare), OFFLOAD_LOAD_ONLY: "1" };
+    const { app, problems } = startDescribing(code, { cwd: bare, env })();
+    refuse(app, problems);
+    keepWorker({ folder: bare, root, app, variables });
+    return app;
+  };
 }
 
-function fromSources({ files, probes, variables }: TaskOptions): DescribedApp {
+function startSources({ files, probes, variables }: TaskOptions): () => DescribedApp {
   const bare = temporaryFolder("offload-describe-");
   const sources = { tasks: resolve(files.tasks), probes, deployed: variables };
-  const { app, problems } = describeSourcesNow(sources, bare, lambdaEnvironment(bare));
-  refuse(app, problems);
-  return app;
+  const describing = startDescribingSources(sources, { cwd: bare, env: lambdaEnvironment(bare) });
+  return () => {
+    const { app, problems } = describing();
+    refuse(app, problems);
+    return app;
+  };
 }
 
 /** @throws TaskFileError when there are problems */

@@ -27,16 +27,13 @@ interface Given {
   readonly stage: string;
   /** True when the deployment keeps its data. */
   readonly keepsData: boolean;
-  /** The task types, schedules and triggers. */
-  readonly app: DescribedApp;
-  /** The options for their code. */
+  /** The options for the code of the task types. */
   readonly code: TaskOptions;
 }
 
 /** The checked options from which both stacks of a deployment follow. */
 interface Plan extends Given {
   readonly place: Place;
-  readonly catalog: Catalog;
   readonly capacity: Capacity;
   readonly containers: Containers | undefined;
   /** Names of the functions that the stack with data refers to, although they are in the other one. */
@@ -53,18 +50,20 @@ export function checkKnownOptions({ tiers = {}, containers = {}, alarms, ...prop
   checkKnown({ tiers, containers: sizes, alarms, external, nodeModules, assets });
 }
 
-/** @throws TypeError for options that do not fit each other or the task types */
+/** @throws TypeError for options that do not fit each other */
 export function planOf(pipeline: IConstruct, given: Given, props: TaskPipelineProps): Plan {
-  const { tiers = {}, profile = "standard", deployedAt = pipeline.node.id, env } = props;
+  const { tiers = {}, profile = "standard", deployedAt = pipeline.node.id, env, encryptionKey } = props;
   const capacity = capacityOf(sharesOf(profile), tiers, checkedNumbers(props));
-  const { catalog } = given.app;
-  checkTimeouts(catalog, tiers);
   const containers = props.containers && containersOf(props.containers);
-  checkContainerTypes(catalog, containers);
-  const { encryptionKey } = props;
   const place = { pipeline, encryptionKey, idsPath: deployedAt, ...environmentOf(pipeline, env) };
   const { name } = given;
-  return { ...given, place, catalog, capacity, containers, fireName: `${name}-fire`, wakeName: `${name}-wake` };
+  return { ...given, place, capacity, containers, fireName: `${name}-fire`, wakeName: `${name}-wake` };
+}
+
+/** @throws TypeError for options that do not fit the task types */
+export function checkTypes(catalog: Catalog, { containers }: Plan, { tiers = {} }: TaskPipelineProps): void {
+  checkTimeouts(catalog, tiers);
+  checkContainerTypes(catalog, containers);
 }
 
 export const dataProps = (
@@ -82,22 +81,22 @@ export const dataProps = (
 });
 
 export const serviceProps = (
-  { name, stage, keepsData, place, app, code, catalog, capacity, ...names }: Plan,
+  { name, stage, keepsData, place, code, capacity, ...names }: Plan,
+  { app, data }: { app: DescribedApp; data: DataStack },
   props: TaskPipelineProps,
-  data: DataStack,
 ): Omit<ServiceStackProps, "observability"> => ({
   ...{ stage, data },
   stackName: `${name}-service`,
   ...place,
   deployment: name,
   ...names,
-  catalog: JSON.stringify(catalog),
+  catalog: JSON.stringify(app.catalog),
   openApi: {
-    from: JSON.stringify([catalog, packageVersion()]),
-    make: () => JSON.stringify(openApiDocument(catalog, packageVersion())),
+    from: JSON.stringify([app.catalog, packageVersion()]),
+    make: () => JSON.stringify(openApiDocument(app.catalog, packageVersion())),
   },
-  schedules: appSchedules(app.schedules, catalog),
-  triggers: appTriggers(app.triggers, catalog, name),
+  schedules: appSchedules(app.schedules, app.catalog),
+  triggers: appTriggers(app.triggers, app.catalog, name),
   version: packageVersion(),
   logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(keepsData) },
   ...((props.vendedAccessLog ?? props.dataProtection === false) && { accessLogName: vendedLogName(name) }),

@@ -1,9 +1,9 @@
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { AssetOptions } from "../src/build/asset-code.ts";
 import type { BuildAnswer, BuildRequest } from "../src/build/build-process.ts";
+import { startBeside } from "../src/describe/beside.ts";
 import { codeFile } from "../src/installed/installation.ts";
 import { TaskFileError } from "../src/project/task-modules.ts";
 
@@ -19,23 +19,30 @@ export interface TaskFolder {
   readonly root: string;
 }
 
-const made = new Map<string, TaskFolder>();
+const made = new Map<string, () => TaskFolder>();
 
 /**
  * Builds the task types of a project, once in this process.
  * @throws TaskFileError
  */
-export function taskCode(options: AssetOptions): TaskFolder {
+export const taskCode = (options: AssetOptions): TaskFolder => startTaskCode(options)();
+
+/** Starts the build beside this process. @returns A function that waits for it, and throws as `taskCode` does. */
+export function startTaskCode(options: AssetOptions): () => TaskFolder {
   const full = { ...options, tasks: resolve(options.tasks) };
   const key = JSON.stringify(full);
   const known = made.get(key);
   if (known !== undefined) return known;
   const parent = temporaryFolder("offload-code-");
   const [folder, here] = [join(parent, "code"), join(parent, "here")];
-  const { root } = built({ options: full, out: folder, here, result: join(parent, "result.json") });
-  const found = { folder, here, root };
-  made.set(key, found);
-  return found;
+  const built = startBuild({ options: full, out: folder, here, result: join(parent, "result.json") });
+  let found: TaskFolder | undefined;
+  const wait = () => {
+    found ??= { folder, here, root: built().root };
+    return found;
+  };
+  made.set(key, wait);
+  return wait;
 }
 
 const temporary: string[] = [];
@@ -53,20 +60,18 @@ export function temporaryFolder(prefix: string): string {
   return folder;
 }
 
-function built(request: BuildRequest): { root: string } {
+function startBuild(request: BuildRequest): () => { root: string } {
   const program = codeFile("src/build/build-process");
-  const { status, signal, stderr } = spawnSync(process.execPath, [program, JSON.stringify(request)], {
-    stdio: ["ignore", "ignore", "pipe"],
-    encoding: "utf8",
-    timeout: limitMs,
-    killSignal: "SIGKILL",
-  });
-  const answer = answerIn(request.result);
-  if (answer === undefined)
-    throw new Error(`the build of the task types ended (${signal ?? status}): ${stderr.trim()}`);
-  if ("refused" in answer) throw new TaskFileError(answer.refused);
-  if ("crash" in answer) throw new Error(`the task types could not be built: ${answer.crash}`);
-  return answer.built;
+  const ended = startBeside([program, JSON.stringify(request)], { env: process.env, limitMs });
+  return () => {
+    const { status, signal, stderr } = ended();
+    const answer = answerIn(request.result);
+    if (answer === undefined)
+      throw new Error(`the build of the task types ended (${signal ?? status}): ${stderr.trim()}`);
+    if ("refused" in answer) throw new TaskFileError(answer.refused);
+    if ("crash" in answer) throw new Error(`the task types could not be built: ${answer.crash}`);
+    return answer.built;
+  };
 }
 
 function answerIn(file: string): BuildAnswer | undefined {

@@ -18,11 +18,11 @@ import { checkName, claimName } from "./deployment-name.ts";
 import type { GrantSubmitOptions } from "./direct-submit.ts";
 import { reviewAtSynth } from "./doctor.ts";
 import { areWorkersKept } from "./kept-workers.ts";
-import { loadTasks, type TaskOptions, taskOptionsOf } from "./load-tasks.ts";
+import { startLoading, type TaskOptions, taskOptionsOf } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import { type TaskMetricOptions, TaskMetrics } from "./observability/task-metrics.ts";
 import { acceptedBy, present } from "./pipeline-options.ts";
-import { checkKnownOptions, dataProps, planOf, serviceProps } from "./pipeline-plan.ts";
+import { checkKnownOptions, checkTypes, dataProps, planOf, serviceProps } from "./pipeline-plan.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
 import { addScheduleStacks } from "./schedule-stacks.ts";
 import { ServiceStack } from "./service-stack.ts";
@@ -56,16 +56,19 @@ export class TaskPipeline extends Construct implements IConnectable {
     checkAlarmReceivers({ stage, keepsData }, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
     const code = taskOptionsOf(props);
-    const app = this.load(code);
     const name = props.deploymentName ?? `${id}-${stage}`;
     checkName(name);
-    const plan = planOf(this, { name, stage, keepsData, app, code }, props);
+    const plan = planOf(this, { name, stage, keepsData, code }, props);
+    const loading = this.load(code);
+    // The stack with data knows nothing of the task types: it is made while these are loaded.
     this.data = new DataStack(this, "Data", dataProps(plan, props));
+    const app = loading();
+    checkTypes(app.catalog, plan, props);
     if (app.triggers.length > 0) this.data.scheduling.allowTriggers(name);
     const { account, region } = this.data;
     const dashboardName = claimName(this, { name, account, region }) ? `${name}-${region}` : name;
     this.service = new ServiceStack(this, "Service", {
-      ...serviceProps(plan, props, this.data),
+      ...serviceProps(plan, { app, data: this.data }, props),
       observability: {
         alarms,
         dashboard: props.dashboard ?? true,
@@ -73,7 +76,7 @@ export class TaskPipeline extends Construct implements IConnectable {
         ...present({ alarmEmail, alarmTopicArn }),
       },
     });
-    const schedules = appSchedules(app.schedules, plan.catalog);
+    const schedules = appSchedules(app.schedules, app.catalog);
     addScheduleStacks(this, {
       stage,
       deployment: name,
@@ -83,8 +86,8 @@ export class TaskPipeline extends Construct implements IConnectable {
       service: this.service,
     });
     this.taskRole = this.service.taskRole;
-    const { catalog, capacity } = plan;
-    this.service.templateOptions.metadata = { [acceptedKey]: acceptedBy(catalog, app, capacity, props.profile) };
+    const accepted = acceptedBy(app.catalog, app, plan.capacity, props.profile);
+    this.service.templateOptions.metadata = { [acceptedKey]: accepted };
     reviewAtSynth(this, app);
   }
 
@@ -218,12 +221,12 @@ export class TaskPipeline extends Construct implements IConnectable {
   }
 
   /**
-   * Loads the task types, the schedules, the triggers and the environment of a folder. A method of its own for tests of
-   * this construct.
+   * Starts to load the task types, the schedules, the triggers and the environment of a folder. Returns a function that
+   * waits for them. A method of its own for tests of this construct.
    */
-  protected load(options: TaskOptions): DescribedApp {
+  protected load(options: TaskOptions): () => DescribedApp {
     const bundled: unknown = this.node.tryGetContext(BUNDLING_STACKS);
     const isNothingBundled = Array.isArray(bundled) && bundled.length === 0;
-    return loadTasks(options, !isNothingBundled || areWorkersKept());
+    return startLoading(options, !isNothingBundled || areWorkersKept());
   }
 }

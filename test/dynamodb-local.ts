@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /*
- * Runs the suites of the table's contracts on Amazon's own DynamoDB Local, a second engine beside dynalite. It comes from Maven Central, so Maven and
- * Java 17 are needed: `apt-get install maven`. Arguments are Vitest's, such as the name of one file.
+ * Runs the suites of the table's contracts, and the black-box suite, on Amazon's own DynamoDB Local, a second engine beside dynalite. It comes from Maven
+ * Central, so Maven and Java 17 are needed: `apt-get install maven`. Arguments are Vitest's, such as the name of one file.
  */
 
 const version = "2.6.1";
@@ -38,6 +38,8 @@ function start(folder: string, port: number): ChildProcess {
     join(lib, "*"),
     main,
     "-inMemory",
+    // One table for all clients, whatever their credentials and Region.
+    "-sharedDb",
     "-port",
     String(port),
   ];
@@ -70,7 +72,8 @@ try {
   const url = `http://127.0.0.1:${port}`;
   await ready(url);
   const env = { ...process.env, OFFLOAD_TEST_DYNAMODB: url };
-  const args = ["vitest", "run", "--project", "contract", "--project", "contract-lean", ...process.argv.slice(2)];
+  const projects = ["contract", "contract-lean", "e2e"].flatMap((name) => ["--project", name]);
+  const args = ["vitest", "run", ...projects, ...process.argv.slice(2)];
   process.exitCode = spawnSync("npx", args, { env, stdio: "inherit", timeout: 1_800_000 }).status ?? 1;
 } finally {
   engine?.kill();

@@ -68,7 +68,7 @@ export function rareRoutes(ports: ControlPorts) {
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
   return {
     ...signalTask(ports),
-    ...priorityChanges(ports),
+    ...priorityChanges({ ...ports, lines: new DynamoLines(ports.table, ports.clock.now) }),
     ...taskOperations(ports),
     ...taskParts(ports),
     ...channelStarts({ ...ports, channels: new DynamoChannels(ports.table), newTicket, socketUrl }),

@@ -18,7 +18,7 @@ export class DynamoOpenTasks implements OpenTasks {
   async part(from: string | undefined): Promise<{ items: TaskRecord[]; next: string | undefined }> {
     const scan = new ScanCommand({
       TableName: this.#name,
-      FilterExpression: "sk = :record AND #status IN (:pending, :processing)",
+      FilterExpression: "sk = :record AND (#status IN (:pending, :processing) OR attribute_exists(rescued_at))",
       ExpressionAttributeNames: { "#status": "status" },
       ExpressionAttributeValues: { ":record": "record", ":pending": "pending", ":processing": "processing" },
       ...(from !== undefined && { ExclusiveStartKey: JSON.parse(from) as Item }),

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { transformSync } from "rolldown/utils";
@@ -39,14 +39,18 @@ export async function buildAssetCode(options: AssetOptions, out: string, here: s
   const root = rootOf(options.tasks);
   const tasks = realpathSync(options.tasks);
   const common = { root, tasks, mode: "asset" } as const;
-  const { graph, threads } = await bundleTasks({ ...common, isInPlace: () => false, placeOf: (file) => file });
+  const { graph, threads } = await bundleTasks({ ...common, isInPlace: () => false, placeOf: (file) => file }, out);
   const { files, packages, own, layout } = await packagesOf({ root, tasks, options, graph, threads });
   const bundling: BundleOptions = {
     ...common,
     isInPlace: (file) => packages.has(packageOf(file) ?? ""),
     placeOf: (file) => `./${placesIn(layout, file)[0] ?? placeOf(root, file)}`,
   };
-  await bundleTasks(bundling, out);
+  // Most projects have only packages that can be bundled: their code is built already.
+  if (packages.size > 0) {
+    rmSync(out, { recursive: true, force: true });
+    await bundleTasks(bundling, out);
+  }
   copyFiles(out, { root, files, packages, own, layout, assets: options.assets ?? [] });
   await useTargetBinaries({ root, out, here, files, packages, layout });
   return { root };

@@ -9,6 +9,7 @@ import { codeName } from "./names.ts";
 import { ownPlaces, placesBanner, threadFile } from "./own-places.ts";
 import { packagesInPlace } from "./packages-in-place.ts";
 import { isBinary, placeOf } from "./places.ts";
+import { sharedNamespaces } from "./shared-namespaces.ts";
 
 export interface BundleOptions {
   root: string;
@@ -35,9 +36,8 @@ const entryId = "\0offload:tasks";
 /**
  * Builds the task types, with all that they import, into one file; what the code imports only when it is needed becomes
  * files of its own. Modules run in the order of the sources, whichever file they are in.
- * @param out Undefined: the code is only looked at.
  */
-export async function bundleTasks(options: BundleOptions, out?: string): Promise<Bundled> {
+export async function bundleTasks(options: BundleOptions, out: string): Promise<Bundled> {
   const found = { graph: new Map() as ImportGraph, threads: new Set<string>() };
   const { root, tasks } = options;
   const build = async (load: "require" | "import") => {
@@ -46,7 +46,7 @@ export async function bundleTasks(options: BundleOptions, out?: string): Promise
       resolveId: (id) => (id === entryId ? id : null),
       load: (id) => (id === entryId ? entryText(root, tasks, load) : null),
     };
-    await generate(options, found, [entry], entryId, out === undefined ? undefined : join(out, codeName), out);
+    await write(options, found, [entry], { input: entryId, file: join(out, codeName), out });
   };
   await build("require").catch((error: unknown) => {
     // Code with a top-level `await` cannot be required.
@@ -54,23 +54,19 @@ export async function bundleTasks(options: BundleOptions, out?: string): Promise
     return build("import");
   });
   for (const thread of found.threads) {
-    const file = out === undefined ? undefined : join(out, threadFile(root, thread));
-    await generate(options, found, [], thread, file, out);
+    await write(options, found, [], { input: thread, file: join(out, threadFile(root, thread)), out });
   }
   return found;
 }
 
-async function generate(
+async function write(
   options: BundleOptions,
   found: { graph: ImportGraph; threads: Set<string> },
   first: Plugin[],
-  input: string,
-  file: string | undefined,
-  out = "",
+  { input, file, out }: { input: string; file: string; out: string },
 ): Promise<RolldownOutput> {
   const made = await rolldown({ ...inputOptions(options, found, first), input });
   try {
-    if (file === undefined) return await made.generate({ format: "esm", codeSplitting: false });
     const up = relative(dirname(file), out) || ".";
     const name = file.slice(dirname(file).length + 1);
     const files: OutputOptions =
@@ -108,6 +104,7 @@ const inputOptions = (
     leftSyntax,
     computedImports({ root: options.root, mode: options.mode }),
     ownPlaces({ root: options.root, mode: options.mode, onThread: (file) => threads.add(file) }),
+    sharedNamespaces,
   ],
 });
 

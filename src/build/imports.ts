@@ -70,7 +70,7 @@ function noteIn(graph: ImportGraph, importer: string, source: string, file: stri
  * True for the code of Offload, and of zod, which the code around the task types has already: there is one copy of
  * each. An error of one copy of Offload would be unknown to another.
  */
-const isShared = (file: string): boolean => {
+export const isShared = (file: string): boolean => {
   if (ownFolders.some((folder) => file.startsWith(folder))) return true;
   const folder = packageOf(file);
   return folder !== undefined && packageName(folder) === "zod";

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync,
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { TaskFileError } from "../project/task-modules.ts";
+import { lockedIn, npmLock } from "./locked.ts";
 import { targetMachine } from "./machine.ts";
 import { packageCache } from "./package-cache.ts";
 
@@ -10,12 +11,6 @@ const run = promisify(execFile);
 
 /** Longest time for an installation, in milliseconds. */
 const limitMs = 180_000;
-
-interface LockEntry {
-  readonly version?: string;
-  readonly integrity?: string;
-}
-type Lock = { readonly packages?: Readonly<Record<string, LockEntry>> };
 
 /**
  * Installs one version of a package for Lambda's machine, once, into the project's part of the user's cache. Install
@@ -66,24 +61,14 @@ function keep(making: string, folder: string): void {
 
 /** @throws TaskFileError for a package that is another one than the project's lock file names */
 function compareWithLock(root: string, modules: string): void {
-  const own = above(root, "package-lock.json");
-  if (own === undefined) return;
-  const known = new Map(
-    Object.entries(lockAt(own).packages ?? {}).map(([path, entry]) => [keyOf(path, entry), entry.integrity]),
-  );
-  for (const [path, entry] of Object.entries(lockAt(join(modules, ".package-lock.json")).packages ?? {})) {
-    const expected = known.get(keyOf(path, entry));
-    if (expected !== undefined && expected !== entry.integrity) {
-      throw new TaskFileError(`${keyOf(path, entry)} is not the package that ${own} names: its integrity differs.`);
-    }
+  const locked = lockedIn(root);
+  if (locked === undefined) return;
+  for (const [name, made] of npmLock(readFileSync(join(modules, ".package-lock.json"), "utf8"))) {
+    const expected = locked.integrities.get(name);
+    if (expected !== undefined && expected !== made)
+      throw new TaskFileError(`${name} is not the package that ${locked.file} names: its integrity differs.`);
   }
 }
-
-const lockAt = (file: string): Lock => JSON.parse(readFileSync(file, "utf8"));
-
-const modulesFolder = "node_modules/";
-const keyOf = (path: string, { version }: LockEntry): string =>
-  `${path.slice(path.lastIndexOf(modulesFolder) + modulesFolder.length)}@${version}`;
 
 /** The file of a name in a folder, or in the nearest one above it. */
 function above(folder: string, name: string): string | undefined {

@@ -2,8 +2,8 @@ import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { nodeFileTrace, resolve as nodeResolve } from "@vercel/nft";
 import { transformSync } from "rolldown/utils";
-import { ownFolders } from "../installed/installation.ts";
-import type { ImportGraph } from "./imports.ts";
+import { entries as ownEntries, ownFolders } from "../installed/installation.ts";
+import { type ImportGraph, isShared } from "./imports.ts";
 import { languageOf } from "./own-places.ts";
 import { isCode, isOfPackage } from "./places.ts";
 
@@ -33,6 +33,8 @@ export async function traceFiles(root: string, entries: readonly string[], graph
     readFile: readCode,
     async resolve(specifier, parent, job, required) {
       const known = graph.get(parent)?.get(specifier);
+      // What the code around the project's own has already. A package that is copied needs its own.
+      if (!isOfPackage(parent) && (ownEntries[specifier] !== undefined || isShared(known ?? ""))) return [];
       if (known !== undefined) return known.startsWith("/") ? known : [];
       // Of JSX that is read for the trace only.
       if (!isOfPackage(parent) && specifier.endsWith("/jsx-runtime")) return [];

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deserialize } from "node:v8";
 import { codeFile } from "../installed/installation.ts";
 import { TaskFileError } from "../project/task-modules.ts";
+import { startBeside } from "./beside.ts";
 import type { DescribedCode } from "./describe-code.ts";
 
 /** Variable with the options of `describe-process.ts`. */
@@ -66,28 +67,31 @@ export async function describe(
   return answerIn(place.file, signal, said);
 }
 
-/** The same, without waiting: a construct's constructor must not. */
-export const describeNow = (code: CodeToDescribe, cwd: string, env: NodeJS.ProcessEnv): DescribedCode =>
-  answerNow(argumentsOf(code), code, { cwd, env });
+interface Surroundings {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
 
-/**
- * Builds a project's sources for this machine and describes them, in one new process, without waiting. @throws
- * TaskFileError
- */
-export const describeSourcesNow = (sources: SourcesToDescribe, cwd: string, env: NodeJS.ProcessEnv): DescribedCode =>
-  answerNow(["--enable-source-maps", codeFile("src/describe/sources-process")], sources, { cwd, env });
+/** A description that is made beside this process. The function waits for it. @throws TaskFileError */
+export type Describing = () => DescribedCode;
 
-function answerNow(args: string[], options: object, { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }) {
-  using place = resultPlace();
-  const { status, signal, stderr } = spawnSync(process.execPath, args, {
-    cwd,
-    env: { ...env, [optionsVariable]: JSON.stringify({ ...options, result: place.file }) },
-    stdio: ["ignore", "ignore", "pipe"],
-    encoding: "utf8",
-    timeout: limitMs,
-    killSignal: "SIGKILL",
-  });
-  return answerIn(place.file, String(signal ?? status), stderr);
+/** The same, for a caller that cannot wait with promises: a construct's constructor. */
+export const startDescribing = (code: CodeToDescribe, around: Surroundings): Describing =>
+  startAnswer(argumentsOf(code), code, around);
+
+/** Builds a project's sources for this machine and describes them, in one new process. */
+export const startDescribingSources = (sources: SourcesToDescribe, around: Surroundings): Describing =>
+  startAnswer(["--enable-source-maps", codeFile("src/describe/sources-process")], sources, around);
+
+function startAnswer(args: string[], options: object, { cwd, env }: Surroundings): Describing {
+  const place = resultPlace();
+  const described = { ...env, [optionsVariable]: JSON.stringify({ ...options, result: place.file }) };
+  const ended = startBeside(args, { cwd, env: described, limitMs });
+  return () => {
+    using _ = place;
+    const { status, signal, stderr } = ended();
+    return answerIn(place.file, String(signal ?? status), stderr);
+  };
 }
 
 const argumentsOf = ({ deployed }: CodeToDescribe): string[] => [

@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { changePriority } from "../core/control/change-priority.ts";
+import { changePriority, type MovePorts } from "../core/control/change-priority.ts";
 import type { ViewPorts } from "../core/end/view.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { tiers } from "../core/model/tier.ts";
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { changedTask } from "./control.ts";
@@ -14,7 +13,7 @@ import { findTask } from "./find-task.ts";
 export const prioritySchema = z.strictObject({ priority: z.enum(tiers) });
 
 /** The handler that moves a waiting task to another tier. */
-export const priorityChanges = (ports: DispatchPorts & ViewPorts & ApiPorts) =>
+export const priorityChanges = (ports: MovePorts & ViewPorts & ApiPorts) =>
   ({
     changeTaskPriority: async (call) => {
       const record = await findTask(ports, call, identify(call));

@@ -17,7 +17,8 @@ export class MemoryOpenTasks implements OpenTasks {
   async part(from = "0"): Promise<{ items: TaskRecord[]; next: string | undefined }> {
     const all = this.#records.all();
     const end = Number(from) + partSize;
-    const items = all.slice(Number(from), end).filter(({ status }) => !isTerminal(status));
+    const isListed = ({ status, rescued_at }: TaskRecord) => !isTerminal(status) || rescued_at !== undefined;
+    const items = all.slice(Number(from), end).filter(isListed);
     return { items, next: end < all.length ? String(end) : undefined };
   }
 }

@@ -208,7 +208,7 @@ export const taskOperations = {
     summary: "Move a waiting task to another tier",
     description:
       "The task runs once, and no sooner than it is due. Its children keep their tiers. When its input has over 256 bytes, or its type is sensitive, " +
-      "the task may start only after its message has reached the front of its old tier. A repeated request changes nothing.",
+      "the task may start only after its message has reached the front of its old tier, unless it waits in a line, as in a paused tier. A repeated request changes nothing.",
     body: withName("Priority", prioritySchema),
     example: { priority: "high" },
     answers: { 200: taskAnswer("The task, in its new tier.") },

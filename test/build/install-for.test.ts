@@ -72,9 +72,36 @@ test("without a home that can be written, a folder of the process has it", async
   expect(existsSync(join(modules, "owner"))).toBe(true);
 });
 
-test("a package of another integrity than the lock file's is refused, also when it was installed before", async () => {
-  await installedFor(project, "owner", "1.0.0");
-  const locked = { packages: { "node_modules/owner": { version: "1.0.0", integrity: "sha512-other" } } };
-  writeFileSync(join(project, "package-lock.json"), JSON.stringify(locked));
-  await expect(installedFor(project, "owner", "1.0.0")).rejects.toThrow("its integrity differs");
+const locks: Record<string, (name: string, integrity: string) => string> = {
+  "package-lock.json": (name, integrity) =>
+    JSON.stringify({ packages: { [`node_modules/${name}`]: { version: "1.0.0", integrity } } }),
+  "pnpm-lock.yaml": (name, integrity) =>
+    `lockfileVersion: '9.0'\n\npackages:\n\n  '@a/b@2.0.0':\n    resolution: {integrity: sha512-b}\n\n  ${name}@1.0.0:\n    resolution: {integrity: ${integrity}}\n    cpu: [arm64]\n\nsnapshots:\n\n  ${name}@1.0.0: {}\n`,
+  "pnpm-lock.yaml of version 6": (name, integrity) =>
+    `lockfileVersion: '6.0'\n\npackages:\n\n  /@a/b@2.0.0(c@1.0.0):\n    resolution: {integrity: sha512-b}\n\n  /${name}@1.0.0:\n    resolution: {integrity: ${integrity}}\n    cpu: [arm64]\n`,
+  "yarn.lock": (name, integrity) =>
+    `# yarn lockfile v1\n\n\n"@a/b@^2.0.0", "@a/b@^2.0.1":\n  version "2.0.1"\n  resolved "https://example.com/b"\n  integrity sha512-b\n\n${name}@1.0.0, ${name}@^1.0.0:\n  version "1.0.0"\n  resolved "https://example.com/${name}"\n  integrity ${integrity}\n`,
+  "bun.lock": (name, integrity) =>
+    `{\n  "lockfileVersion": 1,\n  "packages": {\n    "@a/b": ["@a/b@2.0.0", "", {}, "sha512-b"],\n    "${name}": ["${name}@1.0.0", "", { "os": "linux", "cpu": "arm64" }, "${integrity}"],\n  }\n}\n`,
+};
+
+test.each(Object.entries(locks))(
+  "a package of another integrity than that of the %s is refused, also when it was installed before",
+  async (name, textOf) => {
+    const modules = await installedFor(project, "owner", "1.0.0");
+    const file = join(project, name.split(" ")[0] ?? "");
+    writeFileSync(file, textOf("owner", "sha512-made"));
+    expect(await installedFor(project, "owner", "1.0.0")).toBe(modules);
+    writeFileSync(file, textOf("another", "sha512-other"));
+    expect(await installedFor(project, "owner", "1.0.0")).toBe(modules);
+    writeFileSync(file, textOf("owner", "sha512-other").replaceAll("\n", "\r\n"));
+    await expect(installedFor(project, "owner", "1.0.0")).rejects.toThrow("its integrity differs");
+  },
+);
+
+test("the checksums of Yarn 2 and later are of archives of its own, and are not compared", async () => {
+  const lock =
+    '__metadata:\n  version: 8\n\n"owner@npm:1.0.0":\n  version: 1.0.0\n  resolution: "owner@npm:1.0.0"\n  checksum: 10c0/abc\n';
+  writeFileSync(join(project, "yarn.lock"), lock);
+  expect(existsSync(await installedFor(project, "owner", "1.0.0"))).toBe(true);
 });

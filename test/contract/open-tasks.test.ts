@@ -21,24 +21,29 @@ const dynamo = async () => {
 test.each<[string, () => Promise<{ records: Records; openTasks: OpenTasks; close(): Promise<void> }>]>([
   ["memory", memory],
   ["DynamoDB", dynamo],
-])("the open tasks in %s are those that have not ended, of all tenants, part by part", async (_, make) => {
-  const { records, openTasks, close } = await make();
-  const pad = "x".repeat(9_000);
-  const open = Array.from({ length: 150 }, (_unused, n) =>
-    newRecord({ tenant_id: `t${n % 3}`, status: n % 2 === 0 ? "pending" : "processing", result: { pad } }),
-  );
-  const over = (["completed", "failed", "cancelled", "expired"] as const).map((status) => newRecord({ status }));
-  for (const record of [...open, ...over]) await records.create(record, record.created_at);
-  const found: string[] = [];
-  let parts = 0;
-  let next: string | undefined;
-  do {
-    const part = await openTasks.part(next);
-    found.push(...part.items.map(({ task_id }) => task_id));
-    next = part.next;
-    parts += 1;
-  } while (next !== undefined);
-  expect(found.toSorted()).toEqual(open.map(({ task_id }) => task_id).toSorted());
-  expect(parts).toBeGreaterThan(1);
-  await close();
-});
+])(
+  "the open tasks in %s are those that have not ended or that a rescue ended, of all tenants, part by part",
+  async (_, make) => {
+    const { records, openTasks, close } = await make();
+    const pad = "x".repeat(9_000);
+    const open = Array.from({ length: 150 }, (_unused, n) =>
+      newRecord({ tenant_id: `t${n % 3}`, status: n % 2 === 0 ? "pending" : "processing", result: { pad } }),
+    );
+    const over = (["completed", "failed", "cancelled", "expired"] as const).map((status) => newRecord({ status }));
+    // A rescue ended it, and may have died before it did what follows.
+    const rescued = newRecord({ status: "failed", rescued_at: "2027-01-01T00:00:00.000Z" });
+    for (const record of [...open, rescued, ...over]) await records.create(record, record.created_at);
+    const found: string[] = [];
+    let parts = 0;
+    let next: string | undefined;
+    do {
+      const part = await openTasks.part(next);
+      found.push(...part.items.map(({ task_id }) => task_id));
+      next = part.next;
+      parts += 1;
+    } while (next !== undefined);
+    expect(found.toSorted()).toEqual([...open, rescued].map(({ task_id }) => task_id).toSorted());
+    expect(parts).toBeGreaterThan(1);
+    await close();
+  },
+);

@@ -4,8 +4,8 @@ import { tiers } from "../../src/core/model/tier.ts";
 import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
 import { mend } from "./mend.ts";
 import { drawOwnTask, familyType } from "./plans.ts";
-import { portsFor } from "./ports.ts";
-import { judgeMove } from "./priority-laws.ts";
+import { flowPortsFor, portsFor } from "./ports.ts";
+import { judgeLeft, judgeMove } from "./priority-laws.ts";
 import { type Answer, serve } from "./serve.ts";
 import { drawSignalName, hasSteps } from "./step-plans.ts";
 import { submitBurst } from "./unique-clients.ts";
@@ -206,7 +206,9 @@ interface Key {
   task_id: string;
 }
 
-type ControlWork = (ports: ReturnType<typeof portsFor>, record: TaskRecord) => Promise<TaskRecord>;
+type ControlPorts = ReturnType<typeof portsFor> & ReturnType<typeof flowPortsFor>;
+
+type ControlWork = (ports: ControlPorts, record: TaskRecord) => Promise<TaskRecord>;
 
 async function control(world: World, key: Key, verb: string, work: ControlWork): Promise<TaskRecord | undefined> {
   const answer = await askControl(world, key, verb, work);
@@ -218,7 +220,7 @@ function askControl(world: World, key: Key, verb: string, work: ControlWork): Pr
   const { core, story } = world;
   const what = () => `${verb} ${story.name(key.task_id)}`;
   return serve(world, "control", key.tenant_id, what, async (invocation) => {
-    const ports = portsFor(world, invocation);
+    const ports = { ...portsFor(world, invocation), ...flowPortsFor(world, invocation) };
     const record = await ports.records.get(key);
     if (record === undefined || !core.record.isKept(record, ports.clock.now()))
       throw new core.problem.Problem("not_found", "");
@@ -262,6 +264,7 @@ async function move(world: World, key: Key): Promise<void> {
     const answer = await askControl(world, key, `move to ${tier}:`, async (ports, record) => {
       const moved = await world.core.changePriority.changePriority(ports, record, tier);
       judgeMove(world, moved, tier);
+      judgeLeft(world, moved);
       return moved;
     });
     if (answer.got === "problem" && !passing.has(answer.code)) return;

@@ -47,7 +47,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: two tasks of a rate get one start",
-    unfound: true,
+    test: "test/core/flow/rate.test.ts",
     file: "flow/let-go.ts",
     find: "slotMs: Math.ceil(slotMs + index * intervalMs)",
     replace: "slotMs: Math.ceil(slotMs)",
@@ -112,7 +112,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a resume looks at its line before the pause is removed only",
-    unfound: true,
+    test: "test/core/flow/pause.test.ts",
     file: "flow/manage-flow.ts",
     find: "ports.clock.now() + settingsKnownMs);\n  await checkAfter(settingsKnownMs);",
     replace: "ports.clock.now() + settingsKnownMs);",
@@ -126,14 +126,14 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place is passed to a second task",
-    unfound: true,
+    test: "test/core/flow/places.test.ts",
     file: "flow/advance.ts",
     find: "  await sendAll(ports, line, [next], { held: true });\n  if (state.places",
     replace: "  await sendAll(ports, line, await ports.lines.first(line.name, 2), { held: true });\n  if (state.places",
   },
   {
     name: "flow: a place that is passed on plans no check",
-    unfound: true,
+    test: "test/core/flow/hand-over.test.ts",
     file: "flow/advance.ts",
     find: "  if (state.places.size < limit || !stands(state.check, ports.clock.now())) await advance(ports, line, { tier, state });",
     replace: "",

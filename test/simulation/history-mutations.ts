@@ -29,9 +29,23 @@ export const historyMutations: readonly Mutation[] = [
   },
   {
     name: "history: a parent waits for as long as any message lives for a child that never had one",
-    unfound: true,
+    test: "test/core/children/history.test.ts",
     file: "schedules/rescue.ts",
     find: "  return visible + delayed + inFlight === 0;\n",
     replace: "  return visible + delayed + inFlight < 0;\n",
+  },
+  {
+    name: "history: a rescue whose answer was lost does not do what follows",
+    file: "schedules/rescue.ts",
+    find: "  if (record === undefined || !isTerminal(record.status)) return;\n",
+    replace: "  if (!done) return;\n",
+    test: "test/core/children/history.test.ts",
+  },
+  {
+    name: "history: a rescue that died leaves no mark",
+    file: "schedules/rescue.ts",
+    find: "const rescued = ({ nowMs }: Pass) => ({ rescued_at: iso(nowMs) });",
+    replace: "const rescued = (_: Pass) => ({});",
+    test: "test/core/children/history.test.ts",
   },
 ];

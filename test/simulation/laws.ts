@@ -22,6 +22,7 @@ const skewMs = 400;
 /** What may still change of a task that has ended. */
 const afterTheEnd: readonly Field[] = [
   "buried_at",
+  "rescued_at",
   "dead_letter_at",
   "retained_until",
   "retention_seconds",

@@ -8,11 +8,8 @@ export interface Mutation {
   replace: string;
   /** The subject of the worlds that find it. Absent: any. */
   theme?: Theme;
-  /**
-   * True: none of 4,000 worlds finds it. Either it changes nothing that a law names, or a law is missing. It is hunted
-   * only when a part of its name is given.
-   */
-  unfound?: true;
+  /** The file of unit tests that finds it, from the root. It breaks what no law of the simulation names. */
+  test?: string;
   /** A second place in the same file. */
   also?: { find: string; replace: string };
 }

@@ -534,6 +534,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "an expiry whose answer was lost is not followed up",
+    theme: "steps",
     file: "work/claim.ts",
     find: "if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record);",
     replace: "if (changed.done) await followUp(ports, changed.record);",
@@ -546,6 +547,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a cancel whose answer was lost is not followed up",
+    test: "test/core/control/control.test.ts",
     file: "control/control.ts",
     find: "      await followUp(ports, current);\n      return current;\n",
     replace: "      return current;\n",

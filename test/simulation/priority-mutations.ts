@@ -63,6 +63,20 @@ export const priorityMutations: readonly Mutation[] = [
     replace: "},",
   },
   {
+    name: "priority: a task that is moved out of a paused tier stays in its line",
+    file: "control/change-priority.ts",
+    find: "  const envelope = keptEnvelope(ports, record) ?? waiting?.envelope ??",
+    replace: "  const envelope = keptEnvelope(ports, record) ??",
+    theme: "flow",
+  },
+  {
+    name: "priority: a task that is moved before it is in the line of its paused tier stays in it",
+    file: "flow/enter.ts",
+    find: "  if (isOfTier(line)) await followMove(ports, line, record, waiting);\n",
+    replace: "",
+    theme: "flow",
+  },
+  {
     name: "priority: a cancelled task keeps its input in the record",
     file: "control/control.ts",
     find: '    remove: ["start_by", "kept_input", "retrying_in"],',

@@ -18,7 +18,8 @@ const mostDays = 60;
 
 /**
  * The daily rescue, from the death of a process that has created a child, and not sent its message. It sees such
- * children, and no other task: those must go on without it, so that no fault of theirs is hidden.
+ * children, what it has ended itself, and no other task: those must go on without it, so that no fault of theirs is
+ * hidden.
  */
 export class DailyRescue {
   readonly #world: World;
@@ -38,11 +39,12 @@ export class DailyRescue {
   #tomorrow(): void {
     this.#world.time.after(dayMs, () => {
       const lost = childrenWithoutMessage(this.#world);
-      this.#days = lost.length === 0 ? 0 : this.#days - 1;
+      const open = [...lost, ...notFollowed(this.#world)];
+      this.#days = open.length === 0 ? 0 : this.#days - 1;
       if (this.#days === 0) return;
       this.#tomorrow();
       for (const child of lost) judgeLost(this.#world, child);
-      void pass(this.#world, lost);
+      void pass(this.#world, open);
     });
   }
 }
@@ -51,6 +53,13 @@ const childrenWithoutMessage = (world: World): TaskRecord[] =>
   [...world.witness.lives.values()].flatMap((life) => {
     const child = recordOf(world, life);
     return child !== undefined && neverHadMessage(world, life, child) ? [child] : [];
+  });
+
+/** Tasks that an earlier pass has ended, and of which nobody may have heard. */
+const notFollowed = (world: World): TaskRecord[] =>
+  [...world.witness.lives.values()].flatMap((life) => {
+    const record = recordOf(world, life);
+    return record?.rescued_at === undefined ? [] : [record];
   });
 
 function neverHadMessage({ core, time, witness }: World, { taskId, claims, by }: Life, record: TaskRecord): boolean {
@@ -73,14 +82,14 @@ function judgeLost({ table, time, witness }: World, child: TaskRecord): void {
   if (waited > mostWaitMs) witness.violated("its parent waits for days, and it never had a message", child.task_id);
 }
 
-async function pass(world: World, lost: readonly TaskRecord[]): Promise<void> {
+async function pass(world: World, open: readonly TaskRecord[]): Promise<void> {
   const { core, queues, story, time, witness, processes } = world;
   const { process, invoke } = newInvocation(world, "fire", "rescue");
   const invocation = invoke();
   const ports = {
     ...portsFor(world, invocation),
     ...flowPortsFor(world, invocation),
-    openTasks: { part: async () => ({ items: [...lost], next: undefined }) },
+    openTasks: { part: async () => ({ items: [...open], next: undefined }) },
     depths: { ofTier: async (tier: Tier) => queues.depthOf(tier), ofDlq: async () => noMessages },
   };
   try {

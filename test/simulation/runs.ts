@@ -23,6 +23,8 @@ export interface Run {
   over: boolean;
   /** True while it is in a call that the end of its attempt never answers, or the loser of its race is. */
   calls?: boolean;
+  /** True: a client asked to cancel it now. Absent: none did. */
+  cancelledNow?: boolean;
   /** Message of the first error that its code threw. Absent: none. */
   thrown?: string;
 }
@@ -153,8 +155,8 @@ export class Runs {
     const broken = (text: string) => this.#lives.violated(text, task.taskId);
     const ambient = this.#watched.core.context.currentTask();
     // An attempt that is ended with its process is over before its end is stored, and so is one whose end could not be stored.
-    const isOver =
-      !this.#isOpen(run) || (task.signal.aborted && (from.interrupted || from.answered || from.process.stood));
+    const mayBeOver = from.interrupted || from.answered || from.process.stood || run.cancelledNow;
+    const isOver = !this.#isOpen(run) || (task.signal.aborted && mayBeOver);
     if (ambient !== task && (ambient !== undefined || !isOver)) broken("promise 6: not its own context");
     if (over && closedCalls.includes(what)) broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
   }
@@ -175,6 +177,7 @@ export class Runs {
   /** A client asked for an end now. */
   cancelledNow(taskId: string, total: number): void {
     const run = this.#byTask.get(taskId)?.find(({ task }) => task.attemptOverall === total);
+    if (run !== undefined) run.cancelledNow = true;
     this.#interrupts.asked(run, taskId);
   }
 

@@ -86,7 +86,11 @@ export class Witness extends Lives {
   /** The table has lost a dead letter's record. What comes back has no history: only its letter is judged from now on. */
   lost(record: TaskRecord): void {
     const life = this.lives.get(record.task_id);
-    if (life !== undefined) life.purged = true;
+    if (life !== undefined) {
+      life.purged = true;
+      // The letter does not tell how long its task is kept: as long as any dead letter.
+      life.keptUntil = Date.parse(record.dead_letter_at ?? "") + 14 * 86_400_000;
+    }
     this.told.lost(record.task_id);
     this.letters.add(record);
   }

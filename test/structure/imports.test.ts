@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { importsOf, type Source, sources } from "./sources.ts";
 
@@ -211,6 +212,25 @@ describe("who may import whom", () => {
   test("no shipped file imports a test", () => {
     const shipped = all.filter(({ path }) => !isWithin(path, "test"));
     expect(shipped.filter((source) => importsOf(source).some((target) => isWithin(target, "test")))).toEqual([]);
+  });
+
+  test("what ships loads only packages that are installed with it", () => {
+    const manifest = JSON.parse(readFileSync("package.json", "utf8")) as Record<string, Record<string, string>>;
+    const { dependencies = {}, peerDependencies = {}, optionalDependencies = {}, imports = {} } = manifest;
+    const installed = new Set(
+      [dependencies, peerDependencies, optionalDependencies, imports, { offload: "." }].flatMap(Object.keys),
+    );
+    const isInstalled = (target: string) => installed.has(target) || [...installed].some((own) => isOwn(own, target));
+    const isOwn = (own: string, target: string) => own.startsWith("#") && target.startsWith(own.split("/")[0] ?? own);
+    // The checks of this project's own templates use packages for development.
+    const shipped = ["src", "lib", "lambdas", "bin"].flatMap(inFolder).filter(({ path }) => path !== "lib/checks.ts");
+    const typesOnly = /^(?:import|export) type [^;]*? from "[^"]+";/gm;
+    const missing = shipped.flatMap(({ path, text }) =>
+      importsOf({ path, text: text.replaceAll(typesOnly, "") })
+        .filter((target) => !target.startsWith("node:") && !known.has(target) && !isInstalled(target))
+        .map((target) => `${path} loads ${target}`),
+    );
+    expect(missing).toEqual([]);
   });
 
   test("every import of a project file leads to a file", () => {

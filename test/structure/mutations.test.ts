@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import type { Mutation } from "../simulation/mutation.ts";
 import { mutations } from "../simulation/mutations.ts";
 
 /** Seeds of the mutants, which `npm run test:mutants -- --update` writes. */
@@ -8,6 +9,11 @@ const seeds: unknown = JSON.parse(readFileSync("test/simulation/found-seeds.json
 test("seeds are noted of the simulation's mutants only", () => {
   const names = new Set(mutations.map(({ name }) => name));
   expect(Object.keys(seeds as object).filter((name) => !names.has(name))).toEqual([]);
+});
+
+test("each mutant has a seed that found it, or a unit test", () => {
+  const isOwned = ({ name, test: file }: Mutation) => file !== undefined || name in (seeds as object);
+  expect(mutations.filter((one) => !isOwned(one)).map(({ name }) => name)).toEqual([]);
 });
 
 test.each(mutations.map((mutation) => [mutation.name, mutation] as const))(

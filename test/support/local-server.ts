@@ -38,7 +38,13 @@ export function startOwnServer(
   return startServerOf(resolve(existsSync(own) ? own : "bin/offload.js"), {
     folder: cwd,
     command,
-    env: { OFFLOAD_TIME_SCALE: timeScale, ...others },
+    env: { OFFLOAD_TIME_SCALE: timeScale, ...otherEngine(), ...others },
     ...(stateFolder !== undefined && { stateFolder }),
   });
+}
+
+/** Another DynamoDB than the server's own, where a test run names one. */
+function otherEngine(): Record<string, string> {
+  if (process.env.OFFLOAD_TEST_DYNAMODB === undefined) return {};
+  return { NODE_OPTIONS: `--import=${new URL("other-table.ts", import.meta.url)}` };
 }

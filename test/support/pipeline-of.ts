@@ -23,7 +23,7 @@ export function pipelineOf(
     protected override load() {
       const app = () => described({ schedules: [], triggers: [], environment: emptyEnvironment, ...own });
       // A test may change the types before the app is synthesized.
-      return {
+      return () => ({
         ...app(),
         get types() {
           return app().types;
@@ -31,7 +31,7 @@ export function pipelineOf(
         get findings() {
           return app().findings;
         },
-      };
+      });
     }
   }
   return new Pipeline(scope, "Offload", props);

@@ -129,7 +129,6 @@ export const troublesOfSchedules = (
     ];
   });
 
-/** Figures over time, as `GET /metrics` answers. */
 /** Tiers of which there are figures. */
 export const tiersOf = ({ series }: Metrics): string[] => [...new Set(series.map(({ tier }) => tier))];
 

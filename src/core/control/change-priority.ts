@@ -1,24 +1,30 @@
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
+import { lineOf } from "../model/line.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
+import type { Lines, WaitingTask } from "../ports/flow.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
 import { reportMoved } from "../send/report.ts";
+
+export interface MovePorts extends DispatchPorts {
+  lines: Pick<Lines, "find" | "remove">;
+}
 
 /** Number of tries while the task changes at the same time. */
 const mostTries = 3;
 
 /**
  * Moves a waiting task to another tier. The record changes first: from then on only that tier's workers start the task,
- * and the old tier's send its message on. Where the input is at hand, a message is sent to the new tier immediately. It
- * is a twin of the old one, and the claim lets one through. Repeatable: a call that names the task's present tier
- * changes nothing, and sends the message again, as the call before it may have died.
+ * and the old tier's send its message on. Where the input is at hand, in the record or in a line, a message is sent to
+ * the new tier immediately. It is a twin of the old one, and the claim lets one through. Repeatable: a call that names
+ * the task's present tier changes nothing, and sends the message again, as the call before it may have died.
  * @returns The record after it.
  * @throws Problem `conflict` when the task does not wait; PortUnavailable
  */
-export async function changePriority(ports: DispatchPorts, record: TaskRecord, priority: Tier): Promise<TaskRecord> {
+export async function changePriority(ports: MovePorts, record: TaskRecord, priority: Tier): Promise<TaskRecord> {
   let current = record;
   for (let tries = 0; tries < mostTries; tries++) {
     const nowMs = ports.clock.now();
@@ -52,10 +58,29 @@ function mustWait(record: TaskRecord | undefined, nowMs: number): void {
 }
 
 /** Sends the message of a task. In a long wait it has none, and what ends the wait sends it to the record's tier. */
-async function sendAgain(ports: DispatchPorts, record: TaskRecord): Promise<void> {
+async function sendAgain(ports: MovePorts, record: TaskRecord): Promise<void> {
   if (Date.parse(record.due_at) - ports.clock.now() > longestDelaySeconds * 1000) return;
-  const envelope = keptEnvelope(ports, record) ?? (await storedEnvelope(ports, record));
-  if (envelope !== undefined) await dispatch(ports, record, envelope);
+  const waiting = await entryInLine(ports, record);
+  const envelope = keptEnvelope(ports, record) ?? waiting?.envelope ?? (await storedEnvelope(ports, record));
+  if (envelope === undefined) return;
+  await dispatch(ports, record, envelope);
+  if (waiting !== undefined) await leavePause(ports, record, waiting);
+}
+
+/** The task's entry in the line that its record names. Undefined: it waits in none, or was let go. */
+const entryInLine = async ({ lines }: MovePorts, { line, created_at, task_id }: TaskRecord) =>
+  line === undefined ? undefined : lines.find(line, { createdAt: created_at, taskId: task_id });
+
+/**
+ * Takes a task out of the line of a pause: if the pause stops it in its new tier, too, its message comes back there. In
+ * another line the task keeps its turn, and its message comes back to it.
+ */
+async function leavePause(
+  { lines }: MovePorts,
+  { line = "", task_id }: TaskRecord,
+  { id, createdAt }: WaitingTask,
+): Promise<void> {
+  if (lineOf(line)?.kind === "pause") await lines.remove(line, { id, createdAt, taskId: task_id });
 }
 
 /**

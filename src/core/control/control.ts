@@ -133,10 +133,9 @@ async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, fields: C
 }
 
 /**
- * After the follow-up, which the one-off would repeat. A one-off that stays fires for a cancelled task, and fire skips
- * that.
+ * Deletes the one-off schedule of a wait that has ended, after the follow-up, which the one-off would repeat. A one-off
+ * that stays fires for a cancelled task, and its message finds nothing to do.
  */
-/** Deletes the one-off schedule of a wait that has ended. When that fails, its message finds nothing to do. */
 export async function deleteOneOff(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<void> {
   if (record.status !== "pending" || record.due_at <= nowIso) return;
   const name = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));

@@ -23,7 +23,7 @@ const kindOf = (kind: string): ErrorKind | undefined => errorKinds.find((one) =>
 /**
  * Makes a record from a message of the DLQ whose task has none any more, such as after the table was restored to an
  * earlier time: the dead letter is listed with what the message holds, and can be replayed. What only the record had is
- * lost: tags, files, callback, history.
+ * lost: tags, files, callback, history, a retention of more than 14 days.
  * @returns False: Offload did not write the message, or somebody else has made the record.
  */
 export async function restoreLetter(

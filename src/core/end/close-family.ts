@@ -60,6 +60,13 @@ export async function passUp(
   return undefined;
 }
 
+/** True for a waiting parent whose children have all ended. */
+export async function isFamilyFull({ families }: DispatchPorts, parent: TaskRecord): Promise<boolean> {
+  if (parent.family_state !== "waiting" || parent.family_root === undefined) return false;
+  const root = await families.read(parent, parent.family_root);
+  return root !== undefined && isFull(root);
+}
+
 /** Closes the family of a waiting parent if its root is full. For what a death left between two steps. */
 export async function closeIfFull(ports: DispatchPorts, parent: TaskRecord): Promise<TaskRecord | undefined> {
   if (parent.family_state !== "waiting" || parent.family_root === undefined) return undefined;

@@ -220,12 +220,27 @@ export async function park(
     ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
   };
   await ports.lines.add(line.name, waiting, record.purge_at);
+  if (isOfTier(line)) await followMove(ports, line, record, waiting);
   await endInTime(ports, record, newest);
   reportParked(ports, record);
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier, added: waiting });
   if (place !== undefined) await leave(ports, place, envelope, tier);
   return undefined;
+}
+
+/** True for the line of a paused tier. */
+const isOfTier = ({ name }: Line): boolean => name.startsWith("pause/tier/");
+
+/**
+ * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no
+ * message there.
+ */
+async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, waiting: WaitingTask): Promise<void> {
+  const present = await ports.records.get(record, "consistently");
+  if (present === undefined || present.priority === record.priority || present.line !== line.name) return;
+  await dispatch(ports, present, waiting.envelope);
+  await ports.lines.remove(line.name, { id: waiting.id, createdAt: waiting.createdAt, taskId: record.task_id });
 }
 
 /**

@@ -110,6 +110,11 @@ export interface TaskRecord extends TaskKey {
   /** submit: time at which a repeated request sent the task's message again. Absent: none did. */
   sent_again_at?: string;
   /**
+   * A rescue ended the task, and what follows from its end may not be done: no message comes that would repeat it.
+   * Removed once it is done.
+   */
+  rescued_at?: string;
+  /**
    * submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one
    * changes it.
    */

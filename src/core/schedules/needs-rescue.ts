@@ -21,9 +21,10 @@ export const longInLineMs = 40 * 86_400_000;
 /**
  * The step that goes on with an open task which nothing seems to wake. `send`: its message is sent again. `expire`: it
  * ends, as it did not start in time. `close`: its family is looked at. `wait`: it waits in a line for so long that its
- * entry must be kept anew. `look`: it waits in a line, which is looked at. `none`: something will wake it.
+ * entry must be kept anew. `look`: it waits in a line, which is looked at. `follow`: a rescue ended it, and may have
+ * died before it did what follows. `none`: something will wake it.
  */
-export type Need = "none" | "send" | "expire" | "close" | "wait" | "look";
+export type Need = "none" | "send" | "expire" | "close" | "wait" | "look" | "follow";
 
 /** The step that an open task needs, and since when, in epoch milliseconds, it has waited for it. */
 export function needOf(record: TaskRecord, nowMs: number): { need: Need; sinceMs: number } {
@@ -35,14 +36,14 @@ export function needOf(record: TaskRecord, nowMs: number): { need: Need; sinceMs
 
 /** The step that becomes due, and when. */
 function dueOf(record: TaskRecord, nowMs: number): { need: Need; sinceMs: number } {
-  const { status, line, family_state, start_by = "9999" } = record;
+  const { status, line, family_state, start_by = "9999", rescued_at } = record;
   const updatedMs = Date.parse(record.updated_at);
   if (status === "pending") {
     if (start_by <= iso(nowMs)) return { need: "expire", sinceMs: Date.parse(start_by) };
     if (line !== undefined) return { need: "look", sinceMs: updatedMs };
     return { need: "send", sinceMs: Math.max(Date.parse(record.due_at), updatedMs) };
   }
-  if (status !== "processing") return { need: "none", sinceMs: updatedMs };
+  if (status !== "processing") return { need: rescued_at === undefined ? "none" : "follow", sinceMs: updatedMs };
   if (family_state === "waiting") return { need: "close", sinceMs: updatedMs };
   return { need: "send", sinceMs: record.lease_until === undefined ? updatedMs : Date.parse(record.lease_until) };
 }

@@ -1,5 +1,5 @@
 import { failForGood } from "../end/bury.ts";
-import { closeIfFull } from "../end/close-family.ts";
+import { closeIfFull, isFamilyFull } from "../end/close-family.ts";
 import { expiryOf } from "../end/expiry.ts";
 import { followUp } from "../end/follow-up.ts";
 import { requestSweep } from "../end/request-sweep.ts";
@@ -9,6 +9,7 @@ import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../model/errors.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
+import { isTerminal } from "../model/status.ts";
 import { type Tier, tiers } from "../model/tier.ts";
 import type { Lines } from "../ports/flow.ts";
 import type { OpenTasks } from "../ports/open-tasks.ts";
@@ -73,7 +74,7 @@ export async function rescue(ports: RescuePorts, deadlineMs: number): Promise<Re
   let next = earlier?.next;
   for (let parts = 0; parts < mostParts && found.sent < mostSends && ports.clock.now() < deadlineMs; parts++) {
     const part = await ports.openTasks.part(next);
-    found.open += part.items.length;
+    found.open += part.items.filter(({ status }) => !isTerminal(status)).length;
     await inLanes(part.items, lanes, (record) => rescueOne(pass, record));
     next = part.next;
     if (next === undefined) break;
@@ -109,6 +110,7 @@ async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
     else if (need === "close") await close(pass, record);
     else if (need === "send") await sendAgain(pass, record, sinceMs);
     else if (need === "wait") await keepWaiting(pass, record);
+    else if (need === "follow") await follow(pass, record);
     else await lookAtLine(pass, record);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
@@ -116,22 +118,41 @@ async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
   }
 }
 
-async function expire({ ports, found }: Pass, record: TaskRecord): Promise<void> {
-  await ended(ports, found, await ports.records.change(record, expiryOf(ports, record)), "expired");
+async function expire(pass: Pass, record: TaskRecord): Promise<void> {
+  const { when, set, remove } = expiryOf(pass.ports, record);
+  const change = { when, set: { ...set, ...rescued(pass) }, ...(remove && { remove }) };
+  await ended(pass, await pass.ports.records.change(record, change), "expired");
 }
 
-async function ended(ports: RescuePorts, found: RescuePass, changed: Changed, outcome: "expired" | "failed") {
-  if (!changed.done) return;
-  reportChanged(ports, changed.record, outcome);
-  found.ended += 1;
-  await followUp(ports, changed.record);
+/** The mark of a task that a rescue ends. */
+const rescued = ({ nowMs }: Pass) => ({ rescued_at: iso(nowMs) });
+
+async function ended(pass: Pass, { done, record }: Changed, outcome: "expired" | "failed"): Promise<void> {
+  const { ports, found } = pass;
+  // The answer of the write may have been lost, and its repeat finds the task ended.
+  if (record === undefined || !isTerminal(record.status)) return;
+  if (done) reportChanged(ports, record, outcome);
+  if (done) found.ended += 1;
+  await follow(pass, record);
 }
 
-async function close({ ports, found }: Pass, record: TaskRecord): Promise<void> {
-  const parent = await closeIfFull(ports, record);
+/** Does what follows from the end of a task. The mark stays until it is done, for the next pass. */
+async function follow({ ports }: Pass, record: TaskRecord): Promise<void> {
+  await followUp(ports, record);
+  const { rescued_at: at } = record;
+  if (at !== undefined)
+    await ports.records.change(record, { when: { rescued_at: { is: at } }, set: {}, remove: ["rescued_at"] });
+}
+
+async function close(pass: Pass, record: TaskRecord): Promise<void> {
+  const { ports, found } = pass;
+  if (!(await isFamilyFull(ports, record))) return;
+  const marked = await ports.records.change(record, { when: unchanged(record), set: rescued(pass) });
+  if (!marked.done) return;
+  const parent = await closeIfFull(ports, marked.record);
   if (parent === undefined) return;
   found.ended += 1;
-  await followUp(ports, parent);
+  await follow(pass, parent);
 }
 
 /** The condition that a task is still as it was read. */
@@ -198,12 +219,13 @@ async function envelopeOf(ports: RescuePorts, record: TaskRecord): Promise<Envel
 }
 
 /** Ends a task whose message is gone, and with it the only copy of its input. */
-async function giveUp({ ports, found, nowMs }: Pass, record: TaskRecord): Promise<void> {
+async function giveUp(pass: Pass, record: TaskRecord): Promise<void> {
+  const { ports, nowMs } = pass;
   const error = new PermanentError(
     "the task's message was lost, and with it the only copy of its input: submit it again",
   );
-  const failed = await failForGood(ports, record, undefined, classify(error, [], nowMs), { when: unchanged(record) });
-  await ended(ports, found, failed, "failed");
+  const change = { when: unchanged(record), set: rescued(pass) };
+  await ended(pass, await failForGood(ports, record, undefined, classify(error, [], nowMs), change), "failed");
 }
 
 /** Keeps a task's record, entries and place in its line for as long again as when it began to wait. */

@@ -78,6 +78,9 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
       if (!attempt.cancelled() || first.how === "timed_out") return first;
       return first.how === "cancelled" ? interruptedIn(first, steps) : { how: "cancelled" as const };
     });
+    // A handler that goes on can do nothing any more, also while the writes below take their time.
+    steps.close();
+    attempt.shut();
     return await keepCaused(ports, caused, ended);
   } finally {
     if (!over) running.onLeft?.();
@@ -208,7 +211,9 @@ interface OpenAttempt {
   /** Resolves when the attempt times out, or its code throws where nobody can catch it; otherwise never. */
   ended: Promise<Ended>;
   cancelled(): boolean;
-  /** Closes the context; resolves when the last progress is written. */
+  /** Closes the context. The lease is still renewed. */
+  shut(): void;
+  /** Ends the renewals of the lease; resolves when the last progress is written. */
   close(): Promise<void>;
 }
 
@@ -238,6 +243,7 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
   return {
     ...ends,
     parts: { signal: ends.signal, progress: report, remainingMs, isOpen, late: ends.late },
+    shut: ends.close,
     close: async () => {
       ends.close();
       stopTimer();

@@ -8,7 +8,7 @@ import { loadProject, type Project } from "../deployment/project.ts";
 import type { SpareWorker } from "../workers/spare-worker.ts";
 
 /** Time without a further change after which the files count as saved, in milliseconds. */
-const settleMs = 100;
+const settleMs = 50;
 
 export interface ReloadOptions {
   /** Folder of the task types. */

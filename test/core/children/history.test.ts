@@ -6,7 +6,7 @@ import { listChildren } from "../../../src/core/control/list-children.ts";
 import { countEnd } from "../../../src/core/end/close-family.ts";
 import { viewTask } from "../../../src/core/end/view.ts";
 import { pause } from "../../../src/core/flow/manage-flow.ts";
-import { PermanentError } from "../../../src/core/model/errors.ts";
+import { PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { signal } from "../../../src/core/steps/signal.ts";
 import type { ChildSubmit, TaskContext } from "../../../src/core/task/context.ts";
@@ -302,6 +302,62 @@ describe("children and submits run once", () => {
       status: "failed",
       error: expect.stringContaining("message was lost"),
     });
+  });
+
+  test("nor when the answer of the rescue's write is lost, and its repeat finds the child ended", async () => {
+    const { family, parent } = await withoutMessage("x".repeat(2_000));
+    const { change } = family.records;
+    family.records.change = async (key, given) => {
+      if (given.set?.status === "failed") await change.call(family.records, key, given);
+      return change.call(family.records, key, given);
+    };
+    await family.clock.advance(2 * day * 1_000);
+    await family.rescue(family.clock.now() + 60_000);
+    family.records.change = change;
+    expect(await family.recordOf(parent)).toMatchObject({ status: "failed", family_counts: { failed: 1 } });
+  });
+
+  test("nor when the rescue dies after it has ended the child: the next one goes on", async () => {
+    const { family, parent } = await withoutMessage("x".repeat(2_000));
+    const { end } = family.ports.families;
+    family.ports.families.end = () => Promise.reject(new PortUnavailable("the table"));
+    await family.clock.advance(2 * day * 1_000);
+    await family.rescue(family.clock.now() + 60_000);
+    family.ports.families.end = end;
+    const child = { tenant_id: "acme", task_id: family.ids[0] ?? "" };
+    expect(await family.recordOf(child)).toMatchObject({ status: "failed", rescued_at: expect.any(String) });
+    await family.rescue(family.clock.now() + 60_000);
+    expect(await family.recordOf(parent)).toMatchObject({ status: "processing" });
+    await family.clock.advance(day * 1_000);
+    await family.rescue(family.clock.now() + 60_000);
+    expect(await family.recordOf(parent)).toMatchObject({ status: "failed", family_counts: { failed: 1 } });
+    expect(await family.recordOf(child)).not.toHaveProperty("rescued_at");
+  });
+
+  test("and what follows from the end of a parent that a rescue closes is done, although that rescue dies", async () => {
+    const family: Family = familyOf((task) => family.spawn(task, "1"));
+    family.failing.add("1");
+    const parent = keyOf(await family.accept());
+    const { change } = family.records;
+    family.records.change = (key, given) =>
+      key.task_id === parent.task_id && given.set?.status === "failed"
+        ? Promise.reject(new PortUnavailable("the table"))
+        : change.call(family.records, key, given);
+    for (let rounds = 0; rounds < 3; rounds++) await family.work();
+    family.records.change = change;
+    for (const { receiptHandle } of family.queues.take("normal", 100, 60)) family.queues.acknowledge(receiptHandle);
+    expect(await family.recordOf(parent)).toMatchObject({ status: "processing", family_state: "waiting" });
+    const { bury } = family.queues;
+    family.queues.bury = () => Promise.reject(new PortUnavailable("the DLQ"));
+    await family.clock.advance(day * 1_000);
+    await family.rescue(family.clock.now() + 60_000);
+    family.queues.bury = bury;
+    expect(await family.recordOf(parent)).toMatchObject({ status: "failed", rescued_at: expect.any(String) });
+    expect(await family.recordOf(parent)).not.toHaveProperty("buried_at");
+    await family.clock.advance(day * 1_000);
+    await family.rescue(family.clock.now() + 60_000);
+    expect(await family.recordOf(parent)).toMatchObject({ status: "failed", buried_at: expect.any(String) });
+    expect(await family.recordOf(parent)).not.toHaveProperty("rescued_at");
   });
 });
 

@@ -508,3 +508,60 @@ describe("the kept input", () => {
     );
   });
 });
+
+describe("a task of a paused tier", () => {
+  /** A pipeline whose tier low is paused, with a worker's knowledge of it. */
+  async function paused(more: Partial<TaskType> = {}) {
+    const pipeline = setUp(more);
+    await pipeline.flowSettings.put({ kind: "pause", name: "pause/tier/low", since: iso(0), by: "olga" });
+    return pipeline;
+  }
+
+  test.each([
+    ["small", small, {}],
+    ["larger", large, {}],
+    ["in the bucket", huge, {}],
+    ["of a sensitive type", large, { sensitive: true }],
+  ])("leaves its line at once, with an input that is %s", async (_, input, more) => {
+    const pipeline = await paused(more);
+    const record = await pipeline.accept({ input });
+    await pipeline.work("low");
+    expect(await pipeline.recordOf(record)).toMatchObject({ line: "pause/tier/low" });
+    await changePriority(pipeline.ports, await pipeline.recordOf(record), "critical");
+    expect(await pipeline.lines.first("pause/tier/low", 1)).toEqual([]);
+    await pipeline.work("critical");
+    expect(pipeline.ran).toEqual([input]);
+    expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", priority: "critical" });
+  });
+
+  test("that a worker is putting into the line goes on all the same", async () => {
+    const pipeline = await paused();
+    const record = await pipeline.accept({ input: large });
+    const add = pipeline.lines.add.bind(pipeline.lines);
+    vi.spyOn(pipeline.lines, "add").mockImplementationOnce(async (...given) => {
+      await changePriority(pipeline.ports, await pipeline.recordOf(record), "critical");
+      await add(...given);
+    });
+    await pipeline.work("low");
+    await pipeline.work("critical");
+    expect(pipeline.ran).toEqual([large]);
+    expect(await pipeline.lines.first("pause/tier/low", 1)).toEqual([]);
+  });
+
+  test("whose pause stops it in its new tier, too, waits there", async () => {
+    const pipeline = await paused();
+    const record = await pipeline.accept({ input: large });
+    await pipeline.work("low");
+    await pipeline.flowSettings.put({ kind: "pause", name: "pause/tier/critical", since: iso(0), by: "olga" });
+    pipeline.flow.forget();
+    await changePriority(pipeline.ports, await pipeline.recordOf(record), "critical");
+    await pipeline.work("critical");
+    expect(pipeline.ran).toEqual([]);
+    expect(await pipeline.recordOf(record)).toMatchObject({ line: "pause/tier/critical" });
+    await pipeline.flowSettings.remove("pause/tier/critical");
+    pipeline.flow.forget();
+    await changePriority(pipeline.ports, await pipeline.recordOf(record), "critical");
+    await pipeline.work("critical");
+    expect(pipeline.ran).toEqual([large]);
+  });
+});

@@ -39,6 +39,20 @@ describe("cancelling", () => {
     expect(await recordOf(record)).toEqual(cancelled);
   });
 
+  test("cancelling tells of the end, also when the answer of its write is lost and its repeat is refused", async () => {
+    const { ports, accept, records, notices, recordOf } = setUp();
+    notices.events = true;
+    const record = await accept();
+    const change = records.change.bind(records);
+    vi.spyOn(records, "change").mockImplementationOnce(async (...given) => {
+      await change(...given);
+      return change(...given);
+    });
+    await cancel(ports, record);
+    expect(await recordOf(record)).toMatchObject({ status: "cancelled" });
+    expect(notices.take()).toMatchObject([{ kind: "end", task_id: record.task_id }]);
+  });
+
   test("cancelling a scheduled task deletes its one-off", async () => {
     const { ports, accept, oneOffs } = setUp();
     const record = await accept({ delay_seconds: 3_600 });

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { cancel } from "../../../src/core/control/control.ts";
+import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
 import { Taker } from "../../../src/core/flow/taker.ts";
 import type { Grant } from "../../../src/core/model/grant.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
+import type { Queues } from "../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
@@ -40,7 +42,7 @@ function setUp(limit: number, behindSeconds: number, more: Partial<TaskType> = {
     }
     return accepted;
   };
-  return { ...pipeline, pool: workerPool(pipeline), starts, submitMany, grants };
+  return { ...pipeline, type, pool: workerPool(pipeline), starts, submitMany, grants };
 }
 
 describe("a line hands its places over in the worker", () => {
@@ -105,6 +107,18 @@ describe("a line hands its places over in the worker", () => {
     expect(starts).toHaveLength(200);
     expect(grants.filter((grant) => grant?.held && !grant.spare).length).toBeLessThanOrEqual(5);
     expect(grants.filter((grant) => grant?.held && !grant.spare).length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("a place that is passed on lets more tasks start when the limit was raised and its checks are lost", async () => {
+    const { submitMany, pool, starts, ports, type } = setUp(1, 0);
+    await submitMany(8, 4_000);
+    // The first task had read an empty line.
+    await pool.pass(6_000, 100);
+    expect(starts.map(({ n }) => n)).toEqual([0, 1]);
+    const queues: Queues = Object.assign(Object.create(ports.queues), { sendCheck: async () => {} });
+    await changeLimits({ ...ports, queues }, { name: type.name, priority: "normal" }, { concurrency: 3 }, "olga");
+    await pool.pass(4_000, 100);
+    expect(starts.map(({ n }) => n)).toEqual([0, 1, 2, 3, 4]);
   });
 
   test("a worker has one next task at a time, and only those that it may run", () => {

@@ -283,6 +283,32 @@ describe("the time-out", () => {
     expect(await ended).toMatchObject({ how: "timed_out" });
   });
 
+  test("a handler that goes on can do nothing, also while the worker stores what the attempt has caused", async () => {
+    const [timedOut, stored, called] = [gate<void>(), gate<void>(), gate<void>()];
+    const { run, clock, ports, once } = await claimed(
+      async (_input, task) => {
+        await task.submit({ type: "echo", input: {} });
+        await timedOut.opened;
+        void task.once("charge", () => "charged");
+        called.open();
+      },
+      { type: { timeoutSeconds: 10 } },
+    );
+    const { add } = ports.steps;
+    ports.steps.add = async (...given) => {
+      timedOut.open();
+      await stored.opened;
+      return add.apply(ports.steps, given);
+    };
+    const begin = vi.spyOn(once, "begin");
+    const ended = run();
+    await clock.advance(10_000);
+    await called.opened;
+    stored.open();
+    expect(await ended).toMatchObject({ how: "timed_out" });
+    expect(begin).not.toHaveBeenCalled();
+  });
+
   test("the time-out does not fire for an attempt that ended in time", async () => {
     let seen: TaskContext | undefined;
     const { run, clock } = await claimed((_input, task) => {
