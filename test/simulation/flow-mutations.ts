@@ -104,11 +104,10 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a type that fails again after its resume goes on",
-    unfound: true,
+    test: "test/core/flow/pause.test.ts",
     file: "flow/guard.ts",
     find: "if (failures < guardFailures) return;",
     replace: "return;",
-    theme: "flow",
   },
   {
     name: "flow: a resume looks at its line before the pause is removed only",
