@@ -69,7 +69,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: nobody looks at the line of a pause",
     file: "flow/let-go.ts",
-    find: "  return { nextMs, empty: false, pausedMs: Date.parse(pause.since) };",
+    find: "  return { nextMs, empty: false, pausedMs: Date.parse(pause.since), open: isByItself };",
     replace: "  return { empty: false, pausedMs: nextMs };",
     theme: "flow",
   },
