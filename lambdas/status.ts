@@ -28,6 +28,7 @@ const config = fromEnv(process.env, [
 ]);
 const table = new DynamoTable(tableClient(), config.table);
 const tracing = await createTracing();
+let places: Promise<StatusPorts["lines"]> | undefined;
 const ports: StatusPorts = {
   clock: systemClock,
   newCorrelationId,
@@ -38,9 +39,9 @@ const ports: StatusPorts = {
   blobs: s3Blobs(config.bucket),
   lines: {
     // Few tasks wait in a line.
-    before: async (...call) => {
-      const { DynamoLines } = await import("../src/aws/lines.ts");
-      return new DynamoLines(table, systemClock.now).before(...call);
+    placeOf: async (...call) => {
+      places ??= import("../src/aws/places.ts").then(({ placeBook }) => placeBook(table, systemClock));
+      return (await places).placeOf(...call);
     },
   },
   waits: {

@@ -8,7 +8,7 @@ import type {
   WaitingTask,
   WantedSlot,
 } from "../core/ports/flow.ts";
-import type { DynamoTable, Item } from "./dynamo-table.ts";
+import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
 
 /**
@@ -62,11 +62,14 @@ export class DynamoLines implements Lines {
     await this.#table.deleteIf(keys.waiting(line, wait), isThis);
   }
 
-  async before(line: string, task: WaitingKey, most: number): Promise<number> {
-    const { pk, sk } = keys.waiting(line, task);
-    const values = { ":pk": pk, ":prefix": waitingPrefix, ":sk": sk };
-    const items = await this.#items(most + 1, { when: "sk BETWEEN :prefix AND :sk", values, only: "sk" });
-    return Math.min(most, items.filter((item) => item.sk !== sk).length);
+  async orders(line: string, limit: number, after?: string): Promise<string[]> {
+    const { pk } = keys.lineState(line);
+    const range =
+      after === undefined
+        ? { when: "begins_with(sk, :from)", values: { ":pk": pk, ":from": waitingPrefix } }
+        : { when: "sk > :from", values: { ":pk": pk, ":from": waitingPrefix + after } };
+    const items = await this.#items(limit, { ...range, only: "sk", how: "eventually" });
+    return items.map(({ sk }) => String(sk).slice(waitingPrefix.length));
   }
 
   async state(line: string): Promise<LineState> {
@@ -195,11 +198,12 @@ export class DynamoLines implements Lines {
   }
 
   /** The first items of a partition, `:pk`. */
-  #items(limit: number, { when, values, only }: Range): Promise<Item[]> {
+  #items(limit: number, { when, values, only, how = "consistently" }: Range): Promise<Item[]> {
     return this.#table.all({
       KeyConditionExpression: when === undefined ? "pk = :pk" : `pk = :pk AND ${when}`,
       ExpressionAttributeValues: values,
       Limit: limit,
+      ConsistentRead: how === "consistently",
       ...(only === undefined ? {} : { ProjectionExpression: only }),
     });
   }
@@ -230,6 +234,7 @@ interface Range {
   values: Item;
   /** The attribute that is read. Absent: all. */
   only?: string;
+  how?: Consistency;
 }
 
 interface Update {

@@ -1,3 +1,4 @@
+import { orderOf } from "../core/flow/place-book.ts";
 import type {
   HeldPlace,
   LineState,
@@ -19,8 +20,6 @@ interface StoredLine {
   nextSlotMs?: number;
   check?: PlannedCheck;
 }
-
-const orderOf = ({ createdAt, taskId }: WaitingKey): string => `${createdAt}#${taskId}`;
 
 /** Lines in memory. */
 export class MemoryLines implements Lines {
@@ -55,9 +54,8 @@ export class MemoryLines implements Lines {
     if (waiting.get(orderOf(wait))?.id === wait.id) waiting.delete(orderOf(wait));
   }
 
-  async before(line: string, task: WaitingKey, most: number): Promise<number> {
-    const own = orderOf(task);
-    return Math.min(most, [...this.#ordered(line).keys()].filter((order) => order < own).length);
+  async orders(line: string, limit: number, after = ""): Promise<string[]> {
+    return [...this.#ordered(line).keys()].filter((order) => order > after).slice(0, limit);
   }
 
   async state(line: string): Promise<LineState> {

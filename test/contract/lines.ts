@@ -179,36 +179,36 @@ function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
       expect(await idsIn(line, 24)).toEqual(tasks.slice(0, 24).map(idOf));
     });
 
-    test("the number of tasks before one is exact, up to a bound", async () => {
+    test("the orders of the first tasks, and of those after one, are those of the line", async () => {
       const line = newLine();
       const tasks = Array.from({ length: 12 }, (_, second) => newTask({ second }));
       await addAll(line, tasks);
-      const before = (index: number, most: number) => lines().before(line, waitOf(tasks[index] as WaitingTask), most);
-      expect(await before(0, 100)).toBe(0);
-      expect(await before(7, 100)).toBe(7);
-      expect(await before(7, 8)).toBe(7);
-      expect(await before(7, 7)).toBe(7);
-      expect(await before(7, 6)).toBe(6);
-      expect(await before(11, 1)).toBe(1);
+      const all = tasks.map((task) => `${task.createdAt}#${idOf(task)}`);
+      expect(await lines().orders(line, 100)).toEqual(all);
+      expect(await lines().orders(line, 3)).toEqual(all.slice(0, 3));
+      expect(await lines().orders(line, 2, all[4])).toEqual(all.slice(5, 7));
+      expect(await lines().orders(line, 100, all[10])).toEqual(all.slice(11));
+      expect(await lines().orders(line, 100, all[11])).toEqual([]);
+      // The state has no order.
       await lines().takePlaces(line, ["a"], untilMs, 1);
-      expect(await before(0, 100)).toBe(0);
+      expect(await lines().orders(line, 100)).toEqual(all);
+      expect(await lines().orders(newLine(), 100)).toEqual([]);
     });
 
-    test("a task that no longer waits has the tasks before it that were submitted before", async () => {
+    test("a task that no longer waits is followed by those that were submitted after it", async () => {
       const line = newLine();
       const tasks = [newTask(), newTask({ second: 1 }), newTask({ second: 2 })];
       await addAll(line, tasks);
-      expect(await lines().before(line, { createdAt: secondsIn(1.5), taskId: "a" }, 10)).toBe(2);
-      expect(await lines().before(newLine(), { createdAt: secondsIn(9), taskId: "a" }, 10)).toBe(0);
+      const orders = await lines().orders(line, 10);
+      expect(await lines().orders(line, 10, `${secondsIn(1.5)}#a`)).toEqual(orders.slice(2));
     });
 
-    test("the number of tasks before one is exact also when their messages are large", async () => {
+    test("the orders are all found also when the messages are large", async () => {
       const line = newLine();
       const tasks = largeTasks();
       await addAll(line, tasks);
-      const last = waitOf(tasks.at(-1) as WaitingTask);
-      expect(await lines().before(line, last, 100)).toBe(24);
-      expect(await lines().before(line, last, 23)).toBe(23);
+      expect(await lines().orders(line, 100)).toEqual(tasks.map((task) => `${task.createdAt}#${idOf(task)}`));
+      expect(await lines().orders(line, 24)).toHaveLength(24);
     });
   });
 }

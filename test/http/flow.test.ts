@@ -303,7 +303,9 @@ describe("the place of a task in its line", () => {
   ])("after %j others is %j, and another ETag", async (before, place) => {
     const { app, path } = await waiting();
     const at = async (others: number) => {
-      app.lines.before = async (_line, _task, most) => Math.min(most, others);
+      const orders = Array.from({ length: others }, (_, n) => `0${String(n).padStart(3, "0")}`);
+      app.lines.orders = async (_line, limit, after = "") => orders.filter((order) => order > after).slice(0, limit);
+      await app.clock.advance(60_000);
       return ask(app.status, path);
     };
     const answer = await at(before);
@@ -313,7 +315,7 @@ describe("the place of a task in its line", () => {
 
   test("is null when the line cannot be read", async () => {
     const { app, path } = await waiting();
-    app.lines.before = () => Promise.reject(new PortUnavailable("the table"));
+    app.lines.orders = () => Promise.reject(new PortUnavailable("the table"));
     expect((await ask(app.status, path)).json.waiting_for).toEqual({ kind: "pause", of: "type", place: null });
     expect(app.log.lines.at(-1)).toMatchObject({ level: "warn" });
   });

@@ -90,7 +90,7 @@ const wholeBytes = (name: FunctionName): number =>
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
   ["submit", 405],
-  ["status", 400],
+  ["status", 402],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {
   expect(wholeBytes(name)).toBeLessThan(kilobytes * 1000);

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import type { MetricHistory } from "../../src/core/control/metric-history.ts";
+import { PlaceBook } from "../../src/core/flow/place-book.ts";
 import { noLimits } from "../../src/core/limits/limits.ts";
 import type { Role } from "../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
@@ -143,7 +144,7 @@ export const aConsole: Omit<ConsolePorts, keyof ApiPorts> = {
 
 /** Ports of every function that answers requests. */
 type AppPorts = Omit<SubmitApiPorts, "batch"> &
-  StatusPorts &
+  Omit<StatusPorts, "lines"> &
   QueuePorts &
   ScheduleWritePorts &
   AppSchedulePorts &
@@ -202,11 +203,12 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     ...given,
   };
   const withInternal = { ...ports, types: new Map([...ports.types, ...internalTypes]) };
+  const places = new PlaceBook(ports.clock, (...query) => ports.lines.orders(...query));
   const apps = {
     submit: submitApi(ports),
     status: apiOf("status", ports, {
-      ...taskReads(ports),
-      ...deadLetterReads(ports),
+      ...taskReads({ ...ports, lines: places }),
+      ...deadLetterReads({ ...ports, lines: places }),
       ...deliveryReads(ports),
       ...receiverReads(ports),
       ...scheduleReads(ports),

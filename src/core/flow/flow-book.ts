@@ -78,9 +78,9 @@ export class FlowBook {
     return (await this.#settings()).has(receiversName(tenantId));
   }
 
-  /** Reads the settings again with the next look. */
+  /** Reads the settings again with the next look. While the table does not answer, the earlier ones stay in use. */
   forget(): void {
-    this.#page = undefined;
+    if (this.#page !== undefined) this.#page = { ...this.#page, untilMs: Number.NEGATIVE_INFINITY };
   }
 
   /** When the table cannot be read, the settings that were read last stay in use. */

@@ -2,14 +2,17 @@ import { PortUnavailable } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { isSuspended } from "../model/suspension.ts";
 import type { TaskView } from "../model/task-view.ts";
-import type { Lines } from "../ports/flow.ts";
+import type { WaitingKey } from "../ports/flow.ts";
 import type { Log } from "../ports/tasks.ts";
 
-/** The part of lines that finds a task's place. */
-export type LinePlaces = Pick<Lines, "before">;
-
-/** The last place that is counted. */
-const lastPlace = 100;
+/** Finds places in lines. */
+export interface LinePlaces {
+  /**
+   * The place of a task, from 1. Null: beyond the last place that is counted.
+   * @throws PortUnavailable
+   */
+  placeOf(line: string, task: WaitingKey): Promise<number | null>;
+}
 
 /**
  * Adds the place in line to the view of a task that waits in one. A line that cannot be read leaves the place unknown.
@@ -31,8 +34,7 @@ async function placeOf(
   line: string,
 ): Promise<number | null> {
   try {
-    const before = await lines.before(line, { createdAt, taskId }, lastPlace);
-    return before < lastPlace ? before + 1 : null;
+    return await lines.placeOf(line, { createdAt, taskId });
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     log.warn("could not read a task's place in line; the answer has none", { error: String(error) });

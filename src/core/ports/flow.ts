@@ -63,8 +63,8 @@ export interface WantedSlot {
 }
 
 /**
- * Lines of waiting tasks. All methods throw `PortUnavailable`. All reads are consistent. Contract suite:
- * `test/contract/lines.ts`.
+ * Lines of waiting tasks. All methods throw `PortUnavailable`. All reads but `orders` are consistent. Contract
+ * suite: `test/contract/lines.ts`.
  */
 export interface Lines {
   /** Adds a task to a line. A task that is in the line already keeps its turn, and waits with the new id. */
@@ -77,8 +77,11 @@ export interface Lines {
   keep(line: string, wait: Wait, purgeAt: number): Promise<void>;
   /** Ends a wait. Does nothing when the task waits anew: a late try of the call must not lose it. */
   remove(line: string, wait: Wait): Promise<void>;
-  /** Number of tasks before one in its line, at most `most`. */
-  before(line: string, task: WaitingKey, most: number): Promise<number>;
+  /**
+   * The orders of a line's first tasks, `<createdAt>#<task id>`: all of them, or those after `after`. Reads eventually
+   * consistent.
+   */
+  orders(line: string, limit: number, after?: string): Promise<string[]>;
   state(line: string): Promise<LineState>;
   /**
    * Takes a place for each of these tasks. Changes nothing and returns false when one of them has a place, or there
