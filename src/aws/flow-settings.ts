@@ -1,4 +1,12 @@
-import type { Breaker, FlowSetting, FlowSettings, Pause, ReceiversMark, TypeLimits } from "../core/ports/flow.ts";
+import type {
+  Breaker,
+  FlowSetting,
+  FlowSettings,
+  Pause,
+  ReceiversMark,
+  ResumeGuard,
+  TypeLimits,
+} from "../core/ports/flow.ts";
 import type { DynamoTable, Item } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
@@ -20,8 +28,9 @@ export class DynamoFlowSettings implements FlowSettings {
     return item && settingOf(item);
   }
 
-  put({ name, ...setting }: Pause | TypeLimits | ReceiversMark): Promise<void> {
-    return this.#table.put({ ...keys.flowSetting(name), ...setting });
+  put({ name, ...setting }: Pause | TypeLimits | ReceiversMark | ResumeGuard): Promise<void> {
+    const end = "guardsUntilMs" in setting ? { purge_at: Math.ceil(setting.guardsUntilMs / 1000) } : {};
+    return this.#table.put({ ...keys.flowSetting(name), ...setting, ...end });
   }
 
   remove(name: string): Promise<void> {

@@ -169,8 +169,9 @@ function typeTable({ types }: TypeList, terminal: Terminal, options: Connection)
 
 const pauseText = (paused: TypePause["paused"]): string => {
   if (paused === null) return "no";
-  if (paused.all === null) return "for the tenant";
-  return paused.tenant === null ? "for all tenants" : "for all, and for the tenant";
+  const by = paused.reason === undefined ? "" : ` by itself: ${paused.reason}`;
+  if (paused.all === null) return `for the tenant${by}`;
+  return `${paused.tenant === null ? "for all tenants" : "for all, and for the tenant"}${by}`;
 };
 
 type Breaker = NonNullable<TypeList["types"][number]["breaker"]>;

@@ -1,4 +1,12 @@
-import type { Breaker, FlowSetting, FlowSettings, Pause, TypeLimits } from "../core/ports/flow.ts";
+import type {
+  Breaker,
+  FlowSetting,
+  FlowSettings,
+  Pause,
+  ReceiversMark,
+  ResumeGuard,
+  TypeLimits,
+} from "../core/ports/flow.ts";
 import { copy } from "./copy.ts";
 
 /** Settings of flow in memory. */
@@ -13,7 +21,7 @@ export class MemoryFlowSettings implements FlowSettings {
     return copy(this.#settings.get(name));
   }
 
-  async put(setting: Pause | TypeLimits): Promise<void> {
+  async put(setting: Pause | TypeLimits | ReceiversMark | ResumeGuard): Promise<void> {
     this.#settings.set(setting.name, copy(setting));
   }
 

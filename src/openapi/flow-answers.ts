@@ -47,6 +47,10 @@ const paused = withName(
   z.object({
     all: since.describe("Time of the pause for all tenants. Null: there is none."),
     tenant: since.describe("Time of the pause for this tenant. Null: there is none."),
+    reason: z
+      .string()
+      .optional()
+      .describe("The reason of a type that was paused by itself: after a resume all attempts failed again."),
   }) satisfies z.ZodType<PausedView>,
 )
   .nullable()

@@ -5,6 +5,7 @@ import {
   type Breaker,
   type FlowSetting,
   type FlowSettings,
+  guardName,
   limitsName,
   type Pause,
   type TypeLimits,
@@ -159,6 +160,16 @@ function describeBreakers(settings: () => FlowSettings, allOf: (names: readonly 
       const name = newBreaker();
       await Promise.all(Array.from({ length: 19 }, () => settings().countFailure(name, 20, untilMs, openedMs)));
       expect(await settings().find(name)).toEqual(closed(name, 19));
+    });
+
+    test("a guard of a resume counts failures, keeps its end, and counts anew when it is put", async () => {
+      const name = guardName(pauseName({ scope: "type", type: newType() }));
+      const guard = { kind: "breaker" as const, name, failures: 0, guardsUntilMs: untilMs };
+      await settings().put(guard);
+      expect(await settings().countFailure(name, 20, untilMs, openedMs)).toEqual({ ...guard, failures: 1 });
+      expect(await settings().find(name)).toEqual({ ...guard, failures: 1 });
+      await settings().put(guard);
+      expect(await settings().find(name)).toEqual(guard);
     });
 
     test("breakers of other types and tenants count for themselves", async () => {

@@ -69,7 +69,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: nobody looks at the line of a pause",
     file: "flow/let-go.ts",
-    find: "  return { nextMs, empty: false, pausedMs: Date.parse(pause.since) };",
+    find: "  return { nextMs, empty: false, pausedMs: Date.parse(pause.since), open: isByItself };",
     replace: "  return { empty: false, pausedMs: nextMs };",
     theme: "flow",
   },
@@ -101,6 +101,13 @@ export const flowMutations: readonly Mutation[] = [
     file: "flow/enter.ts",
     find: "  if (line !== undefined) return {",
     replace: '  if (line?.kind === "breaker") return {',
+  },
+  {
+    name: "flow: a type that fails again after its resume goes on",
+    test: "test/core/flow/pause.test.ts",
+    file: "flow/guard.ts",
+    find: "if (failures < guardFailures) return;",
+    replace: "return;",
   },
   {
     name: "flow: a resume looks at its line before the pause is removed only",

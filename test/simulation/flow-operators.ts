@@ -1,4 +1,5 @@
-import type { PauseTarget } from "../../src/core/model/line.ts";
+import { guardMs } from "../../src/core/flow/guard.ts";
+import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
 import { pause as wait } from "./batches.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";
 import { serve } from "./serve.ts";
@@ -26,8 +27,22 @@ async function operateOn(world: World, target: PauseTarget): Promise<void> {
     witness.flow.resuming(target);
     for (let tries = 1; !(await act(world, "resume", target)); tries++)
       await wait(world, dice.spread(10, 60_000 * tries));
+    if (target.scope === "type") await resumeWhatStopsItself(world, target);
   }
 }
+
+/** A type whose attempts all failed after its resume is paused again by itself: operators look until its guard has ended. */
+async function resumeWhatStopsItself(world: World, target: PauseTarget): Promise<void> {
+  for (let guardedMs = 0; guardedMs <= guardMs + lookMs; guardedMs += lookMs) {
+    await wait(world, lookMs);
+    if ((await world.flowSettings.find(pauseName(target))) === undefined) continue;
+    while (!(await act(world, "resume", target))) await wait(world, world.dice.spread(10, 60_000));
+    guardedMs = 0;
+  }
+}
+
+/** Operators look at what is paused this often, in milliseconds. */
+const lookMs = 60_000;
 
 async function act(world: World, verb: "pause" | "resume", target: PauseTarget): Promise<boolean> {
   const { core } = world;

@@ -76,12 +76,16 @@ export function troublesOfTypes(
       add("breaker", name, text + oldest, breaker.open_since);
     }
     if (paused === null) continue;
-    if (paused.tenant !== null) add("paused", name, "no task of the type starts", paused.tenant);
-    if (paused.all !== null) add("paused", name, "no task of the type starts, for any tenant", paused.all);
+    const why = reasonOf(paused);
+    if (paused.tenant !== null) add("paused", name, `no task of the type starts${why}`, paused.tenant);
+    if (paused.all !== null) add("paused", name, `no task of the type starts, for any tenant${why}`, paused.all);
   }
   const rank = ({ kind }: Trouble) => (kind === "breaker" ? 0 : 1);
   return found.sort((a, b) => rank(a) - rank(b));
 }
+
+const reasonOf = ({ reason }: { reason?: string | undefined }): string =>
+  reason === undefined ? "" : `: paused by itself, ${reason}`;
 
 /** The reasons why a type stands still for one tenant, in an answer for all. Each has an open breaker or a pause. */
 const troubleOfStopped = (

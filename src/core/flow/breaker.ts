@@ -19,13 +19,23 @@ export async function countForBreaker(
   { as, record }: Settled,
   tier: Tier,
 ): Promise<void> {
-  if (type?.breaker === undefined || record === undefined) return;
+  if (type === undefined || record === undefined) return;
   try {
-    await count(ports, { ...type, breaker: type.breaker }, record, as, tier);
+    await (type.breaker === undefined
+      ? countForGuards(ports, type.name, record, as)
+      : count(ports, { ...type, breaker: type.breaker }, record, as, tier));
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not count for the breaker", { error: String(error) });
   }
+}
+
+/** Types that were not resumed a short time ago cost nothing, and a worker loads nothing for them. */
+async function countForGuards(ports: LinePorts, type: string, record: TaskRecord, as: Settled["as"]): Promise<void> {
+  const guards = await ports.flow.guardsOf(type, record.tenant_id);
+  if (guards.length === 0) return;
+  const { countForGuard } = await import("./guard.ts");
+  for (const guard of guards) await countForGuard(ports, guard, record, as);
 }
 
 async function count(

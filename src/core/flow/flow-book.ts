@@ -1,9 +1,11 @@
-import { breakerName, type PausableWork, pausesOf } from "../model/line.ts";
+import { breakerName, type PausableWork, pauseName, pausesOf } from "../model/line.ts";
 import {
   type Breaker,
   type FlowSetting,
   type FlowSettings,
+  guardName,
   limitsName,
+  type ResumeGuard,
   receiversName,
   settingsAgeMs,
   type TypeLimits,
@@ -30,7 +32,10 @@ interface Page {
  */
 export class FlowBook {
   readonly #ports: FlowBookPorts;
+  /** Guards for which this process counted a failure since its last success. */
+  readonly failed = new Set<string>();
   #page: Page | undefined;
+  #latest: ReadonlyMap<string, FlowSetting> = new Map();
 
   constructor(ports: FlowBookPorts) {
     this.#ports = ports;
@@ -55,6 +60,19 @@ export class FlowBook {
     return (await this.#settings()).get(breakerName(type, tenantId)) as Breaker | undefined;
   }
 
+  /**
+   * The breakers that guard the resumes of a type, for a tenant and for all. Reads nothing where the last reading had
+   * none: who starts after a resume has read its guard.
+   */
+  async guardsOf(type: string, tenantId: string): Promise<ResumeGuard[]> {
+    const names = [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })].map(guardName);
+    if (!names.some((name) => this.#latest.has(name))) return [];
+    const settings = await this.#settings();
+    const now = this.#ports.clock.now();
+    const guards = names.map((name) => settings.get(name) as Breaker | undefined).filter((one) => one !== undefined);
+    return guards.filter((one): one is ResumeGuard => (one.guardsUntilMs ?? 0) > now);
+  }
+
   /** True when a tenant has receivers of webhooks. */
   async receives(tenantId: string): Promise<boolean> {
     return (await this.#settings()).has(receiversName(tenantId));
@@ -71,9 +89,10 @@ export class FlowBook {
     const now = clock.now();
     const earlier = this.#page;
     if (earlier !== undefined && now < earlier.untilMs) return earlier.settings;
-    const read = flowSettings
-      .all()
-      .then((settings) => new Map(settings.map((setting) => [setting.name, setting] as const)));
+    const read = flowSettings.all().then((settings) => {
+      this.#latest = new Map(settings.map((setting) => [setting.name, setting] as const));
+      return this.#latest;
+    });
     const settings = earlier === undefined ? read : this.#orEarlier(read, earlier);
     const page = { settings, untilMs: now + settingsAgeMs };
     this.#page = page;

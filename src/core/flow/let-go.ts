@@ -100,12 +100,16 @@ export async function letGo(ports: LinePorts, line: Line, known: Known = {}): Pr
   return pace === undefined ? letAllGo(ports, line, known) : letGoByRate(ports, line, pace.intervalMs, known);
 }
 
-/** An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it. */
+/**
+ * An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it; of a type
+ * that was paused by itself each minute, for the alarm on breakers.
+ */
 async function letGoUnlessPaused(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
   if (pause === undefined) return letAllGo(ports, line, known);
-  const nextMs = ports.clock.now() + longestDelayMs;
-  return { nextMs, empty: false, pausedMs: Date.parse(pause.since) };
+  const isByItself = pause.reason !== undefined;
+  const nextMs = ports.clock.now() + (isByItself ? latestMs : longestDelayMs);
+  return { nextMs, empty: false, pausedMs: Date.parse(pause.since), open: isByItself };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Tier } from "../model/tier.ts";
 import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../ports/flow.ts";
 import type { CatalogEntry } from "../task/catalog.ts";
 import { sendCheck } from "./advance.ts";
+import { guardResume } from "./guard.ts";
 import type { LinePorts } from "./let-go.ts";
 import { noteOpened } from "./opened.ts";
 
@@ -37,12 +38,13 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
 /**
  * Resumes. Waiting tasks start in order of submission, ten a second at first and a hundred a second later. Repeatable:
  * the line is checked before the pause is removed and after it, so that a death in between leaves no line without a
- * check.
+ * check. A type is paused again by itself if its first tasks all fail.
  * @param tier Tier in whose queue the check waits.
  * @throws PortUnavailable
  */
 export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: Tier, by: string): Promise<void> {
   const line = lineOf(pauseName(target)) as Line;
+  if (target.scope === "type") await guardResume(ports, line.name);
   await open(ports, line, tier);
   ports.log.info("resumed", { pause: line.name, by });
 }

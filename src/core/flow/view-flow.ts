@@ -51,6 +51,8 @@ export interface PausedView {
   all: string | null;
   /** For the caller's tenant. */
   tenant: string | null;
+  /** The reason of a pause that the type made by itself. Absent: a person paused it. */
+  reason?: string | undefined;
 }
 
 type DefinedPlaces = Pick<SharingView, "keyed" | "scope"> & { limit: number };
@@ -92,7 +94,14 @@ const rateView = (defined: DefinedRate, set: TypeLimits["rate"]) => ({
 
 /** Null: the type is not paused. */
 export const pausedView = (all: Pause | undefined, tenant: Pause | undefined): PausedView | null =>
-  all === undefined && tenant === undefined ? null : { all: all?.since ?? null, tenant: tenant?.since ?? null };
+  all === undefined && tenant === undefined
+    ? null
+    : { all: all?.since ?? null, tenant: tenant?.since ?? null, ...reasonOf(all, tenant) };
+
+const reasonOf = (...pauses: (Pause | undefined)[]): { reason?: string } => {
+  const reason = pauses.find((pause) => pause?.reason !== undefined)?.reason;
+  return reason === undefined ? {} : { reason };
+};
 
 /** A type's limits, pauses and breaker, as one tenant sees them. */
 export function typeFlowView(

@@ -135,6 +135,8 @@ export interface Pause {
   since: string;
   /** The principal who paused. */
   by: string;
+  /** The reason of a type that was paused by itself. Absent: a person paused it. */
+  reason?: string;
 }
 
 /** Limits of a type that an operator set; they replace those of its definition. */
@@ -158,7 +160,12 @@ export interface Breaker {
   openUntilMs?: number;
   /** Epoch milliseconds at which it opened. Absent: it is closed, or an earlier release opened it. */
   openedMs?: number;
+  /** Epoch milliseconds from which it counts no failure: it guards a resume. Absent: it is the breaker of a type. */
+  guardsUntilMs?: number;
 }
+
+/** A breaker that guards a resume. It is deleted some time after its end. */
+export type ResumeGuard = Breaker & Required<Pick<Breaker, "guardsUntilMs">>;
 
 /**
  * The mark of a tenant that has receivers of webhooks: workers read it with the settings, and tell of each end of its
@@ -173,6 +180,9 @@ export interface ReceiversMark {
 export type FlowSetting = Pause | TypeLimits | Breaker | ReceiversMark;
 
 export const receiversName = (tenantId: string): string => `receivers/${tenantId}`;
+
+/** The name of the breaker that guards the resume of a pause. */
+export const guardName = (pause: string): string => `guard/${pause}`;
 
 export const limitsName = (type: string): string => `limits/${type}`;
 
@@ -191,7 +201,7 @@ export interface FlowSettings {
   all(): Promise<FlowSetting[]>;
   /** One setting. Reads consistently. */
   find(name: string): Promise<FlowSetting | undefined>;
-  put(setting: Pause | TypeLimits | ReceiversMark): Promise<void>;
+  put(setting: Pause | TypeLimits | ReceiversMark | ResumeGuard): Promise<void>;
   remove(name: string): Promise<void>;
   /**
    * Counts a failure of a breaker at `nowMs`, and opens it until `openUntilMs` when there are `most` in a row. Returns

@@ -48,7 +48,7 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     const settled = await settleInTime(ports, { record, envelope, type, stack, isOwnBug: bug }, ended);
     endProcessOf(ports, settled, left);
     noteOver(entered, settled);
-    await countForBreaker(ports, type, settled, message.delivery.tier);
+    await countForBreaker(ports, type, { ...settled, record: settled.record && record }, message.delivery.tier);
     await keepThroughWait(ports, settled);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
     span.set({ "offload.outcome": settled.as });

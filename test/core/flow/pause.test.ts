@@ -236,3 +236,52 @@ test("a unique task has its key as long as it can wait", async () => {
   expect(record?.waiting_for).toEqual({ kind: "pause", of: "tenant" });
   expect(uniqueKeys.purgeAtOf(key)).toBeGreaterThan(record?.purge_at ?? Number.POSITIVE_INFINITY);
 });
+
+describe("a type whose downstream fails again after the resume", () => {
+  const target = { scope: "type", type: "test.task", tenantId: "acme" } as const;
+
+  async function resumed(service: { down: boolean | ((call: number) => boolean) }, more: Partial<TaskType> = {}) {
+    let calls = 0;
+    const handler = async () => {
+      const call = ++calls;
+      await new Promise<void>((resolve) => pipeline.clock.after(20, resolve));
+      if (typeof service.down === "function" ? service.down(call) : service.down) throw new Error("down");
+    };
+    const pipeline = memoryPipeline([typeOf(handler, { maxAttempts: 1, ...more })]);
+    const pool = workerPool(pipeline);
+    const pausing = pause(pipeline.ports, target, "olga");
+    await pool.pass(3_000);
+    await pausing;
+    for (let n = 0; n < 300; n++) await pipeline.accept({ input: n });
+    await pool.pass(5_000);
+    await resume(pipeline.ports, target, "normal", "olga");
+    return { ...pipeline, pool, calls: () => calls };
+  }
+
+  test("is paused again by itself after 20 failures, with the reason, and a resume later runs each task", async () => {
+    const service = { down: true };
+    const { pool, calls, flowSettings, ports, records } = await resumed(service);
+    await pool.pass(600_000, 50);
+    expect(calls()).toBeLessThanOrEqual(40);
+    const reason = "after the resume, 20 attempts in a row failed again";
+    expect(await flowSettings.all()).toMatchObject([{ name: "pause/type/test.task/acme", by: "offload", reason }]);
+    const failed = records.all().filter(({ status }) => status === "failed").length;
+    expect(failed).toBe(calls());
+    service.down = false;
+    await resume(ports, target, "normal", "olga");
+    await pool.pass(60_000, 50);
+    expect(records.all().filter(({ status }) => status === "completed")).toHaveLength(300 - failed);
+  });
+
+  test("goes on when some attempts succeed, and when they fail after ten minutes", async () => {
+    const service: { down: boolean | ((call: number) => boolean) } = { down: (call) => call % 4 !== 0 };
+    const { pool, calls, accept } = await resumed(service);
+    await pool.pass(60_000, 50);
+    expect(calls()).toBe(300);
+    await pool.pass(600_000 - 60_000, 1_000);
+    service.down = true;
+    for (let n = 0; n < 40; n++) await accept({ input: n });
+    await pool.pass(60_000, 50);
+    expect(calls()).toBe(340);
+  });
+});
