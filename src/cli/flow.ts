@@ -150,6 +150,10 @@ async function show(terminal: Terminal, options: Connection): Promise<void> {
     terminal.out(`${table(["tier", "state", "since"], rows, terminal, options)}\n`);
   }
   terminal.out(state.types.length === 0 ? "No task types." : typeTable(state, terminal, options));
+  for (const { name, stopped_tenants = [] } of state.types)
+    for (const { tenant_id: tenant, paused_reason: reason } of stopped_tenants)
+      if (reason !== undefined)
+        terminal.out(`\n${plain(name)} is paused for the tenant ${plain(tenant)} by itself: ${plain(reason)}.`);
   if (state.tenant_paused_since !== null) {
     terminal.out(`\nThe tenant is paused since ${state.tenant_paused_since}: none of its tasks starts.`);
   }

@@ -41,6 +41,12 @@ export const typeList = withName(
                 z.object({
                   tenant_id: z.string().describe("Id of the tenant."),
                   paused_since: time.nullable().describe("Time of its pause of the type. Null: there is none."),
+                  paused_reason: z
+                    .string()
+                    .optional()
+                    .describe(
+                      "The reason of a type that was paused by itself: after a resume its attempts failed again.",
+                    ),
                   breaker_open_until: time.nullable().describe("Null: its breaker is closed."),
                   breaker_open_since: time.nullable().describe("Time at which its breaker opened."),
                 }) satisfies z.ZodType<StoppedTenant>,

@@ -36,7 +36,9 @@ const types = [
     },
     paused: { all: since, tenant: null },
   }),
-  type("free"),
+  type("free", {
+    stopped_tenants: [{ tenant_id: "globex", paused_since: since, paused_reason: "20 attempts failed" }],
+  }),
 ];
 const queue = (paused_since: string | null) => ({ visible: 0, paused: paused_since !== null, paused_since });
 const queues = { critical: queue(null), high: queue(null), normal: queue(null), low: queue(since) };
@@ -57,6 +59,7 @@ describe("flow show", () => {
     const { code, out } = await offload(api.url, ["flow", "show"]);
     expect(code).toBe(0);
     expect(out).toMatch(/^TIER +STATE +SINCE\ncritical +active +-\n/);
+    expect(out).toContain("\nfree is paused for the tenant globex by itself: 20 attempts failed.\n");
     expect(out).toMatch(/^low +paused +2027-01-01T00:00:00.000Z$/m);
     expect(out).toMatch(/^TYPE +CONCURRENCY +RATE +BREAKER +PAUSED +SINCE$/m);
     expect(out).toMatch(

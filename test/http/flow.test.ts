@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { PortUnavailable, Unavailable } from "../../src/core/model/errors.ts";
+import { pauseName } from "../../src/core/model/line.ts";
 import { gate, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ada, ask, caller, gina, olga, problem, sam, served } from "../support/served.ts";
 
@@ -29,7 +30,7 @@ function setUp(types = [keyed, free]) {
   const post = (path: string, more: Ask = {}) => answered(app, ask(app.control, path, { method: "POST", ...more }));
   const change = (type: string, json: unknown, as = ada) =>
     ask(app.control, `/types/${type}/limits`, { method: "PATCH", json, as });
-  const types_ = async (as = olga) => (await ask(app.control, "/types", { as })).json;
+  const types_ = async (as = olga, query = "") => (await ask(app.control, `/types${query}`, { as })).json;
   const type = async (name: string, as = olga) =>
     ((await types_(as)).types as Record<string, unknown>[]).find((one) => one.name === name) ?? {};
   return { ...app, post, change, type, list: types_ };
@@ -98,6 +99,20 @@ describe("POST /types/{type}/pause|resume", () => {
     expect((await post("/types/mail.send/resume", { as: gina })).json).toEqual({ type: "mail.send", paused: null });
     expect((await type("mail.send")).paused).toEqual(answer.json.paused);
     expect((await post("/types/mail.send/resume")).json).toEqual({ type: "mail.send", paused: null });
+    expect((await type("mail.send")).paused).toBeNull();
+  });
+
+  test("a tenant's pause that the type made by itself says why; a resume for all ends it", async () => {
+    const { flowSettings, post, type, list } = setUp();
+    const name = pauseName({ scope: "type", type: "mail.send", tenantId: "acme" });
+    const [since, reason] = ["2027-01-01T00:00:00.000Z", "20 attempts in a row failed"];
+    await flowSettings.put({ kind: "pause", name, since, by: "offload", reason });
+    expect((await type("mail.send")).paused).toEqual({ all: null, tenant: since, reason });
+    const ofAll = (await list(ada, "?tenant=*")).types as { name: string; stopped_tenants: unknown }[];
+    expect(ofAll.find((one) => one.name === "mail.send")?.stopped_tenants).toMatchObject([
+      { tenant_id: "acme", paused_since: since, paused_reason: reason },
+    ]);
+    expect((await post("/types/mail.send/resume", { as: ada, json: { all: true } })).status).toBe(200);
     expect((await type("mail.send")).paused).toBeNull();
   });
 

@@ -93,12 +93,13 @@ const troubleOfStopped = (
   {
     tenant_id,
     paused_since,
+    paused_reason: reason,
     breaker_open_since: open,
   }: NonNullable<TypeList["types"][number]["stopped_tenants"]>[number],
 ): Trouble => ({
   kind: open === null ? "paused" : "breaker",
   name: `${type} of ${tenant_id}`,
-  text: "its tasks wait",
+  text: `its tasks wait${open === null ? reasonOf({ reason }) : ""}`,
   since: open ?? paused_since,
   place: ["types"],
 });

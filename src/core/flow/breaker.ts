@@ -34,8 +34,8 @@ export async function countForBreaker(
 async function countForGuards(ports: LinePorts, type: string, record: TaskRecord, as: Settled["as"]): Promise<void> {
   const guards = await ports.flow.guardsOf(type, record.tenant_id);
   if (guards.length === 0) return;
-  const { countForGuard } = await import("./guard.ts");
-  for (const guard of guards) await countForGuard(ports, guard, record, as);
+  const { countForGuards: countIn } = await import("./guard.ts");
+  await countIn(ports, guards, record, as);
 }
 
 async function count(

@@ -41,6 +41,8 @@ export interface TypeFlowView extends LimitsView {
 export interface StoppedTenant {
   tenant_id: string;
   paused_since: string | null;
+  /** The reason of a pause that the type made by itself. Absent: a person paused it, or nobody. */
+  paused_reason?: string | undefined;
   breaker_open_until: string | null;
   breaker_open_since: string | null;
 }
@@ -120,6 +122,11 @@ export function typeFlowView(
   };
 }
 
+const pauseOfTenant = ({ since, reason }: Pause): Partial<StoppedTenant> => ({
+  paused_since: since,
+  ...(reason !== undefined && { paused_reason: reason }),
+});
+
 /** Tenants that a view names, at most. */
 const mostStopped = 100;
 
@@ -131,7 +138,7 @@ export function stoppedTenants(type: string, settings: readonly FlowSetting[]): 
   const [pauses, breakers] = [pauseName({ scope: "type", type, tenantId: "" }), breakerName(type, "")];
   for (const setting of settings) {
     const { name } = setting;
-    if (name.startsWith(pauses)) of(name.slice(pauses.length), { paused_since: (setting as Pause).since });
+    if (name.startsWith(pauses)) of(name.slice(pauses.length), pauseOfTenant(setting as Pause));
     if (!name.startsWith(breakers)) continue;
     const { open_until, open_since } = breakerState(setting as Breaker);
     if (open_until !== null)
