@@ -106,7 +106,7 @@ test("a tenant that fails stops itself, and not the others, after a resume for a
 test("twenty tenants that fail stop the type for all, also after a second resume", async () => {
   const { pool, calls, paused, resumed, acceptMany, flowSettings } = setUp();
   await paused(forAll);
-  for (let round = 0; round < 10; round++) for (let n = 0; n < 50; n++) await acceptMany(1, `tenant-${n}`);
+  for (let round = 0; round < 20; round++) for (let n = 0; n < 22; n++) await acceptMany(1, `tenant-${n}`);
   await pool.pass(1_000);
   for (let times = 1; times <= 2; times++) {
     await resumed(forAll);
