@@ -43,7 +43,7 @@ export const flowMutations: readonly Mutation[] = [
     file: "flow/take-start.ts",
     find: "now - given <= pace.lateMs",
     replace: "now - given <= 1e12",
-    theme: "flow",
+    test: "test/core/flow/rate.test.ts",
   },
   {
     name: "flow: two tasks of a rate get one start",
