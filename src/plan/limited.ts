@@ -4,8 +4,11 @@ import { Durations } from "./durations.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 
-/** Consistent reads of a task that waits for a place: the tasks before it, the line's state, and the next task. */
-const readsPerPlace = 3;
+/**
+ * Consistent reads of a task that waits for a place: the tasks before it, the line's state, the next task, and the look
+ * of its spare message.
+ */
+const readsPerPlace = 4;
 
 /** Consistent reads of a task that waits for a start: those of a place, and two for the next start. */
 const readsPerStart = 5;
@@ -72,12 +75,15 @@ export function lineBottlenecks(scenario: Scenario, { traffic }: Outcome): Bottl
   ];
 }
 
-/** Average time for which a task has its place: its handler, and the way of the message that starts it. */
+/**
+ * Average time for which a task has its place: its handler, and the calls around it. The worker that ends a task of a
+ * busy line runs the next one, so a place waits for no message.
+ */
 function secondsPerPlace({ durations, tiers, overhead }: Scenario): number {
   const shares = Object.values(tiers);
   const mean = shares.reduce(
     (sum, tier) => sum + tier.share * new Durations(tier.durations ?? durations).meanSeconds,
     0,
   );
-  return mean + (overhead.pickUpMs + overhead.batchMs) / 1000;
+  return mean + overhead.batchMs / 1000;
 }

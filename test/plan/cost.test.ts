@@ -132,10 +132,10 @@ describe("the price of limits", () => {
   const limitOf = ({ scenario, outcome }: Pick<ReturnType<typeof planned>, "scenario" | "outcome">, what: string) =>
     bottlenecks(scenario, outcome).find((one) => one.what === what);
 
-  test("a million tasks that wait for one of 3 places cost 5 write units, 3 read units and 4 requests more", () => {
+  test("a million tasks that wait for one of 3 places cost 5 write units, 4 read units and 4 requests more", () => {
     const limited = of({ places: 3 });
     within5Percent(line(limited, "DynamoDB: writes") - line(plain, "DynamoDB: writes"), 5 * 0.625);
-    within5Percent(line(limited, "DynamoDB: reads of lines"), 3 * 0.125);
+    within5Percent(line(limited, "DynamoDB: reads of lines"), 4 * 0.125);
     within5Percent(line(limited, "SQS") - line(plain, "SQS"), 4 * 0.4);
     expect(line(plain, "DynamoDB: reads of lines")).toBe(0);
   });
@@ -147,7 +147,7 @@ describe("the price of limits", () => {
     );
   });
 
-  test("the busiest key needs its share of the tasks, each for its duration and its way to the worker", () => {
+  test("the busiest key needs its share of the tasks, each for its duration and the calls around it", () => {
     const spread = (limited: ScenarioInput["limited"]) => {
       const durations = { p50Ms: 950, p99Ms: 950 };
       const scenario = readScenario({ tasksPerSecond: 10, hours: 1, durations, limited });
@@ -156,7 +156,9 @@ describe("the price of limits", () => {
     const keyed = spread({ places: 3, busiestKeyShare: 0.2 });
     const places = limitOf(keyed, "places of the busiest key");
     expect(places).toMatchObject({ allowed: 3, firstAt: undefined });
-    within5Percent((places?.needed ?? 0) / keyed.outcome.traffic.created.sustained, 0.2);
+    // No message passes through the queue between two tasks of a busy line.
+    const heldSeconds = 0.95 + keyed.scenario.overhead.batchMs / 1000;
+    expect(places?.needed).toBeCloseTo(keyed.outcome.traffic.created.sustained * 0.2 * heldSeconds, 3);
     const full = spread({ places: 3 });
     expect(limitOf(full, "places of the busiest key")?.firstAt).toEqual(expect.any(Number));
     const rated = spread({ startsPerSecond: 5 });
