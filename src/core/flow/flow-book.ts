@@ -140,7 +140,7 @@ export class FlowBook {
     }
   }
 
-  /** A page that is not too old: the earlier one, or a new one that takes its content when the table cannot be read. */
+  /** Reads a page again when it is too old. The earlier content stays in use while the table does not answer. */
   #newest<Content>(earlier: Page<Content> | undefined, read: () => Promise<Content>): Page<Content> {
     const now = this.#ports.clock.now();
     if (earlier !== undefined && now < earlier.untilMs) return earlier;
