@@ -103,6 +103,13 @@ export const flowMutations: readonly Mutation[] = [
     replace: '  if (line?.kind === "breaker") return {',
   },
   {
+    name: "flow: a breaker that is not among the settings that are read together stops nothing",
+    test: "test/core/flow/flow-book.test.ts",
+    file: "flow/flow-book.ts",
+    find: "return breaker === undefined && !whole ? this.#breaker(name) : breaker;",
+    replace: "return breaker;",
+  },
+  {
     name: "flow: a type that fails again after its resume goes on",
     test: "test/core/flow/pause.test.ts",
     file: "flow/guard.ts",
