@@ -1,3 +1,4 @@
+import { breakersPrefix } from "../core/model/line.ts";
 import type {
   Breaker,
   FlowSetting,
@@ -5,12 +6,16 @@ import type {
   Pause,
   ReceiversMark,
   ResumeGuard,
+  SomeSettings,
   TypeLimits,
 } from "../core/ports/flow.ts";
 import type { DynamoTable, Item } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
-/** Settings of flow in DynamoDB: one item each, in one partition that workers read as a whole. */
+/** All settings are in one partition. */
+const ofAll = { KeyConditionExpression: "pk = :pk", ExpressionAttributeValues: { ":pk": keys.flowSetting("").pk } };
+
+/** Settings of flow in DynamoDB: one item each, in one partition. */
 export class DynamoFlowSettings implements FlowSettings {
   readonly #table: DynamoTable;
 
@@ -19,8 +24,20 @@ export class DynamoFlowSettings implements FlowSettings {
   }
 
   async all(): Promise<FlowSetting[]> {
-    const ofAll = { KeyConditionExpression: "pk = :pk", ExpressionAttributeValues: { ":pk": keys.flowSetting("").pk } };
     return (await this.#table.all(ofAll)).map(settingOf);
+  }
+
+  /** Reads from the end of the partition: its first items are the breakers. */
+  async some(most: number): Promise<SomeSettings> {
+    const items: Item[] = [];
+    let last: Item | undefined;
+    do {
+      const from = last === undefined ? {} : { ExclusiveStartKey: last };
+      const page = await this.#table.page({ ...ofAll, ScanIndexForward: false, Limit: most, ...from });
+      items.push(...page.items);
+      last = page.last;
+    } while (last !== undefined && (items.length < most || !String(last.sk).startsWith(breakersPrefix)));
+    return { settings: items.map(settingOf), whole: last === undefined };
   }
 
   async find(name: string): Promise<FlowSetting | undefined> {

@@ -1,3 +1,4 @@
+import { breakersPrefix } from "../core/model/line.ts";
 import type {
   Breaker,
   FlowSetting,
@@ -5,6 +6,7 @@ import type {
   Pause,
   ReceiversMark,
   ResumeGuard,
+  SomeSettings,
   TypeLimits,
 } from "../core/ports/flow.ts";
 import { copy } from "./copy.ts";
@@ -15,6 +17,13 @@ export class MemoryFlowSettings implements FlowSettings {
 
   async all(): Promise<FlowSetting[]> {
     return copy([...this.#settings.values()]);
+  }
+
+  async some(most: number): Promise<SomeSettings> {
+    const sorted = (await this.all()).sort((a, b) => (a.name > b.name ? -1 : 1));
+    const others = sorted.filter(({ name }) => !name.startsWith(breakersPrefix)).length;
+    const settings = sorted.slice(0, Math.max(most, others));
+    return { settings, whole: settings.length === sorted.length };
   }
 
   async find(name: string): Promise<FlowSetting | undefined> {

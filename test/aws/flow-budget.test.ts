@@ -69,6 +69,7 @@ let resumePause: (type: string) => Promise<void>;
 let submitted: (type: string, input?: object) => Promise<string>;
 let receive: () => Promise<SQSEvent>;
 let workOn: (event: SQSEvent) => Promise<void>;
+let poll: (taskId: string) => Promise<Record<string, unknown>>;
 
 beforeAll(async () => {
   const [table, queues, scheduler] = [await emulatedTable(), await emulatedQueues(clock), await emulatedScheduler()];
@@ -78,20 +79,31 @@ beforeAll(async () => {
   const catalogFile = join(folder, "catalog.json");
   writeFileSync(catalogFile, JSON.stringify(toCatalog(types)));
   const { queueUrls, dlqUrls } = queues;
-  const files = { table: table.table, bucket: "budget", catalogFile };
-  Object.assign(process.env, toEnv({ ...files, queueUrls, dlqUrls, tier: "normal", ...scheduler.config }));
+  const env = { table: table.table, bucket: "budget", catalogFile, waits: "10", cursorKey: "k".repeat(32) };
+  Object.assign(process.env, toEnv({ ...env, queueUrls, dlqUrls, tier: "normal", ...scheduler.config }));
   for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, "write").mockImplementation(() => true);
-  const [submit, worker] = await Promise.all([import("../../lambdas/submit.ts"), import("../../lambdas/worker.ts")]);
+  const [submit, worker, status] = await Promise.all([
+    import("../../lambdas/submit.ts"),
+    import("../../lambdas/worker.ts"),
+    import("../../lambdas/status.ts"),
+  ]);
   const context = { getRemainingTimeInMillis: () => 900_000 + shifted.byMs } as Context;
-  submitted = async (type, more = {}) => {
+  const eventOf = (method: string, path: string, body?: object) => {
     const authorizer = { lambda: { tenant_id: "acme", principal: "olga", role: "operator" } };
-    const http = { method: "POST", path: "/tasks", protocol: "HTTP/1.1", sourceIp: "127.0.0.1", userAgent: "test" };
-    const event = {
-      ...{ version: "2.0", routeKey: "$default", rawPath: "/tasks", rawQueryString: "", isBase64Encoded: false },
+    const http = { method, path, protocol: "HTTP/1.1", sourceIp: "127.0.0.1", userAgent: "test" };
+    return {
+      ...{ version: "2.0", routeKey: "$default", rawPath: path, rawQueryString: "", isBase64Encoded: false },
       headers: { host: "localhost", "content-type": "application/json" },
       requestContext: { http, authorizer },
-      body: JSON.stringify({ type, input: { hold: false, ...more } }),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     };
+  };
+  poll = async (taskId) => {
+    const answer = await status.handler(eventOf("GET", `/tasks/${taskId}`) as never, context as never);
+    return JSON.parse((answer as { body: string }).body);
+  };
+  submitted = async (type, more = {}) => {
+    const event = eventOf("POST", "/tasks", { type, input: { hold: false, ...more } });
     const answer = await submit.handler(event as never, context as never);
     expect(answer).toMatchObject({ statusCode: 202 });
     return JSON.parse((answer as { body: string }).body).task_id;
@@ -255,6 +267,41 @@ describe("the budget of a type with a limit of places", () => {
   });
 });
 
+describe("the budget of a poll", () => {
+  test("a task's place costs a look at its line's first task every five seconds, and a count once a minute", async () => {
+    await submitted("places", { hold: true });
+    const first = await workUntilHeld();
+    const ids: string[] = [];
+    for (let waiting = 0; waiting < 3; waiting++) {
+      ids.push(await submitted("places"));
+      await work();
+    }
+    const last = ids.at(-1) ?? "";
+    /** The limits of the queries of the line that a poll sends. */
+    const looks = async () => {
+      sent.length = 0;
+      expect(await poll(last)).toMatchObject({ waiting_for: { kind: "concurrency", place: 3 } });
+      const [get, ...queries] = sent;
+      expect(get?.command).toBe("GetItemCommand");
+      for (const { command, input } of queries) {
+        expect(command).toBe("QueryCommand");
+        expect(input).toMatchObject({ ConsistentRead: false, ProjectionExpression: "sk" });
+      }
+      return queries.map(({ input: { Limit } }) => Limit);
+    };
+    expect(await looks()).toEqual([101]);
+    expect(await looks()).toEqual([]);
+    for (let polls = 0; polls < 5; polls++) {
+      shifted.byMs += 10_000;
+      expect(await looks()).toEqual([1]);
+      expect(await looks()).toEqual([]);
+    }
+    shifted.byMs += 10_000;
+    expect(await looks()).toEqual([101]);
+    await first.end();
+  });
+});
+
 describe("the budget of a type with a rate", () => {
   test("a free start costs one update and one query", async () => {
     await submitted("rate");
@@ -293,7 +340,8 @@ describe("the budget of a pause", () => {
     expectConsistentReads();
     sent.length = 0;
     await resumePause("plain");
-    expect(sentCounts()).toEqual({ SendMessage: 2, DeleteItem: 1, GetItem: 1, UpdateItem: 1 });
+    // The pause that ends has a guard, which is read and put.
+    expect(sentCounts()).toEqual({ SendMessage: 2, DeleteItem: 1, GetItem: 2, PutItem: 1, UpdateItem: 1 });
     shifted.byMs += 4_000;
     await work();
     // The line leaves the list of lines with its next look, so this one deletes the task's wait only.

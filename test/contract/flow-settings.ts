@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breakerName, pauseName } from "../../src/core/model/line.ts";
+import { breakerName, breakersPrefix, pauseName } from "../../src/core/model/line.ts";
 import {
   type Breaker,
   type FlowSetting,
@@ -99,6 +99,31 @@ export function describeFlowSettings(name: string, make: () => Promise<FlowSetti
       expect(new Set(all.map((setting) => setting.name)).size).toBe(120);
       expect(all).toHaveLength(120);
       await Promise.all(pauses.map((pause) => settings.remove(pause.name)));
+    });
+
+    test("some settings are all but breakers, and as many breakers as there is room for", async () => {
+      const type = newType();
+      const pauses = Array.from({ length: 30 }, () => newPause());
+      const breakers = Array.from({ length: 30 }, (_, tenant) => breakerName(type, String(tenant)));
+      await Promise.all([
+        ...pauses.map((pause) => settings.put(pause)),
+        ...breakers.map((breaker) => settings.countFailure(breaker, 9, untilMs, openedMs)),
+      ]);
+      const all = await settings.all();
+      const isBreaker = ({ name }: FlowSetting) => name.startsWith(breakersPrefix);
+      const others = all.filter((setting) => !isBreaker(setting));
+      for (const most of [1, 7, 20]) {
+        const some = await settings.some(most);
+        expect(some.whole).toBe(false);
+        expect(some.settings.filter((setting) => !isBreaker(setting))).toHaveLength(others.length);
+        expect(some.settings.length).toBeLessThanOrEqual(others.length + most);
+        expect(all).toEqual(expect.arrayContaining(some.settings));
+      }
+      const whole = await settings.some(all.length + 1);
+      expect(whole.whole).toBe(true);
+      expect(whole.settings).toHaveLength(all.length);
+      expect(whole.settings).toEqual(expect.arrayContaining(all));
+      await Promise.all([...pauses.map(({ name }) => name), ...breakers].map((one) => settings.remove(one)));
     });
 
     describeBreakers(() => settings, allOf);

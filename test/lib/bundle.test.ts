@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 324,
   status: 133,
   control: 406,
-  worker: 448,
+  worker: 450,
   redrive: 285,
   fire: 394,
   authorizer: 94,

@@ -43,7 +43,7 @@ export const flowMutations: readonly Mutation[] = [
     file: "flow/take-start.ts",
     find: "now - given <= pace.lateMs",
     replace: "now - given <= 1e12",
-    theme: "flow",
+    test: "test/core/flow/rate.test.ts",
   },
   {
     name: "flow: two tasks of a rate get one start",
@@ -101,6 +101,13 @@ export const flowMutations: readonly Mutation[] = [
     file: "flow/enter.ts",
     find: "  if (line !== undefined) return {",
     replace: '  if (line?.kind === "breaker") return {',
+  },
+  {
+    name: "flow: a breaker that is not among the settings that are read together stops nothing",
+    test: "test/core/flow/flow-book.test.ts",
+    file: "flow/flow-book.ts",
+    find: "return breaker === undefined && !whole ? this.#breaker(name) : breaker;",
+    replace: "return breaker;",
   },
   {
     name: "flow: a type that fails again after its resume goes on",

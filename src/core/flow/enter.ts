@@ -101,10 +101,9 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
  */
 async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: TaskMessage): Promise<Line | undefined> {
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
-  const stop = await ports.flow.stopOf(work);
+  const stop = await ports.flow.stopOf(work, type?.breaker !== undefined);
   const line = stop === undefined ? undefined : lineOf(stop);
-  if (line?.kind !== "breaker") return line;
-  if (type?.breaker === undefined) return undefined;
+  if (line?.kind !== "breaker" || type?.breaker === undefined) return line;
   if (grant?.tryUntilMs === undefined) return line;
   return (await mayTry(ports, line, { ...type, breaker: type.breaker }, grant.tryUntilMs)) ? undefined : line;
 }

@@ -60,8 +60,11 @@ export const pausesOf = ({ tier, type, tenantId }: PausableWork): string[] => [
   pauseName({ scope: "type", type, tenantId }),
 ];
 
+/** The start of the names of all types' breakers. No other setting of flow has a name that sorts before them. */
+export const breakersPrefix = "breaker/";
+
 /** The name of a type's breaker for a tenant. */
-export const breakerName = (type: string, tenantId: string): string => `breaker/${type}/${tenantId}`;
+export const breakerName = (type: string, tenantId: string): string => `${breakersPrefix}${type}/${tenantId}`;
 
 /** The name of a line of a type's own limit. */
 export const limitLine = (

@@ -186,6 +186,13 @@ export const guardName = (pause: string): string => `guard/${pause}`;
 
 export const limitsName = (type: string): string => `limits/${type}`;
 
+/** The settings that a process reads together. */
+export interface SomeSettings {
+  settings: FlowSetting[];
+  /** False: there are further breakers. */
+  whole: boolean;
+}
+
 /** Processes read the settings again after this time, in milliseconds: by then a change applies in each. */
 export const settingsAgeMs = 2_000;
 
@@ -199,6 +206,8 @@ export const settingsKnownMs = settingsAgeMs + 500;
 export interface FlowSettings {
   /** All settings. Reads consistently. */
   all(): Promise<FlowSetting[]>;
+  /** All settings but breakers of types, and as many of these as make about `most` in all. Reads consistently. */
+  some(most: number): Promise<SomeSettings>;
   /** One setting. Reads consistently. */
   find(name: string): Promise<FlowSetting | undefined>;
   put(setting: Pause | TypeLimits | ReceiversMark | ResumeGuard): Promise<void>;
