@@ -7,6 +7,7 @@ import {
   Operations,
   type Selection,
 } from "../client/index.ts";
+import { errorHint } from "../core/control/error-hint.ts";
 import { tiers } from "../core/model/tier.ts";
 import { type Connection, clientOf, connectionOf, count, isForAll, take, withConnection } from "./client.ts";
 import { addOperation, type OperationOptions, selectsByIds, startOperation, withOperation } from "./operation.ts";
@@ -105,7 +106,7 @@ function lettersTable(letters: readonly DeadLetterView[], terminal: Terminal, lo
     letter.priority,
     letter.last_failed_at,
     letter.attempts,
-    letter.error_kind,
+    kindText(letter.error_kind, errorHint({ error_type: letter.error_type ?? "", error: letter.error ?? "" })),
     letter.error,
   ]);
   const columns = ["task", "type", "tier", "failed", "attempts", "kind", "error"];
@@ -128,6 +129,10 @@ async function recoverLetters(terminal: Terminal, names: readonly string[], opti
   terminal.out("Messages without a record are dead letters of the list within some seconds: `npx offload dlq list`.");
 }
 
+/** A failure class, with where its cause is to be looked for: `transient (bug)`. */
+const kindText = (kind: string | null | undefined, hint: string | undefined) =>
+  hint === undefined ? kind : `${kind} (${hint})`;
+
 const noGroups = (complete: boolean): string =>
   complete ? "No dead letters." : "No dead letters among those that were read.";
 
@@ -139,7 +144,7 @@ function groupsTable(groups: readonly LetterGroupView[], terminal: Terminal, loo
     group.type,
     group.fingerprint,
     group.last_failed_at,
-    group.hint === undefined ? group.error_kind : `${group.error_kind} (${group.hint})`,
+    kindText(group.error_kind, group.hint),
     group.error,
   ]);
   const columns = ["type", "fingerprint", "last failed", "kind", "error"];

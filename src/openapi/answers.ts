@@ -214,9 +214,11 @@ export const letterGroups = withName(
           last_failed_at: time,
           task_id: id,
           hint: z
-            .enum(["credentials"])
+            .enum(["credentials", "bug"])
             .optional()
-            .describe("Where to look for the cause: another service answered with 401 or 403."),
+            .describe(
+              "Where to look for the cause. `credentials`: another service answered with 401 or 403. `bug`: a TypeError or ReferenceError, so the code is wrong.",
+            ),
           by_tenant: byTenant.optional().describe("Number of each tenant. Only in an answer for all tenants."),
         }) satisfies z.ZodType<LetterGroupView>,
       ),

@@ -3,7 +3,7 @@ import type { ErrorKind } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { TenantList } from "../schedules/ports.ts";
 import { groupsOf, ofEach } from "./all-tenants.ts";
-import { errorHint } from "./error-hint.ts";
+import { type ErrorHint, errorHint } from "./error-hint.ts";
 import { type DeadLetterFilter, mostLetters, pageSize, type ReadPorts, readLetters } from "./find-letters.ts";
 import { errorFingerprint } from "./fingerprint.ts";
 
@@ -23,7 +23,7 @@ export interface LetterGroupView {
   last_failed_at: string;
   task_id: string;
   /** Where to look for the cause. Absent: the error does not tell. */
-  hint?: "credentials" | undefined;
+  hint?: ErrorHint | undefined;
   /** Only in an answer for all tenants: the number of dead letters of each. */
   by_tenant?: Record<string, number> | undefined;
 }

@@ -14,7 +14,7 @@ test.each([
 
 test.each([
   ["HTTP 404", "HTTP 404"],
-  ["TypeError", "order 401 has no lines"],
+  ["RangeError", "order 401 has no lines"],
   ["Error", "expected 403 rows, got 401"],
   ["ValidationError", ""],
 ])("%s with %j is not", (error_type, error) => {
@@ -23,4 +23,13 @@ test.each([
 
 test("a task without an error has no hint", () => {
   expect(errorHint({})).toBeUndefined();
+});
+
+test.each([
+  ["TypeError", "Cannot read properties of undefined (reading 'id')", "bug"],
+  ["ReferenceError", "amount is not defined", "bug"],
+  ["TypeError", "fetch failed", undefined],
+  ["MyTypeError", "no", undefined],
+])("%s: %s has the hint %s", (error_type, error, hint) => {
+  expect(errorHint({ error_type, error })).toBe(hint);
 });
