@@ -111,7 +111,7 @@ test("twenty tenants that fail stop the type for all, also after a second resume
   for (let times = 1; times <= 2; times++) {
     await resumed(forAll);
     await pool.pass(120_000);
-    expect(calls.length).toBeLessThanOrEqual(60 * times);
+    expect(calls.length).toBeLessThanOrEqual(80 * times);
     expect(await flowSettings.find("pause/type/test.task")).toMatchObject({
       by: "offload",
       reason: expect.stringContaining("attempts of 20 tenants in a row failed"),
