@@ -17,7 +17,8 @@ const httpStatuses = /\b(?:http|status(?: code)?:?) 40[13]\b|\b401 unauthori[sz]
 
 /**
  * Where the cause of an error is to be looked for, if its class or text tells. `credentials`: another service answered
- * with 401 or 403. `bug`: the code is wrong, although the kind is `transient`, as of any error that no rule names. Pure.
+ * with 401 or 403. `bug`: the code is wrong, although the kind is `transient`, as of any error that no rule names.
+ * Pure.
  */
 export function errorHint({
   error_type = "",
