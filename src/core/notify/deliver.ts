@@ -146,10 +146,19 @@ async function finishTry(
   const present = await storedTry(ports, after, expectedTries);
   if (present === undefined) return;
   // A twin of the message has made the try. It may die before it sends the message of the next one.
-  if (present.tries.at(-1)?.at !== made.at) return watch(ports, present, after.tries.length);
+  if (!isSame(present, after)) return watch(ports, present, after.tries.length);
   report(ports, after, made);
   await goOn(ports, after);
 }
+
+/** True when the last try is this one. Twins may begin in the same millisecond, with other answers. */
+const isSame = (present: Delivery, { state, tries }: Delivery): boolean => {
+  const [last, made] = [present.tries.at(-1), tries.at(-1)];
+  return (
+    present.state === state &&
+    (["at", "duration_ms", "status", "error"] as const).every((name) => last?.[name] === made?.[name])
+  );
+};
 
 /**
  * Stores a try, unless it is stored. Returns the delivery as it is then: the answer of a first write may have been

@@ -253,6 +253,27 @@ describe("later tries", () => {
     expect(requests).toHaveLength(2);
   });
 
+  test("go on when the one of two messages that failed died, and the other began in the same millisecond", async () => {
+    const { ended, run, requests, ports, notices, deliveryOf, answerWith } = setUp(() => ({ status: 500 }));
+    const record = await ended();
+    const [end] = notices.take();
+    const [started, answered] = [gate(), gate<WebhookAnswer>()];
+    const send = () => {
+      started.open();
+      return answered.opened;
+    };
+    const other = deliverEnd({ ...ports, sender: { send } }, end as never);
+    await started.opened;
+    const dying = { ...ports, notices: { send: () => Promise.reject(new Error("died")) } };
+    await expect(deliverEnd(dying, end as never)).rejects.toThrow("died");
+    answered.open({ status: 200 });
+    await other;
+    answerWith(() => ({ status: 200 }));
+    await run(70);
+    expect(requests).toHaveLength(2);
+    expect(await deliveryOf(record)).toMatchObject({ state: "delivered" });
+  });
+
   test("are not multiplied by an end that is told again and again", async () => {
     const { ended, run, requests, notices, deliver, deliveryOf } = setUp(() => ({ status: 500 }));
     const record = await ended();
