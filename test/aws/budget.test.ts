@@ -480,6 +480,11 @@ test("a worker reads pauses and limits with one consistent query every two secon
   expect(reads).toBeLessThanOrEqual(1 + Math.floor((Date.now() - startedAtMs) / settingsAgeMs));
   for (const { ConsistentRead, TableName: _, ...query } of flowReads) {
     expect(ConsistentRead).toBe(true);
-    expect(query).toEqual({ KeyConditionExpression: "pk = :pk", ExpressionAttributeValues: { ":pk": { S: "flow" } } });
+    expect(query).toEqual({
+      KeyConditionExpression: "pk = :pk",
+      ExpressionAttributeValues: { ":pk": { S: "flow" } },
+      ScanIndexForward: false,
+      Limit: 500,
+    });
   }
 });
