@@ -169,7 +169,8 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
       hasRaced ||= step.do === "together" && step.race;
       run.calls = hasRaced || isStored(step);
       if (step.do === "big") result = { attempt: task.attempt, text: "x".repeat(step.bytes) };
-      else if (isStored(step)) await witness.runs.watch(run, step.do, () => takeStored(world, run, step, task));
+      else if (isStored(step))
+        await witness.runs.watch(run, callOf(step, task), () => takeStored(world, run, step, task));
       else if (step.do === "stray") await stray(world, run, step.ms);
       else await witness.runs.watch(run, step.do, () => take(world, from, step, task));
     }
@@ -183,6 +184,10 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
 }
 
 const isStored = (step: Step): step is StoredStep => storedSteps.has(step.do);
+/** The call that a step makes. Pages that an earlier attempt has done are none. */
+const callOf = (step: StoredStep, { state }: TaskContext): string =>
+  step.do === "pages" && ((state as { page: number } | undefined)?.page ?? 0) >= step.count ? "none" : step.do;
+
 const storedSteps: ReadonlySet<string> = new Set(["step", "nap", "wait", "together", "pages"] as const);
 
 async function take(
