@@ -74,7 +74,7 @@ export const priorityMutations: readonly Mutation[] = [
     file: "flow/enter.ts",
     find: "  if (isOfTier(line)) await followMove(ports, line, record, waiting);\n",
     replace: "",
-    theme: "flow",
+    test: "test/core/control/change-priority.test.ts",
   },
   {
     name: "priority: a cancelled task keeps its input in the record",
