@@ -534,6 +534,23 @@ describe("a task of a paused tier", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", priority: "critical" });
   });
 
+  test("that was put off for longer than a message can wait leaves it, too, and runs when it is due", async () => {
+    const pipeline = await paused();
+    const unique = { key: "k", mode: "debounce", wait_seconds: 1, max_wait_seconds: 86_400 } as const;
+    const record = await pipeline.accept({ input: small, unique });
+    await pipeline.clock.advance(1_000);
+    await pipeline.work("low");
+    await pipeline.accept({ input: large, unique: { ...unique, wait_seconds: 1_200 } });
+    const parked = await pipeline.recordOf(record);
+    expect(parked).toMatchObject({ line: "pause/tier/low", due_at: iso(pipeline.clock.now() + 1_200_000) });
+    await changePriority(pipeline.ports, parked, "critical");
+    expect(await pipeline.lines.first("pause/tier/low", 1)).toEqual([]);
+    await pipeline.clock.advance(1_200_000);
+    await pipeline.fire();
+    await pipeline.work("critical");
+    expect(pipeline.ran).toEqual([large]);
+  });
+
   test("that a worker is putting into the line goes on all the same", async () => {
     const pipeline = await paused();
     const record = await pipeline.accept({ input: large });
