@@ -120,8 +120,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: one tenant that fails after a resume stops the others",
     test: "test/core/flow/guard.test.ts",
     file: "flow/guard.ts",
-    find: "  if (failures > 1) return;\n",
-    replace: "",
+    find: "if (failures > 1 || all === undefined) return;",
+    replace: "if (all === undefined) return;",
   },
   {
     name: "flow: a resume for all goes on with the counts of the one before",
@@ -129,6 +129,27 @@ export const flowMutations: readonly Mutation[] = [
     file: "flow/guard.ts",
     find: "for (const { name } of counts) await flowSettings.remove(name);",
     replace: "",
+  },
+  {
+    name: "flow: any number of tenants is counted after a resume",
+    test: "test/core/flow/guard.test.ts",
+    file: "flow/guard.ts",
+    find: "return counted.length < mostCounted;",
+    replace: "return true;",
+  },
+  {
+    name: "flow: a tenant that completes a task after a resume stays among the settings",
+    test: "test/core/flow/guard.test.ts",
+    file: "flow/guard.ts",
+    find: "await (isCovered ? flowSettings.remove(guard.name) : flowSettings.put",
+    replace: "await (isCovered && guard.failures > 1e9 ? flowSettings.remove(guard.name) : flowSettings.put",
+  },
+  {
+    name: "flow: a type that pauses itself replaces the pause of a person",
+    test: "test/core/flow/guard.test.ts",
+    file: "flow/guard.ts",
+    find: "const isPaused = (await flowSettings.find(name)) !== undefined;",
+    replace: "const isPaused = (await flowSettings.find(name)) === null;",
   },
   {
     name: "flow: a resume looks at its line before the pause is removed only",

@@ -1,4 +1,5 @@
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
@@ -143,6 +144,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     families: new MemoryFamilies(),
     lines: new SeenLines(() => world.witness.flow),
     flowSettings: settingsOf(seed),
+    audit: new MemoryAuditLog(),
     entries: new Entries(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { closeBreaker, pause, resume } from "../../../src/core/flow/manage-flow.ts";
 import type { PauseTarget } from "../../../src/core/model/line.ts";
+import type { Pause } from "../../../src/core/ports/flow.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
@@ -148,6 +149,76 @@ test("a type with a breaker is stopped by it, after a resume and after its break
   expect(settings.find(({ name }) => name === "breaker/test.task/acme")).toMatchObject({
     openUntilMs: expect.any(Number),
   });
+});
+
+test.each([
+  [forAcme, "acme", ["acme"], "20 attempts in a row failed again"],
+  [forAll, "*", Array.from({ length: 25 }, (_, n) => `tenant-${n}`), "attempts of 20 tenants in a row failed again"],
+] as const)(
+  "a pause that a type made by itself after the resume of %j is in the audit of %s once",
+  async (target, tenantId, tenants, found) => {
+    const { pool, paused, resumed, acceptMany, audit, flowSettings } = setUp();
+    await paused(target);
+    for (let n = 0; n < 75; n++) await acceptMany(1, tenants[n % tenants.length]);
+    await pool.pass(1_000);
+    await resumed(target);
+    await pool.pass(120_000);
+    const reason = `after the resume, ${found}`;
+    const { items } = await audit.list({ tenantId, limit: 100 });
+    const [pause] = (await flowSettings.all()).filter(({ kind }) => kind === "pause") as Pause[];
+    expect(items).toMatchObject([
+      {
+        ...{ actor: "offload", action: "pauseType", target: { type: "test.task" }, status: 200, at: pause?.since },
+        request: target === forAll ? { all: true, reason } : { reason },
+      },
+    ]);
+  },
+);
+
+test("who pauses before the last failures is not replaced, and the audit has no second pause", async () => {
+  const { pool, calls, paused, resumed, acceptMany, audit, flowSettings, ports } = setUp();
+  await paused(forAcme);
+  await acceptMany(60);
+  await pool.pass(1_000);
+  await resumed(forAcme);
+  while (calls.length < 10) await pool.pass(100, 50);
+  // A pause does not end what runs.
+  await flowSettings.put({
+    kind: "pause",
+    name: "pause/type/test.task/acme",
+    since: "2027-01-01T00:00:00.000Z",
+    by: "olga",
+  });
+  await pool.pass(1);
+  for (let n = 0; n < 20; n++)
+    await flowSettings.countForGuard("guard/pause/type/test.task/acme", ports.clock.now() + 1_000);
+  await pool.pass(60_000);
+  expect(await flowSettings.find("pause/type/test.task/acme")).toMatchObject({ by: "olga" });
+  expect((await audit.list({ tenantId: "acme", limit: 100 })).items).toEqual([]);
+});
+
+test("counts of tenants go away with their next success, and a hundred are kept at most", async () => {
+  const { pool, service, calls, paused, resumed, acceptMany, flowSettings } = setUp();
+  const tenants = Array.from({ length: 130 }, (_, n) => `tenant-${n}`);
+  const counts = async () =>
+    (await flowSettings.all()).filter(({ name }) => name.startsWith("guard/pause/type/test.task/")).length;
+  await paused(forAll);
+  await pool.pass(1_000);
+  await resumed(forAll);
+  await pool.pass(20_000);
+  // A tenant that completes between the others: the type as a whole goes on.
+  service.fails = (call) => calls[call - 1] !== "good";
+  for (const tenant of tenants) {
+    await acceptMany(1, "good");
+    await acceptMany(1, tenant);
+    await pool.pass(1_000);
+  }
+  expect(await counts()).toBe(100);
+  service.fails = () => false;
+  for (const tenant of tenants) await acceptMany(1, tenant);
+  await pool.pass(30_000);
+  expect(await counts()).toBe(0);
+  expect(calls).toHaveLength(3 * tenants.length);
 });
 
 test("a type that was not resumed costs no read and no write more", async () => {
