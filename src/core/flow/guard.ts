@@ -84,12 +84,18 @@ async function countFailure(ports: LinePorts, guards: readonly ResumeGuard[], ta
   if (!hasRoom(ports, own)) return;
   const name = guardName(pauseName(own));
   const failures = await countOne(ports, name, Math.max(...guards.map((guard) => guard.guardsUntilMs)));
-  if (failures >= guardFailures) await pauseAgain(ports, own, `${guardFailures} attempts in a row failed again`, task);
+  await pauseAt(ports, own, failures, `${guardFailures} attempts in a row failed again`, task);
   const all = guards.find((guard) => guard.name !== name);
   // A tenant counts once among the tenants.
   if (failures > 1 || all === undefined) return;
-  if ((await countOne(ports, all.name, all.guardsUntilMs)) < guardFailures) return;
-  await pauseAgain(ports, { scope: "type", type }, `attempts of ${guardFailures} tenants in a row failed again`, task);
+  const tenants = await countOne(ports, all.name, all.guardsUntilMs);
+  await pauseAt(
+    ports,
+    { scope: "type", type },
+    tenants,
+    `attempts of ${guardFailures} tenants in a row failed again`,
+    task,
+  );
 }
 
 type TypePause = PauseTarget & { scope: "type" };
@@ -117,8 +123,9 @@ async function countOne({ flow, flowSettings }: LinePorts, name: string, untilMs
   return failures;
 }
 
-/** Pauses, unless somebody has, and tells so in the audit as of a pause by a person. */
-async function pauseAgain(ports: LinePorts, target: TypePause, found: string, task: Guarded): Promise<void> {
+/** Pauses at so many failures, unless somebody has. One of those who count tells the audit, as of a pause by a person. */
+async function pauseAt(ports: LinePorts, target: TypePause, failures: number, found: string, task: Guarded) {
+  if (failures < guardFailures) return;
   const { flowSettings, flow, clock, log, audit, newId } = ports;
   const name = pauseName(target);
   const isPaused = (await flowSettings.find(name)) !== undefined;
@@ -126,7 +133,7 @@ async function pauseAgain(ports: LinePorts, target: TypePause, found: string, ta
   if (!isPaused) await flowSettings.put({ kind: "pause", name, since, by: byItself, reason });
   await flowSettings.remove(guardName(name));
   flow.forget();
-  if (isPaused) return;
+  if (isPaused || failures > guardFailures) return;
   log.warn("paused by itself: all attempts fail again after the resume", { pause: name, reason });
   await audit.add({
     ...{ tenant_id: target.tenantId ?? wholeDeployment, at: since, audit_id: newId(), actor: byItself },
