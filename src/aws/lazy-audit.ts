@@ -1,7 +1,10 @@
 import type { AuditLog } from "../core/ports/audit.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 
-/** The audit, for entries of what a worker does by itself. Its code loads with the first one, as hardly any worker has one. */
+/**
+ * The audit, for entries of what a worker does by itself. Its code loads with the first one, as hardly any worker has an
+ * entry.
+ */
 export const lazyAudit = (table: DynamoTable): Pick<AuditLog, "add"> => ({
   add: async (entry) => new (await import("./audit-log.ts")).DynamoAuditLog(table).add(entry),
 });

@@ -101,8 +101,8 @@ async function countFailure(ports: LinePorts, guards: readonly ResumeGuard[], ta
 type TypePause = PauseTarget & { scope: "type" };
 
 /**
- * True for a tenant that is counted, and for another one while there are few. One that is paused is counted no more:
- * what still ran at its pause would make it one more tenant.
+ * True for a tenant that is counted, and for another one while there are few. A paused
+ * tenant is counted no more: what still ran at its pause would make it one more tenant.
  */
 function hasRoom({ flow, clock }: LinePorts, own: TypePause): boolean {
   const [pause, all] = [pauseName(own), `${pauseName({ scope: "type", type: own.type })}/`];
@@ -123,7 +123,10 @@ async function countOne({ flow, flowSettings }: LinePorts, name: string, untilMs
   return failures;
 }
 
-/** Pauses at so many failures, unless somebody has. One of those who count tells the audit, as of a pause by a person. */
+/**
+ * Pauses at so many failures, unless somebody has. The call that counts the last failure tells the audit, as of a pause
+ * by a person.
+ */
 async function pauseAt(ports: LinePorts, target: TypePause, failures: number, found: string, task: Guarded) {
   if (failures < guardFailures) return;
   const { flowSettings, flow, clock, log, audit, newId } = ports;
