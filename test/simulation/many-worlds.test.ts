@@ -40,6 +40,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       expect(await faultsOf(seed, "late")).toEqual([]);
   });
 
+  test("what fails again after a resume stops itself, and nothing else does", async () => {
+    for (const seed of [...seeds(1, 40), ...seeds(firstOfCommit(), 60)])
+      expect(await faultsOf(seed, "resumes")).toEqual([]);
+  });
+
   test("one idempotency key has one task in small worlds in which few submits meet at few keys", async () => {
     for (const seed of [...seeds(1, 500), ...seeds(firstOfCommit(), 1000)]) {
       expect(await faultsOf(seed, "keys")).toEqual([]);

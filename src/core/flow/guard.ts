@@ -6,6 +6,8 @@ import type { Clock } from "../ports/tasks.ts";
 import type { Settled } from "../task/settled.ts";
 import type { LinePorts } from "./let-go.ts";
 
+type TypePause = PauseTarget & { scope: "type" };
+
 /** A resume of a type is guarded for this time, in milliseconds. */
 export const guardMs = 600_000;
 
@@ -19,25 +21,25 @@ export const guardFailures = 20;
 export const mostCounted = 100;
 
 /**
- * Guards the resume of a type: if its attempts all fail again, it is paused again. Does nothing when it is not paused.
+ * Guards the resume of a type: if its attempts all fail again, it is paused again. Does nothing where nothing is
+ * paused. A resume for all tenants also ends what one before leaves of single ones: their counts, and the pauses that
+ * the type made by itself. A tenant's own pause stays.
+ * @returns The lines of these pauses.
  * @throws PortUnavailable
  */
 export async function guardResume(
   { flowSettings, clock }: { flowSettings: FlowSettings; clock: Clock },
-  pause: string,
-): Promise<void> {
-  if ((await flowSettings.find(pause)) === undefined) return;
+  { tenantId, ...target }: TypePause,
+): Promise<Line[]> {
+  const pause = pauseName({ ...target, tenantId });
+  const own = tenantId === undefined ? await leftOfResume(flowSettings, pause) : [];
+  if (own.length === 0 && (await flowSettings.find(pause)) === undefined) return own;
   const guardsUntilMs = clock.now() + guardMs;
   await flowSettings.put({ kind: "breaker", name: guardName(pause), failures: 0, guardsUntilMs });
+  return own;
 }
 
-/**
- * Ends what a resume for all tenants leaves of single ones: the counts of the resume before, and the pauses that the
- * type made by itself. A tenant's own pause stays.
- * @returns The lines of these pauses.
- * @throws PortUnavailable
- */
-export async function pausedByGuards(flowSettings: FlowSettings, pause: string): Promise<Line[]> {
+async function leftOfResume(flowSettings: FlowSettings, pause: string): Promise<Line[]> {
   const settings = await flowSettings.all();
   const counts = settings.filter(({ name }) => name.startsWith(`${guardName(pause)}/`));
   for (const { name } of counts) await flowSettings.remove(name);
@@ -97,8 +99,6 @@ async function countFailure(ports: LinePorts, guards: readonly ResumeGuard[], ta
     task,
   );
 }
-
-type TypePause = PauseTarget & { scope: "type" };
 
 /**
  * True for a tenant that is counted, and for another one while there are few. A paused

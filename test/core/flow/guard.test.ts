@@ -11,13 +11,13 @@ const forAll = { scope: "type", type: "test.task" } as const;
 
 /** A type that fails while `service.fails` says so, by the number of its call. */
 function setUp(more: Partial<TaskType> = {}) {
-  const service: { fails: (call: number) => boolean } = { fails: () => true };
+  const service: { fails: (call: number) => boolean; ms: number } = { fails: () => true, ms: 50 };
   const calls: string[] = [];
   const type = typeOf(
     async (_input, task: { tenantId: string }) => {
       calls.push(task.tenantId);
       const fails = service.fails(calls.length);
-      await new Promise<void>((resolve) => pipeline.clock.after(50, resolve));
+      await new Promise<void>((resolve) => pipeline.clock.after(service.ms, resolve));
       if (fails) throw new Error("down");
     },
     { maxAttempts: 1, ...more },
@@ -104,6 +104,20 @@ test("a tenant that fails stops itself, and not the others, after a resume for a
   expect(pauses.map(({ name }) => name)).toEqual(["pause/type/test.task/bad"]);
 });
 
+test("a resume for all is guarded, too, when only single tenants were paused by themselves", async () => {
+  const { pool, calls, paused, resumed, acceptMany, flowSettings } = setUp();
+  await paused(forAll);
+  await acceptMany(300);
+  await pool.pass(1_000);
+  for (let times = 1; times <= 3; times++) {
+    await resumed(forAll);
+    // The guard of the resume before has ended.
+    await pool.pass(660_000, 1_000);
+    expect(calls.length).toBeLessThanOrEqual(60 * times);
+    expect(await flowSettings.find("pause/type/test.task/acme")).toMatchObject({ by: "offload" });
+  }
+});
+
 test("twenty tenants that fail stop the type for all, also after a second resume", async () => {
   const { pool, calls, paused, resumed, acceptMany, flowSettings } = setUp();
   await paused(forAll);
@@ -118,6 +132,21 @@ test("twenty tenants that fail stop the type for all, also after a second resume
       reason: expect.stringContaining("attempts of 20 tenants in a row failed"),
     });
   }
+});
+
+test("attempts that ran before the resume do not count, although they fail after it", async () => {
+  const { pool, service, calls, paused, resumed, acceptMany, flowSettings } = setUp();
+  service.ms = 8_000;
+  await acceptMany(40);
+  await pool.pass(1_000);
+  await paused(forAcme);
+  service.fails = (call) => call <= 40;
+  await resumed(forAcme);
+  // A process that starts a task reads of the guard.
+  await acceptMany(1);
+  await pool.pass(30_000);
+  expect(calls).toHaveLength(41);
+  expect((await flowSettings.all()).filter(({ kind }) => kind === "pause")).toEqual([]);
 });
 
 test("a tenant's own pause stays after a resume for all", async () => {
