@@ -63,7 +63,7 @@ export class PipelineStack extends Stack {
     return made;
   }
 
-  /** Makes the template, without tokens, for checks after references between stacks are resolved. The write takes it. */
+  /** Makes the template, without tokens, for checks after all references are resolved. The write takes it. */
   templateToCheck(): Template {
     const template = super._toCloudFormation();
     this.made = { template, constructs: new Set(this.node.findAll()) };
