@@ -35,6 +35,8 @@ export interface TopView {
   tasks: Part<TopTask[]>;
   groups: Part<LetterGroupView[]>;
   types: Part<TypeView[]>;
+  /** Types of which tasks wait for a place or a start. */
+  limits: Part<TypeView[]>;
   /** The newest tasks that wait for another attempt after a failed one. */
   retrying: Part<TopTask[]>;
 }
@@ -71,6 +73,7 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
     retrying: mapped(retrying, ({ items }) => items),
     groups: mapped(groups, ({ groups: all }) => all.slice(0, mostGroups)),
     types: mapped(types, ({ types: all }) => all.filter(isStopped)),
+    limits: mapped(types, ({ types: all }) => all.filter((type) => Boolean(type.waits_for_limit))),
   };
 }
 
@@ -137,12 +140,16 @@ const isStopped = ({ paused, breaker, stopped_tenants = [] }: TypeView): boolean
 
 /** The lines of a view. */
 export function topLines(view: TopView, terminal: Terminal): string[] {
-  const { caller, rates, queues, tasks, groups, types, retrying } = view;
+  const { caller, rates, queues, tasks, groups, types, limits, retrying } = view;
   return [
     ...section(caller, (value) => callerLine(value, view, terminal), terminal),
     ...(rates === undefined ? [] : [fitting(rateLine(rates), terminal), ""]),
     ...section(queues, (value) => queueTable(value, terminal), terminal),
     ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal)), terminal),
+    // What cannot be read is said once.
+    ...(limits !== undefined && "value" in limits && limits.value.length > 0
+      ? section(limits, (value) => limitTable(value, terminal), terminal)
+      : []),
     ...section(groups, (value) => (value.length === 0 ? "No dead letters." : groupTable(value, terminal)), terminal),
     ...section(retrying, (value) => (value.length === 0 ? undefined : retryTable(value, terminal)), terminal),
     ...section(tasks, (value) => (value.length === 0 ? "No tasks." : taskTable(value, terminal)), terminal),
@@ -188,6 +195,17 @@ const typeTable = (types: readonly TypeView[], terminal: Terminal): string =>
         one.paused_since,
         one.breaker_open_since ?? one.breaker_open_until,
       ]),
+    ]),
+    terminal,
+  );
+
+const limitTable = (types: readonly TypeView[], terminal: Terminal): string =>
+  table(
+    ["waits for a place or a start", "tasks", "oldest waits since"],
+    types.map(({ name, waits_for_limit: waits }) => [
+      name,
+      `${waits?.tasks}${waits?.complete === false ? " or more" : ""}`,
+      waits?.since,
     ]),
     terminal,
   );

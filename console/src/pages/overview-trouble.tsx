@@ -37,6 +37,7 @@ const words: Record<Trouble["kind"], string> = {
   retrying: "Tried again",
   paused: "Paused",
   full: "Full",
+  waits: "Waiting",
   schedule: "Schedule",
 };
 
