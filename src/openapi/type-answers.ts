@@ -38,7 +38,7 @@ export const typeList = withName(
           waits_for_limit: withName(
             "LimitWait",
             z.object({
-              since: time.describe("Time from which the one that has waited the longest waits."),
+              since: time.describe("Time from which the first of them waits."),
               tasks: z.int().min(1).describe("Their number. At most 10 of each of 5 lines of a limit are counted."),
               complete: z.boolean().describe("False: further tasks wait."),
             }) satisfies z.ZodType<LimitWait>,

@@ -2,13 +2,13 @@ import { iso } from "../model/record.ts";
 import type { Lines, WaitingTask } from "../ports/flow.ts";
 import type { LimitsView } from "./view-flow.ts";
 
-/** Lines of a limit that are read, and tasks of each, at most: whoever looks at all types pays for them. */
+/** Lines of a limit that are read, and tasks of each, at most: a look at all types pays for them. */
 const mostLines = 5;
 const mostTasks = 10;
 
 /** The tasks of a type that wait for a place or a start. */
 export interface LimitWait {
-  /** Time from which the one that has waited the longest waits. */
+  /** Time from which the first of them waits. */
   since: string;
   tasks: number;
   /** False: further ones wait. */
