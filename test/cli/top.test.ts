@@ -84,6 +84,22 @@ describe("top", () => {
     expect(out).toContain("t-1");
   });
 
+  test("says where it stopped early, and reads on where a page is empty", async () => {
+    const more = { tasks: [], next_cursor: "next" };
+    const late = ({ path, query }: Seen): Answer =>
+      path === "/tasks" && query.cursor === undefined ? { json: more } : answer()({ path, query } as Seen);
+    await using read = await StubApi.start(late);
+    expect((await offload(read.url, ["top", "--once"])).out).toMatch(/t-1 +mail\.send/);
+    await using api = await StubApi.start(
+      answer({ "/tasks": { json: more }, "/dead-letters/groups": { json: { groups: [], complete: false } } }),
+    );
+    const { out } = await offload(api.url, ["top", "--once"]);
+    expect(out).toContain("No dead letters among those that were read.");
+    expect(out).toContain("No tasks among those that were read.");
+    expect(out).toContain("No task that waits for another attempt among those that were read.");
+    expect(out).toContain("Older dead letters are not counted");
+  });
+
   test("prints JSON, and refuses a wrong interval", async () => {
     await using api = await StubApi.start(answer());
     const { out } = await offload(api.url, ["top", "--json"]);
