@@ -496,13 +496,13 @@ describe("the kept input", () => {
 
   test("no view, log line or notice has it", async () => {
     const pipeline = setUp();
-    const record = await pipeline.accept({ input: { pin: "0815" }, callback: { url: "https://example.com/hook" } });
-    expect(record.kept_input ?? record.shown_input).toContain("0815");
+    const record = await pipeline.accept({ input: { pin: "pin0815" }, callback: { url: "https://example.com/hook" } });
+    expect(record.kept_input ?? record.shown_input).toContain("pin0815");
     await changePriority(pipeline.ports, record, "high");
     const view = viewOf(await pipeline.recordOf(record), iso(pipeline.clock.now()));
     await pipeline.drain();
     const seen = JSON.stringify([view, pipeline.log.lines, pipeline.notices]);
-    expect(seen).not.toContain("0815");
+    expect(seen).not.toContain("pin0815");
     expect(pipeline.log.lines).toContainEqual(
       expect.objectContaining({ message: "task moved", fields: expect.objectContaining({ moved_from: "low" }) }),
     );
