@@ -24,10 +24,10 @@ class SlowestFirst extends BaseSequencer {
 }
 
 /**
- * Node loads the modules, and strips their types: a third less of a processor than with transforms by Vite. Task files import the package's
- * entries, which `register-entries` finds in the sources.
+ * Node loads the modules, and strips their types: a quarter less of a processor than with transforms by Vite. Tests and task files import the
+ * package's entries, which `register-entries` finds in the sources: `dist` may be old, or missing.
  */
-const byNode = ["--import", `${import.meta.dirname}/src/installed/register-entries.ts`];
+const byNode = ["--import", `${import.meta.dirname}/test/support/register-entries.ts`];
 
 /** The condition under which `#aws-sdk/...` means `src/aws/lean`, as in `lib/esbuild.ts`. */
 const leanClients = "offload-lean-source";
