@@ -127,6 +127,13 @@ export function viewerOf({ caller, path, query }: Pick<Sent, "caller" | "path" |
   return { tenants: [...(ofAll ? tenants : [about]), systemTenant, "all"] };
 }
 
+/** The tenant of something in an answer, if its caller must not see it. Admins list tenants; an audit has what was asked for. */
+function foreignTenantIn(sent: Sent, text: string): string | undefined {
+  if (sent.path === "/tenants" || sent.path === "/audit") return undefined;
+  const named = [...text.matchAll(/"tenant_id":"([a-z]+)"/g)].map(([, tenant = ""]) => tenant);
+  return named.find((tenant) => !viewerOf(sent).tenants.includes(tenant) && !JSON.stringify(sent).includes(tenant));
+}
+
 /** All functions of a deployment behind one gateway, in memory, with two tenants. */
 export function fuzzWorld() {
   const base = schedulesPipeline(types);
@@ -192,6 +199,8 @@ export function fuzzWorld() {
     const all = JSON.stringify([headers, text]);
     const foreign = owners.foreignIn(viewerOf(sent), all, JSON.stringify(sent));
     if (foreign !== undefined) return `the answer has ${foreign}: ${all}`;
+    const tenant = foreignTenantIn(sent, text);
+    if (tenant !== undefined) return `the answer is of the tenant ${tenant}: ${all}`;
     const path = sent.query === "" ? sent.path : `${sent.path}?${sent.query}`;
     return documented.faultOf({ method: sent.method, path, status, headers: new Headers(headers), text });
   };
