@@ -8,7 +8,14 @@ import {
 import * as answers from "./answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
-import { bodyProblems, emptyBody, jsonProblems, operationAnswers, taskAnswer } from "./operation-parts.ts";
+import {
+  bodyProblems,
+  emptyBody,
+  jsonProblems,
+  operationAnswers,
+  startProblems,
+  taskAnswer,
+} from "./operation-parts.ts";
 
 const selected =
   "Give either `task_ids` or `filter`. A filter reads at most 10,000 tasks. If its time span has more, narrow `created_after` and `created_before`.";
@@ -23,7 +30,7 @@ export const bulkOperations = {
     body: withName("CancelTasks", cancelTasksSchema),
     example: { filter: { type: "mail.send", status: "pending", tags: { campaign: "spring" } }, dry_run: true },
     answers: operationAnswers,
-    problems: jsonProblems,
+    problems: startProblems,
   },
   retryTasks: {
     tag: "operations",
@@ -33,7 +40,7 @@ export const bulkOperations = {
     body: withName("RetryTasks", retryTasksSchema),
     example: { filter: { type: "mail.send", created_after: "2027-01-01" }, per_second: 10 },
     answers: operationAnswers,
-    problems: jsonProblems,
+    problems: startProblems,
   },
   runTasksNow: {
     tag: "operations",
@@ -43,7 +50,7 @@ export const bulkOperations = {
     body: withName("RunTasksNow", runTasksNowSchema),
     example: { filter: { type: "mail.send", retrying: true }, per_second: 10 },
     answers: operationAnswers,
-    problems: jsonProblems,
+    problems: startProblems,
   },
   changeOperation: {
     tag: "operations",
@@ -56,7 +63,7 @@ export const bulkOperations = {
     answers: {
       200: { ...taskAnswer("The operation."), body: answers.operation, headers: ["Cache-Control"] },
     },
-    problems: [...bodyProblems, "invalid_input", "not_found", "conflict"],
+    problems: [...jsonProblems, "not_found", "conflict"],
   },
   cancelOperation: {
     tag: "operations",

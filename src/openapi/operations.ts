@@ -21,6 +21,7 @@ import {
   notModified,
   operationAnswers,
   page,
+  startProblems,
   submitProblems,
   taskAnswer,
   uncached,
@@ -122,7 +123,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     body: withName("Replay", replaySchema),
     example: { filter: { type: "mail.send", error_kind: "unavailable" }, dry_run: true },
     answers: operationAnswers,
-    problems: jsonProblems,
+    problems: startProblems,
   },
   discardDeadLetters: {
     tag: "dead letters",
@@ -132,7 +133,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     body: withName("Discard", discardSchema),
     example: { filter: { failed_before: "2027-01-01" }, dry_run: true },
     answers: operationAnswers,
-    problems: jsonProblems,
+    problems: startProblems,
   },
   readQueues: {
     tag: "service",

@@ -4,7 +4,15 @@ import { receiverDeliveryListSchema, replayDeliveriesSchema } from "../http/rece
 import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
-import { bodyProblems, emptyBody, jsonProblems, operationAnswers, page, uncached } from "./operation-parts.ts";
+import {
+  bodyProblems,
+  emptyBody,
+  jsonProblems,
+  operationAnswers,
+  page,
+  startProblems,
+  uncached,
+} from "./operation-parts.ts";
 import * as answers from "./webhook-answers.ts";
 
 /** The routes of webhooks. */
@@ -139,6 +147,6 @@ export const webhookOperations = {
     body: withName("DeliveryReplay", replayDeliveriesSchema),
     example: { after: "2027-01-01T00:00:00Z", status: "failed" },
     answers: operationAnswers,
-    problems: [...jsonProblems, "not_found"],
+    problems: [...startProblems, "not_found"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

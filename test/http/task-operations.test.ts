@@ -1,5 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { createGate } from "../../src/core/limits/gate.ts";
+import { noLimits } from "../../src/core/limits/limits.ts";
+import { MemoryLimits } from "../../src/memory/limits.ts";
+import { MemoryUsage } from "../../src/memory/usage.ts";
 import { operationsPipeline } from "../support/operations-pipeline.ts";
 import { ada, appsOf, ask, gina, olga, problem, sam } from "../support/served.ts";
 
@@ -15,7 +19,7 @@ function served() {
     Promise.all(
       Array.from({ length: count }, (_, n) => pipeline.accept({ type: "order.ship", input: { n }, ...more })),
     );
-  return { ...pipeline, post, get, accepted };
+  return { ...pipeline, ...apps, post, get, accepted };
 }
 
 const statusesOf = async ({ recordOf }: ReturnType<typeof served>, records: readonly { task_id: string }[]) =>
@@ -200,5 +204,30 @@ describe("PATCH /operations/{operation_id}", () => {
     expect(await patch(app, id, { per_second: 5 }, sam)).toMatchObject(problem(403, "forbidden"));
     expect(await patch(app, id, { per_second: 0 })).toMatchObject(problem(422, "invalid_input"));
     expect(await patch(app, cancel, { per_second: 5 })).toMatchObject(problem(409, "conflict"));
+  });
+});
+
+describe("an operation is refused as documented", () => {
+  test("when its tenant's limit is reached", async () => {
+    const { ports } = operationsPipeline();
+    const { clock, log, records, queues: depths } = ports;
+    const stores = { clock, log, records, depths, usage: new MemoryUsage(), limits: new MemoryLimits() };
+    const { control } = appsOf({
+      ...ports,
+      gate: createGate(stores, { ...noLimits, default: { tasks_in_progress: 0 } }),
+    });
+    for (const path of ["/tasks/cancel", "/tasks/retry", "/tasks/run-now", "/dead-letters/replay"]) {
+      const refused = await ask(control, path, { json: { task_ids: [randomUUID()] } });
+      expect(refused).toMatchObject(problem(429, "quota_exceeded"));
+    }
+  });
+
+  test("when its change is no JSON", async () => {
+    const app = served();
+    await app.accepted(1);
+    const { json } = await app.post("/tasks/run-now", { filter: {} });
+    const more = { method: "PATCH", raw: "per_second=1", headers: { "content-type": "text/plain" } };
+    const refused = await ask(app.control, `/operations/${json.operation_id}`, more);
+    expect(refused).toMatchObject(problem(415, "unsupported_media_type"));
   });
 });

@@ -138,9 +138,11 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
       return `child-${children.length}`;
     },
   };
-  const letters = { deadLetterQueues: own.queues, depths: own.queues, deliveries: new MemoryDeliveries() };
+  const deliveries = new MemoryDeliveries();
+  const letters = { deadLetterQueues: own.queues, depths: own.queues, deliveries };
   const ports = {
     ...own,
+    deliveries,
     registry: registry([...types, ...operationTypes({ ...own, ...letters })]),
     createChild: spawnChild(own),
     rejoinChild: rejoinChild(own),

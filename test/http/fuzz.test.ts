@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { apiRoutes } from "../../src/http/routes.ts";
+import { fuzz } from "../fuzz/fuzz.ts";
+
+test("requests made from the document get no 5xx, do not hang, are answered as documented, and show nothing foreign", async () => {
+  const { faults, statuses, succeeded } = await fuzz(3_000, 1);
+  expect(faults).toEqual([]);
+  // The requests are worth nothing if everything is refused at the door.
+  for (const status of [200, 201, 202, 204, 400, 401, 403, 404, 409, 413, 415, 422]) {
+    expect(statuses.get(status) ?? 0, `answers with ${status}`).toBeGreaterThan(0);
+  }
+  expect(apiRoutes.filter(({ name }) => !succeeded.has(name)).length).toBeLessThan(5);
+});
