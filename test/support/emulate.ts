@@ -51,10 +51,12 @@ export function emulate(app: App): void {
       if (node instanceof CfnApi && node.protocolType === "WEBSOCKET") sendByPath(node);
     },
   });
-  Validations.of(app).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::${defaultGroup}]`,
-    reason: "Only for the emulator, which has no other words for it.",
-  });
+  for (const words of [defaultGroup, anyLogGroup]) {
+    Validations.of(app).acknowledge({
+      id: `AwsSolutions-IAM5[Resource::${words}]`,
+      reason: "Only for the emulator, which has no other words for it.",
+    });
+  }
 }
 
 const isUnknown = (node: IConstruct): boolean =>
