@@ -1,12 +1,6 @@
-import { registerHooks } from "node:module";
-import { pathToFileURL } from "node:url";
 import { entries } from "./installation.ts";
+import { registerEntries } from "./registration.ts";
 
 /* For `node --import`: a program of the repository may then import the package's entries, as its task files do. */
 
-registerHooks({
-  resolve: (specifier, context, next) => {
-    const own = Object.hasOwn(entries, specifier) ? entries[specifier] : undefined;
-    return next(own === undefined ? specifier : pathToFileURL(own).href, context);
-  },
-});
+registerEntries(entries);

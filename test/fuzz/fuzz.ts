@@ -9,7 +9,7 @@ const requestsOfWorld = 1_000;
 /** The probability that workers work after a request. */
 const workChance = 0.15;
 
-/** What a run of the fuzz saw. */
+/** The answers and the faults of a run. */
 export interface Seen {
   requests: number;
   /** Numbers of answers, by status. */
@@ -67,7 +67,7 @@ async function attackOnce(
   return world.faultOf(request, answer);
 }
 
-/** Every operation; those that make tasks more often, as the others need them. */
+/** Each operation once, and more often those that make tasks, which the others need. */
 const routes = [
   ...apiRoutes,
   ...apiRoutes.filter(({ name }) => ["submitTask", "submitBatch", "createSchedule", "createReceiver"].includes(name)),

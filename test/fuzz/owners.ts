@@ -1,5 +1,5 @@
 /*
- * Who may see which text. Each secret names its tenant and the caller who sent it. Ids, tokens and cursors belong to the
+ * The owners of texts. Each secret names its tenant and the caller who sent it. Ids, tokens and cursors belong to the
  * tenant to which they were given first.
  */
 
@@ -14,7 +14,7 @@ export interface Caller {
   role?: "submitter" | "operator" | "admin";
 }
 
-/** Who hears something: a caller, or whoever gets a webhook or a message of a channel. */
+/** A reader of texts: a caller of the API, or the receiver of a webhook or of a channel's message. */
 export interface Viewer {
   /** Tenants that it may see. */
   tenants: readonly string[];

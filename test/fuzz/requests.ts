@@ -17,9 +17,10 @@ interface Described {
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
-const components = documentOfWorld.components as unknown as {
-  schemas: Record<string, Schema>;
-  parameters: Record<string, Parameter>;
+/** The document as clients read it. */
+const { components, paths } = JSON.parse(JSON.stringify(documentOfWorld)) as {
+  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
+  paths: Record<string, Record<string, Described>>;
 };
 
 const parametersOf = ({ parameters }: Described): Parameter[] =>
@@ -69,7 +70,7 @@ export class Requests {
     const caller = first !== undefined && dice.chance(0.05) ? dice.pick([first, ...this.#made]) : this.#caller();
     const isAboutTenant = route.path.includes("{tenant_id}");
     const tenant = this.#tenant(caller, isAboutTenant);
-    const operation = documentOfWorld.paths[route.path]?.[route.method.toLowerCase()] as unknown as Described;
+    const operation = paths[route.path]?.[route.method.toLowerCase()] as Described;
     const odd = dice.pick([0, 0, 0, 0.02, 0.1]);
     const values = new Values(dice, components.schemas, this.#known(caller, tenant), odd);
     const { path, query, headers } = this.#filled(route, parametersOf(operation), values);
@@ -79,7 +80,7 @@ export class Requests {
     return { method: route.method, path, query: query.toString(), headers, body: body?.text ?? "", caller };
   }
 
-  /** Gives values to all parameters of the path, and to some of the others. */
+  /** Fills in all parameters of the path, and some of the others. */
   #filled(route: ApiRoute, parameters: readonly Parameter[], values: Values) {
     const dice = this.#dice;
     const query = new URLSearchParams();

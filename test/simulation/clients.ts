@@ -11,7 +11,7 @@ import { drawSignalName, hasSteps } from "./step-plans.ts";
 import { submitBurst } from "./unique-clients.ts";
 import type { World } from "./world.ts";
 
-export const identities: readonly [Identity, ...Identity[]] = [
+export const identities: readonly [Identity, Identity, Identity] = [
   { tenantId: "acme", principal: "ann", role: "operator" },
   { tenantId: "acme", principal: "bob", role: "submitter" },
   { tenantId: "globex", principal: "ann", role: "operator" },

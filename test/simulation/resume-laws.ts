@@ -10,7 +10,9 @@ export type TypePause = PauseTarget & { scope: "type" };
 /** The type that operators pause and resume in worlds of resumes. */
 export const resumedType = "soon";
 
-/** Attempts of a tenant that may fail in a row after a resume: those that are counted, and those that run when it is stopped. */
+/**
+ * A tenant's attempts that may fail in a row after a resume: the type stops at the counted ones, and some more run then.
+ */
 const mostInARow = guardFailures + 25;
 
 /** Attempts of a tenant since the last resume that concerns it. */

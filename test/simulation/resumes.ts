@@ -11,7 +11,7 @@ import type { World } from "./world.ts";
 const forAll: TypePause = { scope: "type", type: resumedType };
 const forAcme: TypePause = { ...forAll, tenantId: "acme" };
 
-const [ann, , eve] = identities as unknown as [Identity, Identity, Identity];
+const [ann, , eve] = identities;
 
 /** Operators look at what is paused this often, in milliseconds. */
 const lookMs = 60_000;

@@ -58,8 +58,8 @@ function mustWait(record: TaskRecord | undefined, nowMs: number): void {
 }
 
 /**
- * Sends the message of a task. In a long wait it has none, and what ends the wait sends it to the record's tier; unless
- * it began its wait in a line: there, too, nothing else would send it.
+ * Sends the message of a task. In a long wait a task has none: what ends the wait sends it to the record's tier. Only a
+ * task that was put off while it was in the line of a pause has nothing else that would send it.
  */
 async function sendAgain(ports: MovePorts, record: TaskRecord): Promise<void> {
   const isLong = Date.parse(record.due_at) - ports.clock.now() > longestDelaySeconds * 1000;

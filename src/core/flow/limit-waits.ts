@@ -17,7 +17,7 @@ export interface LimitWait {
 
 /**
  * The tasks that wait in the lines of a type's limits. Reads nothing for a type without limits.
- * @param tenantId Only lines of this tenant: those that tenants share tell of others. Undefined: all lines.
+ * @param tenantId The tenant whose lines are read: those that tenants share tell of others. Undefined: all lines.
  */
 export async function limitWait(
   lines: Pick<Lines, "first" | "list">,

@@ -18,7 +18,7 @@ import { allOf, inService, type Resource, stage } from "../synthesis.ts";
 const dev = stage("dev");
 const alarms = allOf(dev.service, "AWS::CloudWatch::Alarm");
 
-/** What one minute adds to a metric. */
+/** The part of a metric that one minute adds. */
 interface Point {
   metric: MetricName | "ApproximateNumberOfMessagesVisible" | "ApproximateAgeOfOldestMessage";
   /** A tier, or a queue, as the dimensions of the metric have it. */
