@@ -1,10 +1,11 @@
-import { Annotations, CfnElement, Stack } from "aws-cdk-lib";
+import { Annotations, CfnElement, type Stack } from "aws-cdk-lib";
 import type { IConstruct } from "constructs";
 import { acceptedKey } from "../src/doctor/accepted.ts";
 import { Deployment, type Stack as ReviewedStack, type Template } from "../src/doctor/deployment.ts";
 import { type Finding, isAtLeast, type Subject } from "../src/doctor/finding.ts";
 import { review } from "../src/doctor/review.ts";
 import { sameNames } from "./deployment-name.ts";
+import { PipelineStack } from "./pipeline-stack.ts";
 import { tooLarge } from "./size-checks.ts";
 
 type ReviewedCode = Pick<Subject, "types" | "findings">;
@@ -21,15 +22,15 @@ export function reviewAtSynth(pipeline: IConstruct, code: ReviewedCode): void {
     // Refuses what AWS would refuse by its size. Runs after references between stacks are resolved, and before
     // templates are written.
     validate() {
-      const stacks = pipeline.node.findAll().filter((construct) => Stack.isStack(construct));
-      const all = stacks.map((stack) => ({ stack, template: templateOf(stack) }));
+      const stacks = pipeline.node.findAll().filter((construct) => construct instanceof PipelineStack);
+      const all = stacks.map((stack) => ({ stack, template: stack.templateToCheck() }));
       addWarnings(pipeline, all, code);
       return [...tooLarge(all), ...sameNames(pipeline, stacks)];
     },
   });
 }
 
-/** A stack with its template, which takes a part of a synthesis: it is made once. */
+/** A stack with its template. */
 interface Made {
   readonly stack: Stack;
   readonly template: Template;
@@ -50,11 +51,6 @@ function toReviewedStack({ stack, template }: Made): ReviewedStack {
     terminationProtection: stack.terminationProtection === true,
     template,
   };
-}
-
-/** Uses a protected method of Stack: nothing else returns the whole template, without tokens, before it is written. */
-function templateOf(stack: Stack): Template {
-  return (stack as unknown as { _toCloudFormation(): Template })._toCloudFormation();
 }
 
 function warn(

@@ -1,7 +1,8 @@
-import { type CfnElement, type Environment, Names, Stack, type StackProps, Token } from "aws-cdk-lib";
+import { CfnElement, type Environment, Names, Stack, type StackProps, Token } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { IAM_MINIMIZE_POLICIES } from "aws-cdk-lib/cx-api";
 import { Construct, type IConstruct, RootConstruct } from "constructs";
+import type { Template } from "../src/doctor/deployment.ts";
 
 /** The place of a pipeline's stacks. */
 export interface Place {
@@ -21,6 +22,12 @@ export const placeOf = ({ env, pipeline, idsPath, encryptionKey }: Place): Place
   ...(env !== undefined && { env }),
 });
 
+/** The template of a stack as it was before the write, and the constructs that are in it. */
+interface Made {
+  readonly template: Template;
+  readonly constructs: ReadonlySet<IConstruct>;
+}
+
 /** The hash at the end of the CDK's unique ids. */
 const uniqueIdEnd = /[0-9A-F]{8}/;
 
@@ -34,6 +41,7 @@ export class PipelineStack extends Stack {
   private readonly pipeline: IConstruct;
   private readonly idsPath: readonly string[];
   private readonly allocated = new WeakMap<CfnElement, string>();
+  private made: Made | undefined;
 
   constructor(scope: Construct, id: string, { pipeline, idsPath, encryptionKey, ...props }: StackProps & Place) {
     super(scope, id, { suppressTemplateIndentation: true, ...props });
@@ -55,6 +63,26 @@ export class PipelineStack extends Stack {
     return made;
   }
 
+  /** Makes the template, without tokens, for checks after all references are resolved. The write takes it. */
+  templateToCheck(): Template {
+    const template = super._toCloudFormation();
+    this.made = { template, constructs: new Set(this.node.findAll()) };
+    return template;
+  }
+
+  /**
+   * The CDK calls it when it writes the template, which takes a tenth of a second: what a check has made is not made
+   * again. Until then, synthesizers add parameters and rules to the stack itself.
+   */
+  protected override _toCloudFormation(): Template {
+    const { made } = this;
+    this.made = undefined;
+    const added = made && this.node.findAll().filter((construct) => !made.constructs.has(construct));
+    if (made === undefined || !added?.every((one) => one.node.scope === this && CfnElement.isCfnElement(one)))
+      return super._toCloudFormation();
+    return added.reduce((template, element) => merged(template, this.resolve(fragmentOf(element))), made.template);
+  }
+
   /** The CDK's unique id of a construct of the pipeline, or of one below it. */
   uniqueIdOf({ node }: IConstruct, ...children: readonly string[]): string {
     const below = node.scopes.slice(this.pipeline.node.scopes.length).map((scope) => scope.node.id);
@@ -72,6 +100,15 @@ export class PipelineStack extends Stack {
     }
     return replaced;
   }
+}
+
+/** The part of a template that an element makes: `{ "Parameters": { "BootstrapVersion": { ... } } }`. */
+const fragmentOf = (element: IConstruct) => (element as unknown as { _toCloudFormation(): object })._toCloudFormation();
+
+function merged(template: Template, fragment: Record<string, object>): Template {
+  const sections = template as Record<string, object>;
+  const more = Object.entries(fragment).map(([name, section]) => [name, { ...sections[name], ...section }]);
+  return { ...template, ...Object.fromEntries(more) };
 }
 
 /** The CDK's unique id of a path, in a tree that has only this path. */

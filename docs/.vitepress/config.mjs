@@ -67,6 +67,7 @@ const sidebar = [
       { text: "Upgrades", link: "/upgrades" },
       { text: "Rotating keys", link: "/rotation" },
       { text: "Runbook", link: "/runbook" },
+      { text: "On call", link: "/on-call" },
       { text: "Performance", link: "/performance" },
       { text: "Security", link: "/security" },
     ],

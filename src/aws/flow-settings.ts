@@ -46,7 +46,7 @@ export class DynamoFlowSettings implements FlowSettings {
   }
 
   put({ name, ...setting }: Pause | TypeLimits | ReceiversMark | ResumeGuard): Promise<void> {
-    const end = "guardsUntilMs" in setting ? { purge_at: Math.ceil(setting.guardsUntilMs / 1000) } : {};
+    const end = "guardsUntilMs" in setting ? { purge_at: secondsOf(setting.guardsUntilMs) } : {};
     return this.#table.put({ ...keys.flowSetting(name), ...setting, ...end });
   }
 
@@ -70,6 +70,14 @@ export class DynamoFlowSettings implements FlowSettings {
     return opened === undefined ? breaker : (settingOf(opened) as Breaker);
   }
 
+  async countForGuard(name: string, untilMs: number): Promise<number> {
+    const counted = await this.#table.updated(keys.flowSetting(name), {
+      UpdateExpression: "SET kind = :kind, guardsUntilMs = :until, purge_at = :purge ADD failures :one",
+      ExpressionAttributeValues: { ":kind": "breaker", ":one": 1, ":until": untilMs, ":purge": secondsOf(untilMs) },
+    });
+    return Number(counted?.failures);
+  }
+
   tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean> {
     return this.#table.updateIf(keys.flowSetting(name), {
       UpdateExpression: "SET openUntilMs = :until, purge_at = :purge",
@@ -82,7 +90,9 @@ export class DynamoFlowSettings implements FlowSettings {
 /** A breaker is kept for this time, in seconds: a type that fails now and then leaves none behind. */
 const keepSeconds = 7 * 86_400;
 
-const purgeAt = (nextMs: number): number => Math.ceil(nextMs / 1000) + keepSeconds;
+const secondsOf = (ms: number): number => Math.ceil(ms / 1000);
+
+const purgeAt = (nextMs: number): number => secondsOf(nextMs) + keepSeconds;
 
 const settingOf = ({ pk: _, sk, purge_at: _purgeAt, ...setting }: Item): FlowSetting =>
   ({ ...setting, name: sk }) as unknown as FlowSetting;

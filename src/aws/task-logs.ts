@@ -72,7 +72,8 @@ export class CloudWatchTaskLogs implements TaskLogs {
     const events = (answer.events ?? []) as { message?: string }[];
     const texts = events.map(({ message = "" }) => message);
     return {
-      items: texts.flatMap((text) => lineOf(text) ?? []),
+      // A service that does not know the filter returns all lines: those of others must not pass.
+      items: texts.flatMap((text) => lineOf(text, { task_id, tenant_id }) ?? []),
       next: answer.nextToken as string | undefined,
       bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     };
@@ -84,9 +85,10 @@ const localGroups: LogGroups = {
   ...{ submit: "submit", critical: "worker", high: "worker", normal: "worker", low: "worker", container: "work" },
 };
 
-/** Reads a line of JSON. Undefined: another program wrote it. */
-function lineOf(text: string): LogLine | undefined {
+/** Reads a task's line of JSON. Undefined: another program wrote it, or it is of another task. */
+function lineOf(text: string, { task_id, tenant_id }: TaskKey): LogLine | undefined {
   const line = parsed(text);
+  if (line.task_id !== task_id || line.tenant_id !== tenant_id) return undefined;
   if (typeof line.message !== "string" || typeof line.timestamp !== "string") return undefined;
   const level = String(line.level).toLowerCase();
   return {

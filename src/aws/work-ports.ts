@@ -16,6 +16,7 @@ import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
+import { lazyAudit } from "./lazy-audit.ts";
 import { lazyDeliveries } from "./lazy-deliveries.ts";
 import { lazySubmitUnique } from "./lazy-unique.ts";
 import { DynamoLines } from "./lines.ts";
@@ -109,6 +110,7 @@ export async function workPorts(
     lines: new DynamoLines(table, base.clock.now),
     flowSettings,
     flow,
+    audit: lazyAudit(table),
     stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),

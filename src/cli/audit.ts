@@ -14,6 +14,7 @@ Examples:
   npx offload audit --after 2027-01-01T22:00:00Z          what was changed since then
   npx offload audit --task 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload audit --actor olga --action pauseType
+  npx offload audit --actor offload                       types that paused themselves
   npx offload audit --deployment --key dev-admin          what concerns all tenants
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.

@@ -13,6 +13,7 @@ interface SubmitOptions extends FollowOptions {
   bundle?: boolean;
   context?: Record<string, string>;
   wait?: boolean;
+  input?: string;
   from?: string;
   priority?: Tier;
   delay?: number;
@@ -81,6 +82,7 @@ export function addSubmit(command: Command, terminal: Terminal, exit: (code: num
   command
     .argument("<type>", "task type")
     .argument("[input]", "input of the task: JSON, @file, or - for the standard input; default: {}")
+    .option("--input <json>", "the same, for who writes all as options")
     .option("--from <file>", "submit each line of this file as the input of a task; - is the standard input")
     .option("--wait", "wait for the end and print the result")
     .addOption(new Option("--priority <tier>", "tier of the task; default: the type's own").choices(tiers))
@@ -107,9 +109,16 @@ export function addSubmit(command: Command, terminal: Terminal, exit: (code: num
     );
   return withConnection(withFollow(command)).action(
     async (type: string, input: string | undefined, options: SubmitOptions) => {
-      exit(await (options.bundle ? runOnBundle : submit)(terminal, type, input, options));
+      exit(await (options.bundle ? runOnBundle : submit)(terminal, type, inputOf(input, options), options));
     },
   );
+}
+
+/** @throws UsageError */
+function inputOf(argument: string | undefined, { input }: SubmitOptions): string | undefined {
+  if (argument !== undefined && input !== undefined)
+    throw new UsageError("give the input once: as an argument or by --input");
+  return argument ?? input;
 }
 
 /** Adds the options of commands that wait for a task's end. */

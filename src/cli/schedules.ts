@@ -28,6 +28,7 @@ interface CreateOptions extends RuleOptions {
   priority?: Tier;
   tag?: Record<string, string>;
   overlap?: ScheduleChange<AnyTasks>["overlap"];
+  alarm?: boolean;
   paused?: boolean;
 }
 
@@ -143,11 +144,12 @@ function addCreate(command: Command, terminal: Terminal): void {
     .option("--priority <tier>", "tier of each task: critical, high, normal or low")
     .option("--tag <name=value>", "tag of each task; repeatable", addTag)
     .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended")
+    .option("--alarm", "each time without a task counts for the alarm on missed schedules")
     .option("--paused", "create the schedule paused");
   withConnection(create).action(async (name: string, options: CreateOptions) => {
-    const { type, priority, tag: tags, overlap } = options;
+    const { type, priority, tag: tags, overlap, alarm } = options;
     const task = { type, input: jsonOf(options.input), priority, tags };
-    const given = { name, ...ruleOf(options), overlap, enabled: !options.paused, task };
+    const given = { name, ...ruleOf(options), overlap, alarm, enabled: !options.paused, task };
     const schedule = await clientOf(options).schedules.create(given);
     terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule, terminal, options));
   });
@@ -161,11 +163,14 @@ function addChange(command: Command, terminal: Terminal): void {
     .option("--input <json>", "input of each task")
     .option("--priority <tier>", "tier of each task: critical, high, normal or low")
     .option("--tag <name=value>", "tag of each task, in place of those before; repeatable", addTag)
-    .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended");
+    .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended")
+    .option("--alarm", "each time without a task counts for the alarm on missed schedules")
+    .option("--no-alarm", "only the third one in a row that --overlap skips counts");
   withConnection(change).action(async (schedule: string, options: ChangeOptions) => {
     const client = clientOf(options);
     const id = await idOf(client, schedule);
-    const change = { ...changedRule(options), overlap: options.overlap, ...(await changedTask(client, id, options)) };
+    const { overlap, alarm } = options;
+    const change = { ...changedRule(options), overlap, alarm, ...(await changedTask(client, id, options)) };
     if (Object.values(change).every((value) => value === undefined))
       throw new UsageError("nothing to change: give at least one option");
     const changed = await client.schedules.change(id, change);

@@ -5,6 +5,7 @@ import {
   createClient,
   Flow,
   type LetterGroupView,
+  type List,
   type Metrics,
   Operations,
   ProblemError,
@@ -35,8 +36,28 @@ export interface TopView {
   tasks: Part<TopTask[]>;
   groups: Part<LetterGroupView[]>;
   types: Part<TypeView[]>;
+  /** Types of which tasks wait for a place or a start. */
+  limits: Part<TypeView[]>;
   /** The newest tasks that wait for another attempt after a failed one. */
   retrying: Part<TopTask[]>;
+  /** Parts whose reading stopped early: there may be more than they show. */
+  unread: readonly ("groups" | "tasks" | "retrying")[];
+}
+
+/** Pages that are read where they are short, at most. */
+const mostPages = 5;
+
+/** The first items of a list. A page may be short, and even empty, although others follow. */
+async function firstOf<Item>(list: List<Item>, most: number): Promise<{ items: Item[]; complete: boolean }> {
+  const items: Item[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < mostPages && items.length < most; pages++) {
+    const page = await list.page({ limit: most - items.length, cursor });
+    items.push(...page.items);
+    cursor = page.nextCursor ?? undefined;
+    if (cursor === undefined) return { items, complete: true };
+  }
+  return { items, complete: false };
 }
 
 interface TopTask {
@@ -57,10 +78,10 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
   const [rates, queues, tasks, groups, types, retrying] = await Promise.all([
     ratesOf(own, isAdmin(caller), signal),
     part(client.queues({ signal })),
-    part(client.list({}, { signal }).page({ limit: mostTasks })),
+    part(firstOf(client.list({}, { signal }), mostTasks)),
     part(new Operations(connection).deadLetterGroups({}, { signal })),
     part(new Flow(connection).types({ signal })),
-    part(client.list({ status: "pending", retrying: true }, { signal }).page({ limit: mostRetrying })),
+    part(firstOf(client.list({ status: "pending", retrying: true }, { signal }), mostRetrying)),
   ]);
   return {
     caller,
@@ -70,7 +91,13 @@ export async function readTop(options: Connection, signal?: AbortSignal): Promis
     tasks: mapped(tasks, ({ items }) => items),
     retrying: mapped(retrying, ({ items }) => items),
     groups: mapped(groups, ({ groups: all }) => all.slice(0, mostGroups)),
+    unread: [
+      ...(stopped(groups, ({ complete }) => complete) ? (["groups"] as const) : []),
+      ...(stopped(tasks, ({ items, complete }) => complete || items.length > 0) ? (["tasks"] as const) : []),
+      ...(stopped(retrying, ({ items, complete }) => complete || items.length > 0) ? (["retrying"] as const) : []),
+    ],
     types: mapped(types, ({ types: all }) => all.filter(isStopped)),
+    limits: mapped(types, ({ types: all }) => all.filter((type) => Boolean(type.waits_for_limit))),
   };
 }
 
@@ -131,23 +158,44 @@ async function part<T>(reading: Promise<T>): Promise<Part<T>> {
 const mapped = <T, To>(read: Part<T>, map: (value: T) => To): Part<To> =>
   read !== undefined && "value" in read ? { value: map(read.value) } : read;
 
+const stopped = <T>(read: Part<T>, isWhole: (value: T) => boolean): boolean =>
+  read !== undefined && "value" in read && !isWhole(read.value);
+
 /** True for a type whose tasks do not start now. */
 const isStopped = ({ paused, breaker, stopped_tenants = [] }: TypeView): boolean =>
   paused !== null || breaker?.state === "open" || stopped_tenants.length > 0;
 
 /** The lines of a view. */
 export function topLines(view: TopView, terminal: Terminal): string[] {
-  const { caller, rates, queues, tasks, groups, types, retrying } = view;
+  const { caller, rates, queues, tasks, groups, types, limits, retrying, unread } = view;
+  const none = (of: (typeof unread)[number], what: string) =>
+    unread.includes(of) ? `${what} among those that were read.` : `${what}.`;
+  const noRetry = unread.includes("retrying") ? none("retrying", "No task that waits for another attempt") : undefined;
   return [
     ...section(caller, (value) => callerLine(value, view, terminal), terminal),
     ...(rates === undefined ? [] : [fitting(rateLine(rates), terminal), ""]),
     ...section(queues, (value) => queueTable(value, terminal), terminal),
     ...section(types, (value) => (value.length === 0 ? undefined : typeTable(value, terminal)), terminal),
-    ...section(groups, (value) => (value.length === 0 ? "No dead letters." : groupTable(value, terminal)), terminal),
-    ...section(retrying, (value) => (value.length === 0 ? undefined : retryTable(value, terminal)), terminal),
-    ...section(tasks, (value) => (value.length === 0 ? "No tasks." : taskTable(value, terminal)), terminal),
+    // What cannot be read is said once.
+    ...(limits !== undefined && "value" in limits && limits.value.length > 0
+      ? section(limits, (value) => limitTable(value, terminal), terminal)
+      : []),
+    ...section(
+      groups,
+      (value) => (value.length === 0 ? none("groups", "No dead letters") : groupTable(value, terminal)),
+      terminal,
+    ),
+    ...(unread.includes("groups") ? [fitting(olderText, terminal), ""] : []),
+    ...section(retrying, (value) => (value.length === 0 ? noRetry : retryTable(value, terminal)), terminal),
+    ...section(
+      tasks,
+      (value) => (value.length === 0 ? none("tasks", "No tasks") : taskTable(value, terminal)),
+      terminal,
+    ),
   ];
 }
+
+const olderText = "Older dead letters are not counted: npx offload dlq groups --failed-before ...";
 
 const callerLine = ({ tenant_id, principal, role }: Caller, { for_all }: TopView, terminal: Terminal): string =>
   fitting(`${for_all ? "All tenants" : `Tenant ${plain(tenant_id)}`}, as ${plain(principal)} (${role})`, terminal);
@@ -188,6 +236,17 @@ const typeTable = (types: readonly TypeView[], terminal: Terminal): string =>
         one.paused_since,
         one.breaker_open_since ?? one.breaker_open_until,
       ]),
+    ]),
+    terminal,
+  );
+
+const limitTable = (types: readonly TypeView[], terminal: Terminal): string =>
+  table(
+    ["waits for a place or a start", "tasks", "oldest waits since"],
+    types.map(({ name, waits_for_limit: waits }) => [
+      name,
+      `${waits?.tasks}${waits?.complete === false ? " or more" : ""}`,
+      waits?.since,
     ]),
     terminal,
   );

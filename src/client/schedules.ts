@@ -44,6 +44,8 @@ export interface ScheduleChange<Tasks> extends ScheduleRule {
   enabled?: boolean | undefined;
   /** Rule for a time at which the last task has not ended. Default: `allow`. */
   overlap?: Overlap | undefined;
+  /** True: each time without a task counts for the alarm on missed schedules. Default: false. */
+  alarm?: boolean | undefined;
   /** The task that each scheduled time submits. */
   task?: ScheduledTask<Tasks> | undefined;
 }

@@ -1,3 +1,4 @@
+import type { LimitWait } from "../core/flow/limit-waits.ts";
 import type { StoppedTenant, TypeFlowView } from "../core/flow/view-flow.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
 import type { Tier } from "../core/model/tier.ts";
@@ -22,6 +23,8 @@ export interface TypeView extends TypeFlowView {
   output_schema: Record<string, unknown> | null;
   /** Time from which the first task waits behind a pause of the type, or its breaker. */
   waiting_since: string | null;
+  /** The tasks that wait for a place or a start of the type's limits. Null: none does. */
+  waits_for_limit: LimitWait | null;
   /** Only in a list for all tenants: those for which alone it is paused, or its breaker open. */
   stopped_tenants?: StoppedTenant[] | undefined;
 }

@@ -1,3 +1,4 @@
+import { limitWait } from "../core/flow/limit-waits.ts";
 import { byName, stoppedTenants, typeFlowView, waitingSince } from "../core/flow/view-flow.ts";
 import { pauseName } from "../core/model/line.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
@@ -19,11 +20,20 @@ export const typeReads = ({ types, flowSettings, lines }: TypePorts) =>
       call.header("cache-control", "no-store");
       return call.json({
         types: await Promise.all(
-          [...types.values()].map(async (type) => ({
-            ...typeView(type, tenantId, settings),
-            waiting_since: await waitingSince(lines, type.name, tenantId, settings),
-            ...(isForAll(identity) && { stopped_tenants: stoppedTenants(type.name, all) }),
-          })),
+          [...types.values()].map(async (type) => {
+            const view = typeView(type, tenantId, settings);
+            const ofAll = isForAll(identity);
+            const [since, waits] = await Promise.all([
+              waitingSince(lines, type.name, tenantId, settings),
+              limitWait(lines, view, type.name, ofAll ? undefined : tenantId),
+            ]);
+            return {
+              ...view,
+              waiting_since: since,
+              waits_for_limit: waits,
+              ...(ofAll && { stopped_tenants: stoppedTenants(type.name, all) }),
+            };
+          }),
         ),
         tenant_paused_since: ofTenant?.since ?? null,
       });
@@ -33,7 +43,7 @@ export const typeReads = ({ types, flowSettings, lines }: TypePorts) =>
 interface TypePorts extends ApiPorts {
   types: KnownTypes;
   flowSettings: FlowSettings;
-  lines: Pick<Lines, "first">;
+  lines: Pick<Lines, "first" | "list">;
 }
 
 const runsOnOf = ({ runs_on = "function" }: { runs_on?: RunsOn }): RunsOn => runs_on;
@@ -42,7 +52,7 @@ function typeView(
   type: CatalogEntry,
   tenantId: string,
   settings: ReadonlyMap<string, FlowSetting>,
-): Omit<TypeView, "waiting_since"> {
+): Omit<TypeView, "waiting_since" | "waits_for_limit"> {
   return {
     name: type.name,
     description: type.description,

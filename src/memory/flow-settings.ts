@@ -47,6 +47,12 @@ export class MemoryFlowSettings implements FlowSettings {
     return { ...breaker };
   }
 
+  async countForGuard(name: string, untilMs: number): Promise<number> {
+    const failures = ((this.#settings.get(name) as Breaker | undefined)?.failures ?? 0) + 1;
+    this.#settings.set(name, { kind: "breaker", name, failures, guardsUntilMs: untilMs });
+    return failures;
+  }
+
   async tryBreaker(name: string, seenMs: number, untilMs: number): Promise<boolean> {
     const breaker = this.#settings.get(name) as Breaker | undefined;
     if (breaker?.openUntilMs !== seenMs) return false;

@@ -1,4 +1,5 @@
 import { tiers } from "../core/model/tier.ts";
+import { MemoryAuditLog } from "./audit.ts";
 import { MemoryBlobList } from "./blob-list.ts";
 import { MemoryBlobs } from "./blobs.ts";
 import type { FakeClock } from "./clock.ts";
@@ -22,6 +23,7 @@ export const memoryStores = (clock: FakeClock) => ({
   families: new MemoryFamilies(),
   lines: new MemoryLines(),
   flowSettings: new MemoryFlowSettings(),
+  audit: new MemoryAuditLog(),
   steps: new MemoryStepStore(),
   blobs: new MemoryBlobs(clock),
   blobList: new MemoryBlobList(),

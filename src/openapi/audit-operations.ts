@@ -12,8 +12,15 @@ const entry = withName(
   z.object({
     audit_id: z.string().describe("Id of the entry."),
     at: z.iso.datetime().describe("Time of the request."),
-    actor: z.string().describe("Principal of the caller. `cli:<user>`: a command that works on the table itself."),
-    role: z.enum(roles).nullable().describe("Role of the caller. Null: the actor has access to the table."),
+    actor: z
+      .string()
+      .describe(
+        "Principal of the caller. `cli:<user>`: a command that works on the table itself. `offload`: a type that paused itself after its resume.",
+      ),
+    role: z
+      .enum(roles)
+      .nullable()
+      .describe("Role of the caller. Null: the actor has access to the table, or is `offload`."),
     action: z.string().describe("`operationId` of the request; for a command its words, such as `keys create`."),
     target: z.record(z.string(), z.string()).describe("Parts of the request's path, such as `task_id`."),
     status: z

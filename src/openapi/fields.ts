@@ -14,6 +14,8 @@ const scheduleOptions: Texts = {
   ...rule,
   enabled: "False: the schedule submits nothing.",
   overlap: "`skip` submits nothing while the last task has not ended.",
+  alarm:
+    "True: each time without a task counts for the alarm `schedule-missed`, also the first one that `overlap` skips.",
   task: "The task that each scheduled time submits.",
 };
 

@@ -23,6 +23,7 @@ export const schedule = withName(
     starts_at: time.nullable(),
     ends_at: time.nullable(),
     overlap: z.enum(overlaps),
+    alarm: z.boolean().describe("Each time without a task counts for the alarm. Of the code: it has one of its own."),
     task: withName("ScheduledTask", taskSchema),
     next_run_at: time.nullable(),
     last_run_at: time.nullable(),

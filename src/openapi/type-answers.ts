@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { LimitWait } from "../core/flow/limit-waits.ts";
 import type { StoppedTenant } from "../core/flow/view-flow.ts";
 import { runsOnPlaces } from "../core/model/runs-on.ts";
 import { tiers } from "../core/model/tier.ts";
@@ -33,6 +34,18 @@ export const typeList = withName(
             .nullable()
             .describe(
               "Time from which the first task waits behind a pause of the type or its open breaker, of the caller's tenant or all. Null: none waits there.",
+            ),
+          waits_for_limit: withName(
+            "LimitWait",
+            z.object({
+              since: time.describe("Time from which the first of them waits."),
+              tasks: z.int().min(1).describe("Their number. At most 10 of each of 5 lines of a limit are counted."),
+              complete: z.boolean().describe("False: further tasks wait."),
+            }) satisfies z.ZodType<LimitWait>,
+          )
+            .nullable()
+            .describe(
+              "The tasks that wait for a place or a start of the type's limits: of the caller's tenant, or of all in a list for all tenants. Lines that tenants share are only in the latter. Null: none waits there.",
             ),
           stopped_tenants: z
             .array(

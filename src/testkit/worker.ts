@@ -142,6 +142,7 @@ export class Worker {
       lines: stores.lines,
       flowSettings: stores.flowSettings,
       flow,
+      audit: stores.audit,
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
       createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),
       rejoinChild: rejoinChild({ ...dispatching, types: known }),

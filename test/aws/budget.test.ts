@@ -283,7 +283,7 @@ describe("the budget of a batch of submits", () => {
     ...others
   }: ReturnType<typeof counts>) => {
     expect({ puts, others }).toEqual({ puts: 20, others: {} });
-    expect(sends).toBeLessThanOrEqual(6);
+    expect(sends).toBeLessThanOrEqual(10);
   };
 
   test("a batch of 20 sends 20 puts, and its messages several to a call, and reads nothing", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DeleteMessageCommand, ListQueuesCommand } from "@aws-sdk/client-sqs";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Clock } from "../../src/core/ports/tasks.ts";
+import { systemClock } from "../../src/aws/process.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
 import { toEnv } from "../../src/settings/config.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, pointTo, receiveRecords } from "../contract/emulators.ts";
@@ -15,20 +15,7 @@ import { taskTypes } from "../support/own-types.ts";
 const promisedMs = 10_000;
 
 /** Time that a test adds to the machine's: leases and hidden messages end without a wait. */
-const shifted = vi.hoisted(() => ({ byMs: 0 }));
-
-const clock: Clock = vi.hoisted(() => ({
-  now: () => Date.now() + shifted.byMs,
-  after: (delayMs, callback) => {
-    const timer = setTimeout(callback, delayMs);
-    return () => clearTimeout(timer);
-  },
-}));
-
-vi.mock(import("../../src/aws/process.ts"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  systemClock: clock,
-}));
+const shifted = { byMs: 0 };
 
 vi.mock(import("../../src/aws/watchdog.ts"), () => ({ threadWatchdog: () => ({ guard: () => () => {} }) }));
 
@@ -53,9 +40,11 @@ let receive: () => Promise<SQSEvent>;
 let acknowledge: (event: SQSEvent, response: SQSBatchResponse) => Promise<void>;
 
 beforeAll(async () => {
+  const now = systemClock.now;
+  vi.spyOn(systemClock, "now").mockImplementation(() => now() + shifted.byMs);
   const emulators = {
     table: await emulatedTable(),
-    queues: await emulatedQueues(clock),
+    queues: await emulatedQueues(systemClock),
     scheduler: await emulatedScheduler(),
   };
   const { queues } = emulators;

@@ -15,7 +15,13 @@ const groups = { submit: "Submit", critical: "C", high: "H", normal: "N", low: "
 test("FilterLogEvents is asked for one task, one group and one span, and its lines of JSON are read", async () => {
   const asked: unknown[] = [];
   const line = { level: "WARN", message: "slow", timestamp: "2027-01-01T00:00:01.000Z", service: "worker", attempt: 2 };
-  const events = [{ message: JSON.stringify({ ...line, ...task, rows: 5 }) }, { message: "START RequestId: 1" }];
+  // A service that does not know the filter returns other lines, too.
+  const foreign = [{ task_id: "0192-b" }, { tenant_id: "globex" }].map((other) => ({ ...line, ...task, ...other }));
+  const texts = [
+    ...[{ ...line, ...task, rows: 5 }, ...foreign].map((each) => JSON.stringify(each)),
+    "START RequestId: 1",
+  ];
+  const events = texts.map((message) => ({ message }));
   const client = {
     send: async ({ input }: FilterLogEventsCommand) => {
       asked.push(input);
@@ -32,6 +38,7 @@ test("FilterLogEvents is asked for one task, one group and one span, and its lin
       ...{ startTime: 1, endTime: 2, limit: 7, nextToken: "token" },
     },
   ]);
+  expect(page.items).toHaveLength(1);
   expect(page).toMatchObject({
     items: [{ at: line.timestamp, level: "warn", message: "slow", attempt: 2, fields: { tier: "high", rows: 5 } }],
     next: "more",

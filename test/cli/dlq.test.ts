@@ -36,6 +36,16 @@ describe("dlq list", () => {
     expect(out).not.toContain("\u001b");
   });
 
+  test("the kind says where the cause is to be looked for", async () => {
+    const found = [{ error_type: "TypeError", error: "x is undefined" }, { error: "HTTP 401" }, {}];
+    await using api = await StubApi.start(() => ({
+      json: { dead_letters: found.map((more, n) => ({ ...letter(n), ...more })), next_cursor: null },
+    }));
+    const [, ...rows] = (await offload(api.url, ["dlq", "list"])).out.trimEnd().split("\n");
+    const kinds = rows.map((row) => /transient(?: \(\w+\))?/.exec(row)?.[0]);
+    expect(kinds).toEqual(["transient (bug)", "transient (credentials)", "transient"]);
+  });
+
   test("the filter is sent, and pages are read up to --limit", async () => {
     await using api = await StubApi.start((_, index) => ({
       json: { dead_letters: Array.from({ length: 100 }, () => letter(index)), next_cursor: `cursor-${index}` },

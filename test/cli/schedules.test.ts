@@ -62,7 +62,7 @@ describe("schedules create", () => {
       "--tag",
       "c=d=e",
     ];
-    const rest = ["--overlap", "skip", "--paused"];
+    const rest = ["--overlap", "skip", "--alarm", "--paused"];
     const { code, out } = await offload(api.url, ["schedules", "create", "daily-report", ...rule, ...task, ...rest]);
     expect(code).toBe(0);
     expect(out).toMatch(new RegExp(`^schedule_id +${id}\n`));
@@ -73,6 +73,7 @@ describe("schedules create", () => {
       timezone: "Europe/Berlin",
       ends_at: "2028-01-01T00:00:00Z",
       overlap: "skip",
+      alarm: true,
       enabled: false,
       task: { type: "report.daily", input: { days: 1 }, priority: "low", tags: { a: "b", c: "d=e" } },
     });
@@ -189,6 +190,13 @@ describe("schedules change", () => {
     expect(code).toBe(0);
     expect(api.seen).toMatchObject([{ method: "PATCH", path: `/schedules/${id}` }]);
     expect(api.seen[0]?.body).toEqual({ cron: "0 4 * * *", every_seconds: null, overlap: "skip" });
+  });
+
+  test("an alarm is asked for and taken back", async () => {
+    await using api = await StubApi.start(() => ({ json: schedule() }));
+    await offload(api.url, ["schedules", "change", id, "--alarm"]);
+    await offload(api.url, ["schedules", "change", id, "--no-alarm"]);
+    expect(api.seen.map(({ body }) => body)).toEqual([{ alarm: true }, { alarm: false }]);
   });
 
   test("a change of the input keeps the rest of the task", async () => {

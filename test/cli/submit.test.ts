@@ -79,6 +79,15 @@ describe("submit", () => {
     expect(api.seen).toMatchObject([{ path: "/tasks", body: { type: "mail.send", input: { n: 1 } } }]);
   });
 
+  test("the input may be an option, as other commands have it, but not both", async () => {
+    const accepted = { task_id: "t1", status: "pending", poll_url: "/tasks/t1", created_at: "now" };
+    await using api = await StubApi.start(() => ({ status: 202, json: accepted }));
+    const option = ["--input", '{"n":1}'];
+    expect(await offload(api.url, ["submit", "mail.send", ...option])).toMatchObject({ code: 0 });
+    expect(await offload(api.url, ["submit", "mail.send", "{}", ...option])).toMatchObject({ code: 2 });
+    expect(api.seen).toMatchObject([{ path: "/tasks", body: { type: "mail.send", input: { n: 1 } } }]);
+  });
+
   test("--from takes neither an input nor --wait", async () => {
     await using api = await StubApi.start((request) => batch(request));
     writeFileSync(file, lines(1));

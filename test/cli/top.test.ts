@@ -42,13 +42,17 @@ const stopped = {
   breaker_open_since: null,
 };
 const paused = { name: "mail.send", paused: null, breaker: null, stopped_tenants: [stopped] };
+const limited = {
+  ...{ name: "crm.update", paused: null, breaker: null },
+  waits_for_limit: { since: "2027-01-01T00:10:00.000Z", tasks: 50, complete: false },
+};
 
 const all: Record<string, Answer> = {
   "/identity": { json: { tenant_id: "acme", principal: "olga", role: "admin" } },
   "/queues": { json: { queues: { low: queue } } },
   "/tasks": { json: { tasks: [task], next_cursor: null } },
   "/dead-letters/groups": { json: { groups: [group], complete: true } },
-  "/types": { json: { types: [paused], tenant_paused_since: null } },
+  "/types": { json: { types: [paused, limited], tenant_paused_since: null } },
 };
 const answer =
   (other: Record<string, Answer> = {}) =>
@@ -63,6 +67,7 @@ describe("top", () => {
     expect(out).toContain("All tenants, as olga (admin)");
     expect(out).toMatch(/low +3 +7 +1 +0 +5 +2 +paused/);
     expect(out).toMatch(/mail\.send +globex +2027-01-01T00:00:00\.000Z/);
+    expect(out).toMatch(/crm\.update +50 or more +2027-01-01T00:10:00\.000Z/);
     expect(out).toMatch(/500 +mail\.send .*no .*address/);
     expect(out).toMatch(/t-1 +mail\.send +processing +42/);
     expect(out).not.toContain("\u001b");
@@ -77,6 +82,22 @@ describe("top", () => {
     expect(out).not.toContain("TIER");
     expect(out).toContain("not readable now: Try again later.");
     expect(out).toContain("t-1");
+  });
+
+  test("says where it stopped early, and reads on where a page is empty", async () => {
+    const more = { tasks: [], next_cursor: "next" };
+    const late = ({ path, query }: Seen): Answer =>
+      path === "/tasks" && query.cursor === undefined ? { json: more } : answer()({ path, query } as Seen);
+    await using read = await StubApi.start(late);
+    expect((await offload(read.url, ["top", "--once"])).out).toMatch(/t-1 +mail\.send/);
+    await using api = await StubApi.start(
+      answer({ "/tasks": { json: more }, "/dead-letters/groups": { json: { groups: [], complete: false } } }),
+    );
+    const { out } = await offload(api.url, ["top", "--once"]);
+    expect(out).toContain("No dead letters among those that were read.");
+    expect(out).toContain("No tasks among those that were read.");
+    expect(out).toContain("No task that waits for another attempt among those that were read.");
+    expect(out).toContain("Older dead letters are not counted");
   });
 
   test("prints JSON, and refuses a wrong interval", async () => {

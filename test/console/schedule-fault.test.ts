@@ -15,7 +15,12 @@ const schedule: ScheduleView = {
     every_seconds: null,
   },
   ...{ timezone: "UTC", enabled: true, paused_since: null, paused_by: null, starts_at: null, ends_at: null },
-  ...{ overlap: "skip", task: { type: "report.daily", input: {} }, next_run_at: "2026-11-27T02:00:00.000Z" },
+  ...{
+    overlap: "skip",
+    alarm: false,
+    task: { type: "report.daily", input: {} },
+    next_run_at: "2026-11-27T02:00:00.000Z",
+  },
   ...{ last_run_at: "2026-11-26T02:00:00.000Z", last_task_id: "t-1", skipped: 0, last_skipped_at: null },
   ...{ last_skip_reason: null, last_error: null, last_error_at: null, created_by: "olga" },
   ...{ created_at: "2026-11-01T00:00:00.000Z", updated_at: "2026-11-01T00:00:00.000Z" },

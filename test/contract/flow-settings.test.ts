@@ -1,3 +1,4 @@
+import { ScanCommand } from "@aws-sdk/lib-dynamodb";
 import { expect, test } from "vitest";
 import { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
@@ -13,6 +14,20 @@ describeFlowSettings("settings of flow in memory", async () => ({
 describeFlowSettings("settings of flow in DynamoDB", async () => {
   const { dynamoTable, close } = await emulatedTable();
   return { settings: new DynamoFlowSettings(dynamoTable), close };
+});
+
+test("the table deletes a guard of a resume with its end, whether it was put or counted", async () => {
+  const { documents, table, dynamoTable, close } = await emulatedTable();
+  const settings = new DynamoFlowSettings(dynamoTable);
+  const untilMs = 1_800_000_000_500;
+  await settings.put({ kind: "breaker", name: "guard/pause/type/a", failures: 0, guardsUntilMs: untilMs });
+  await settings.countForGuard("guard/pause/type/a/b", untilMs);
+  const { Items = [] } = await documents.send(new ScanCommand({ TableName: table }));
+  expect(Items.map(({ sk, purge_at }) => [sk, purge_at]).sort()).toEqual([
+    ["guard/pause/type/a", 1_800_000_001],
+    ["guard/pause/type/a/b", 1_800_000_001],
+  ]);
+  await close();
 });
 
 test("a breaker that closes between a failure's two writes stays closed", async () => {

@@ -191,10 +191,19 @@ function describeBreakers(settings: () => FlowSettings, allOf: (names: readonly 
       const name = guardName(pauseName({ scope: "type", type: newType() }));
       const guard = { kind: "breaker" as const, name, failures: 0, guardsUntilMs: untilMs };
       await settings().put(guard);
-      expect(await settings().countFailure(name, 20, untilMs, openedMs)).toEqual({ ...guard, failures: 1 });
+      expect(await settings().countForGuard(name, untilMs)).toBe(1);
       expect(await settings().find(name)).toEqual({ ...guard, failures: 1 });
       await settings().put(guard);
       expect(await settings().find(name)).toEqual(guard);
+    });
+
+    test("a guard is made by its first failure, counts each of twenty at the same time, and is never open", async () => {
+      const name = guardName(pauseName({ scope: "type", type: newType(), tenantId: "acme" }));
+      const counted = await Promise.all(Array.from({ length: 20 }, () => settings().countForGuard(name, untilMs)));
+      expect(counted.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+      expect(await settings().find(name)).toEqual({ ...closed(name, 20), guardsUntilMs: untilMs });
+      await settings().remove(name);
+      expect(await settings().countForGuard(name, untilMs + 1)).toBe(1);
     });
 
     test("breakers of other types and tenants count for themselves", async () => {

@@ -350,3 +350,41 @@ test("GET /types tells since when the first task waits behind an open breaker or
   expect(await app.type("mail.send", gina)).toMatchObject({ waiting_since: null });
   expect(await app.type("report.daily")).toMatchObject({ waiting_since: null });
 });
+
+test("GET /types tells how many tasks wait for a place or a start, and since when; shared lines are for admins", async () => {
+  const open = gate();
+  const placed = typeOf(() => open.opened, {
+    name: "crm.update",
+    concurrency: { key: (input: never) => String(input), limit: 1 },
+  });
+  const shared = typeOf(() => open.opened, { name: "crm.sync", concurrency: { limit: 1, scope: "deployment" } });
+  const app = setUp([placed, shared, free]);
+  expect(await app.type("crm.update")).toMatchObject({ waits_for_limit: null });
+  const working: Promise<unknown>[] = [];
+  for (const type of ["crm.update", "crm.sync"]) {
+    for (let n = 0; n < 24; n++) await app.accepted({ type, input: "a" });
+    for (let n = 0; n < 6; n++) {
+      working.push(app.work());
+      await app.clock.advance(0);
+    }
+  }
+  const since = new Date(app.clock.now()).toISOString();
+  await app.clock.advance(60_000);
+  expect(await app.type("crm.update")).toMatchObject({ waits_for_limit: { since, tasks: 10, complete: false } });
+  expect(await app.type("crm.update", gina)).toMatchObject({ waits_for_limit: null });
+  expect(await app.type("crm.sync")).toMatchObject({ waits_for_limit: null });
+  const all = (await app.list(ada, "?tenant=*")).types as Record<string, unknown>[];
+  expect(all.map(({ name, waits_for_limit }) => [name, waits_for_limit])).toEqual([
+    ["crm.update", { since, tasks: 10, complete: false }],
+    ["crm.sync", { since, tasks: 10, complete: false }],
+    ["report.daily", null],
+  ]);
+  open.open();
+  await Promise.all(working);
+});
+
+test("types without limits cost no read of a line", async () => {
+  const app = setUp([free]);
+  app.lines.list = () => Promise.reject(new PortUnavailable("the table"));
+  expect(await app.type("report.daily")).toMatchObject({ waits_for_limit: null });
+});

@@ -94,6 +94,7 @@ describe("POST /schedules", () => {
       starts_at: null,
       ends_at: null,
       overlap: "allow",
+      alarm: false,
       next_run_at: "2027-01-01T02:00:00.000Z",
       last_run_at: null,
       last_task_id: null,

@@ -179,7 +179,7 @@ async function misuse(world: World, identity: Identity, body: Record<string, unk
   }
 }
 
-async function callSubmit(
+export async function callSubmit(
   world: World,
   identity: Identity,
   body: Record<string, unknown>,

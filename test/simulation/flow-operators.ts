@@ -21,11 +21,11 @@ async function operateOn(world: World, target: PauseTarget): Promise<void> {
   const { dice, witness } = world;
   for (let times = dice.int(1, 2); times > 0; times--) {
     await wait(world, dice.spread(1, 30_000));
-    const paused = await act(world, "pause", target);
+    const paused = await actOn(world, "pause", target);
     if (paused) witness.flow.paused(target);
     await wait(world, dice.chance(0.1) ? dice.spread(60_000, 20 * 86_400_000) : dice.spread(1, 600_000));
     witness.flow.resuming(target);
-    for (let tries = 1; !(await act(world, "resume", target)); tries++)
+    for (let tries = 1; !(await actOn(world, "resume", target)); tries++)
       await wait(world, dice.spread(10, 60_000 * tries));
     if (target.scope === "type") await resumeWhatStopsItself(world, target);
   }
@@ -36,7 +36,7 @@ async function resumeWhatStopsItself(world: World, target: PauseTarget): Promise
   for (let guardedMs = 0; guardedMs <= guardMs + lookMs; guardedMs += lookMs) {
     await wait(world, lookMs);
     if ((await world.flowSettings.find(pauseName(target))) === undefined) continue;
-    while (!(await act(world, "resume", target))) await wait(world, world.dice.spread(10, 60_000));
+    while (!(await actOn(world, "resume", target))) await wait(world, world.dice.spread(10, 60_000));
     guardedMs = 0;
   }
 }
@@ -44,7 +44,7 @@ async function resumeWhatStopsItself(world: World, target: PauseTarget): Promise
 /** Operators look at what is paused this often, in milliseconds. */
 const lookMs = 60_000;
 
-async function act(world: World, verb: "pause" | "resume", target: PauseTarget): Promise<boolean> {
+export async function actOn(world: World, verb: "pause" | "resume", target: PauseTarget): Promise<boolean> {
   const { core } = world;
   const what = () => `${verb} ${JSON.stringify(target)}`;
   const answer = await serve(world, "control", "acme", what, async (invocation) => {

@@ -40,6 +40,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       expect(await faultsOf(seed, "late")).toEqual([]);
   });
 
+  test("what fails again after a resume stops itself, and nothing else does", async () => {
+    for (const seed of [...seeds(1, 40), ...seeds(firstOfCommit(), 60)])
+      expect(await faultsOf(seed, "resumes")).toEqual([]);
+  });
+
   test("one idempotency key has one task in small worlds in which few submits meet at few keys", async () => {
     for (const seed of [...seeds(1, 500), ...seeds(firstOfCommit(), 1000)]) {
       expect(await faultsOf(seed, "keys")).toEqual([]);
@@ -61,6 +66,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a rescue ends a child, and the answer of its write is lost", 2027033, undefined],
     ["an attempt that timed out goes on while its submits are stored", 2040686, undefined],
     ["two messages of a webhook begin in one millisecond, and the one that failed dies", 2138737, undefined],
+    ["a task that was put off for long leaves the line of a paused tier", 2150560, undefined],
     ["an attempt that is cancelled now cannot store its end", 2043217, undefined],
     ["the record of a dead letter that was to be kept for longer is lost", 2004238, undefined],
     ["a dead letter that is kept for longer is retried, and completes", 72, "unique"],

@@ -84,6 +84,7 @@ const stepsShare = {
   unique: 0.02,
   keys: 0,
   late: 0.9,
+  resumes: 0,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -145,6 +146,7 @@ const longShare = {
   unique: 0,
   keys: 0,
   late: 0,
+  resumes: 0,
 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
@@ -159,6 +161,7 @@ const longestShare = {
   unique: 0,
   keys: 0,
   late: 0,
+  resumes: 0,
 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */

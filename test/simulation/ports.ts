@@ -141,12 +141,16 @@ function queuesFor(world: World, from: Invocation): Queues {
 }
 
 /** Lines, settings, and what the process knows of them. */
-export function flowPortsFor(world: World, from: Invocation): Pick<WorkPorts, "lines" | "flowSettings" | "flow"> {
+export function flowPortsFor(
+  world: World,
+  from: Invocation,
+): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "audit"> {
   const clock = clockFor(world, from);
   const flowSettings = asking(world, from, "settings", world.flowSettings);
   const lines = asking<Lines>(world, from, "lines", world.lines);
   const { FlowBook } = world.core.flowBook;
-  return { lines, flowSettings, flow: new FlowBook({ clock, log: silent, flowSettings }) };
+  const audit = asking(world, from, "audit", world.audit);
+  return { lines, flowSettings, audit, flow: new FlowBook({ clock, log: silent, flowSettings }) };
 }
 
 /** Sends each call of a port over the wire. */

@@ -1,5 +1,6 @@
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
+import { oneOffName } from "../../src/core/send/dispatch.ts";
 import type { World } from "./world.ts";
 
 /** The longest wait in which a task has a message, in milliseconds. */
@@ -22,8 +23,8 @@ export function judgeMove({ table, time, queues, witness, core }: World, moved: 
 /** A look at a moved task comes this long after its move, in milliseconds. */
 const laterMs = 5_000;
 
-/** A task that was moved out of a paused tier has a message somewhere: it does not wait for the end of the pause. */
-export function judgeLeft({ table, time, queues, witness }: World, moved: TaskRecord): void {
+/** A task that was moved out of a paused tier has a message or a one-off: it does not wait for the end of the pause. */
+export function judgeLeft({ table, time, queues, schedules, witness }: World, moved: TaskRecord): void {
   const { line, task_id } = moved;
   if (!line?.startsWith("pause/tier/") || line.endsWith(`/${moved.priority}`)) return;
   time.after(laterMs, () => {
@@ -31,7 +32,8 @@ export function judgeLeft({ table, time, queues, witness }: World, moved: TaskRe
     const sameWait = present?.line === line && present.attempts_total === moved.attempts_total;
     if (!sameWait || present.status !== "pending" || present.priority !== moved.priority) return;
     if (present.start_by !== undefined && Date.parse(present.start_by) <= time.now) return;
-    if (!tiers.some((tier) => queues.hasMessage(tier, task_id)))
+    const oneOff = oneOffName(task_id, present.attempts_total, Date.parse(present.due_at));
+    if (!schedules.has(oneOff) && !tiers.some((tier) => queues.hasMessage(tier, task_id)))
       witness.violated("moved out of a paused tier, and it still waits there", task_id);
   });
 }

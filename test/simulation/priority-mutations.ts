@@ -70,6 +70,13 @@ export const priorityMutations: readonly Mutation[] = [
     theme: "flow",
   },
   {
+    name: "priority: a task that was put off for long stays in the line of its paused tier when it is moved",
+    file: "control/change-priority.ts",
+    find: "  if (isLong && !inPause(record)) return;",
+    replace: "  if (isLong) return;",
+    test: "test/core/control/change-priority.test.ts",
+  },
+  {
     name: "priority: a task that is moved before it is in the line of its paused tier stays in it",
     file: "flow/enter.ts",
     find: "  if (isOfTier(line)) await followMove(ports, line, record, waiting);\n",

@@ -44,6 +44,10 @@ export class Schedules {
     this.#names.delete(name);
   }
 
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
   /** How many there are. */
   get size(): number {
     return this.#names.size;

@@ -1,4 +1,6 @@
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import type { FlowSetting } from "../../src/core/ports/flow.ts";
+import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
@@ -18,6 +20,7 @@ import { NoticeStage } from "./notices.ts";
 import { portsFor } from "./ports.ts";
 import { SimQueues } from "./queues.ts";
 import { DailyRescue } from "./rescue.ts";
+import { failAfterResumes } from "./resumes.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Schedules } from "./schedules.ts";
 import { SeenLines } from "./seen-lines.ts";
@@ -58,6 +61,7 @@ export async function simulate(
     JSON.stringify(world.weather, (_, value) => (typeof value === "number" ? Number(value.toPrecision(2)) : value)),
   );
   if (theme === "keys") meetAtKeys(world);
+  else if (theme === "resumes") void failAfterResumes(world);
   else beginAll(world);
   const rested = await time.run(mostHappenings, () => witness.violations.length > 0);
   if (witness.violations.length === 0) {
@@ -98,8 +102,13 @@ function featuresOf({ witness, schedules }: World): Feature[] {
 }
 
 /** In every fourth world processes read each breaker by itself, as where tasks of many tenants fail. */
-function settingsOf(seed: number): MemoryFlowSettings {
+function settingsOf(seed: number, onPut: (setting: FlowSetting) => void): MemoryFlowSettings {
   const settings = new MemoryFlowSettings();
+  const put = settings.put.bind(settings);
+  settings.put = (setting) => {
+    onPut(setting);
+    return put(setting);
+  };
   const some = settings.some.bind(settings);
   if (seed % 4 === 1) settings.some = () => some(1);
   return settings;
@@ -125,8 +134,9 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       ] as const);
   const theme = given ?? drawn;
   const weather = drawWeather(dice, theme);
-  const events = theme !== "keys" && dice.chance(0.2);
-  const heard = new Set(theme !== "keys" && dice.chance(0.3) ? ["acme/bob"] : []);
+  const isSmall = theme === "keys" || theme === "resumes";
+  const events = !isSmall && dice.chance(0.2);
+  const heard = new Set(!isSmall && dice.chance(0.3) ? ["acme/bob"] : []);
   const story = new Story(tell, time.now);
   const table = new Table(core, time);
   const world: World = {
@@ -142,7 +152,8 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
     families: new MemoryFamilies(),
     lines: new SeenLines(() => world.witness.flow),
-    flowSettings: settingsOf(seed),
+    flowSettings: settingsOf(seed, (setting) => world.witness.resumes.put(setting)),
+    audit: new MemoryAuditLog(),
     entries: new Entries(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),

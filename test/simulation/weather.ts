@@ -7,13 +7,13 @@ export type Service = (typeof services)[number];
 /**
  * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; batches that mix
  * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; tasks with steps, sleeps and signals; tasks
- * that wait for places, rates and pauses; submits that share unique and idempotency keys; in small worlds, a handful of those; or long
- * steps in processes that stand still for longer than a lease.
+ * that wait for places, rates and pauses; submits that share unique and idempotency keys; in small worlds, a handful of those; long
+ * steps in processes that stand still for longer than a lease; or, in small worlds, tasks that all fail after the resume of their type.
  */
 export type Theme = (typeof themes)[number];
 export const themes = [
   ...(["mixed", "long", "battered", "crowded", "calm"] as const),
-  ...(["steps", "flow", "unique", "keys", "late"] as const),
+  ...(["steps", "flow", "unique", "keys", "late", "resumes"] as const),
 ] as const;
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
@@ -75,7 +75,7 @@ const none = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, 0])) as 
 
 /** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
 export function drawWeather(dice: Dice, theme: Theme): Weather {
-  if (theme === "keys") return drawSmallWeather(dice);
+  if (theme === "keys" || theme === "resumes") return drawSmallWeather(dice);
   const calm = dice.chance(theme === "crowded" ? 0.5 : theme === "steps" ? 0.3 : 0.1);
   const draw = (most: number) => (calm || dice.chance(0.6) ? 0 : most * dice.next());
   const weather: Record<string, number> = {};

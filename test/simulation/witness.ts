@@ -12,6 +12,7 @@ import { KeyLaws } from "./key-laws.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";
 import { type Life, Lives, type Watched } from "./lives.ts";
 import { LostLetters } from "./lost-letters.ts";
+import { ResumeLaws } from "./resume-laws.ts";
 import { Runs } from "./runs.ts";
 import { newStepFacts } from "./step-facts.ts";
 import { StepLaws } from "./step-laws.ts";
@@ -27,6 +28,7 @@ export class Witness extends Lives {
   readonly #onOrphan: () => void;
   readonly steps: StepLaws;
   readonly flow: FlowLaws;
+  readonly resumes: ResumeLaws;
   readonly unique: UniqueLaws;
   readonly keys: KeyLaws;
   readonly features = new SeenFeatures();
@@ -59,6 +61,11 @@ export class Witness extends Lives {
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
     this.flow = new FlowLaws(watched, this, () => isPrompt("flow") && this.costs.deaths === 0);
+    this.resumes = new ResumeLaws(
+      this,
+      () => watched.time.now,
+      () => isPrompt("resumes"),
+    );
     this.steps = new StepLaws(watched, this, () => isPrompt() && this.costs.deaths === 0, hasMessage);
   }
 
@@ -195,8 +202,9 @@ export class Witness extends Lives {
     const [entry] = after.history.slice(before.history.length);
     if (entry?.stack !== undefined) life.stacks.set(`${entry.round}/${entry.number}`, entry.stack);
     if (entry !== undefined) this.#interrupts.ended(after.task_id, claim, entry);
-    if (entry !== undefined && claim.by === from) this.runs.failed(after.task_id, claim.total, entry);
     if (claim.by === from) {
+      this.resumes.ended(after, claim.at, entry?.outcome);
+      if (entry !== undefined) this.runs.failed(after.task_id, claim.total, entry);
       claim.settled = true;
       this.runs.settled(after.task_id, claim.total);
     }

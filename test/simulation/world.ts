@@ -1,5 +1,6 @@
 import type { Notice } from "../../src/core/ports/notice.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
+import type { MemoryAuditLog } from "../../src/memory/audit.ts";
 import type { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import type { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
@@ -35,6 +36,7 @@ export interface World {
   families: MemoryFamilies;
   lines: SeenLines;
   flowSettings: MemoryFlowSettings;
+  audit: MemoryAuditLog;
   entries: Entries;
   blobs: MemoryBlobs;
   blobList: MemoryBlobList;

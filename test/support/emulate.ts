@@ -12,6 +12,7 @@ import type { IConstruct } from "constructs";
  * the emulator checks. It imports nothing of this project, so that a test can copy it into another one.
  * - AWS has no actions of SQS's batch calls: `sqs:SendMessage` allows both. The emulator asks for `sqs:SendMessageBatch`.
  * - The emulator takes every schedule for one of the group `default`.
+ * - Its CloudFormation refers to a log group without the `:*` at the end: a policy of a group's lines names no group then.
  * - Its CloudFormation refers to a secret by the name, where AWS has the ARN: a policy names no secret then.
  * - Its CloudFormation knows no metric math in alarms, no composite alarms, and no saved queries: such alarms watch a metric
  *   that nobody writes, the queries are left out.
@@ -23,6 +24,7 @@ import type { IConstruct } from "constructs";
  */
 const defaultGroup = "arn:aws:scheduler:*:*:schedule/default/*";
 const anySecret = "arn:aws:secretsmanager:*:*:secret:*";
+const anyLogGroup = "arn:aws:logs:*:*:log-group:*";
 
 /** A message whose function has died comes back after this time at the latest, unless a worker has said otherwise. */
 const hiddenSeconds = 60;
@@ -49,10 +51,12 @@ export function emulate(app: App): void {
       if (node instanceof CfnApi && node.protocolType === "WEBSOCKET") sendByPath(node);
     },
   });
-  Validations.of(app).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::${defaultGroup}]`,
-    reason: "Only for the emulator, which has no other words for it.",
-  });
+  for (const words of [defaultGroup, anyLogGroup]) {
+    Validations.of(app).acknowledge({
+      id: `AwsSolutions-IAM5[Resource::${words}]`,
+      reason: "Only for the emulator, which has no other words for it.",
+    });
+  }
 }
 
 const isUnknown = (node: IConstruct): boolean =>
@@ -72,6 +76,8 @@ function widen(policy: Policy): void {
     if (schedules.length > 0) add(policy, { ...statement, Action: schedules, Resource: defaultGroup });
     const secrets = actions.filter((action) => action.startsWith("secretsmanager:"));
     if (secrets.length > 0) add(policy, { ...statement, Action: secrets, Resource: anySecret });
+    const logs = actions.filter((action) => action === "logs:FilterLogEvents");
+    if (logs.length > 0) add(policy, { ...statement, Action: logs, Resource: anyLogGroup });
   }
 }
 

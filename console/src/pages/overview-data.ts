@@ -15,7 +15,7 @@ export interface QueuesAnswer {
 
 /** Something that is wrong now, or that somebody has stopped. */
 export interface Trouble {
-  kind: "alarm" | "breaker" | "failing" | "retrying" | "paused" | "full" | "schedule";
+  kind: "alarm" | "breaker" | "failing" | "retrying" | "paused" | "full" | "waits" | "schedule";
   /** The name of the thing. */
   name: string;
   text: string;
@@ -58,7 +58,10 @@ export function troublesOfRetrying(tasks: readonly TaskView[]): Trouble[] {
 /** Tasks that wait for another attempt which the overview reads, at most. */
 export const mostRetrying = 50;
 
-/** The pause of the tenant, and breakers and pauses of types. */
+/** Tasks wait for a place or a start as a matter of course; for this long, in milliseconds, it is worth a look. */
+const longWaitMs = 60_000;
+
+/** The pause of the tenant, and breakers, pauses and long lines of types. */
 export function troublesOfTypes(
   { types, tenant_paused_since }: TypeList,
   tenant: string,
@@ -68,13 +71,14 @@ export function troublesOfTypes(
   const add = (kind: Trouble["kind"], name: string, text: string, since: string | null) =>
     found.push({ kind, name, text, since, place: ["types"] });
   if (tenant_paused_since !== null) add("paused", tenant, "no task of the tenant starts", tenant_paused_since);
-  for (const { name, breaker, paused, waiting_since, stopped_tenants = [] } of types) {
+  for (const { name, breaker, paused, waiting_since, waits_for_limit, stopped_tenants = [] } of types) {
     for (const one of stopped_tenants) found.push(troubleOfStopped(name, one));
     const oldest = !waiting_since ? "" : `; the oldest task waits for ${duration(nowMs - Date.parse(waiting_since))}`;
     if (breaker?.state === "open") {
       const text = `${breaker.failures_in_a_row} failures in a row: its tasks wait, and one tries now and then`;
       add("breaker", name, text + oldest, breaker.open_since);
     }
+    found.push(...troubleOfWait(name, waits_for_limit, nowMs));
     if (paused === null) continue;
     const why = reasonOf(paused);
     if (paused.tenant !== null) add("paused", name, `no task of the type starts${why}`, paused.tenant);
@@ -82,6 +86,16 @@ export function troublesOfTypes(
   }
   const rank = ({ kind }: Trouble) => (kind === "breaker" ? 0 : 1);
   return found.sort((a, b) => rank(a) - rank(b));
+}
+
+/** The tasks that have waited for long in the lines of a type's limits. An API of an earlier release does not tell. */
+function troubleOfWait(name: string, waits: TypeList["types"][number]["waits_for_limit"], nowMs: number): Trouble[] {
+  const waitsMs = waits ? nowMs - Date.parse(waits.since) : 0;
+  if (!waits || waitsMs < longWaitMs) return [];
+  const { tasks, complete, since } = waits;
+  const number = `${tasks}${complete ? "" : " or more"} ${tasks === 1 ? "task" : "tasks"}`;
+  const text = `${number} in the lines of its limits; the oldest waits for ${duration(waitsMs)}`;
+  return [{ kind: "waits", name, text, since, place: ["types"] }];
 }
 
 const reasonOf = ({ reason }: { reason?: string | undefined }): string =>

@@ -24,7 +24,7 @@ interface Sources {
   queues: Loaded<QueuesAnswer>;
   schedules: Loaded<SchedulesRead>;
   groups: Loaded<LetterGroups>;
-  retrying: Loaded<TaskView[]>;
+  retrying: Loaded<{ tasks: TaskView[]; complete: boolean }>;
 }
 
 /** Errors that are listed; the page has the others below. */
@@ -37,6 +37,7 @@ const words: Record<Trouble["kind"], string> = {
   retrying: "Tried again",
   paused: "Paused",
   full: "Full",
+  waits: "Waiting",
   schedule: "Schedule",
 };
 
@@ -46,7 +47,7 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
   const all: [name: string, of: Loaded<unknown>, troubles: Trouble[]][] = [
     ...(isAdmin ? [part("alarms", alarms, (value) => troublesOfAlarms(value.alarms))] : []),
     part("dead letters", groups, (value) => troublesOfGroups(value, now.value).slice(0, mostErrors)),
-    part("tasks", retrying, troublesOfRetrying),
+    part("tasks", retrying, (value) => troublesOfRetrying(value.tasks)),
     part("types", types, (value) => troublesOfTypes(value, tenantName.value)),
     ...(isAdmin ? [part("queues", queues, troublesOfQueues)] : []),
     part("schedules", schedules, (value) => troublesOfSchedules(value.schedules, types.value?.types, now.value)),
@@ -54,6 +55,7 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
   const troubles = all.flatMap(([, , found]) => found);
   const errors = all.flatMap(([name, { error }]) => (error === undefined ? [] : [{ name, error }]));
   const isRead = all.every(([, { value }]) => value !== undefined);
+  const isWhole = [groups, retrying, schedules].every(({ value }) => value?.complete !== false);
   return (
     <Section title={troubles.length === 0 ? "Now" : `Now: ${troubles.length} to look at`}>
       {errors.map(({ name, error }) => (
@@ -72,7 +74,8 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
       {troubles.length === 0 && isRead && (
         <p class="all-well">
           ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails or stands still, no
-          permanent failure in the last hour, no task that waits for another attempt.
+          permanent failure in the last hour, no task that waits for another attempt
+          {isWhole ? "." : ", among what was read: there are more dead letters, tasks or schedules."}
         </p>
       )}
       {!isRead && errors.length === 0 && (

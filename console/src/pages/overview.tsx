@@ -191,9 +191,9 @@ function TierState({ of: { paused, paused_since, refusing_since } }: { of: Queue
 }
 
 /** Tasks that failed and wait for another attempt. A page of the list may be short. */
-async function readRetrying(signal: AbortSignal): Promise<TaskView[]> {
+function readRetrying(signal: AbortSignal): Promise<Some> {
   const query = { status: "pending", retrying: "true", limit: mostRetrying };
-  return (await readSome(query, mostRetrying, signal)).tasks;
+  return readSome(query, mostRetrying, signal);
 }
 
 /** Failed tasks that the page shows, and pages that are read to find them, as a page of the list may be short. */

@@ -156,6 +156,7 @@ const ScheduleFacts = ({ of }: { of: ScheduleView }) => (
       ["Last task", <LastTask key="last" of={of} />],
       ["Skipped times", <Skipped key="skipped" of={of} />],
       ["Overlap", overlapTexts[of.overlap]],
+      of.alarm && ["Alarm", "each time without a task"],
       of.starts_at !== null && ["Starts", <ZonedTime key="starts" at={of.starts_at} zone={of.timezone} />],
       of.ends_at !== null && ["Ends", <ZonedTime key="ends" at={of.ends_at} zone={of.timezone} />],
       ["Type", <Text key="type" of={of.task.type} most={64} />],

@@ -57,15 +57,23 @@ function mustWait(record: TaskRecord | undefined, nowMs: number): void {
   throw new Problem("conflict", `A task that is ${status} cannot be moved to another tier.`);
 }
 
-/** Sends the message of a task. In a long wait it has none, and what ends the wait sends it to the record's tier. */
+/**
+ * Sends the message of a task. In a long wait it has none, and what ends the wait sends it to the record's tier; unless
+ * it began its wait in a line: there, too, nothing else would send it.
+ */
 async function sendAgain(ports: MovePorts, record: TaskRecord): Promise<void> {
-  if (Date.parse(record.due_at) - ports.clock.now() > longestDelaySeconds * 1000) return;
+  const isLong = Date.parse(record.due_at) - ports.clock.now() > longestDelaySeconds * 1000;
+  if (isLong && !inPause(record)) return;
   const waiting = await entryInLine(ports, record);
+  if (isLong && waiting === undefined) return;
   const envelope = keptEnvelope(ports, record) ?? waiting?.envelope ?? (await storedEnvelope(ports, record));
   if (envelope === undefined) return;
   await dispatch(ports, record, envelope);
   if (waiting !== undefined) await leavePause(ports, record, waiting);
 }
+
+/** True when the task waits in the line of a pause. */
+const inPause = ({ line = "" }: TaskRecord): boolean => lineOf(line)?.kind === "pause";
 
 /** The task's entry in the line that its record names. Undefined: it waits in none, or was let go. */
 const entryInLine = async ({ lines }: MovePorts, { line, created_at, task_id }: TaskRecord) =>
@@ -75,12 +83,9 @@ const entryInLine = async ({ lines }: MovePorts, { line, created_at, task_id }: 
  * Takes a task out of the line of a pause: if the pause stops it in its new tier, too, its message comes back there. In
  * another line the task keeps its turn, and its message comes back to it.
  */
-async function leavePause(
-  { lines }: MovePorts,
-  { line = "", task_id }: TaskRecord,
-  { id, createdAt }: WaitingTask,
-): Promise<void> {
-  if (lineOf(line)?.kind === "pause") await lines.remove(line, { id, createdAt, taskId: task_id });
+async function leavePause({ lines }: MovePorts, record: TaskRecord, { id, createdAt }: WaitingTask): Promise<void> {
+  const { line = "", task_id } = record;
+  if (inPause(record)) await lines.remove(line, { id, createdAt, taskId: task_id });
 }
 
 /**

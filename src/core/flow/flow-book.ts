@@ -46,8 +46,6 @@ interface Known {
  */
 export class FlowBook {
   readonly #ports: FlowBookPorts;
-  /** Guards for which this process counted a failure since its last success. */
-  readonly failed = new Set<string>();
   #page: Page<Known> | undefined;
   #latest: Known["settings"] = new Map();
   readonly #breakers = new Map<string, Page<Breaker | undefined>>();
@@ -93,6 +91,11 @@ export class FlowBook {
     const now = this.#ports.clock.now();
     const guards = names.map((name) => settings.get(name) as Breaker | undefined).filter((one) => one !== undefined);
     return guards.filter((one): one is ResumeGuard => (one.guardsUntilMs ?? 0) > now);
+  }
+
+  /** The settings as this process read them last. */
+  get latest(): ReadonlyMap<string, FlowSetting> {
+    return this.#latest;
   }
 
   /** True when a tenant has receivers of webhooks. */

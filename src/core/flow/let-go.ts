@@ -2,6 +2,7 @@ import type { Grant } from "../model/grant.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { leaseSeconds, longestLeaseSeconds } from "../model/lease.ts";
 import type { Line } from "../model/line.ts";
+import type { AuditLog } from "../ports/audit.ts";
 import type { Breaker, FlowSettings, LineState, Lines, Pause, PlannedCheck, WaitingTask } from "../ports/flow.ts";
 import type { Clock, Log, Metrics, NewId, Queues } from "../ports/tasks.ts";
 import type { LimitedType } from "../task/type-limits.ts";
@@ -21,6 +22,8 @@ export interface LinePorts {
   lines: Lines;
   flowSettings: FlowSettings;
   flow: FlowBook;
+  /** Has what a type did by itself. */
+  audit: Pick<AuditLog, "add">;
   /** The types of this process. */
   registry: ReadonlyMap<string, LimitedType>;
   newId: NewId;

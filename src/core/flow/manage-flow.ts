@@ -4,7 +4,7 @@ import type { Tier } from "../model/tier.ts";
 import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../ports/flow.ts";
 import type { CatalogEntry } from "../task/catalog.ts";
 import { sendCheck } from "./advance.ts";
-import { guardResume, pausedByGuards } from "./guard.ts";
+import { guardResume } from "./guard.ts";
 import type { LinePorts } from "./let-go.ts";
 import { noteOpened } from "./opened.ts";
 
@@ -44,9 +44,7 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
  */
 export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: Tier, by: string): Promise<void> {
   const line = lineOf(pauseName(target)) as Line;
-  if (target.scope === "type") await guardResume(ports, line.name);
-  if (target.scope === "type" && target.tenantId === undefined)
-    for (const own of await pausedByGuards(ports.flowSettings, line.name)) await open(ports, own, tier);
+  if (target.scope === "type") for (const own of await guardResume(ports, target)) await open(ports, own, tier);
   await open(ports, line, tier);
   ports.log.info("resumed", { pause: line.name, by });
 }

@@ -1,7 +1,7 @@
 import { awsLimits, awsThrottles, awsTimeouts } from "./aws-errors.ts";
 import { type Described, describeError, innerErrors, withCauses } from "./describe-error.ts";
 import { type ErrorKind, errorKinds, Misuse, type RetryAfter, TaskError } from "./errors.ts";
-import { isA, namesOf, property, quiet } from "./foreign-value.ts";
+import { isA, isOfFetch, namesOf, property, quiet } from "./foreign-value.ts";
 
 /** A type's own rule: the kind of an error, or undefined to leave it to the next rule. */
 export type ClassifyRule = (error: unknown) => ErrorKind | undefined;
@@ -204,9 +204,8 @@ export function parseRetryAfter(header: string, nowMs: number): number | undefin
 }
 
 function headerOf(headers: unknown, name: string): string | undefined {
-  // Node loads its HTTP client at the first use of the name Headers, so this comes before it.
   if (typeof headers !== "object" || headers === null) return undefined;
-  if (isA(headers, Headers)) return getHeader(headers, name);
+  if (isOfFetch(headers, "Headers")) return getHeader(headers as Headers, name);
   for (const key of namesOf(headers)) {
     const value = key.toLowerCase() === name ? property(headers, key) : undefined;
     if (typeof value === "string" || typeof value === "number") return String(value);

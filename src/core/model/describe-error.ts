@@ -1,4 +1,4 @@
-import { isA, namesOf, property } from "./foreign-value.ts";
+import { isA, isOfFetch, namesOf, property } from "./foreign-value.ts";
 
 /** A thrown value, described for people. */
 export interface Described {
@@ -46,7 +46,7 @@ export function innerErrors(error: unknown): readonly unknown[] {
 }
 
 function textOf(error: unknown, type: string): string {
-  if (isA(error, Response)) return `${type} ${property(error, "statusText") ?? ""}`.trim();
+  if (isOfFetch(error, "Response")) return `${type} ${property(error, "statusText") ?? ""}`.trim();
   const [own, ...causes] = withCauses(error).map((one) => ownText(one));
   const message = own || (own === "" && error === "" ? "" : type);
   const cause = causes.find((text) => text !== "" && !message.includes(text));
@@ -136,7 +136,7 @@ function typeOf(error: unknown, codeOf: (error: unknown) => string | undefined):
   if (name !== undefined && name !== "Error" && typeof error === "object") return name;
   const code = property(error, "code");
   if (typeof code === "string" && code !== "") return code;
-  if (isA(error, Response)) return `HTTP ${property(error, "status") ?? "response"}`;
+  if (isOfFetch(error, "Response")) return `HTTP ${property(error, "status") ?? "response"}`;
   if (isA(error, Error)) return "Error";
   return error === null ? "null" : typeof error;
 }

@@ -96,9 +96,9 @@ function titleOf(error: object): string {
 
 /**
  * A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`, perhaps
- * with `async`.
+ * with `async`. A loader may have put a query behind the file.
  */
-const frame = /^\s*at (?:(.*?) \(|async )?((?:file:\/\/)?[^()]+?):(\d+):(\d+)\)?$/;
+const frame = /^\s*at (?:(.*?) \(|async )?((?:file:\/\/)?[^()]+?)(?:\?[^()\s:]*)?:(\d+):(\d+)\)?$/;
 
 /** A longer line is not a frame, in characters. */
 const longestLine = 1_000;

@@ -13,11 +13,13 @@ export interface AuditKey {
   audit_id: string;
 }
 
-/** An act of an operator or admin, or of somebody with access to the deployment's table. */
+/**
+ * An act of an operator or admin, of somebody with access to the deployment's table, or of a type that paused itself.
+ */
 export interface AuditEntry extends AuditKey {
-  /** The principal; `cli:<user>` for a command that works on the table itself. */
+  /** The principal; `cli:<user>` for a command that works on the table itself; `byItself`. */
   actor: string;
-  /** Absent: the actor has access to the table. */
+  /** Absent: the actor has access to the table, or is Offload itself. */
   role?: Role;
   /** The `operationId` of the request, as in `/openapi.json`; for a command its words, such as `keys create`. */
   action: string;
@@ -55,6 +57,9 @@ export interface AuditLog {
   /** Lists entries. A page may have fewer than `limit`, and others after it. */
   list(query: AuditQuery): Promise<Page<AuditEntry>>;
 }
+
+/** The actor of what no person did: a type that paused itself. */
+export const byItself = "offload";
 
 /** Entries are kept for this time, in seconds: 400 days. */
 export const auditSeconds = 400 * 86_400;

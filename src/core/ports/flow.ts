@@ -164,7 +164,7 @@ export interface Breaker {
   guardsUntilMs?: number;
 }
 
-/** A breaker that guards a resume. It is deleted some time after its end. */
+/** A breaker that guards a resume. The table deletes it after its end. */
 export type ResumeGuard = Breaker & Required<Pick<Breaker, "guardsUntilMs">>;
 
 /**
@@ -217,6 +217,11 @@ export interface FlowSettings {
    * the breaker.
    */
   countFailure(name: string, most: number, openUntilMs: number, nowMs: number): Promise<Breaker>;
+  /**
+   * Counts a failure for the guard of a resume, and makes it if there is none, until `untilMs`. Returns the failures in
+   * a row.
+   */
+  countForGuard(name: string, untilMs: number): Promise<number>;
   /**
    * Lets one task try: moves the end of an open breaker from `seenMs` to `untilMs`. Returns false when it has changed.
    */

@@ -17,6 +17,8 @@ export interface ScheduleDefinition extends Rule {
   name: string;
   enabled: boolean;
   overlap: Overlap;
+  /** Each time without a task counts for the alarm on missed schedules. */
+  alarm?: true;
   task: ScheduledTask;
 }
 
@@ -46,6 +48,7 @@ const definitionFields = {
   name: z.string().regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters without control characters"),
   enabled: z.boolean().default(true),
   overlap: z.enum(overlaps).default("allow"),
+  alarm: z.boolean().default(false),
   task: taskSchema,
   ...ruleFields,
 };
@@ -111,8 +114,8 @@ export const definitionSchema = z
   .superRefine(checkRule)
   .meta(oneRule)
   .transform((given): ScheduleDefinition => {
-    const { name, enabled, overlap, task } = given;
-    return { name, enabled, overlap, task, ...ruleOf(given) };
+    const { name, enabled, overlap, alarm, task } = given;
+    return { name, enabled, overlap, ...(alarm && { alarm }), task, ...ruleOf(given) };
   });
 
 /** The body of a change: only the fields to replace. `name` is not allowed, as the id is derived from it. */
@@ -121,6 +124,7 @@ export const changeSchema = z.strictObject({
   timezone: ruleFields.timezone.unwrap().optional(),
   enabled: z.boolean().optional(),
   overlap: z.enum(overlaps).optional(),
+  alarm: z.boolean().optional(),
   task: taskSchema.optional(),
 });
 

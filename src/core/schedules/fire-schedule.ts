@@ -103,8 +103,10 @@ async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring)
 const mostOverlaps = 2;
 
 /** True for a skip that somebody should know of. The schedule is as it was before it. */
-function isMissed({ skips, last_run_at: last = "" }: ScheduleRecord, reason: string): boolean {
-  return !reason.startsWith(overlapWord) || skips.filter((time) => time > last).length >= mostOverlaps;
+function isMissed({ alarm, skips, last_run_at: last = "" }: ScheduleRecord, reason: string): boolean {
+  return (
+    alarm === true || !reason.startsWith(overlapWord) || skips.filter((time) => time > last).length >= mostOverlaps
+  );
 }
 
 const fieldsOf = ({ tenant_id, schedule_id, scheduled_for }: ScheduleFiring) => ({

@@ -116,6 +116,7 @@ async function viewOf(ports: AppScheduleReadPorts, schedule: AppSchedule, states
     starts_at: null,
     ends_at: null,
     overlap: "allow",
+    alarm: schedule.alarm ?? false,
     task: schedule.task,
     next_run_at: nextMs === undefined ? null : iso(nextMs),
     ...(await lastRun(ports, schedule, states)),

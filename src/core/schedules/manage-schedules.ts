@@ -150,8 +150,8 @@ function newSchedule(ports: SchedulePorts, identity: Identity, definition: Sched
   };
 }
 
-const definitionHash = ({ name, enabled, overlap, task, ...rule }: ScheduleDefinition): string =>
-  fingerprint([name, enabled, overlap, task, ruleOf(rule)]);
+const definitionHash = ({ name, enabled, overlap, alarm, task, ...rule }: ScheduleDefinition): string =>
+  fingerprint([name, enabled, overlap, task, ruleOf(rule), ...(alarm ? ["alarm"] : [])]);
 
 type InputVersion = Pick<ScheduleRecord, "input_version">;
 
@@ -236,7 +236,7 @@ function withChange(
   const definition = parseInput(definitionSchema, changedDefinition(current, change));
   const revision = nextRevision(ports, current);
   const now = iso(ports.clock.now());
-  const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, input_version, ...kept } = current;
+  const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, alarm: _____, input_version, ...kept } = current;
   const next = {
     ...withPause(kept, { enabled: definition.enabled, now, principal }),
     ...definition,
@@ -264,11 +264,11 @@ function withPause<Kept extends Pausable>(
 
 /** Returns the definition after a change: a new `cron` removes `every_seconds`, and the other way round. */
 function changedDefinition(current: ScheduleRecord, change: Change): object {
-  const { name, enabled, overlap, task, timezone, starts_at, ends_at } = current;
+  const { name, enabled, overlap, alarm, task, timezone, starts_at, ends_at } = current;
   const cron = typeof change.every_seconds === "number" ? undefined : current.cron;
   const every_seconds = typeof change.cron === "string" ? undefined : current.every_seconds;
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  const before = { name, enabled, overlap, task, timezone, starts_at, ends_at, cron, every_seconds };
+  const before = { name, enabled, overlap, alarm, task, timezone, starts_at, ends_at, cron, every_seconds };
   return { ...before, ...Object.fromEntries(given) };
 }
 

@@ -93,6 +93,8 @@ export interface ScheduleView {
   starts_at: string | null;
   ends_at: string | null;
   overlap: Overlap;
+  /** One of the code: it has an alarm of its own. */
+  alarm: boolean;
   task: ScheduledTask;
   next_run_at: string | null;
   last_run_at: string | null;
@@ -124,6 +126,7 @@ export function scheduleView(schedule: ScheduleRecord, nowMs: number): ScheduleV
     starts_at: schedule.starts_at ?? null,
     ends_at: schedule.ends_at ?? null,
     overlap: schedule.overlap,
+    alarm: schedule.alarm ?? false,
     task: schedule.task,
     next_run_at: schedule.enabled ? (nextTime(schedule, schedule.created_at, nowMs) ?? null) : null,
     last_run_at: schedule.last_run_at ?? null,

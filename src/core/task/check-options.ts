@@ -164,7 +164,7 @@ export const nameIn = (options: unknown): string => JSON.stringify((Object(optio
 export function calledAt(call: (...given: never[]) => unknown): string {
   const at: { stack?: string } = {};
   Error.captureStackTrace(at, call);
-  const [, path, line] = /([^()\s]+):(\d+):\d+\)?$/.exec(at.stack?.split("\n")[1] ?? "") ?? [];
+  const [, path, line] = /([^()\s?]+)(?:\?\S*)?:(\d+):\d+\)?$/.exec(at.stack?.split("\n")[1] ?? "") ?? [];
   const file = path?.split(/[/\\]/).slice(-2).join("/");
   return file === undefined ? "" : ` (${file}:${line})`;
 }

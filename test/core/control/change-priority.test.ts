@@ -496,13 +496,13 @@ describe("the kept input", () => {
 
   test("no view, log line or notice has it", async () => {
     const pipeline = setUp();
-    const record = await pipeline.accept({ input: { pin: "0815" }, callback: { url: "https://example.com/hook" } });
-    expect(record.kept_input ?? record.shown_input).toContain("0815");
+    const record = await pipeline.accept({ input: { pin: "pin0815" }, callback: { url: "https://example.com/hook" } });
+    expect(record.kept_input ?? record.shown_input).toContain("pin0815");
     await changePriority(pipeline.ports, record, "high");
     const view = viewOf(await pipeline.recordOf(record), iso(pipeline.clock.now()));
     await pipeline.drain();
     const seen = JSON.stringify([view, pipeline.log.lines, pipeline.notices]);
-    expect(seen).not.toContain("0815");
+    expect(seen).not.toContain("pin0815");
     expect(pipeline.log.lines).toContainEqual(
       expect.objectContaining({ message: "task moved", fields: expect.objectContaining({ moved_from: "low" }) }),
     );
@@ -532,6 +532,23 @@ describe("a task of a paused tier", () => {
     await pipeline.work("critical");
     expect(pipeline.ran).toEqual([input]);
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", priority: "critical" });
+  });
+
+  test("that was put off for longer than a message can wait leaves it, too, and runs when it is due", async () => {
+    const pipeline = await paused();
+    const unique = { key: "k", mode: "debounce", wait_seconds: 1, max_wait_seconds: 86_400 } as const;
+    const record = await pipeline.accept({ input: small, unique });
+    await pipeline.clock.advance(1_000);
+    await pipeline.work("low");
+    await pipeline.accept({ input: large, unique: { ...unique, wait_seconds: 1_200 } });
+    const parked = await pipeline.recordOf(record);
+    expect(parked).toMatchObject({ line: "pause/tier/low", due_at: iso(pipeline.clock.now() + 1_200_000) });
+    await changePriority(pipeline.ports, parked, "critical");
+    expect(await pipeline.lines.first("pause/tier/low", 1)).toEqual([]);
+    await pipeline.clock.advance(1_200_000);
+    await pipeline.fire();
+    await pipeline.work("critical");
+    expect(pipeline.ran).toEqual([large]);
   });
 
   test("that a worker is putting into the line goes on all the same", async () => {

@@ -207,6 +207,11 @@ describe("HTTP", () => {
     for (const form of forms) expect(classified(form).kind).toBe(kind);
   });
 
+  test("a thrown Response of another copy of fetch is described by its status", () => {
+    const response = { status: 503, statusText: "Service Unavailable", [Symbol.toStringTag]: "Response" };
+    expect(classify(response, [], 0)).toMatchObject({ message: expect.stringContaining("Service Unavailable") });
+  });
+
   test("a thrown Response is described by its status", () => {
     const response = new Response("secret", { status: 503, statusText: "Service Unavailable" });
     expect(classified(response)).toEqual({
@@ -223,6 +228,13 @@ describe("HTTP", () => {
 
   test.each([
     ["Headers", new Response(null, { status: 429, headers: { "Retry-After": "7" } })],
+    [
+      "Headers of another copy of fetch",
+      {
+        status: 429,
+        headers: { get: (name: string) => (name === "retry-after" ? "7" : null), [Symbol.toStringTag]: "Headers" },
+      },
+    ],
     ["a plain object", errorWith({ status: 429, headers: { "Retry-After": "7" } })],
     ["a response within", errorWith({ response: { status: 429, headers: { "retry-after": 7 } } })],
     ["the SDK's response", errorWith({ name: "ThrottlingException", $response: { headers: { "retry-after": "7" } } })],

@@ -28,7 +28,7 @@ describe("the short form of a body", () => {
       /^\{ type: string, input\?: any JSON, priority\?: critical\|high\|normal\|low, delay_seconds\?: 0\.\.31536000, run_at\?: string, /,
     );
     expect(formOf(definitionSchema)).toMatch(
-      /^\{ name: string, enabled\?: boolean, overlap\?: allow\|skip, task: object, cron\?: string, every_seconds\?: 60\.\.31536000, /,
+      /^\{ name: string, enabled\?: boolean, overlap\?: allow\|skip, alarm\?: boolean, task: object, cron\?: string, every_seconds\?: 60\.\.31536000, /,
     );
     for (const schema of [submitSchema, definitionSchema, changeSchema, previewSchema]) {
       expect(formOf(schema).length).toBeLessThan(400);

@@ -133,6 +133,20 @@ test("the third time in a row that comes while the last task runs counts as miss
   expect(metrics.sum("schedule_missed")).toBe(2);
 });
 
+test("with an alarm each time without a task counts, also the first one that overlaps, until the alarm is taken back", async () => {
+  const { fireRule, schedule, clock, metrics, ports } = await minutely({ overlap: "skip", alarm: true });
+  expect(schedule).toMatchObject({ alarm: true });
+  expect(await fireRule(schedule)).toBe("submitted");
+  await clock.advance(minute);
+  expect(await fireRule(schedule)).toBe("skipped");
+  expect(metrics.sum("schedule_missed")).toBe(1);
+  const changed = await changeSchedule(ports, schedule, { alarm: false });
+  expect(changed).not.toHaveProperty("alarm");
+  await clock.advance(minute);
+  expect(await fireRule(schedule)).toBe("skipped");
+  expect(metrics.sum("schedule_missed")).toBe(1);
+});
+
 describe("a firing counts as a submit of its tenant", () => {
   /** Two schedules at their first time, of a tenant with limits. */
   async function limited(limits: Limits) {
