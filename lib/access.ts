@@ -113,17 +113,43 @@ export function allowLists(grantee: IGrantable, table: TableV2): void {
  */
 export type ObjectAction = "GetObject" | "PutObject" | "DeleteObject" | "AbortMultipartUpload";
 
-/** Grants actions on the bucket's objects. The bucket cannot be listed: the table has the keys of its objects. */
-export function allowObjects(grantee: IGrantable, bucket: Bucket, actions: readonly ObjectAction[]): void {
-  const objects = bucket.arnForObjects("*");
-  allow(
-    grantee,
-    actions.map((action) => `s3:${action}`),
-    [objects],
-  );
+/**
+ * Patterns of the keys in `src/core/model/blob-keys.ts`, by the kind of object. The first part of a key is the tenant.
+ */
+const objectKeys = { inputs: "*/input-*", results: "*/result-*", uploads: "*/uploads/*" } as const;
+
+/** Actions on each kind of object. */
+export type ObjectRights = { readonly [kind in keyof typeof objectKeys]?: readonly ObjectAction[] };
+
+/**
+ * The objects that every worker reads and writes. Only a stream, such as a file of a handler, is stored in several
+ * parts.
+ */
+export const workerObjects = {
+  inputs: ["GetObject", "PutObject"],
+  results: ["GetObject", "PutObject", "AbortMultipartUpload"],
+  uploads: ["GetObject"],
+} as const satisfies ObjectRights;
+
+/**
+ * Grants actions on kinds of the bucket's objects, and no action on the others. The bucket cannot be listed: the table
+ * has the keys of its objects.
+ */
+export function allowObjects(grantee: IGrantable, bucket: Bucket, rights: ObjectRights): void {
+  for (const [kind, actions] of Object.entries(rights)) {
+    const objects = bucket.arnForObjects(objectKeys[kind as keyof typeof objectKeys]);
+    allow(
+      grantee,
+      actions.map((action) => `s3:${action}`),
+      [objects],
+    );
+    acknowledgeAll(
+      grantee,
+      objects,
+      `All ${kind} in this deployment's own bucket. Their keys have ids of tenants and tasks.`,
+    );
+  }
   allowKeyOf(grantee, bucket);
-  const reason = "All objects of this deployment's own bucket. Their keys have the ids of tenants, tasks and uploads.";
-  acknowledgeAll(grantee, objects, reason);
 }
 
 /** Tells cdk-nag why a permission is for all resources under an ARN. */
@@ -173,7 +199,7 @@ export function allowSubmit(grantee: IGrantable, data: DataStack): void {
   // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
   allowLists(grantee, table);
   // Get: to compare an upload with what was announced.
-  allowObjects(grantee, bucket, ["GetObject", "PutObject"]);
+  allowObjects(grantee, bucket, { inputs: ["PutObject"], uploads: ["GetObject", "PutObject"] });
   allowMeasure(grantee, data.mainQueues);
   allowSendTasks(grantee, data);
   scheduling.allowCreate(grantee);

@@ -188,6 +188,7 @@ const checks: ChecksOf<TaskPipelineProps> = {
   dashboard: switched,
   push: switched,
   callbackHosts: names,
+  webhookNetwork: object("webhookNetwork", network, ["vpc"]),
   tracing: object("tracing", tracingChecks, ["layerArn"]),
   encryptionKey: key,
   logRetention: retention,

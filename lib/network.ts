@@ -26,6 +26,25 @@ export interface NetworkOptions {
   readonly securityGroups?: readonly ISecurityGroup[];
 }
 
+/** VPC of the function that sends webhooks. */
+export interface WebhookNetworkOptions {
+  /**
+   * VPC whose NAT gateways have the addresses from which webhooks come. It needs a way to the internet, as the function
+   * also calls DynamoDB, SQS, EventBridge Scheduler and Systems Manager.
+   */
+  readonly vpc: IVpc;
+  /**
+   * Subnets of the function.
+   * @default - the private subnets of the VPC
+   */
+  readonly vpcSubnets?: SubnetSelection;
+  /**
+   * Security groups of the function. Nothing inside the VPC should trust them: clients choose where webhooks go.
+   * @default - one group, which allows all outgoing traffic
+   */
+  readonly securityGroups?: readonly ISecurityGroup[];
+}
+
 /** Properties of a function in a VPC. */
 export interface Network {
   readonly vpc: IVpc;
@@ -34,10 +53,14 @@ export interface Network {
 }
 
 /**
- * Network of all workers. Undefined: no VPC.
+ * Network of all workers, or of the function that sends webhooks. Undefined: no VPC.
  * @throws TypeError for subnets or groups without a VPC
  */
-export function networkOf(scope: Construct, { vpc, vpcSubnets, securityGroups }: NetworkOptions): Network | undefined {
+export function networkOf(
+  scope: Construct,
+  { vpc, vpcSubnets, securityGroups }: NetworkOptions,
+  members: "workers" | "notify" = "workers",
+): Network | undefined {
   if (vpc === undefined) {
     if (vpcSubnets === undefined && securityGroups === undefined) return undefined;
     throw settingError("vpcSubnets and securityGroups need a VPC: set `vpc`, too");
@@ -46,12 +69,13 @@ export function networkOf(scope: Construct, { vpc, vpcSubnets, securityGroups }:
   return {
     vpc,
     ...(vpcSubnets !== undefined && { vpcSubnets }),
-    securityGroups: [...(securityGroups ?? [addGroup(scope, vpc)])],
+    securityGroups: [...(securityGroups ?? [addGroup(scope, vpc, members)])],
   };
 }
 
-function addGroup(scope: Construct, vpc: IVpc): ISecurityGroup {
-  const group = new SecurityGroup(scope, "WorkersSecurityGroup", { vpc, description: "Offload: workers" });
+function addGroup(scope: Construct, vpc: IVpc, members: "workers" | "notify"): ISecurityGroup {
+  const id = members === "workers" ? "WorkersSecurityGroup" : "NotifySecurityGroup";
+  const group = new SecurityGroup(scope, id, { vpc, description: `Offload: ${members}` });
   const reason = "The group allows all outgoing traffic, so only the other side needs a rule.";
   for (const ip of ["ipv4", "ipv6"]) {
     Annotations.of(group).acknowledgeWarning(`@aws-cdk/aws-ec2:${ip}IgnoreEgressRule`, reason);

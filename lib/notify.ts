@@ -7,6 +7,7 @@ import { allowTable, allowTableKeys } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { type CommonProps, PipelineFunction } from "./function.ts";
+import { allowNetwork, networkOf, type WebhookNetworkOptions } from "./network.ts";
 import type { Push } from "./push.ts";
 import { notifyTimeout } from "./queue.ts";
 import { settingError } from "./setting-error.ts";
@@ -18,6 +19,8 @@ export interface TellOptions {
   readonly push: boolean;
   /** Hosts and ports that webhooks may reach although they are not public, such as `receiver.internal:8443`. */
   readonly callbackHosts: readonly string[];
+  /** VPC of the function that sends webhooks. Undefined: none. */
+  readonly webhookNetwork?: WebhookNetworkOptions | undefined;
 }
 
 /** Settings of the functions that tell of tasks. */
@@ -62,6 +65,7 @@ export class Notify extends PipelineFunction {
   constructor(scope: Construct, id: string, props: NotifyProps) {
     const { deployment, data, dispatch, tell, push, timeScale, maxConcurrency, ...common } = props;
     const webhookKeyName = keyNameOf(deployment);
+    const network = networkOf(scope, tell.webhookNetwork ?? {}, "notify");
     super(scope, id, {
       name: "notify",
       description: "Offload: sends webhooks, pushes to channels, puts events",
@@ -76,8 +80,10 @@ export class Notify extends PipelineFunction {
       timeout: notifyTimeout,
       // A later try of a webhook is a message to the function's own queue.
       recursive: true,
+      network,
       ...common,
     });
+    if (network !== undefined) allowNetwork(this);
     this.keyName = webhookKeyName;
     this.takeFrom(data.notifyQueue, { maxConcurrency });
     allowTable(this, data.table, ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"]);

@@ -113,5 +113,5 @@ export const serviceProps = (
   limitSettings: limitSettings(props.limits, data),
   listSettings: listSettings(props.listShards),
   ...present({ throttle: props.throttle, cors: props.cors, domain: props.domain, tracing: props.tracing }),
-  tell: { push: props.push ?? false, callbackHosts: props.callbackHosts ?? [] },
+  tell: { push: props.push ?? false, callbackHosts: props.callbackHosts ?? [], webhookNetwork: props.webhookNetwork },
 });

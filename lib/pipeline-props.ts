@@ -10,6 +10,7 @@ import type { ContainerOptions } from "./containers.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { ExistingBus } from "./event-bus.ts";
 import type { HandlerOptions } from "./handler-options.ts";
+import type { WebhookNetworkOptions } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import type { ProfileName } from "./profile.ts";
 import type { JwtOptions, LimitOptions } from "./tenancy.ts";
@@ -151,11 +152,17 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly push?: boolean;
   /**
-   * Hosts and ports that webhooks may reach although they are not public, such as `receiver.internal:8443`. Webhooks
-   * are sent by a function outside of your VPC.
+   * Hosts and ports that webhooks may reach although they are not public, such as `receiver.internal:8443`. The
+   * function that sends webhooks reaches them only if it is in their VPC: `webhookNetwork`.
    * @default - only public addresses, by https
    */
   readonly callbackHosts?: readonly string[];
+  /**
+   * VPC of the function that sends webhooks, so that they come from the fixed addresses of its NAT gateways, which
+   * receivers can allow. `docs/webhooks.md` has an example.
+   * @default - no VPC: webhooks come from any address of AWS in the Region
+   */
+  readonly webhookNetwork?: WebhookNetworkOptions;
   /**
    * Sends the functions' spans to X-Ray. Log lines contain the trace id even without tracing.
    * @default - no tracing

@@ -262,7 +262,8 @@ export class ServiceStack extends PipelineStack {
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);
-    allowObjects(status, bucket, ["GetObject"]);
+    // The signed URL of a result has the permissions of this function.
+    allowObjects(status, bucket, { results: ["GetObject"] });
     if (capacity.waits > 0) allowTableKeys(status, table, ["UpdateItem"], ["waits#*"]);
     return status;
   }
@@ -282,8 +283,8 @@ export class ServiceStack extends PipelineStack {
     const actions = ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"] as const;
     allowTable(control, this.data.table, actions, { writesApiKeys: true });
     allowLists(control, this.data.table);
-    // Put: a large input of a retry.
-    allowObjects(control, this.data.bucket, ["GetObject", "PutObject", "DeleteObject"]);
+    // Put: a large input of a retry. Delete: an acknowledged result.
+    allowObjects(control, this.data.bucket, { inputs: ["GetObject", "PutObject"], results: ["DeleteObject"] });
     allowOperate(control, this.data);
     this.dispatch.allowTell(control);
     this.notify.allowKey(control);

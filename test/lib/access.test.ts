@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { inputKey, resultKey, uploadKey } from "../../src/core/model/blob-keys.ts";
+import { newRecord } from "../support/memory-pipeline.ts";
 import { allOf, inService, resources, type Statement, stage, synthesize } from "./synthesis.ts";
 
 const dev = stage("dev");
@@ -29,7 +31,11 @@ const dlqs = ["CriticalDlq", "HighDlq", "NormalDlq", "LowDlq"];
 const schedules =
   "arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/Offloaddevdata-Scheduling-Group-87C58A67/*";
 
-const objectsArn = "arn:<AWS::Partition>:s3:::Bucket/*";
+const objectsArns = {
+  inputs: "arn:<AWS::Partition>:s3:::Bucket/*/input-*",
+  results: "arn:<AWS::Partition>:s3:::Bucket/*/result-*",
+  uploads: "arn:<AWS::Partition>:s3:::Bucket/*/uploads/*",
+};
 
 const createSchedules = { [schedules]: "scheduler:CreateSchedule", "Scheduling/Role.Arn": "iam:PassRole" };
 const manageSchedules = {
@@ -47,9 +53,8 @@ const lists = Object.fromEntries(
 );
 
 /** A signed URL has the permissions of the function that signed it. */
-const objects = (...actions: string[]) => ({
-  [objectsArn]: actions.map((action) => `s3:${action}`).join(", "),
-});
+const objects = (rights: { [kind in keyof typeof objectsArns]?: string }) =>
+  Object.fromEntries(Object.entries(rights).map(([kind, actions]) => [objectsArns[kind as "inputs"], actions]));
 
 const take = "sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:ReceiveMessage";
 /** What an event source takes from its queue, and the actions that CDK adds to it. */
@@ -68,7 +73,11 @@ const webhookKey = {
 const workerOf = (tier: string) => ({
   ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
   ...lists,
-  ...objects("AbortMultipartUpload", "DeleteObject", "GetObject", "PutObject"),
+  ...objects({
+    inputs: "s3:GetObject, s3:PutObject",
+    results: "s3:AbortMultipartUpload, s3:GetObject, s3:PutObject",
+    uploads: "s3:GetObject",
+  }),
   ...each(tierQueues, "sqs:SendMessage"),
   ...each([`${tier}Queue`], `${poll}, sqs:SendMessage`),
   ...each([`${tier}Dlq`], "sqs:SendMessage"),
@@ -79,6 +88,11 @@ const workerOf = (tier: string) => ({
 /** Operations on many tasks, which also cancel those that a schedule would start, and the purge of objects are tasks of tier high. */
 const highWorker = {
   ...workerOf("High"),
+  ...objects({
+    inputs: "s3:DeleteObject, s3:GetObject, s3:PutObject",
+    results: "s3:AbortMultipartUpload, s3:DeleteObject, s3:GetObject, s3:PutObject",
+    uploads: "s3:DeleteObject, s3:GetObject",
+  }),
   ...each(dlqs, take),
   ...each(["HighDlq"], `${take}, sqs:SendMessage`),
   [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule",
@@ -95,20 +109,20 @@ const expected: Record<string, Record<string, string>> = {
   Submit: {
     ...table("GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
     ...lists,
-    ...objects("GetObject", "PutObject"),
+    ...objects({ inputs: "s3:PutObject", uploads: "s3:GetObject, s3:PutObject" }),
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...createSchedules,
   },
   Status: {
     ...table("GetItem", "BatchGetItem", "Query", "UpdateItem"),
     ...lists,
-    ...objects("GetObject"),
+    ...objects({ results: "s3:GetObject" }),
     ...taskLogs,
   },
   Control: {
     ...table("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     ...lists,
-    ...objects("DeleteObject", "GetObject", "PutObject"),
+    ...objects({ inputs: "s3:GetObject, s3:PutObject", results: "s3:DeleteObject" }),
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...each(dlqs, "sqs:GetQueueAttributes"),
     "*": "cloudwatch:DescribeAlarms, cloudwatch:GetMetricData",
@@ -136,7 +150,7 @@ const expected: Record<string, Record<string, string>> = {
     ...table("GetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem"),
     ...each(tierQueues, "sqs:GetQueueAttributes, sqs:SendMessage"),
     ...each(["Scheduling/Firings"], `${poll}, sqs:SendMessage`),
-    ...objects("PutObject"),
+    ...objects({ inputs: "s3:PutObject" }),
     ...tell,
     ...manageSchedules,
   },
@@ -228,6 +242,22 @@ describe("status", () => {
   });
 });
 
+/** The pattern of a resource, as IAM reads it: a star fits slashes as well. */
+const inIam = (arn: string): RegExp => new RegExp(`^${arn.slice(arn.indexOf("Bucket/")).replaceAll("*", ".*")}$`);
+
+test("the key of each kind of object fits the rights on its kind, and on no other", () => {
+  const record = newRecord();
+  const keys = {
+    inputs: inputKey(record, "0".repeat(64)),
+    results: resultKey(record),
+    uploads: uploadKey("a/input-b", record.task_id),
+  };
+  for (const [kind, key] of Object.entries(keys)) {
+    const fitting = Object.entries(objectsArns).filter(([, arn]) => inIam(arn).test(`Bucket/${key}`));
+    expect(fitting.map(([name]) => name)).toEqual([kind]);
+  }
+});
+
 test("submit may not delete", () => {
   const actions = Object.values(reachOf("Submit")).flatMap((text) => text.split(", "));
   expect(actions.filter((action) => action.includes("Delete"))).toEqual([]);
@@ -247,7 +277,7 @@ describe.each([
   test("no resource is allowed by a wildcard, except the own schedules and objects, and what AWS cannot restrict", () => {
     const narrow = all.filter(({ Action }) => ![Action].flat().includes("cloudwatch:GetMetricData"));
     const open = narrow.flatMap(resourcesOf).filter((resource) => resource.includes("*"));
-    expect(open.filter((resource) => ![schedules, objectsArn].includes(resource))).toEqual([]);
+    expect(open.filter((resource) => ![schedules, ...Object.values(objectsArns)].includes(resource))).toEqual([]);
   });
 });
 

@@ -208,7 +208,7 @@ describe("a container", () => {
   });
 
   test("it may read its code, and no other asset", () => {
-    const read = targetsOf("s3:GetObject", "Containers/Role").filter((arn) => !arn.endsWith(":Bucket/*"));
+    const read = targetsOf("s3:GetObject", "Containers/Role").filter((arn) => !arn.includes(":Bucket/"));
     expect(read).toHaveLength(1);
     expect(read[0]).not.toContain("*");
   });

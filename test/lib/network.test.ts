@@ -72,6 +72,39 @@ describe("workers in a VPC", () => {
   });
 });
 
+describe("webhooks from fixed addresses", () => {
+  const fixed = synthesizeChecked((app) => ({ webhookNetwork: { vpc: vpcOf(app) } }));
+  const notifyOf = ({ service }: Synthesis) =>
+    allOf(service, "AWS::Lambda::Function").find((fn) => nameOf(fn) === "Notify") ?? expect.fail("no notify");
+
+  test("only the function that sends webhooks is in the VPC, in its private subnets, with a group of its own", () => {
+    expect(having(fixed, "VpcConfig")).toEqual(["Notify"]);
+    expect(JSON.stringify(notifyOf(fixed).get("VpcConfig.SubnetIds"))).toContain("PrivateSubnet1");
+    expect(allOf(fixed.service, "AWS::EC2::SecurityGroup").map(({ name }) => name)).toEqual(["NotifySecurityGroup"]);
+  });
+
+  test("Lambda may attach the function, and no other", () => {
+    const allowed = allOf(fixed.service, "AWS::IAM::Policy").filter(({ statements }) =>
+      statements.some(({ Action }) => [Action].flat().includes("ec2:CreateNetworkInterface")),
+    );
+    expect(allowed.map(nameOf)).toEqual(["Notify"]);
+  });
+
+  test("the workers can be in the same VPC, with a group that is not that of webhooks", () => {
+    const both = synthesize((app) => {
+      const vpc = vpcOf(app);
+      return { vpc, webhookNetwork: { vpc } };
+    });
+    expect(having(both, "VpcConfig")).toEqual([...workers, "Notify"].sort());
+    const names = allOf(both.service, "AWS::EC2::SecurityGroup").map(({ name }) => name);
+    expect(names.sort()).toEqual(["NotifySecurityGroup", "WorkersSecurityGroup"]);
+  });
+
+  test("a network without a VPC is refused", () => {
+    expect(() => synthesize(() => ({ webhookNetwork: {} as never }))).toThrow(/webhookNetwork/);
+  });
+});
+
 describe("workers without a VPC", () => {
   test("no function is in a VPC", () => {
     expect(having(synthesize(), "VpcConfig")).toEqual([]);

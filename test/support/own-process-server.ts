@@ -8,6 +8,7 @@ import type { PushPorts } from "../../src/core/notify/push-notice.ts";
 import { parseLocalKeys } from "../../src/http/authorizer.ts";
 import { defaultKeys, readLocalSettings } from "../../src/local/deployment/settings.ts";
 import { startServer } from "../../src/local/server/server.ts";
+import { MemorySlowHosts } from "../../src/memory/deliveries.ts";
 import { localTable } from "../../src/settings/config.ts";
 
 /** A local server in this process, which can have only one. It keeps nothing. */
@@ -27,6 +28,7 @@ export const pushPorts = (): PushPorts => ({
   clock: systemClock,
   connections: new DynamoConnections(new DynamoTable(tableClient(), localTable)),
   socket: new ApiGatewaySocket(process.env.OFFLOAD_SOCKET_ENDPOINT ?? ""),
+  slowHosts: new MemorySlowHosts(),
   drops: new Map(),
   random: Math.random,
   log: silent,

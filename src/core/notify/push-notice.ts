@@ -3,6 +3,7 @@ import type { Status } from "../model/status.ts";
 import type { ChangeNotice, EndNotice } from "../ports/notice.ts";
 import type { Connection, Connections, Posted, Socket } from "../ports/notify.ts";
 import type { Clock, Log, Random } from "../ports/tasks.ts";
+import { givePlaces, type Host, type PlacePorts, slowAfterMs, slowForMs, takePlaces } from "./slow-places.ts";
 
 /** Largest result in a message, in bytes of JSON. */
 export const largestPushedResultBytes = 32 * 1024;
@@ -19,6 +20,9 @@ const retryWaitsMs = [200, 600, 1_800];
  */
 const budgetMs = 3_000;
 
+/** Name under which a tenant's connections that do not read are known as slow. No host has it. */
+const connectionsHost = "@connections";
+
 /**
  * A connection that does not get this many ends in a row is closed: its client does not read, and can connect again.
  */
@@ -33,7 +37,7 @@ const mostRemembered = 10_000;
  */
 const youngMs = 10_000;
 
-export interface PushPorts {
+export interface PushPorts extends PlacePorts {
   clock: Clock;
   connections: Connections;
   socket: Socket;
@@ -68,7 +72,9 @@ export interface Pushed {
 /**
  * Sends a notice to all connections that hear it, within three seconds. A connection that fails does not stop the
  * others: an end that it did not take is tried again after all have had their first try. A connection that does not
- * take three ends in a row is closed.
+ * take three ends in a row is closed. A notice that is not done after a second needs a place, as a request to a slow
+ * receiver does; without a place it ends. While a tenant's connections are known as slow, none is tried without a
+ * place.
  * @param result The task's result, for a type whose results are pushed. Left out of the message when it is too large.
  * @throws PortUnavailable when the connections cannot be read
  */
@@ -79,17 +85,66 @@ export async function pushNotice(
 ): Promise<Pushed> {
   const connections = await ports.connections.hearing(notice.tenant_id, notice.requested_by);
   const text = JSON.stringify(messageOf(notice, result));
-  const endMs = ports.clock.now() + budgetMs;
   const outcomes = new Map<Connection, Posted>();
-  let left = connections;
-  for (const waitMs of notice.kind === "end" ? [0, ...retryWaitsMs] : [0]) {
-    if (left.length === 0 || (waitMs > 0 && !(await waited(ports, waitMs, endMs)))) break;
-    await inLanes(left, lanes, async (one) => outcomes.set(one, await tryOnce(ports, one, text, endMs)));
-    left = left.filter((one) => isOpen(ports, one, outcomes.get(one)));
+  const tries = notice.kind === "end" ? [0, ...retryWaitsMs] : [0];
+  if (connections.length > 0) {
+    await withPlace(ports, notice.tenant_id, (time) => tryAll(ports, { connections, text, tries, time }, outcomes));
   }
   if (notice.kind === "end") await countDrops(ports, outcomes);
   const numberOf = (outcome: Posted) => [...outcomes.values()].filter((one) => one === outcome).length;
-  return { sent: numberOf("sent"), gone: numberOf("gone"), dropped: numberOf("busy") };
+  const untried = connections.length - outcomes.size;
+  return { sent: numberOf("sent"), gone: numberOf("gone"), dropped: numberOf("busy") + untried };
+}
+
+/** The end of a notice's time, in epoch milliseconds. It can come earlier than it was first said. */
+interface Time {
+  endMs: number;
+}
+
+/** Tries to send a text to connections, again and again to those that may take it later. */
+async function tryAll(
+  ports: PushPorts,
+  of: { connections: readonly Connection[]; text: string; tries: readonly number[]; time: Time },
+  outcomes: Map<Connection, Posted>,
+): Promise<void> {
+  const { drops } = ports;
+  // Connections that did not read before are last: the others get the message within the time.
+  const dropped = ({ connection_id }: Connection) => drops.get(connection_id) ?? 0;
+  let left = of.connections.toSorted((a, b) => dropped(a) - dropped(b));
+  for (const waitMs of of.tries) {
+    if (left.length === 0 || (waitMs > 0 && !(await waited(ports, waitMs, of.time.endMs)))) break;
+    await inLanes(left, lanes, async (one) => {
+      if (ports.clock.now() < of.time.endMs) outcomes.set(one, await tryOnce(ports, one, of.text));
+    });
+    left = left.filter((one) => isOpen(ports, one, outcomes.get(one)));
+  }
+}
+
+/** Does the work of a notice, in the time that its tenant's slow connections leave. Gives the place back. */
+async function withPlace(ports: PushPorts, tenantId: string, work: (time: Time) => Promise<void>): Promise<void> {
+  const { clock, slowHosts } = ports;
+  const of: Host = { tenantId, host: connectionsHost };
+  // Without the table nobody knows that connections are slow, and the work goes on.
+  const [isSlow] = await slowHosts.areSlow(tenantId, [of.host], clock.now()).catch(() => [false]);
+  let placeMs = isSlow ? await takePlaces(ports, of).catch(() => undefined) : undefined;
+  // A message that is under way cannot be stopped: without a place there is none.
+  const time = { endMs: clock.now() + (isSlow && placeMs === undefined ? 0 : budgetMs) };
+  const judge = async () => {
+    await slowHosts.markSlow(tenantId, of.host, clock.now() + slowForMs);
+    placeMs ??= await takePlaces(ports, of);
+    if (placeMs === undefined) time.endMs = clock.now();
+  };
+  let judging: Promise<void> = Promise.resolve();
+  const stop = clock.after(slowAfterMs, () => {
+    judging = judge().catch(() => {});
+  });
+  try {
+    await work(time);
+    await judging;
+  } finally {
+    stop();
+    if (placeMs !== undefined) await givePlaces(ports, of, placeMs);
+  }
 }
 
 /** Waits before further tries. Returns false, at once, when the notice's time would be over then. */
@@ -156,9 +211,8 @@ export function messageOf(notice: EndNotice | ChangeNotice, result?: unknown): T
 const fits = (result: unknown): boolean =>
   result !== undefined && Buffer.byteLength(JSON.stringify(result)) <= largestPushedResultBytes;
 
-/** Sends a message to one connection, unless the notice's time is over. Never throws. */
-async function tryOnce(ports: PushPorts, connection: Connection, text: string, endMs: number): Promise<Posted> {
-  if (ports.clock.now() >= endMs) return "busy";
+/** Sends a message to one connection. Never throws. */
+async function tryOnce(ports: PushPorts, connection: Connection, text: string): Promise<Posted> {
   const posted = await post(ports, connection, text);
   if (posted === "gone" && !isYoung(ports, connection)) await forget(ports, connection);
   return posted;

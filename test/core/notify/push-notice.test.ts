@@ -3,6 +3,7 @@ import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { largestPushedResultBytes, messageOf, pushNotice } from "../../../src/core/notify/push-notice.ts";
 import type { Posted } from "../../../src/core/ports/notify.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
+import { MemorySlowHosts } from "../../../src/memory/deliveries.ts";
 import { MemoryConnections, MemorySocket } from "../../../src/memory/push.ts";
 import { changeNotice, endNotice } from "../../support/notices.ts";
 
@@ -32,7 +33,8 @@ async function push(count: number, connectedMsAgo = 60_000) {
     await connections.add(connection);
     await connections.announce(connection);
   }
-  const ports = { clock, connections, socket, drops: new Map<string, number>(), random: () => 0, log };
+  const slowHosts = new MemorySlowHosts();
+  const ports = { clock, connections, socket, slowHosts, drops: new Map<string, number>(), random: () => 0, log };
   /** Pushes a notice, and lets the time of all waits pass. */
   const pushed = async (...[notice, result]: [Parameters<typeof pushNotice>[1], unknown?]) => {
     const working = pushNotice(ports, notice, result);
@@ -196,6 +198,30 @@ describe("pushNotice", () => {
     expect(await connections.find("c-0")).toBeUndefined();
     for (let end = 0; end < 2; end++) await pushed(endNotice());
     expect(socket.closed).toEqual(["c-0"]);
+  });
+
+  test("a connection that was not tried within the time is not closed", async () => {
+    const { pushed, socket, ports, ids } = await push(200);
+    socket.post = async () => {
+      await new Promise<void>((resolve) => void ports.clock.after(1_000, resolve));
+      return "busy";
+    };
+    for (let notices = 0; notices < 4; notices++) await pushed(endNotice());
+    // Three rounds of 25 in each notice, those first that have dropped the fewest.
+    expect(new Set(socket.closed).size).toBe(socket.closed.length);
+    expect(socket.closed.length).toBeLessThan(ids.length / 2);
+  });
+
+  test("connections that are known as slow get no message without a place, those of another tenant do", async () => {
+    const { pushed, ports, receivers, connections } = await push(3);
+    const other = { connection_id: "g", channel_id: "g", tenant_id: "globex", principal: "gil", scope: "own" } as const;
+    await connections.add({ ...other, connected_at: "2026-01-01T00:00:00.000Z" });
+    await connections.announce({ ...other, connected_at: "2026-01-01T00:00:00.000Z" });
+    ports.slowHosts.areSlow = async (tenantId: string) => [tenantId === "acme"];
+    ports.slowHosts.takePlace = async () => false;
+    expect(await pushed(endNotice())).toEqual({ sent: 0, gone: 0, dropped: 3 });
+    expect(await pushed(endNotice({ tenant_id: "globex", requested_by: "gil" }))).toMatchObject({ sent: 1 });
+    expect(receivers()).toEqual(["g"]);
   });
 
   test("a closed connection that cannot be removed is logged", async () => {
