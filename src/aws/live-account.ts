@@ -16,6 +16,7 @@ import { fromEnv, type PerTier } from "../settings/config.ts";
 import { tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
 import { boundedTries } from "./http-handler.ts";
+import { type HasRole, roleReader } from "./linked-roles.ts";
 import { DynamoRecords } from "./records.ts";
 
 /** Name of a pipeline's service stack, and of its fire function, the only function with a fixed name. */
@@ -56,6 +57,13 @@ interface Rescue {
   unread?: string;
 }
 
+/** A role that AWS services need in the account. */
+interface Role {
+  name: string;
+  exists?: boolean;
+  unread?: string;
+}
+
 /** The deployed pipelines of an account. */
 export interface Account {
   /** Time of the reads. */
@@ -65,6 +73,7 @@ export interface Account {
   functions: Function[];
   queues: Queue[];
   rescues: Rescue[];
+  roles: Role[];
   /** Stacks of pipelines that are not deployed in this account and region. */
   missing: string[];
 }
@@ -73,20 +82,26 @@ interface Clients {
   lambda: LambdaClient;
   sqs: SQSClient;
   table: DynamoDBDocumentClient;
+  hasRole: HasRole;
 }
 
 /** Clients with the operator's region, credentials and endpoints, from AWS's variables. */
-export const liveClients = (): Clients => ({
-  lambda: new LambdaClient(boundedTries()),
-  sqs: new SQSClient({ ...boundedTries(), useQueueUrlAsEndpoint: false }),
-  table: tableClient(),
-});
+export function liveClients(): Clients {
+  const lambda = new LambdaClient(boundedTries());
+  const sqs = new SQSClient({ ...boundedTries(), useQueueUrlAsEndpoint: false });
+  return { lambda, sqs, table: tableClient(), hasRole: roleReader(lambda.config) };
+}
 
 /**
  * Reads the state of pipelines in the clients' account and region. Receives no messages.
+ * @param roles Names of the roles to look for
  * @throws Error of the AWS SDK, for example when credentials, a region or a permission are missing
  */
-export async function liveAccount(clients: Clients, pipelines: readonly PipelineName[]): Promise<Account> {
+export async function liveAccount(
+  clients: Clients,
+  pipelines: readonly PipelineName[],
+  roles: readonly string[] = [],
+): Promise<Account> {
   const { AccountLimit } = await clients.lambda.send(new GetAccountSettingsCommand({}));
   const account: Account = {
     readAt: iso(Date.now()),
@@ -94,6 +109,7 @@ export async function liveAccount(clients: Clients, pipelines: readonly Pipeline
     functions: [],
     queues: [],
     rescues: [],
+    roles: await Promise.all(roles.map((name) => roleOf(clients, name))),
     missing: [],
   };
   for (const pipeline of pipelines) {
@@ -102,6 +118,15 @@ export async function liveAccount(clients: Clients, pipelines: readonly Pipeline
     else await addPipeline(clients, pipeline, fire, account);
   }
   return account;
+}
+
+/** Looks for a role, which credentials that may read the rest need not be allowed to. */
+async function roleOf({ hasRole }: Clients, name: string): Promise<Role> {
+  try {
+    return { name, exists: await hasRole(name) };
+  } catch (error) {
+    return { name, unread: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 async function configurationOf(clients: Clients, name: string): Promise<FunctionConfiguration | undefined> {

@@ -8,7 +8,7 @@ import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
 import { wholeApp } from "../describe/load-app.ts";
 import { Deployment, type Stack } from "../doctor/deployment.ts";
 import { type Failure, isAtLeast, type Severity, severities } from "../doctor/finding.ts";
-import { pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
+import { linkedRolesOf, pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
 import { reviewText } from "../doctor/report.ts";
 import { checks, hasPipeline, type Review, review, worstOf } from "../doctor/review.ts";
 import { tasksFolder } from "../project/task-folder.ts";
@@ -141,17 +141,26 @@ const liveNotChecked: LiveResult = {
 /** Reads the account. An error becomes a note, because the templates can be checked without an account. */
 async function readAccount(deployment: Deployment): Promise<LiveResult> {
   try {
-    const live = await liveAccount(liveClients(), pipelineNamesOf(deployment));
+    const roles = linkedRolesOf(deployment).map(({ name }) => name);
+    const live = await liveAccount(liveClients(), pipelineNamesOf(deployment), roles);
     const missing = `Not deployed in this account and region: ${live.missing.join(", ")}.`;
     return {
       found: { live },
-      notes: [...(live.missing.length > 0 ? [missing] : []), ...live.rescues.flatMap(rescueText)],
+      notes: [
+        ...(live.missing.length > 0 ? [missing] : []),
+        ...live.rescues.flatMap(rescueText),
+        ...live.roles.flatMap(roleText),
+      ],
     };
   } catch (error) {
     const why = plain(error instanceof Error ? error.message : error);
     return { found: {}, failed: true, notes: [`The deployed resources were not checked: ${why}`] };
   }
 }
+
+/** Says why a role could not be read. */
+const roleText = ({ name, unread }: Account["roles"][number]): string[] =>
+  unread === undefined ? [] : [`The role ${name} could not be looked for: ${plain(unread)}`];
 
 /** Says what the last look for open tasks that nothing wakes has found. */
 function rescueText({ stack, last, unread }: Account["rescues"][number]): string[] {

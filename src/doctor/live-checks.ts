@@ -2,7 +2,7 @@ import { purgeRule } from "../core/schedules/purge-rule.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 import type { LiveFunction, LiveQueue, LiveRescue } from "./live.ts";
-import { tiersOf } from "./pipeline.ts";
+import { linkedRolesOf, tiersOf } from "./pipeline.ts";
 
 export const liveFunctions: Check = {
   id: "live-functions",
@@ -129,4 +129,20 @@ const rescueFix =
   `See whether the rule \`${purgeRule.name}\` of EventBridge Scheduler is enabled, and what the function fire logged at 00:20 UTC. ` +
   "Until then a task whose message was lost waits for ever.";
 
-export const liveChecks: readonly Check[] = [liveCapacity, liveFunctions, liveQueues, liveRescue];
+export const liveRoles: Check = {
+  id: "live-roles",
+  title: "The account has the roles that containers need",
+  severities: ["high"],
+  needs: "live",
+  find: ({ deployment, live }) =>
+    linkedRolesOf(deployment)
+      .filter(({ name }) => live?.roles.some((role) => role.name === name && role.exists === false))
+      .map(({ name, service }) => ({
+        severity: "high",
+        subject: "account",
+        found: `It has no role ${name}: the first deployment with containers fails.`,
+        fix: `Create it once, before you deploy: \`aws iam create-service-linked-role --aws-service-name ${service}\`.`,
+      })),
+};
+
+export const liveChecks: readonly Check[] = [liveCapacity, liveFunctions, liveQueues, liveRescue, liveRoles];

@@ -10,6 +10,16 @@ export interface LiveAccount {
   functions: readonly LiveFunction[];
   queues: readonly LiveQueue[];
   rescues: readonly LiveRescue[];
+  roles: readonly LiveRole[];
+}
+
+/** A role that AWS services need in the account. */
+export interface LiveRole {
+  name: string;
+  /** Absent: it could not be read. */
+  exists?: boolean;
+  /** The reason why it could not be read. */
+  unread?: string;
 }
 
 /** The daily look of a pipeline for open tasks that nothing wakes. */

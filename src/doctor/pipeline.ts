@@ -144,3 +144,25 @@ export function pipelineNamesOf(deployment: Deployment): { stack: string; fireNa
     return fire === undefined ? [] : [{ stack: stack.name, fireName: String(fire.get("FunctionName")) }];
   });
 }
+
+/** A role that an AWS service needs in the account, and that AWS creates too late for the deployment that needs it. */
+export interface LinkedRole {
+  name: string;
+  /** The service's name in the command that creates the role. */
+  service: string;
+}
+
+/** Returns the roles that containers need. */
+export const linkedRolesOf = (deployment: Deployment): LinkedRole[] => [
+  ...(deployment.ofType("AWS::ECS::Service").length > 0 ? [roleOfEcs] : []),
+  ...(deployment.ofType("AWS::ApplicationAutoScaling::ScalableTarget").some(isContainers) ? [roleOfScaling] : []),
+];
+
+const roleOfEcs: LinkedRole = { name: "AWSServiceRoleForECS", service: "ecs.amazonaws.com" };
+
+const roleOfScaling: LinkedRole = {
+  name: "AWSServiceRoleForApplicationAutoScaling_ECSService",
+  service: "ecs.application-autoscaling.amazonaws.com",
+};
+
+const isContainers = (target: Resource): boolean => target.get("ServiceNamespace") === "ecs";

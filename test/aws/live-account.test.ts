@@ -67,7 +67,13 @@ const clientsOf = ({ url }: StubApi) => {
     maxAttempts: 1,
   };
   const table = DynamoDBDocumentClient.from(new DynamoDBClient(config));
-  return { lambda: new LambdaClient(config), sqs: new SQSClient(config), table };
+  return { lambda: new LambdaClient(config), sqs: new SQSClient(config), table, hasRole };
+};
+
+/** One role exists, and another one may not be looked for. */
+const hasRole = async (name: string) => {
+  if (name === "secret") throw new Error("not authorized to perform: iam:GetRole");
+  return name === "there";
 };
 
 test("the account's limit, and the functions, queues and event sources of a pipeline are read", async () => {
@@ -133,9 +139,20 @@ test("a pipeline that is not deployed is named as missing", async () => {
     functions: [],
     queues: [],
     rescues: [],
+    roles: [],
     readAt: expect.any(String),
     missing: ["Offload-prod-service"],
   });
+});
+
+test("roles exist, are missing, or may not be looked for, which is not an error", async () => {
+  await using api = await StubApi.start(answer);
+  const { roles } = await liveAccount(clientsOf(api), [], ["there", "gone", "secret"]);
+  expect(roles).toEqual([
+    { name: "there", exists: true },
+    { name: "gone", exists: false },
+    { name: "secret", unread: "not authorized to perform: iam:GetRole" },
+  ]);
 });
 
 test("any other refusal of AWS is thrown", async () => {

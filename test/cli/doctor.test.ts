@@ -258,6 +258,38 @@ describe("--live", () => {
   });
 });
 
+describe("--live before the first deployment with containers", () => {
+  const roleOf = "AWSServiceRoleForECS";
+  const denied =
+    "<ErrorResponse><Error><Code>AccessDenied</Code><Message>not authorized: iam:GetRole</Message></Error></ErrorResponse>";
+  const none = "<ErrorResponse><Error><Code>NoSuchEntity</Code></Error></ErrorResponse>";
+
+  test("a role that is missing is a finding, and one that may not be read is a note", async () => {
+    await using api = await StubApi.start(({ path, query }) => {
+      if (path.endsWith("/account-settings/")) return { json: { AccountLimit: { ConcurrentExecutions: 1000 } } };
+      if (query.Action !== "GetRole")
+        return { status: 404, json: {}, headers: { "x-amzn-errortype": "ResourceNotFoundException" } };
+      return query.RoleName === roleOf ? { status: 404, text: none } : { status: 403, text: denied };
+    });
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "a");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "b");
+    vi.stubEnv("AWS_REGION", "us-east-1");
+    vi.stubEnv("AWS_ENDPOINT_URL", api.url);
+    const { code, out } = await synthesized({ own: [...tasks], props: { containers: {} } }, ({ folder }) =>
+      doctor("--templates", folder, "--live", "--json"),
+    );
+    const { findings, notes } = JSON.parse(out);
+    expect(code).toBe(12);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: "live-roles", found: expect.stringContaining(roleOf) }),
+    );
+    expect(findings.filter(({ check }: { check: string }) => check === "live-roles")).toHaveLength(1);
+    expect(notes.at(-1)).toBe(
+      "The role AWSServiceRoleForApplicationAutoScaling_ECSService could not be looked for: not authorized: iam:GetRole",
+    );
+  });
+});
+
 describe("--failures", () => {
   test("checks only the dead letters, of any server, and needs no app", async () => {
     const letter = {

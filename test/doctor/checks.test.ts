@@ -377,6 +377,7 @@ describe("the live account", () => {
     functions: [],
     queues: [],
     rescues: [],
+    roles: [],
     ...live,
   });
 
@@ -481,6 +482,7 @@ describe("a review", () => {
       ["live-functions", "needs --live"],
       ["live-queues", "needs --live"],
       ["live-rescue", "needs --live"],
+      ["live-roles", "needs --live"],
       ["failures", "needs --failures"],
     ]);
     expect(passed.map(({ check }) => check)).not.toContain("backoff");
