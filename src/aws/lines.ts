@@ -63,6 +63,19 @@ export class DynamoLines implements Lines {
     await this.#table.deleteIf(keys.waiting(line, wait), isThis);
   }
 
+  async reserve(line: string, task: string, nowMs: number, untilMs: number): Promise<boolean> {
+    const reserved = await this.#table.updated(keys.reservation(line, task), {
+      UpdateExpression: "SET until_ms = :until, purge_at = :purge_at",
+      ConditionExpression: "attribute_not_exists(until_ms) OR until_ms <= :now",
+      ExpressionAttributeValues: { ":until": untilMs, ":now": nowMs, ":purge_at": Math.ceil(untilMs / 1000) },
+    });
+    return reserved !== undefined;
+  }
+
+  async release(line: string, task: string): Promise<void> {
+    await this.#table.delete(keys.reservation(line, task));
+  }
+
   async orders(line: string, limit: number, after?: string): Promise<string[]> {
     const { pk } = keys.lineState(line);
     const range =

@@ -57,6 +57,7 @@ import { catalogKey, partitionsOf } from "../settings/config.ts";
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
  * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
  * | further places of a line, in buckets of 16 | `line#places/<bucket>/<line>` | `state` |
+ * | mark of a task that a call lets go now, in a line of several buckets | `line#reserved/<line>` | `<task id>` |
  * | entry for each line in which tasks wait | `lines` | `<line>` |
  */
 export const keys = {
@@ -122,6 +123,7 @@ export const keys = {
     sk: `${waitingPrefix}${createdAt}#${taskId}`,
   }),
   lineState: (line: string) => ({ pk: `line#${line}`, sk: "state" }),
+  reservation: (line: string, task: string) => ({ pk: `line#reserved/${line}`, sk: task }),
   lineEntry: (line: string) => ({ pk: lineListPartition, sk: line }),
 };
 

@@ -17,6 +17,7 @@ interface StoredLine {
   last: string;
   late: boolean;
   places: Map<string, number>;
+  reserved: Map<string, number>;
   nextSlotMs?: number;
   check?: PlannedCheck;
 }
@@ -52,6 +53,17 @@ export class MemoryLines implements Lines {
   async remove(line: string, wait: Wait): Promise<void> {
     const { waiting } = this.#of(line);
     if (waiting.get(orderOf(wait))?.id === wait.id) waiting.delete(orderOf(wait));
+  }
+
+  async reserve(line: string, task: string, nowMs: number, untilMs: number): Promise<boolean> {
+    const { reserved } = this.#of(line);
+    if ((reserved.get(task) ?? 0) > nowMs) return false;
+    reserved.set(task, untilMs);
+    return true;
+  }
+
+  async release(line: string, task: string): Promise<void> {
+    this.#of(line).reserved.delete(task);
   }
 
   async orders(line: string, limit: number, after = ""): Promise<string[]> {
@@ -132,7 +144,7 @@ export class MemoryLines implements Lines {
   }
 
   #of(line: string): StoredLine {
-    const stored = this.#lines.get(line) ?? { waiting: new Map(), places: new Map(), last: "", late: false };
+    const stored = this.#lines.get(line) ?? newLine();
     this.#lines.set(line, stored);
     return stored;
   }
@@ -144,6 +156,14 @@ export class MemoryLines implements Lines {
     return stored.waiting;
   }
 }
+
+const newLine = (): StoredLine => ({
+  waiting: new Map(),
+  places: new Map(),
+  reserved: new Map(),
+  last: "",
+  late: false,
+});
 
 const stateOf = ({ places, nextSlotMs, check }: StoredLine): LineState => ({
   places: new Map(places),

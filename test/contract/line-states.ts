@@ -143,6 +143,21 @@ export function describePlaces(lines: () => Lines): void {
       expect(await lines().states([last])).toEqual([states[129]]);
     });
 
+    test("a task is reserved by one call of many, until it is released or the time is over", async () => {
+      const line = newLine();
+      const reserve = (task: string, nowMs: number) => lines().reserve(line, task, nowMs, nowMs + 1_000);
+      const reserved = await Promise.all(Array.from({ length: 10 }, () => reserve("a", untilMs)));
+      expect(reserved.filter(Boolean)).toHaveLength(1);
+      expect(await reserve("b", untilMs)).toBe(true);
+      expect(await reserve("a", untilMs + 999)).toBe(false);
+      expect(await reserve("a", untilMs + 1_000)).toBe(true);
+      await lines().release(line, "a");
+      await lines().release(line, "nobody");
+      expect(await reserve("a", untilMs + 1_001)).toBe(true);
+      expect(await lines().state(line)).toEqual({ places: new Map() });
+      expect(await lines().first(line, 1)).toEqual([]);
+    });
+
     test("a thousand tasks may have places", async () => {
       const line = newLine();
       const ids = idsOf(1_000);

@@ -8,8 +8,8 @@ export const flowMutations: readonly Mutation[] = [
     find: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room)",
     replace: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room + 1)",
     also: {
-      find: "Math.min(bucket.room - places.size, mostTogether)",
-      replace: "Math.min(bucket.room + 1 - places.size, mostTogether)",
+      find: "Math.max(0, bucket.room - places.size)",
+      replace: "Math.max(0, bucket.room + 1 - places.size)",
     },
   },
   {
@@ -18,6 +18,34 @@ export const flowMutations: readonly Mutation[] = [
     find: "room: Math.min(size, Math.max(0, limit - index * size)),",
     replace: "room: limit,",
     theme: "flow",
+  },
+  {
+    name: "flow: several calls let one task of a line go",
+    file: "flow/buckets.ts",
+    find: "if (await lines.reserve(line.name, task.envelope.task_id, now, now + reservedMs)) own.push(task);",
+    replace: "own.push(task);",
+    test: "test/core/flow/buckets.test.ts",
+  },
+  {
+    name: "flow: a task that could not be let go stays reserved",
+    file: "flow/buckets.ts",
+    find: "  for (const { envelope } of tasks) await lines.release(line.name, envelope.task_id);\n",
+    replace: "",
+    test: "test/core/flow/buckets.test.ts",
+  },
+  {
+    name: "flow: the place of a twin in another bucket is kept",
+    file: "flow/give-up.ts",
+    find: "place.bucket !== (record.place_bucket ?? 0)",
+    replace: "false",
+    test: "test/core/flow/buckets.test.ts",
+  },
+  {
+    name: "flow: a worker sends the tasks of the places that others free",
+    file: "flow/let-go-places.ts",
+    find: "taker === undefined ? mostTogether : taker.isFree ? 1 : 0",
+    replace: "mostTogether",
+    test: "test/core/flow/buckets.test.ts",
   },
   {
     name: "flow: a place is given back to the first bucket",
@@ -120,7 +148,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the last task of a line goes first",
     file: "flow/let-go-places.ts",
-    find: "const going = next.slice(0, free);",
+    find: "const going = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });",
     replace:
       "const going = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.envelope.task_id)).slice(-1);",
   },
@@ -211,7 +239,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a place is passed to a second task",
     test: "test/core/flow/places.test.ts",
     file: "flow/advance.ts",
-    find: "  await sendAll(ports, line, [next], heldIn(index));\n",
+    find: "  await sendAll(ports, line, [own], heldIn(index));\n",
     replace: "  await sendAll(ports, line, await ports.lines.first(line.name, 2), heldIn(index));\n",
   },
   {

@@ -121,7 +121,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a started task can still expire",
     file: "work/claim.ts",
-    find: 'remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],',
+    find: 'remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", ...noBucket],',
     replace: 'remove: ["progress", "waiting_for", "line", "kept_input", "retrying_in"],',
   },
   {

@@ -47,13 +47,13 @@ export const priorityMutations: readonly Mutation[] = [
   {
     name: "priority: a running task keeps its input in the record",
     file: "work/claim.ts",
-    find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],',
+    find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", ...noBucket],',
     replace: '    remove: ["start_by", "progress", "waiting_for", "line"],',
   },
   {
     name: "retries: a running task counts as one that waits for its next attempt",
     file: "work/claim.ts",
-    find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],',
+    find: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", ...noBucket],',
     replace: '    remove: ["start_by", "progress", "waiting_for", "line", "kept_input"],',
   },
   {

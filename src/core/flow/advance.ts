@@ -2,7 +2,7 @@ import { heldIn } from "../model/grant.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
 import type { HeldPlace, PlannedCheck, WaitingTask } from "../ports/flow.ts";
-import { bucketName, bucketOf } from "./buckets.ts";
+import { bucketName, bucketOf, leaveToOthers, ownTasks } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
 import { type Known, type LinePorts, soonMs } from "./line-ports.ts";
@@ -78,7 +78,7 @@ export interface BucketPlace extends HeldPlace {
 /**
  * Passes a task's place to the next task by one write, and sends its message; gives it back when there is none.
  * @param tier Tier in whose queue a check of the line waits.
- * @param next A task that the line lets go next. Absent: none was seen.
+ * @param next The line's first tasks. Absent: they were not read.
  * @returns False when the task has no such place.
  * @throws PortUnavailable
  */
@@ -86,17 +86,23 @@ export async function handOver(
   ports: LinePorts,
   line: Line,
   place: BucketPlace,
-  { tier, next }: { tier: Tier; next?: WaitingTask | undefined },
+  { tier, next = [] }: { tier: Tier; next?: readonly WaitingTask[] | undefined },
 ): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   const limit = await placesOf(ports.flow, type);
-  if (limit === undefined || next === undefined) return giveBack(ports, line, place, tier);
-  const { index, name, room } = bucketOf(line, place.bucket, { limit, size: ports.bucketSize });
-  const to = { task: next.envelope.task_id, untilMs: onTheWayUntilMs(ports.clock.now()) };
+  if (limit === undefined) return giveBack(ports, line, place, tier);
+  const sizes = { limit, size: ports.bucketSize };
+  const { index, name, room } = bucketOf(line, place.bucket, sizes);
+  const [own] = room === 0 ? [] : await ownTasks(ports, line, next, { most: 1, salt: place.task, sizes });
+  if (own === undefined) return giveBack(ports, line, place, tier);
+  const to = { task: own.envelope.task_id, untilMs: onTheWayUntilMs(ports.clock.now()) };
   const state = await ports.lines.passPlace(name, place, to, room);
   // Another call has just let this task go, or the limit is lower now.
-  if (state === undefined) return giveBack(ports, line, place, tier);
-  await sendAll(ports, line, [next], heldIn(index));
+  if (state === undefined) {
+    await leaveToOthers(ports, line, [own], sizes);
+    return giveBack(ports, line, place, tier);
+  }
+  await sendAll(ports, line, [own], heldIn(index));
   // The line's own state alone tells of its check.
   const isChecked = index > 0 || stands(state.check, ports.clock.now());
   if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });

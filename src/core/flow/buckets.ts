@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Line } from "../model/line.ts";
+import type { Lines, WaitingTask } from "../ports/flow.ts";
+import type { Clock } from "../ports/tasks.ts";
 import { placesPerUnit } from "../task/type-limits.ts";
 
 /**
@@ -26,8 +28,16 @@ export interface Sizes {
 /** A task asks this many buckets for a place at most: where most are free, a second question is rare. */
 const mostAsked = 3;
 
-/** Workers that end tasks at the same time take different ones of this many first tasks. */
-const mostFirst = 8;
+/**
+ * Workers that end tasks at the same time choose among this many first tasks: as many as are on their way out of a line
+ * of 400 starts a second.
+ */
+const mostFirst = 16;
+
+/**
+ * Nobody else lets a reserved task go for this time, in milliseconds: its message is sent by then, or its sender died.
+ */
+const reservedMs = 15_000;
 
 /** The name of a bucket's places. No line's name begins with `places/`. */
 export const bucketName = ({ name }: Line, index: number): string => (index === 0 ? name : `places/${index}/${name}`);
@@ -46,21 +56,50 @@ export const bucketsOf = (line: Line, sizes: Sizes): Bucket[] =>
 /** The buckets that a task asks for a place, in this order: spread evenly over tasks, and the same for each message. */
 export function bucketsFor(line: Line, taskId: string, sizes: Sizes): Bucket[] {
   const count = bucketCount(sizes);
-  const first = partOf(taskId, 0) % count;
+  const first = numberOf(taskId) % count;
   const asked = Array.from({ length: Math.min(count, mostAsked) }, (_, step) => (first + step) % count);
   return asked.map((index) => bucketOf(line, index, sizes));
 }
 
-/** The number of first tasks that a worker reads which ends a task. */
-export const firstTasks = (sizes: Sizes): number => Math.min(mostFirst, bucketCount(sizes));
+/** The number of first tasks that a call reads which lets one go. Of a line with one bucket, the first one goes. */
+export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? 1 : mostFirst);
 
 /**
- * One of a line's first tasks, for the place of a task that ends: at random, so that none is passed over for long, and
- * not by the bucket, whose tasks may all be long ones.
+ * The tasks of a line that this call lets go, up to a number: the first ones; of those of a line with several buckets,
+ * any that nobody else lets go at this moment. At random, the first ones more likely, so that none is
+ * passed over for long.
+ * @param salt Differs between calls.
  */
-export const oneOf = <T>(first: readonly T[], endedTaskId: string): T | undefined =>
-  first[partOf(endedTaskId, 4) % first.length];
+export async function ownTasks(
+  { lines, clock }: { lines: Lines; clock: Clock },
+  line: Line,
+  first: readonly WaitingTask[],
+  { most, salt, sizes }: { most: number; salt: string; sizes: Sizes },
+): Promise<WaitingTask[]> {
+  if (bucketCount(sizes) === 1) return first.slice(0, most);
+  const own: WaitingTask[] = [];
+  const inOrder = first.map((task, position) => ({ task, at: (position + 4) * chanceOf(salt, task) }));
+  for (const { task } of inOrder.sort((a, b) => a.at - b.at)) {
+    if (own.length >= most) break;
+    const now = clock.now();
+    if (await lines.reserve(line.name, task.envelope.task_id, now, now + reservedMs)) own.push(task);
+  }
+  return own;
+}
 
-/** A number of 32 bits that a task's id gives at random. */
-const partOf = (taskId: string, offset: number): number =>
-  createHash("md5").update(taskId).digest().readUInt32BE(offset);
+/** Leaves tasks to others that this call could not let go. */
+export async function leaveToOthers(
+  { lines }: { lines: Lines },
+  line: Line,
+  tasks: readonly WaitingTask[],
+  sizes: Sizes,
+): Promise<void> {
+  if (bucketCount(sizes) === 1) return;
+  for (const { envelope } of tasks) await lines.release(line.name, envelope.task_id);
+}
+
+/** From 0 to 1. */
+const chanceOf = (salt: string, { envelope }: WaitingTask): number => numberOf(`${salt} ${envelope.task_id}`) / 2 ** 32;
+
+/** A number of 32 bits that a text gives at random. */
+const numberOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();

@@ -18,7 +18,7 @@ import { dataOf, parseInput } from "../task/parsed-input.ts";
 import type { Registry, TaskType } from "../task/task.ts";
 import { canStart, type TaskMessage } from "../task/task-message.ts";
 import { advance, handOver } from "./advance.ts";
-import { bucketName, firstTasks, oneOf } from "./buckets.ts";
+import { bucketName, firstTasks } from "./buckets.ts";
 import { type LimitsInForce, limitsInForce, lineFor, placesOf } from "./limit-lines.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-end.ts";
@@ -43,8 +43,8 @@ export interface Place {
   over?: boolean;
   /** The renewal that runs. Absent: none ran yet. */
   renewal?: Promise<void>;
-  /** The task that has the place next, as it was read when the attempt ended. Absent: it runs. */
-  next?: Promise<WaitingTask | undefined>;
+  /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
+  next?: Promise<WaitingTask[]>;
 }
 
 /** A task that may start. */
@@ -246,20 +246,16 @@ async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: T
   if (await ports.lines.keepPlace(bucketName(place.line, place.bucket), task.task_id, untilMs)) place.untilMs = untilMs;
 }
 
-/** Starts to read the next task of the line. The answer is there when the attempt is settled. */
-export function readNext(ports: FlowPorts, place: Place, { task_id }: TaskKey): void {
-  place.next = nextOf(ports, place, task_id);
+/** Starts to read the next tasks of the line. The answer is there when the attempt is settled. */
+export function readNext(ports: FlowPorts, place: Place): void {
+  place.next = nextOf(ports, place);
   // `leave` waits for the answer, and hears of the error.
   place.next.catch(() => {});
 }
 
-async function nextOf(
-  { flow, lines, registry, bucketSize: size }: FlowPorts,
-  { line }: Place,
-  endedTaskId: string,
-): Promise<WaitingTask | undefined> {
+async function nextOf({ flow, lines, registry, bucketSize: size }: FlowPorts, { line }: Place): Promise<WaitingTask[]> {
   const limit = (await placesOf(flow, registry.get(line.type ?? ""))) ?? 1;
-  return oneOf(await lines.first(line.name, firstTasks({ limit, size })), endedTaskId);
+  return lines.first(line.name, firstTasks({ limit, size }));
 }
 
 /**
@@ -272,7 +268,7 @@ export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier:
   try {
     const held = { task: task.task_id, untilMs: place.untilMs, bucket: place.bucket };
     // Without an answer about the next task the place is given back all the same.
-    const next = await place.next?.catch(() => undefined);
+    const next = await place.next?.catch(() => []);
     const isBack = await handOver(ports, place.line, held, { tier, next });
     if (!isBack && place.over) await leaveKept(ports, place, task, tier);
   } catch (error) {

@@ -13,7 +13,12 @@ export async function giveUp(
   record: TaskRecord | undefined,
   place: Place | undefined,
 ): Promise<void> {
-  if (record?.status === "processing") return;
+  if (record?.status === "processing") {
+    // The place of a twin that was let go into another bucket.
+    if (place !== undefined && place.bucket !== (record.place_bucket ?? 0))
+      await leave(ports, place, envelope, delivery.tier);
+    return;
+  }
   const isMoved = record?.status === "pending" && record.priority !== delivery.tier;
   if (place !== undefined && !(place.kept && isMoved)) await leave(ports, place, envelope, delivery.tier);
   if (grant?.tryUntilMs !== undefined) await passTry(ports, envelope, grant.tryUntilMs, delivery.tier);

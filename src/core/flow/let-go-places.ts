@@ -1,7 +1,7 @@
 import { heldIn } from "../model/grant.ts";
 import type { Line } from "../model/line.ts";
 import type { LineState, WaitingTask } from "../ports/flow.ts";
-import { type Bucket, bucketOf, bucketsOf } from "./buckets.ts";
+import { type Bucket, bucketOf, bucketsOf, firstTasks, leaveToOthers, ownTasks, type Sizes } from "./buckets.ts";
 import {
   type Known,
   type LinePorts,
@@ -17,6 +17,12 @@ import { sendAll } from "./send-all.ts";
 
 /** Tasks that get a place together. */
 const mostTogether = 10;
+
+/**
+ * The number of tasks that a call lets go together. A worker lets one go, which it takes itself: the other free places
+ * are those of workers that end tasks at this moment, and a task that went there by message would pass the queue.
+ */
+const mostOf = ({ taker }: LinePorts): number => (taker === undefined ? mostTogether : taker.isFree ? 1 : 0);
 
 /** The places of a bucket, as a call knows them. */
 interface Seen {
@@ -40,7 +46,7 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
   let seen = changed && (await withoutEnded(ports, buckets, [changed.state]));
   for (let tries = 0; tries < mostTries; tries++) {
     seen ??= await withoutEnded(ports, buckets, await ports.lines.states(buckets.map(({ name }) => name)));
-    const step = await letSomeGo(ports, line, seen, added !== undefined);
+    const step = await letSomeGo(ports, line, sizes, seen, added !== undefined);
     if (step.as === "rest") return step.rest;
     // Of many buckets, those that nobody changed need no second look.
     if (step.as === "refused" || buckets.length === 1) seen = undefined;
@@ -51,21 +57,35 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
 type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
 
 /** Lets up to ten tasks go, into the bucket that has most room, and notes their places. */
-async function letSomeGo(ports: LinePorts, line: Line, seen: readonly Seen[], hasAdded: boolean): Promise<Step> {
+async function letSomeGo(
+  ports: LinePorts,
+  line: Line,
+  sizes: Sizes,
+  seen: readonly Seen[],
+  hasAdded: boolean,
+): Promise<Step> {
   const { clock, lines } = ports;
   const full: Rest = { nextMs: nextEndMs(clock.now(), seen), empty: false, state: ownState(seen) };
   const { bucket, places } = roomiest(seen);
-  const free = isClosed(seen) ? 0 : Math.max(0, Math.min(bucket.room - places.size, mostTogether));
+  const room = isClosed(seen) ? 0 : Math.max(0, bucket.room - places.size);
+  const free = Math.min(room, mostOf(ports));
+  const soon: Rest = { ...full, nextMs: clock.now() + soonMs };
+  if (free === 0 && room > 0) return { as: "rest", rest: soon };
   if (free === 0 && hasAdded) return { as: "rest", rest: full };
-  const { next, empty } = await nextWithoutPlace(ports, line, seen, Math.max(1, free));
+  const { next, empty } = await nextWithoutPlace(ports, line, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
-  const going = next.slice(0, free);
-  if (going.length === 0) return { as: "rest", rest: { ...full, oldest: next[0] } };
+  const going = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });
+  if (going.length === 0)
+    return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
   const ids = going.map(({ envelope }) => envelope.task_id);
   const untilMs = onTheWayUntilMs(clock.now());
-  if (!(await lines.takePlaces(bucket.name, ids, untilMs, bucket.room))) return { as: "refused" };
+  if (!(await lines.takePlaces(bucket.name, ids, untilMs, bucket.room))) {
+    await leaveToOthers(ports, line, going, sizes);
+    return { as: "refused" };
+  }
   await sendAll(ports, line, going, heldIn(bucket.index));
   for (const id of ids) places.set(id, untilMs);
+  if (ports.taker !== undefined) return { as: "rest", rest: room > 1 ? soon : full };
   return { as: "let go" };
 }
 

@@ -15,6 +15,11 @@ export class Taker {
     this.#messageOf = messageOf;
   }
 
+  /** True when it has no task yet. */
+  get isFree(): boolean {
+    return this.#message === undefined;
+  }
+
   /** Returns false when the task has to go by message. */
   take(task: WaitingTask, grant: Grant): boolean {
     if (this.#message !== undefined) return false;

@@ -171,6 +171,8 @@ export interface TaskRecord extends TaskKey {
   lease_until?: string;
   /** claim: names the claim that has the lease. Removed when the attempt settles. Absent: no attempt is running. */
   lease_token?: string;
+  /** The bucket of the place of its attempt. Absent: the first one, or it needs no place. */
+  place_bucket?: number;
   /** claim: start of the newest attempt. Absent: never started. */
   started_at?: string;
   /** settle, cancel, expiry: time at which the task became terminal. Absent: it is not terminal. */

@@ -78,6 +78,13 @@ export interface Lines {
   /** Ends a wait. Does nothing when the task waits anew: a late try of the call must not lose it. */
   remove(line: string, wait: Wait): Promise<void>;
   /**
+   * Keeps others from letting a task of a line go. Returns false when another call has done so, until a time after
+   * `nowMs`.
+   */
+  reserve(line: string, task: string, nowMs: number, untilMs: number): Promise<boolean>;
+  /** Ends a reservation: the caller did not let the task go. */
+  release(line: string, task: string): Promise<void>;
+  /**
    * The orders of a line's first tasks, `<createdAt>#<task id>`: all of them, or those after `after`. Reads eventually
    * consistent.
    */

@@ -17,19 +17,27 @@ import type { Settled } from "../task/settled.ts";
 import { canStart, type TaskMessage, timeoutOf } from "../task/task-message.ts";
 import { settleCrashed } from "./settle.ts";
 
-/**
- * Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds.
- * @param alone False: a task whose last attempt crashed is not claimed.
- * @param slotMs Epoch milliseconds of the start that a rate gave the task: its handler waits for it. Absent: it starts
- * at once.
- */
+/** An attempt that wants to start. */
+interface Claim {
+  /** Tells the attempt from others. */
+  token: string;
+  /** False: a task whose last attempt crashed is not claimed. */
+  alone: boolean;
+  /** Epoch milliseconds of the start that a rate gave the task: its handler waits for it. Absent: it starts at once. */
+  slotMs?: number | undefined;
+  /** The bucket of its place. Absent: the first one, or it needs no place. */
+  bucket?: number | undefined;
+}
+
+/** Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds. */
 export function claim(
   ports: SettlePorts,
   message: TaskMessage,
-  { token, alone, slotMs = 0 }: { token: string; alone: boolean; slotMs?: number | undefined },
+  { token, alone, slotMs = 0, bucket = 0 }: Claim,
 ): Promise<Changed> {
   const now = ports.clock.now();
   const startMs = Math.max(now, slotMs);
+  const noBucket = bucket > 0 ? [] : (["place_bucket"] as const);
   return ports.records.change(message.envelope, {
     when: { ...canStart(message, now), ...(alone ? {} : { error_kind: { not: "crashed" } }) },
     set: {
@@ -38,9 +46,10 @@ export function claim(
       updated_at: iso(now),
       lease_until: iso(startMs + leaseSeconds(timeoutOf(message)) * 1000),
       lease_token: token,
+      ...(bucket > 0 && { place_bucket: bucket }),
     },
     add: { attempts: 1, attempts_total: 1 },
-    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],
+    remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", ...noBucket],
   });
 }
 

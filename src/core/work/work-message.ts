@@ -124,7 +124,8 @@ async function beginEntered(
   };
   if (isLate()) return again();
   const token = ports.newId();
-  const claimed = await claim(ports, message, { token, alone: how === "alone", slotMs: entered.slotMs });
+  const { slotMs, place } = entered;
+  const claimed = await claim(ports, message, { token, alone: how === "alone", slotMs, bucket: place?.bucket });
   // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
   const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
   if (record !== undefined && isLate()) {

@@ -113,7 +113,7 @@ describe("a task without retries or extras", () => {
         lease_token: expect.stringMatching(/^[0-9a-f-]{36}$/),
       },
       add: { attempts: 1, attempts_total: 1 },
-      remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in"],
+      remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", "place_bucket"],
     });
   });
 

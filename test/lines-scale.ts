@@ -1,0 +1,197 @@
+import * as z from "zod";
+import { pause, resume } from "../src/core/flow/manage-flow.ts";
+import type { Lines } from "../src/core/ports/flow.ts";
+import type { TaskType } from "../src/core/task/task.ts";
+import { columns } from "../src/machine/columns.ts";
+import { memoryPipeline, typeOf } from "./support/memory-pipeline.ts";
+import { workerPool } from "./support/worker-pool.ts";
+
+/*
+ * npm run test:lines -- [places|rates|waiting|pause]...
+ * Prints how fast lines are and what they cost: the real core in memory, with a clock of its own, in which each call of
+ * a line takes 10 ms. Some minutes of a processor in all. Calls count as units: an item of 1 KB is written with one,
+ * and four of them are read with one.
+ */
+
+const input = z.object({ n: z.number(), ms: z.number(), key: z.string() });
+
+/** The time of a call of a line, in milliseconds: what DynamoDB takes from a function. */
+const callMs = 10;
+
+const writes: Readonly<Record<string, number>> = {
+  ...{ add: 1, remove: 1, keep: 1, takePlaces: 1, keepPlace: 1, dropPlace: 1, passPlace: 1, takeSlot: 1, takeSlots: 1 },
+  ...{ reserve: 1, planCheck: 2, endChecks: 2 },
+};
+
+/** Read units of a call. A look at the first tasks reads their messages. */
+function readsOf(method: string, given: readonly unknown[]): number {
+  if (method === "first") return Math.max(1, Math.ceil(Number(given[1]) / 4));
+  if (method === "states") return (given[0] as unknown[]).length;
+  return ["find", "state", "orders", "list"].includes(method) ? 1 : 0;
+}
+
+/** A pipeline whose tier is behind, and what its lines cost. */
+function setUp(options: Partial<TaskType>, behindSeconds = 0) {
+  const counts = { writes: 0, reads: 0, messages: 0, checks: 0 };
+  const runs: { at: number; endAt: number; n: number }[] = [];
+  const handler = async ({ n, ms }: z.output<typeof input>) => {
+    runs.push({ at: pipeline.clock.now(), endAt: pipeline.clock.now() + ms, n });
+    await new Promise<void>((resolve) => pipeline.clock.after(ms, resolve));
+  };
+  const type = typeOf(handler, { input, timeoutSeconds: 60, ...options });
+  const pipeline = memoryPipeline([type]);
+  const { ports, queues, clock } = pipeline;
+  const lines = ports.lines;
+  ports.lines = new Proxy(lines, {
+    get: (target, method: string) => {
+      const call = Reflect.get(target, method) as (...given: unknown[]) => Promise<unknown>;
+      return async (...given: unknown[]) => {
+        counts.writes += writes[method] ?? 0;
+        counts.reads += readsOf(method, given);
+        await new Promise<void>((resolve) => clock.after(callMs, resolve));
+        return call.apply(target, given);
+      };
+    },
+  }) as Lines & typeof lines;
+  const put = queues.put.bind(queues);
+  queues.put = (tier, body, more = {}) => {
+    counts.messages += 1;
+    if (body.includes("check_id")) counts.checks += 1;
+    put(tier, body, { ...more, delaySeconds: (more.delaySeconds ?? 0) + behindSeconds });
+  };
+  const accept = (n: number, ms: number, key = "") => pipeline.accept({ input: { n, ms, key } });
+  return { ...pipeline, type, pool: workerPool(pipeline), counts, runs, accept };
+}
+
+const per = (count: number, tasks: number): string => (count / tasks).toFixed(2);
+const percent = (part: number): string => `${Math.round(part * 100)} %`;
+
+/** Tasks of 0.5 to 1.5 s, four for each place and sixty at least, which are there at once. */
+async function placesRow(limit: number, behindSeconds: number): Promise<string[]> {
+  const { accept, pool, runs, counts, clock } = setUp({ concurrency: { limit } }, behindSeconds);
+  const tasks = Math.max(60, limit * 4);
+  for (let n = 0; n < tasks; n++) await accept(n, 500 + ((n * 7_919) % 1_000));
+  const submitted = counts.messages;
+  const idealSeconds = tasks / limit;
+  const began = clock.now();
+  for (let waited = 0; runs.length < tasks && waited < 40; waited++) await pool.pass(30_000, 1_000);
+  await pool.pass(3_000);
+  const first = Math.min(...runs.map(({ at }) => at));
+  const seconds = (Math.max(...runs.map(({ endAt }) => endAt)) - first) / 1_000;
+  const events = runs.flatMap(({ at, endAt }) => [
+    { at, by: 1 },
+    { at: endAt, by: -1 },
+  ]);
+  events.sort((a, b) => a.at - b.at || a.by - b.by);
+  let now = 0;
+  const most = events.reduce((max, { by }) => Math.max(max, (now += by)), 0);
+  return [
+    ...[`${limit}`, `${behindSeconds} s`, `${runs.length} of ${tasks}`, `${((first - began) / 1_000).toFixed(1)} s`],
+    ...[`${seconds.toFixed(1)} s`, percent(idealSeconds / seconds), `${most}`],
+    ...[per(counts.writes, tasks), per(counts.reads, tasks), per(counts.messages - submitted, tasks)],
+  ];
+}
+
+async function places(): Promise<void> {
+  const rows = [
+    ["places", "behind", "tasks", "first start", "first to last", "in use", "at once", "writes", "reads", "messages"],
+  ];
+  for (const limit of (process.env.L ?? "3,100,1000,10000").split(",").map(Number))
+    for (const behindSeconds of [0, 30, 90]) rows.push(await placesRow(limit, behindSeconds));
+  console.log(`Places (writes, reads and messages for each task)\n${columns(rows)}\n`);
+}
+
+/** Submits at a part of the rate for 30 s, or for ten starts of a slow rate. */
+async function ratesRow(perSecond: number, load: number, behindSeconds: number): Promise<string[]> {
+  const rateLimit = perSecond < 1 ? { limit: 1, perSeconds: 1 / perSecond } : { limit: perSecond, perSeconds: 1 };
+  const { accept, pool, runs, counts } = setUp({ rateLimit }, behindSeconds);
+  const seconds = Math.max(30, 10 / perSecond);
+  const tasks = Math.ceil(seconds * perSecond * load);
+  for (let n = 0; n < tasks; n++) {
+    await accept(n, 50);
+    if (n % Math.ceil(tasks / 100) === 0) await pool.pass((seconds * 1_000) / 100, 100);
+  }
+  const submitted = tasks;
+  for (let waited = 0; runs.length < tasks && waited < 40; waited++) await pool.pass(30_000, 500);
+  const times = runs.map(({ at }) => at).sort((a, b) => a - b);
+  const took = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000;
+  return [
+    ...[`${perSecond}/s`, percent(load), `${behindSeconds} s`, `${runs.length} of ${tasks}`],
+    ...[`${((runs.length - 1) / Math.max(took, 0.001)).toFixed(2)}/s`],
+    ...[per(counts.writes, tasks), per(counts.reads, tasks), per(counts.messages - submitted, tasks)],
+  ];
+}
+
+async function rates(): Promise<void> {
+  const rows = [["rate", "load", "behind", "tasks", "starts", "writes", "reads", "messages"]];
+  for (const perSecond of [0.1, 10, 300, 1_000])
+    for (const [load, behindSeconds] of [
+      [0.5, 0],
+      [1.5, 0],
+      [1.5, 30],
+      [1.5, 90],
+    ] as const)
+      rows.push(await ratesRow(perSecond, load, behindSeconds));
+  console.log(`Rates (writes, reads and messages for each task)\n${columns(rows)}\n`);
+}
+
+/** Tasks that wait behind places which are in use for an hour. */
+async function waitingRow(tasks: number, keys: number): Promise<string[]> {
+  const key = (one: z.output<typeof input>) => one.key;
+  const { accept, pool, counts, runs, lines } = setUp({ concurrency: { key, limit: 1 }, timeoutSeconds: 840 });
+  for (let n = 0; n < keys; n++) await accept(-1, 800_000, `k${n % keys}`);
+  await pool.pass(2_000, 100);
+  for (let n = 0; n < tasks; n++) await accept(n, 10, `k${n % keys}`);
+  await pool.pass(5_000, 500);
+  const parked = { ...counts };
+  await pool.pass(600_000, 5_000);
+  const since = { writes: counts.writes - parked.writes, reads: counts.reads - parked.reads };
+  const waiting = (await lines.first("concurrency/test.task/acme/k0", 1)).length;
+  return [
+    ...[`${tasks}`, `${keys}`, `${runs.length}`, waiting > 0 ? "yes" : "no"],
+    ...[per(parked.writes, tasks), per(parked.reads, tasks)],
+    ...[`${since.writes}`, `${since.reads}`, `${counts.checks - parked.checks}`],
+  ];
+}
+
+async function waiting(): Promise<void> {
+  const header = ["waiting", "keys", "running", "waits", "writes to wait", "reads to wait"];
+  const rows = [[...header, "writes in 10 min", "reads in 10 min", "checks in 10 min"]];
+  for (const [tasks, keys] of [
+    [1, 1],
+    [50_000, 1],
+    [1_000, 1_000],
+  ] as const)
+    rows.push(await waitingRow(tasks, keys));
+  console.log(`Tasks that wait behind a place\n${columns(rows)}\n`);
+}
+
+/** An hour's pause of a tier under a hundredth of 5,000 submits a second: the cost of a task does not depend on it. */
+async function pauseOfTier(perSecond = 50): Promise<void> {
+  const { accept, pool, counts, runs, ports, records, clock } = setUp({});
+  await pause(ports, { scope: "tier", tier: "normal" }, "olga");
+  let tasks = 0;
+  for (let second = 0; second < 3_600; second += 10) {
+    for (let n = 0; n < perSecond * 10; n++) await accept(tasks++, 20);
+    await pool.pass(10_000, 10_000);
+  }
+  const parked = counts.messages;
+  await resume(ports, { scope: "tier", tier: "normal" }, "normal", "olga");
+  const began = clock.now();
+  while (runs.length < tasks && clock.now() - began < 7_200_000) await pool.pass(60_000, 1_000);
+  await pool.pass(10_000);
+  const failed = records.all().filter(({ status }) => status !== "completed").length;
+  const last = Math.max(...runs.map(({ at }) => at));
+  console.log(`An hour's pause of a tier, ${perSecond} submits a second: ${tasks} tasks`);
+  console.log(
+    `not completed ${failed}, runs ${runs.length}, most messages of a task's life ${per(counts.messages, tasks)}`,
+  );
+  console.log(
+    `messages under the pause ${per(parked, tasks)}, empty ${Math.round((last - began) / 1_000)} s after the resume`,
+  );
+  console.log(`writes ${per(counts.writes, tasks)}, reads ${per(counts.reads, tasks)} for each task\n`);
+}
+
+const sections = { places, rates, waiting, pause: () => pauseOfTier() };
+const chosen = process.argv.slice(2);
+for (const [name, run] of Object.entries(sections)) if (chosen.length === 0 || chosen.includes(name)) await run();
