@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { bucketCount, bucketName, bucketOf, bucketsFor, bucketsOf } from "../../../src/core/flow/buckets.ts";
+import { leave } from "../../../src/core/flow/enter.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
 import { grantText, parseGrant } from "../../../src/core/model/grant.ts";
 import type { Line } from "../../../src/core/model/line.ts";
@@ -32,7 +33,7 @@ function setUp(limit: number) {
       await pipeline.clock.advance(1);
     }
   };
-  return { ...pipeline, pool: workerPool(pipeline), submitMany, seen, type, runningNow: () => running };
+  return { ...pipeline, pipeline, pool: workerPool(pipeline), submitMany, seen, type, runningNow: () => running };
 }
 
 describe("the buckets of a line's places", () => {
@@ -135,6 +136,17 @@ describe("a line of many places", () => {
     expect((await lines.state(bucketName(line, running))).places.size).toBe(1);
     await pool.pass(30_000, 100);
     expect(seen.starts).toHaveLength(1);
+  });
+
+  test("a task that cannot be let go is left to others", async () => {
+    const { ports, lines, pipeline, clock } = setUp(40);
+    const record = await pipeline.accept({ input: { n: 0, ms: 10 } });
+    const waiting = { id: "w1", tier: "normal" as const, createdAt: record.created_at };
+    const next = Promise.resolve([{ ...waiting, envelope: envelopeOf(record, { n: 0, ms: 10 }) }]);
+    // Its place has ended, and another task has it.
+    const place = { line, bucket: 1, untilMs: clock.now() + 1_000, next };
+    await leave(ports, place, { tenant_id: "acme", task_id: "ended" }, "normal");
+    expect(await lines.reserve(line.name, record.task_id, clock.now(), clock.now() + 1_000)).toBe(true);
   });
 
   test("a task finds the only free place, wherever it is", async () => {
