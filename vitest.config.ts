@@ -76,7 +76,11 @@ const builds = [
 ];
 
 /** Many worlds, and much data: minutes in all. `test/simulation/simulation.test.ts` has a hundred worlds. */
-const worlds = ["test/simulation/many-worlds.test.ts", "test/scale/**/*.test.ts", "test/http/{hostile,fuzz}.test.ts"];
+const worlds = [
+  "test/simulation/many-worlds.test.ts",
+  "test/scale/**/*.test.ts",
+  "test/http/{fairness,fuzz,hostile}.test.ts",
+];
 
 /** They start an S3 server, for the clients that bundles have: `test/contract/blobs.test.ts` has those of the SDK. */
 const s3 = "test/aws/s3/**/*.test.ts";

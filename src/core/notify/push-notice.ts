@@ -127,19 +127,25 @@ async function withPlace(ports: PushPorts, tenantId: string, work: (time: Time) 
   // Without the table nobody knows that connections are slow, and the work goes on.
   const [isSlow] = await slowHosts.areSlow(tenantId, [of.host], clock.now()).catch(() => [false]);
   let placeMs = isSlow ? await takePlaces(ports, of).catch(() => undefined) : undefined;
-  // A message that is under way cannot be stopped: without a place there is none.
   const time = { endMs: clock.now() + (isSlow && placeMs === undefined ? 0 : budgetMs) };
+  let giveUp = () => {};
+  const givenUp = new Promise<void>((resolve) => {
+    giveUp = resolve;
+  });
   const judge = async () => {
     await slowHosts.markSlow(tenantId, of.host, clock.now() + slowForMs);
     placeMs ??= await takePlaces(ports, of);
-    if (placeMs === undefined) time.endMs = clock.now();
+    if (placeMs !== undefined) return;
+    time.endMs = clock.now();
+    giveUp();
   };
   let judging: Promise<void> = Promise.resolve();
   const stop = clock.after(slowAfterMs, () => {
     judging = judge().catch(() => {});
   });
   try {
-    await work(time);
+    // Messages that are under way cannot be stopped, but nobody waits for them any more.
+    await Promise.race([work(time), givenUp]);
     await judging;
   } finally {
     stop();
