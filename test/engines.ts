@@ -7,7 +7,7 @@ import { freePort, started } from "./support/engines/process.ts";
 
 /*
  * Runs the suites of queues, objects and schedules on engines of other people: ElasticMQ for SQS, moto for SQS, S3 and EventBridge Scheduler. Needs
- * Maven and Java 17, Python 3 and libfaketime: `apt-get install maven libfaketime`. Arguments: names of engines (default: all), then Vitest's after `--`.
+ * Maven, Java 17 and libfaketime for the first (`apt-get install maven libfaketime`), Python 3 for the second. Arguments: names of engines (default: all), then Vitest's after `--`.
  */
 
 const motoVersion = "5.2.5";
@@ -18,7 +18,10 @@ interface Engine {
   readonly services: readonly Service[];
   /** Gets the engine into a folder. */
   get(folder: string): void;
-  start(folder: string, port: number, env: NodeJS.ProcessEnv): Promise<ChildProcess>;
+  /** @param clock File with the time that tests have moved on. */
+  start(folder: string, port: number, clock: string): Promise<ChildProcess>;
+  /** Time after which the engine has seen a change of that file, in milliseconds. */
+  readonly clockMs: number;
 }
 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
@@ -41,22 +44,28 @@ const engines: Readonly<Record<string, Engine>> = {
   elasticmq: {
     services: ["SQS"],
     get: (folder) => download(folder, elasticMq),
-    start: (folder, port, env) => {
+    clockMs: 1_500,
+    start: (folder, port, clock) => {
       const settings = join(folder, "engine.conf");
       writeFileSync(settings, elasticMqSettings(port));
+      // A look at the file at each look at the time makes Java a hundred times slower.
+      const env = {
+        ...{ LD_PRELOAD: fakeTime(), FAKETIME_TIMESTAMP_FILE: clock, FAKETIME_CACHE_DURATION: "1" },
+        ...{ FAKETIME_DONT_FAKE_MONOTONIC: "1", DONT_FAKE_MONOTONIC: "1" },
+      };
       return startJava(folder, { ...elasticMq, options: [`-Dconfig.file=${settings}`], env }, urlOf(port));
     },
   },
   moto: {
     services: ["SQS", "S3", "SCHEDULER"],
+    clockMs: 0,
     get: (folder) => {
       run("python3", ["-m", "venv", folder]);
       run(join(folder, "bin/pip"), ["install", "--quiet", `moto[server,sqs,s3,scheduler]==${motoVersion}`]);
     },
-    start: (folder, port, env) => {
-      const args = ["-H", "127.0.0.1", "-p", String(port)];
-      const options = { stdio: "ignore", env: { ...process.env, ...env } } as const;
-      return started(spawn(join(folder, "bin/moto_server"), args, options), `${urlOf(port)}/moto-api/`);
+    start: (folder, port, clock) => {
+      const args = ["test/support/engines/run_moto.py", clock, "-H", "127.0.0.1", "-p", String(port)];
+      return started(spawn(join(folder, "bin/python"), args, { stdio: "ignore" }), `${urlOf(port)}/moto-api/`);
     },
   },
 };
@@ -75,20 +84,26 @@ function fakeTime(): string {
 }
 
 /** Runs the suites on an engine. Returns Vitest's exit code. */
-async function judge(name: string, { services, get, start }: Engine, vitest: readonly string[]): Promise<number> {
+async function judge(
+  name: string,
+  { services, clockMs, get, start }: Engine,
+  vitest: readonly string[],
+): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   const clock = join(folder, "clock");
   let engine: ChildProcess | undefined;
   try {
     get(folder);
     const port = await freePort();
-    writeFileSync(clock, new Date().toISOString().slice(0, 19).replace("T", " "));
-    engine = await start(folder, port, {
-      ...{ LD_PRELOAD: fakeTime(), TZ: "UTC", FAKETIME_TIMESTAMP_FILE: clock, FAKETIME_NO_CACHE: "1" },
-      ...{ FAKETIME_DONT_FAKE_MONOTONIC: "1", DONT_FAKE_MONOTONIC: "1" },
-    });
+    writeFileSync(clock, "+0");
+    engine = await start(folder, port, clock);
     const urls = services.map((service) => [`OFFLOAD_TEST_${service}`, urlOf(port)]);
-    const own = { OFFLOAD_TEST_ENGINE: name, OFFLOAD_TEST_CLOCK: clock, ...Object.fromEntries(urls) };
+    const own = {
+      OFFLOAD_TEST_ENGINE: name,
+      OFFLOAD_TEST_CLOCK: clock,
+      OFFLOAD_TEST_CLOCK_MS: String(clockMs),
+      ...Object.fromEntries(urls),
+    };
     const files = services.flatMap((service) => suites[service].files).map((file) => `test/contract/${file}.test.ts`);
     const names = services.map((service) => suites[service].name).join("|");
     const projects = ["--project", "contract", "--project", "contract-lean"];

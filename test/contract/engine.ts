@@ -7,43 +7,45 @@ import { FakeClock } from "../../src/memory/clock.ts";
 export const otherEngine = (service: "SQS" | "S3" | "SCHEDULER"): string | undefined =>
   process.env[`OFFLOAD_TEST_${service}`];
 
-/**
- * The time of that engine, which libfaketime reads from a file. It stands still but for some microseconds with each
- * look at it, as a message that is not older than its sending may be hidden.
- */
+/** The time of that engine, which reads from a file how far a test is ahead of the machine's time. */
 export class EngineClock extends FakeClock {
   readonly #file = process.env.OFFLOAD_TEST_CLOCK ?? "";
+  readonly #start: number;
 
   constructor() {
-    super(Math.floor(Date.now() / 1000) * 1000);
+    super(Date.now());
+    this.#start = super.now();
     this.#tell();
+  }
+
+  override now(): number {
+    return Date.now() + super.now() - this.#start;
   }
 
   override async advance(ms: number): Promise<void> {
     await super.advance(ms);
     this.#tell();
+    await sleep(Number(process.env.OFFLOAD_TEST_CLOCK_MS ?? 0));
   }
 
   #tell(): void {
-    const time = new Date(this.now()).toISOString().slice(0, 19).replace("T", " ");
-    writeFileSync(`${this.#file}.new`, `${time} i0.0005`);
+    writeFileSync(`${this.#file}.new`, `+${(super.now() - this.#start) / 1000}`);
     renameSync(`${this.#file}.new`, this.#file);
   }
 }
 
 /** A time that a queue noted: exactly this one, where the queue's time is the test's. */
-export const about = (time: number): unknown => (otherEngine("SQS") === undefined ? time : expect.closeTo(time, -6));
+export const about = (time: number): unknown => (otherEngine("SQS") === undefined ? time : expect.closeTo(time, -5));
 
-/** Lets the time of an emulator or engine run, fast, until a call that may wait for it has its answer. */
+/** Lets the emulator's time run, fast, until a call that may wait for it has its answer. That of an engine runs. */
 export async function whileTimeRuns<T>(clock: FakeClock, call: Promise<T>): Promise<T> {
-  let over = false;
+  let over = clock instanceof EngineClock;
   const ended = call.finally(() => {
     over = true;
   });
-  const [stepMs, pauseMs] = clock instanceof EngineClock ? [1_000, 300] : [20, 1];
   while (!over) {
-    await clock.advance(stepMs);
-    await Promise.race([sleep(pauseMs), ended]);
+    await clock.advance(20);
+    await sleep(1);
   }
   return ended;
 }
