@@ -9,6 +9,7 @@ import type {
   WantedSlot,
 } from "../core/ports/flow.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
+import { getMany } from "./get-many.ts";
 import { keys, lineListPartition, waitingPrefix } from "./table.ts";
 
 /**
@@ -74,6 +75,13 @@ export class DynamoLines implements Lines {
 
   async state(line: string): Promise<LineState> {
     return stateOf(await this.#table.get(keys.lineState(line)));
+  }
+
+  async states(lines: readonly string[]): Promise<LineState[]> {
+    if (lines.length === 1) return [await this.state(String(lines[0]))];
+    const items = await getMany(this.#table, lines.map(keys.lineState));
+    const byKey = new Map(items.map((item) => [String(item.pk), item]));
+    return lines.map((line) => stateOf(byKey.get(keys.lineState(line).pk)));
   }
 
   async takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {

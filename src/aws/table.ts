@@ -56,6 +56,7 @@ import { catalogKey, partitionsOf } from "../settings/config.ts";
  * | pause, limits of a type, breaker, mark of a tenant with receivers | `flow` | its name, as in `src/core/ports/flow.ts` |
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
  * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
+ * | further places of a line, in buckets of 16 | `line#places/<bucket>/<line>` | `state` |
  * | entry for each line in which tasks wait | `lines` | `<line>` |
  */
 export const keys = {

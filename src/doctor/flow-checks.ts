@@ -1,22 +1,4 @@
-import { placesPerUnit } from "../core/task/type-limits.ts";
 import { aboutEach, type Check } from "./finding.ts";
-
-export const placeCost: Check = {
-  id: "place-cost",
-  title: "A start and an end of a type with places are one write unit each",
-  severities: ["low"],
-  find: ({ types }) =>
-    aboutEach(types, (type) => {
-      const limit = type.concurrency?.limit ?? 0;
-      if (limit <= placesPerUnit) return;
-      const units = Math.ceil(limit / placesPerUnit);
-      return {
-        severity: "low",
-        found: `Each key has ${limit} places. While all are used, each start and end of a task costs ${units} write units.`,
-        fix: `A limit of at most ${placesPerUnit}, or a finer key. If the cost is fine, skip this check.`,
-      };
-    }),
-};
 
 /** Writes of one item in a second that DynamoDB sustains. A type also needs writes for its tasks' ends and its line. */
 const startsPerSecond = 500;
@@ -53,4 +35,4 @@ export const breakerRetries: Check = {
     }),
 };
 
-export const flowChecks: readonly Check[] = [placeCost, startRate, breakerRetries];
+export const flowChecks: readonly Check[] = [startRate, breakerRetries];

@@ -62,6 +62,10 @@ export class MemoryLines implements Lines {
     return stateOf(this.#of(line));
   }
 
+  async states(lines: readonly string[]): Promise<LineState[]> {
+    return lines.map((line) => stateOf(this.#of(line)));
+  }
+
   async takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {
     const { places } = this.#of(line);
     if (tasks.some((task) => places.has(task)) || places.size + tasks.length > limit) return false;

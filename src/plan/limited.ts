@@ -1,4 +1,3 @@
-import { placesPerUnit } from "../core/task/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";
 import type { Scenario } from "./scenario.ts";
@@ -38,7 +37,7 @@ export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffi
   const units = (bytes: number) => Math.max(1, Math.ceil(bytes / 1024));
   // The record says that the task waits; its message is stored, and deleted.
   const waiting = units(overhead.newRecordBytes) + 2 * units(messageBytes);
-  const placeWrites = places === undefined ? 0 : 2 * Math.ceil(places / placesPerUnit);
+  const placeWrites = places === undefined ? 0 : 2;
   const startWrites = startsPerSecond === undefined ? 0 : 2;
   const reads =
     places === undefined ? readsPerStart : startsPerSecond === undefined ? readsPerPlace : readsPerPlace + 2;

@@ -226,7 +226,7 @@ describe("flow set", () => {
     [["mail.send"], 2, "give --limit, --rate or --as-defined"],
     [["mail.send", "--as-defined", "--limit", "5"], 2, "--as-defined goes with no other limit"],
     [["mail.send", "--limit", "0"], 2, "Expected a whole number from 1"],
-    [["mail.send", "--limit", "1001"], 2, "--limit: at most 1000"],
+    [["mail.send", "--limit", "10001"], 2, "--limit: at most 10000"],
     [["mail.send", "--limit", "5", "--per-seconds", "5"], 2, "--per-seconds goes with --rate"],
     [["mail.send", "--per-seconds", "5"], 2, "give --limit, --rate or --as-defined"],
     [["mail.sent", "--limit", "5"], 1, "no task type is named mail.sent"],

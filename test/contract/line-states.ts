@@ -129,6 +129,20 @@ export function describePlaces(lines: () => Lines): void {
       expect(await lines().takePlaces(line, ["a"], untilMs, 1)).toBe(true);
     });
 
+    test("the states of many lines are read together, in their order", async () => {
+      const some = Array.from({ length: 130 }, newLine);
+      const [first, last] = [some[0], some[129]] as [string, string];
+      await lines().takePlaces(first, ["a"], untilMs, 1);
+      await lines().takePlaces(last, ["b"], untilMs + 1, 1);
+      const states = await lines().states([...some, first]);
+      expect(states).toHaveLength(131);
+      expect(states[0]).toEqual({ places: new Map([["a", untilMs]]) });
+      expect(states[1]).toEqual({ places: new Map() });
+      expect(states[129]).toEqual({ places: new Map([["b", untilMs + 1]]) });
+      expect(states[130]).toEqual(states[0]);
+      expect(await lines().states([last])).toEqual([states[129]]);
+    });
+
     test("a thousand tasks may have places", async () => {
       const line = newLine();
       const ids = idsOf(1_000);

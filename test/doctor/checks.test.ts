@@ -60,12 +60,9 @@ describe("findings of severity low", () => {
     expect(found("callback-hosts", faultless)).toEqual([]);
   });
 
-  test("limits that cost several write units, that one item cannot count, and that one bad task reaches are found", () => {
+  test("limits that one item cannot count, and that one bad task reaches are found", () => {
     const input = z.strictObject({});
     const type = (more: object) => defineTask({ ...common, input, ...more });
-    const placed = (limit: number) => found("place-cost", { types: [type({ concurrency: { limit } })] });
-    expect(placed(18)).toEqual([]);
-    expect(placed(100)).toEqual([["low", "task a.task", expect.stringContaining("costs 6 write units")]]);
     const rated = (limit: number, perSeconds: number) =>
       found("start-rate", { types: [type({ rateLimit: { limit, perSeconds } })] });
     expect(rated(1_000, 2)).toEqual([]);
@@ -74,7 +71,7 @@ describe("findings of severity low", () => {
       found("breaker-retries", { types: [type({ maxAttempts: 4, breaker: { failures, coolDownSeconds: 60 } })] });
     expect(broken(5)).toEqual([]);
     expect(broken(4)).toEqual([["medium", "task a.task", expect.stringContaining("one task has 4 attempts")]]);
-    for (const check of ["place-cost", "start-rate", "breaker-retries"]) expect(found(check, faultless)).toEqual([]);
+    for (const check of ["start-rate", "breaker-retries"]) expect(found(check, faultless)).toEqual([]);
   });
 
   test("a type that spawns children is found in the tier of types that may be its children", () => {

@@ -132,13 +132,21 @@ export class FlowLaws {
     });
   }
 
-  /** Tasks are let go from the front of their line. */
-  letGo(line: string, going: readonly string[], waiting: readonly string[], placed: ReadonlySet<string>): void {
+  /**
+   * Tasks are let go from the front of their line.
+   * @param atOnce Number of the first tasks of which any may go.
+   */
+  letGo(
+    line: string,
+    going: readonly string[],
+    waiting: readonly string[],
+    { placed, atOnce }: { placed: ReadonlySet<string>; atOnce: number },
+  ): void {
     const last = Math.max(...going.map((task) => waiting.indexOf(task)));
     const wasRead = (task: string) => (this.#waitsSince.get(`${line} ${task}`) ?? 0) < this.#watched.time.now - readMs;
     const before = waiting.slice(0, Math.max(0, last)).filter((task) => !going.includes(task) && !placed.has(task));
     const passed = before.filter(wasRead);
-    if (passed.length > 0) this.#lives.violated(`it was passed over in ${line}`, passed[0]);
+    if (passed.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, passed[0]);
   }
 }
 

@@ -12,6 +12,8 @@ const targets: readonly [PauseTarget, ...PauseTarget[]] = [
   { scope: "tenant", tenantId: "globex" },
 ];
 
+const tenants = ["acme", "globex"];
+
 /** Operators who pause and resume, each something of its own. Each resumes in the end. */
 export function operate(world: World): void {
   for (const target of targets) if (world.dice.chance(0.5)) void operateOn(world, target);
@@ -35,9 +37,12 @@ async function operateOn(world: World, target: PauseTarget): Promise<void> {
 async function resumeWhatStopsItself(world: World, target: PauseTarget): Promise<void> {
   for (let guardedMs = 0; guardedMs <= guardMs + lookMs; guardedMs += lookMs) {
     await wait(world, lookMs);
-    if ((await world.flowSettings.find(pauseName(target))) === undefined) continue;
-    while (!(await actOn(world, "resume", target))) await wait(world, world.dice.spread(10, 60_000));
-    guardedMs = 0;
+    // After a resume for all tenants, it may be paused for one of them.
+    for (const stopped of [target, ...tenants.map((tenantId) => ({ ...target, tenantId }))]) {
+      if ((await world.flowSettings.find(pauseName(stopped))) === undefined) continue;
+      while (!(await actOn(world, "resume", stopped))) await wait(world, world.dice.spread(10, 60_000));
+      guardedMs = 0;
+    }
   }
 }
 

@@ -144,13 +144,17 @@ function queuesFor(world: World, from: Invocation): Queues {
 export function flowPortsFor(
   world: World,
   from: Invocation,
-): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "audit"> {
+): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "audit" | "bucketSize"> {
   const clock = clockFor(world, from);
   const flowSettings = asking(world, from, "settings", world.flowSettings);
   const lines = asking<Lines>(world, from, "lines", world.lines);
   const { FlowBook } = world.core.flowBook;
   const audit = asking(world, from, "audit", world.audit);
-  return { lines, flowSettings, audit, flow: new FlowBook({ clock, log: silent, flowSettings }) };
+  const { bucketSize } = world;
+  return {
+    ...{ lines, flowSettings, audit, flow: new FlowBook({ clock, log: silent, flowSettings }) },
+    ...(bucketSize !== undefined && { bucketSize }),
+  };
 }
 
 /** Sends each call of a port over the wire. */

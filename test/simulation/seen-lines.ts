@@ -2,11 +2,16 @@ import type { HeldPlace, LineState, WaitingTask } from "../../src/core/ports/flo
 import { MemoryLines } from "../../src/memory/lines.ts";
 import type { FlowLaws } from "./flow-laws.ts";
 
+/** The line of a bucket of places. */
+const lineOf = (bucket: string): string => bucket.replace(/^places\/\d+\//, "");
+
 /** The lines of a world, with a witness of who goes first. */
 export class SeenLines extends MemoryLines {
   readonly #laws: () => FlowLaws;
   /** Names of all lines that tasks ever waited in. */
   readonly names = new Set<string>();
+  /** Names of the buckets of each line's places. */
+  readonly #buckets = new Map<string, Set<string>>();
 
   constructor(laws: () => FlowLaws) {
     super();
@@ -21,30 +26,45 @@ export class SeenLines extends MemoryLines {
     await super.add(line, task);
   }
 
-  override async takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {
-    const see = await this.#witness(line);
-    const taken = await super.takePlaces(line, tasks, untilMs, limit);
+  override async takePlaces(
+    bucket: string,
+    tasks: readonly string[],
+    untilMs: number,
+    limit: number,
+  ): Promise<boolean> {
+    const see = await this.#witness(bucket);
+    const taken = await super.takePlaces(bucket, tasks, untilMs, limit);
     if (taken) see(tasks);
     return taken;
   }
 
-  override async dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
-    this.#laws().waits(line, task);
-    return super.dropPlace(line, task, untilMs);
+  override async dropPlace(bucket: string, task: string, untilMs: number): Promise<LineState | undefined> {
+    this.#laws().waits(lineOf(bucket), task);
+    return super.dropPlace(bucket, task, untilMs);
   }
 
-  override async passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number) {
-    const see = await this.#witness(line);
-    const state = await super.passPlace(line, from, to, limit);
+  override async passPlace(bucket: string, from: HeldPlace, to: HeldPlace, limit: number) {
+    const see = await this.#witness(bucket);
+    const state = await super.passPlace(bucket, from, to, limit);
     if (state !== undefined) see([to.task]);
-    this.#laws().waits(line, from.task);
+    this.#laws().waits(lineOf(bucket), from.task);
     return state;
   }
 
+  /** The names of all buckets of a line that gave places. */
+  bucketsOf(line: string): ReadonlySet<string> {
+    return this.#buckets.get(line) ?? new Set([line]);
+  }
+
   /** Sees who waits before tasks get places. */
-  async #witness(line: string): Promise<(going: readonly string[]) => void> {
-    const [waiting, { places }] = await Promise.all([this.first(line, 1_000), this.state(line)]);
+  async #witness(bucket: string): Promise<(going: readonly string[]) => void> {
+    const line = lineOf(bucket);
+    const buckets = new Set([...this.bucketsOf(line), bucket]);
+    this.#buckets.set(line, buckets);
+    const [waiting, states] = await Promise.all([this.first(line, 1_000), this.states([...buckets])]);
     const ids = waiting.map(({ envelope }) => envelope.task_id);
-    return (going) => this.#laws().letGo(line, going, ids, new Set(places.keys()));
+    const placed = new Set(states.flatMap(({ places }) => [...places.keys()]));
+    // Of several buckets, each takes one of the first tasks.
+    return (going) => this.#laws().letGo(line, going, ids, { placed, atOnce: buckets.size });
   }
 }

@@ -35,6 +35,8 @@ export interface World {
   schedules: Schedules;
   families: MemoryFamilies;
   lines: SeenLines;
+  /** Places in a bucket of a line. Undefined: as deployed. */
+  bucketSize: number | undefined;
   flowSettings: MemoryFlowSettings;
   audit: MemoryAuditLog;
   entries: Entries;

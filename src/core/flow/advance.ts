@@ -1,9 +1,13 @@
+import { heldIn } from "../model/grant.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
 import type { HeldPlace, PlannedCheck, WaitingTask } from "../ports/flow.ts";
-import { type Known, type LinePorts, letGo, longestDelayMs, sendAll, soonMs } from "./let-go.ts";
+import { bucketName, bucketOf } from "./buckets.ts";
+import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
+import { type Known, type LinePorts, soonMs } from "./line-ports.ts";
 import { onTheWayUntilMs } from "./place-end.ts";
+import { sendAll } from "./send-all.ts";
 import { watchLine } from "./watch-line.ts";
 
 /** A planned look at a line counts as lost this long after its time, in milliseconds. */
@@ -36,7 +40,9 @@ export async function advance(ports: LinePorts, line: Line, { tier, checkId, ...
     rest = await letGo(ports, line);
   }
   if (rest.nextMs === undefined) return;
-  const { check: planned } = rest.state ?? known.state ?? (await lines.state(line.name));
+  const { changed } = known;
+  const seen = rest.state ?? (changed?.index === 0 ? changed.state : undefined);
+  const { check: planned } = seen ?? (await lines.state(line.name));
   const now = clock.now();
   if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);
   if (planned?.id !== checkId && stands(planned, now) && planned.atMs <= rest.nextMs + soonMs) return;
@@ -63,33 +69,43 @@ export const sendCheck = (
     delaySeconds: Math.max(0, Math.ceil((atMs - clock.now()) / 1000)),
   });
 
+/** A task's place, in a bucket of its line. */
+export interface BucketPlace extends HeldPlace {
+  /** The bucket's index. */
+  bucket: number;
+}
+
 /**
  * Passes a task's place to the next task by one write, and sends its message; gives it back when there is none.
  * @param tier Tier in whose queue a check of the line waits.
- * @param next The first task of the line. Absent: none was seen.
+ * @param next A task that the line lets go next. Absent: none was seen.
  * @returns False when the task has no such place.
  * @throws PortUnavailable
  */
 export async function handOver(
   ports: LinePorts,
   line: Line,
-  place: HeldPlace,
+  place: BucketPlace,
   { tier, next }: { tier: Tier; next?: WaitingTask | undefined },
 ): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   const limit = await placesOf(ports.flow, type);
   if (limit === undefined || next === undefined) return giveBack(ports, line, place, tier);
+  const { index, name, room } = bucketOf(line, place.bucket, { limit, size: ports.bucketSize });
   const to = { task: next.envelope.task_id, untilMs: onTheWayUntilMs(ports.clock.now()) };
-  const state = await ports.lines.passPlace(line.name, place, to, limit);
+  const state = await ports.lines.passPlace(name, place, to, room);
   // Another call has just let this task go, or the limit is lower now.
   if (state === undefined) return giveBack(ports, line, place, tier);
-  await sendAll(ports, line, [next], { held: true });
-  if (state.places.size < limit || !stands(state.check, ports.clock.now())) await advance(ports, line, { tier, state });
+  await sendAll(ports, line, [next], heldIn(index));
+  // The line's own state alone tells of its check.
+  const isChecked = index > 0 || stands(state.check, ports.clock.now());
+  if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
   return true;
 }
 
-async function giveBack(ports: LinePorts, line: Line, { task, untilMs }: HeldPlace, tier: Tier): Promise<boolean> {
-  const state = await ports.lines.dropPlace(line.name, task, untilMs);
-  if (state !== undefined) await advance(ports, line, { tier, state });
+async function giveBack(ports: LinePorts, line: Line, place: BucketPlace, tier: Tier): Promise<boolean> {
+  const { bucket: index, task, untilMs } = place;
+  const state = await ports.lines.dropPlace(bucketName(line, index), task, untilMs);
+  if (state !== undefined) await advance(ports, line, { tier, changed: { index, state } });
   return state !== undefined;
 }

@@ -5,7 +5,7 @@ import type { Tier } from "../model/tier.ts";
 import type { Settled } from "../task/settled.ts";
 import type { BreakerOption, LimitedType } from "../task/type-limits.ts";
 import { advance } from "./advance.ts";
-import type { LinePorts } from "./let-go.ts";
+import type { LinePorts } from "./line-ports.ts";
 import { noteOpened } from "./opened.ts";
 
 /**

@@ -3,7 +3,7 @@ import { lineOf } from "../model/line.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import { advance } from "./advance.ts";
-import type { LinePorts } from "./let-go.ts";
+import type { LinePorts } from "./line-ports.ts";
 
 /** Goes on with the line that a message names. */
 export function checkLine(ports: LinePorts, { tier }: Delivery, check: LineCheck): Promise<Verdict> {

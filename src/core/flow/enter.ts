@@ -18,11 +18,12 @@ import { dataOf, parseInput } from "../task/parsed-input.ts";
 import type { Registry, TaskType } from "../task/task.ts";
 import { canStart, type TaskMessage } from "../task/task-message.ts";
 import { advance, handOver } from "./advance.ts";
-import type { LinePorts } from "./let-go.ts";
+import { bucketName, firstTasks, oneOf } from "./buckets.ts";
 import { type LimitsInForce, limitsInForce, lineFor, placesOf } from "./limit-lines.ts";
-import { takeOver } from "./on-the-way.ts";
-import { keptUntilMs, takenUntilMs } from "./place-end.ts";
-import { isBehind, takeStart } from "./take-start.ts";
+import type { LinePorts } from "./line-ports.ts";
+import { takenUntilMs } from "./place-end.ts";
+import { takePlace } from "./take-place.ts";
+import { takeStart } from "./take-start.ts";
 import { mayTry } from "./try-breaker.ts";
 
 export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
@@ -32,6 +33,8 @@ export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
 /** A task's place in a line. */
 export interface Place {
   line: Line;
+  /** The bucket of the line's places that has it. */
+  bucket: number;
   /** Epoch milliseconds. Each renewal of the attempt's lease sets a later time. */
   untilMs: number;
   /** True when the task had the place before: another message of it may need it. */
@@ -40,8 +43,8 @@ export interface Place {
   over?: boolean;
   /** The renewal that runs. Absent: none ran yet. */
   renewal?: Promise<void>;
-  /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
-  next?: Promise<WaitingTask[]>;
+  /** The task that has the place next, as it was read when the attempt ended. Absent: it runs. */
+  next?: Promise<WaitingTask | undefined>;
 }
 
 /** A task that may start. */
@@ -117,9 +120,10 @@ async function givenPlace(ports: FlowPorts, message: TaskMessage): Promise<{ pla
   if (!grant?.held || type === undefined) return {};
   const lines = await limitLines(ports, message, type, await limitsInForce(ports.flow, type));
   if ("fault" in lines || lines.concurrency === undefined) return {};
-  const { places } = await ports.lines.state(lines.concurrency.name);
-  const untilMs = places.get(envelope.task_id);
-  return untilMs === undefined ? {} : { place: { line: lines.concurrency, untilMs, kept: true } };
+  const line = lines.concurrency;
+  const { bucket = 0 } = grant;
+  const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(envelope.task_id);
+  return untilMs === undefined ? {} : { place: { line, bucket, untilMs, kept: true } };
 }
 
 interface LimitLines {
@@ -152,31 +156,6 @@ async function limitLines(
 /** No further attempt can help: the key is the type's own code. */
 const keyFault = (cause: unknown): PermanentError =>
   new PermanentError(`the key of a limit: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-
-/**
- * Takes a place. A task that has a place keeps it: it was let go, or this is a second message of it.
- * @returns Undefined: there is no place.
- */
-async function takePlace(
-  ports: FlowPorts,
-  message: TaskMessage,
-  line: Line,
-  type: TaskType,
-): Promise<Place | undefined> {
-  const { clock, flow, lines } = ports;
-  const { envelope, grant } = message;
-  const task = envelope.task_id;
-  const now = clock.now();
-  const untilMs = takenUntilMs(now, type);
-  const kept: Place = { line, untilMs: keptUntilMs(now, type), kept: true };
-  const keep = () => lines.keepPlace(line.name, task, kept.untilMs);
-  if (grant?.held && (await keep())) return kept;
-  const limit = (await placesOf(flow, type)) ?? 1;
-  const free = !(await isBehind(ports, line, envelope));
-  if (free && (await lines.takePlaces(line.name, [task], untilMs, limit))) return { line, untilMs };
-  if (grant?.held && (await takeOver(lines, line.name, { task, untilMs }, limit))) return { line, untilMs };
-  return (await keep()) ? kept : undefined;
-}
 
 /**
  * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is
@@ -264,14 +243,23 @@ export function keepPlace(ports: FlowPorts, place: Place, task: TaskKey, type: T
 
 async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
   const untilMs = takenUntilMs(ports.clock.now(), type);
-  if (await ports.lines.keepPlace(place.line.name, task.task_id, untilMs)) place.untilMs = untilMs;
+  if (await ports.lines.keepPlace(bucketName(place.line, place.bucket), task.task_id, untilMs)) place.untilMs = untilMs;
 }
 
-/** Starts to read the next tasks of the line. The answer is there when the attempt is settled. */
-export function readNext({ lines }: FlowPorts, place: Place): void {
-  place.next = lines.first(place.line.name, 1);
+/** Starts to read the next task of the line. The answer is there when the attempt is settled. */
+export function readNext(ports: FlowPorts, place: Place, { task_id }: TaskKey): void {
+  place.next = nextOf(ports, place, task_id);
   // `leave` waits for the answer, and hears of the error.
   place.next.catch(() => {});
+}
+
+async function nextOf(
+  { flow, lines, registry, bucketSize: size }: FlowPorts,
+  { line }: Place,
+  endedTaskId: string,
+): Promise<WaitingTask | undefined> {
+  const limit = (await placesOf(flow, registry.get(line.type ?? ""))) ?? 1;
+  return oneOf(await lines.first(line.name, firstTasks({ limit, size })), endedTaskId);
 }
 
 /**
@@ -282,11 +270,11 @@ export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier:
   // A renewal that is under way changes the time at which the place ends.
   await place.renewal?.catch(() => {});
   try {
-    const held = { task: task.task_id, untilMs: place.untilMs };
+    const held = { task: task.task_id, untilMs: place.untilMs, bucket: place.bucket };
     // Without an answer about the next task the place is given back all the same.
-    const next = await place.next?.catch(() => []);
-    const isBack = await handOver(ports, place.line, held, { tier, next: next?.[0] });
-    if (!isBack && place.over) await leaveKept(ports, place.line, task, tier);
+    const next = await place.next?.catch(() => undefined);
+    const isBack = await handOver(ports, place.line, held, { tier, next });
+    if (!isBack && place.over) await leaveKept(ports, place, task, tier);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not give a place back; it is free again when it ends", { error: String(error) });
@@ -304,7 +292,12 @@ export async function goOn(ports: FlowPorts, line: Line, tier: Tier): Promise<vo
 }
 
 /** A second message, which came during the attempt, has kept the place until a later time. */
-async function leaveKept(ports: FlowPorts, line: Line, { task_id: task }: TaskKey, tier: Tier): Promise<void> {
-  const untilMs = (await ports.lines.state(line.name)).places.get(task);
-  if (untilMs !== undefined) await handOver(ports, line, { task, untilMs }, { tier });
+async function leaveKept(
+  ports: FlowPorts,
+  { line, bucket }: Place,
+  { task_id: task }: TaskKey,
+  tier: Tier,
+): Promise<void> {
+  const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(task);
+  if (untilMs !== undefined) await handOver(ports, line, { task, untilMs, bucket }, { tier });
 }

@@ -28,6 +28,9 @@ const mostSettings = 500;
 /** Breakers that are known by themselves at most. */
 const mostBreakers = 1_000;
 
+/** Lines that are known as spread at most. */
+const mostSpread = 1_000;
+
 interface Page<Content> {
   content: Promise<Content>;
   /** Epoch milliseconds after which it is read again. */
@@ -49,6 +52,7 @@ export class FlowBook {
   #page: Page<Known> | undefined;
   #latest: Known["settings"] = new Map();
   readonly #breakers = new Map<string, Page<Breaker | undefined>>();
+  readonly #spread = new Set<string>();
 
   constructor(ports: FlowBookPorts) {
     this.#ports = ports;
@@ -65,6 +69,16 @@ export class FlowBook {
     if (pause !== undefined || !hasBreaker) return pause;
     const breaker = await this.breakerOf(work.type, work.tenantId);
     return breaker?.openUntilMs === undefined ? undefined : breaker.name;
+  }
+
+  /** True for a line of which this process knows that its places are spread over buckets. */
+  isSpread(line: string): boolean {
+    return this.#spread.has(line);
+  }
+
+  noteSpread(line: string): void {
+    if (this.#spread.size >= mostSpread) this.#spread.clear();
+    this.#spread.add(line);
   }
 
   /** The limits that an operator set for a type. */

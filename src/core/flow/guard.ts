@@ -4,7 +4,7 @@ import { byItself, wholeDeployment } from "../ports/audit.ts";
 import { type Breaker, type FlowSettings, guardName, type Pause, type ResumeGuard } from "../ports/flow.ts";
 import type { Clock } from "../ports/tasks.ts";
 import type { Settled } from "../task/settled.ts";
-import type { LinePorts } from "./let-go.ts";
+import type { LinePorts } from "./line-ports.ts";
 
 type TypePause = PauseTarget & { scope: "type" };
 

@@ -5,7 +5,7 @@ import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../por
 import type { CatalogEntry } from "../task/catalog.ts";
 import { sendCheck } from "./advance.ts";
 import { guardResume } from "./guard.ts";
-import type { LinePorts } from "./let-go.ts";
+import type { LinePorts } from "./line-ports.ts";
 import { noteOpened } from "./opened.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;

@@ -18,8 +18,8 @@ const waySeconds = 60;
 /*
  * The time at which a place ends tells its state, so that a condition on this one number compares both: a worker that
  * gives back what it took does not give back what another message of the task has kept since, also within a
- * millisecond. A field for the state would make each place a third larger in its line's item, and so each write of a
- * full line dearer (`placesPerUnit`). This file alone writes and reads the code.
+ * millisecond. A field for the state would make each place a third larger, and an item of one write unit would have
+ * fewer of them (`placesPerUnit`). This file alone writes and reads the code.
  */
 
 /** Epoch milliseconds, an even number: the end of a place that an attempt takes now. */

@@ -2,8 +2,8 @@ import type { Envelope } from "../model/envelope.ts";
 import type { Line } from "../model/line.ts";
 import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
-import { aheadMs, type LinePorts } from "./let-go.ts";
 import { paceOf, slowMs } from "./limit-lines.ts";
+import { aheadMs, type LinePorts } from "./line-ports.ts";
 
 /**
  * A task that never waited takes a start that is at most this far away, in milliseconds, and its worker waits for it:

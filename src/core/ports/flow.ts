@@ -83,6 +83,8 @@ export interface Lines {
    */
   orders(line: string, limit: number, after?: string): Promise<string[]>;
   state(line: string): Promise<LineState>;
+  /** The states of several lines, in the same order. */
+  states(lines: readonly string[]): Promise<LineState[]>;
   /**
    * Takes a place for each of these tasks. Changes nothing and returns false when one of them has a place, or there
    * would be more than `limit`.

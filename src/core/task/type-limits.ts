@@ -11,7 +11,7 @@ export interface Limit<Input> {
 
 /** A type's option `concurrency`. */
 export interface ConcurrencyOption<Input = never> extends Limit<Input> {
-  /** Attempts that run at the same time, 1 to 1,000. */
+  /** Attempts that run at the same time, 1 to 10,000. */
   limit: number;
 }
 
@@ -40,10 +40,10 @@ export interface LimitedType {
   readonly breaker: BreakerOption | undefined;
 }
 
-/** The most places of a line: each is an attribute of one item, which each start and end writes. */
-export const mostPlaces = 1_000;
-/** Places whose line is written with one write unit: each has about 55 bytes. */
-export const placesPerUnit = 18;
+/** The most places of a line: each check of a line whose tasks wait reads all of them. */
+export const mostPlaces = 10_000;
+/** Places whose item is written with one write unit: each has about 55 bytes. */
+export const placesPerUnit = 16;
 export const mostStarts = 100_000;
 export const longestPerSeconds = 86_400;
 

@@ -41,7 +41,7 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     const told = tellChange({ ...ports, log }, record, "processing");
     const { envelope, ended, left } = await run({ ...ports, log }, visibility, message, span);
     // A task that waited for its place may have others behind it.
-    if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place);
+    if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place, record);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const bug = ended.how === "threw" && (await isBugOf(ports, type, ended.error));

@@ -2,7 +2,7 @@ import { type Admitted, enter, goOn, leave, park, type Stopped } from "../flow/e
 import { giveUp } from "../flow/give-up.ts";
 import { longestSlotWaitMs } from "../flow/take-start.ts";
 import { PortUnavailable } from "../model/errors.ts";
-import type { Grant } from "../model/grant.ts";
+import { type Grant, heldIn } from "../model/grant.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Log, NewId } from "../ports/tasks.ts";
@@ -145,7 +145,7 @@ async function beginEntered(
 
 /** Answers that an admitted task need not ask for again. */
 const grantOf = ({ place, slotMs }: Admitted): Grant => ({
-  ...(place !== undefined && { held: true }),
+  ...(place !== undefined && heldIn(place.bucket)),
   ...(slotMs !== undefined && { slotMs }),
 });
 

@@ -134,9 +134,9 @@ describe("places of a key", () => {
     await lines.takePlaces(line.name, ["task"], taken, 1);
     await lines.keepPlace(line.name, "task", kept);
     const task = { tenant_id: "acme", task_id: "task" };
-    await leave(ports, { line, untilMs: taken }, task, "normal");
+    await leave(ports, { line, bucket: 0, untilMs: taken }, task, "normal");
     expect((await lines.state(line.name)).places).toEqual(new Map([["task", kept]]));
-    await leave(ports, { line, untilMs: kept }, task, "normal");
+    await leave(ports, { line, bucket: 0, untilMs: kept }, task, "normal");
     expect((await lines.state(line.name)).places).toEqual(new Map());
   });
 
@@ -176,7 +176,7 @@ describe("places of a key", () => {
     const untilMs = ports.clock.now() + 1_000;
     await lines.takePlaces(line.name, ["task"], untilMs, 1);
     const next = Promise.reject(new PortUnavailable("the table"));
-    await leave(ports, { line, untilMs, next }, { tenant_id: "acme", task_id: "task" }, "normal");
+    await leave(ports, { line, bucket: 0, untilMs, next }, { tenant_id: "acme", task_id: "task" }, "normal");
     expect((await lines.state(line.name)).places.size).toBe(0);
   });
 

@@ -1,0 +1,129 @@
+import { heldIn } from "../model/grant.ts";
+import type { Line } from "../model/line.ts";
+import type { LineState, WaitingTask } from "../ports/flow.ts";
+import { type Bucket, bucketOf, bucketsOf } from "./buckets.ts";
+import {
+  type Known,
+  type LinePorts,
+  latestMs,
+  mostLetGo,
+  mostTries,
+  nothing,
+  type Rest,
+  soonMs,
+} from "./line-ports.ts";
+import { onTheWayUntilMs } from "./place-end.ts";
+import { sendAll } from "./send-all.ts";
+
+/** Tasks that get a place together. */
+const mostTogether = 10;
+
+/** The places of a bucket, as a call knows them. */
+interface Seen {
+  bucket: Bucket;
+  state: LineState;
+  places: Map<string, number>;
+}
+
+/**
+ * Lets the first tasks of a line go, into the free places: of the bucket that the caller has changed, or of all
+ * buckets. A caller that has added a task looks at several buckets only for the first one: for those behind it, someone
+ * else has done so.
+ * @throws PortUnavailable
+ */
+export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known: Known): Promise<Rest> {
+  const { changed, added } = known;
+  const sizes = { limit, size: ports.bucketSize };
+  const buckets = changed === undefined ? bucketsOf(line, sizes) : [bucketOf(line, changed.index, sizes)];
+  if (added !== undefined && buckets.length > 1 && !(await isFirst(ports, line, added)))
+    return { nextMs: ports.clock.now() + latestMs, empty: false };
+  let seen = changed && (await withoutEnded(ports, buckets, [changed.state]));
+  for (let tries = 0; tries < mostTries; tries++) {
+    seen ??= await withoutEnded(ports, buckets, await ports.lines.states(buckets.map(({ name }) => name)));
+    const step = await letSomeGo(ports, line, seen, added !== undefined);
+    if (step.as === "rest") return step.rest;
+    // Of many buckets, those that nobody changed need no second look.
+    if (step.as === "refused" || buckets.length === 1) seen = undefined;
+  }
+  return { nextMs: ports.clock.now() + soonMs, empty: false };
+}
+
+type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
+
+/** Lets up to ten tasks go, into the bucket that has most room, and notes their places. */
+async function letSomeGo(ports: LinePorts, line: Line, seen: readonly Seen[], hasAdded: boolean): Promise<Step> {
+  const { clock, lines } = ports;
+  const full: Rest = { nextMs: nextEndMs(clock.now(), seen), empty: false, state: ownState(seen) };
+  const { bucket, places } = roomiest(seen);
+  const free = isClosed(seen) ? 0 : Math.max(0, Math.min(bucket.room - places.size, mostTogether));
+  if (free === 0 && hasAdded) return { as: "rest", rest: full };
+  const { next, empty } = await nextWithoutPlace(ports, line, seen, Math.max(1, free));
+  if (empty) return { as: "rest", rest: nothing };
+  const going = next.slice(0, free);
+  if (going.length === 0) return { as: "rest", rest: { ...full, oldest: next[0] } };
+  const ids = going.map(({ envelope }) => envelope.task_id);
+  const untilMs = onTheWayUntilMs(clock.now());
+  if (!(await lines.takePlaces(bucket.name, ids, untilMs, bucket.room))) return { as: "refused" };
+  await sendAll(ports, line, going, heldIn(bucket.index));
+  for (const id of ids) places.set(id, untilMs);
+  return { as: "let go" };
+}
+
+async function isFirst({ lines }: LinePorts, line: Line, { envelope }: WaitingTask): Promise<boolean> {
+  const [first] = await lines.first(line.name, 1);
+  return first === undefined || first.envelope.task_id === envelope.task_id;
+}
+
+/** The line's own state. Undefined: the call looks at another bucket alone. */
+const ownState = ([first]: readonly Seen[]): LineState | undefined =>
+  first?.bucket.index === 0 ? first.state : undefined;
+
+const freeIn = ({ bucket, places }: Seen): number => bucket.room - places.size;
+
+const roomiest = (seen: readonly Seen[]): Seen =>
+  seen.reduce((best, one) => (freeIn(one) > freeIn(best) ? one : best), seen[0] as Seen);
+
+/**
+ * True while the line's own item has more places than its share: an earlier release has put all places there. Until
+ * they have ended, the other buckets give none.
+ */
+const isClosed = ([first]: readonly Seen[]): boolean => first?.bucket.index === 0 && freeIn(first) < 0;
+
+/** A place that was not renewed ends: its worker died, or its message did not arrive in time. */
+async function withoutEnded(
+  { clock, lines }: LinePorts,
+  buckets: readonly Bucket[],
+  states: readonly LineState[],
+): Promise<Seen[]> {
+  const now = clock.now();
+  const seen: Seen[] = [];
+  for (const [position, bucket] of buckets.entries()) {
+    const state = states[position] ?? { places: new Map() };
+    const ended = [...state.places].filter(([, untilMs]) => untilMs <= now);
+    for (const [task, untilMs] of ended) await lines.dropPlace(bucket.name, task, untilMs);
+    seen.push({ bucket, state, places: new Map([...state.places].filter(([, untilMs]) => untilMs > now)) });
+  }
+  return seen;
+}
+
+/** A task that has a place can be in its line, too, when a sender died between the two. */
+async function nextWithoutPlace(
+  ports: LinePorts,
+  line: Line,
+  seen: readonly Seen[],
+  count: number,
+): Promise<{ next: WaitingTask[]; empty: boolean }> {
+  const hasPlace = ({ envelope }: WaitingTask) => seen.some(({ places }) => places.has(envelope.task_id));
+  const without = (tasks: readonly WaitingTask[]) => tasks.filter((task) => !hasPlace(task));
+  const few = await ports.lines.first(line.name, count);
+  const next = without(few);
+  if (next.length > 0 || few.length < count) return { next, empty: few.length === 0 };
+  const placed = seen.reduce((sum, { places }) => sum + places.size, 0);
+  return { next: without(await ports.lines.first(line.name, count + Math.min(placed, mostLetGo))), empty: false };
+}
+
+function nextEndMs(nowMs: number, seen: readonly Seen[]): number {
+  const ends = seen.flatMap(({ places }) => [...places.values()]);
+  const firstMs = ends.reduce((first, untilMs) => Math.min(first, untilMs + soonMs), nowMs + latestMs);
+  return Math.max(nowMs + soonMs, firstMs);
+}

@@ -1,0 +1,54 @@
+import type { Grant } from "../model/grant.ts";
+import { inLanes } from "../model/in-lanes.ts";
+import { leaseSeconds, longestLeaseSeconds } from "../model/lease.ts";
+import type { Line } from "../model/line.ts";
+import type { WaitingTask } from "../ports/flow.ts";
+import type { LimitedType } from "../task/type-limits.ts";
+import type { LinePorts } from "./line-ports.ts";
+
+/** Messages that are sent at the same time. */
+const lanes = 10;
+
+/**
+ * A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim
+ * takes its time.
+ */
+const spareMarginSeconds = 15;
+
+/**
+ * Sends the messages of tasks, each with what earlier lines granted it and with `more`, and removes the tasks from
+ * their line. A message for a later start arrives up to a second before it. A task that is sent and not removed is sent
+ * again, which makes a twin.
+ */
+export async function sendAll(
+  { queues, lines, clock, taker, registry }: LinePorts,
+  line: Line,
+  tasks: readonly WaitingTask[],
+  more: Grant = {},
+): Promise<void> {
+  await inLanes(tasks, lanes, async (task) => {
+    const { id, tier, runsOn, envelope, createdAt } = task;
+    const granted: Grant = { ...earlierGrant(task), ...more };
+    // While no message is sent, the task is still in its line. What a pause or a breaker lets go may still be stopped
+    // by what this process knows.
+    const spare = (line.kind === "concurrency" || line.kind === "rate") && taker?.take(task, granted) === true;
+    const grant: Grant = spare ? { ...granted, spare } : granted;
+    const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
+    const delaySeconds = spare ? spareSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
+    await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });
+    await lines.remove(line.name, { id, createdAt, taskId: envelope.task_id });
+  });
+}
+
+/** The grants that a task had when it was put into its line. */
+const earlierGrant = ({ slotMs, tryUntilMs }: WaitingTask): Grant => ({
+  ...(slotMs !== undefined && { slotMs }),
+  ...(tryUntilMs !== undefined && { tryUntilMs }),
+});
+
+/**
+ * The delay of a spare message, in seconds: the first lease of an attempt that starts now is over then, unless it was
+ * renewed.
+ */
+const spareSeconds = (type: LimitedType | undefined): number =>
+  leaseSeconds(type?.timeoutSeconds ?? longestLeaseSeconds) + spareMarginSeconds;
