@@ -110,8 +110,8 @@ export function allowLists(grantee: IGrantable, table: TableV2): void {
 }
 
 /**
- * Grants a role its actions on kinds of the bucket's objects, and no action on the others. The bucket cannot be listed: the table
- * has the keys of its objects.
+ * Grants a role its actions on kinds of the bucket's objects, and no action on the others. The bucket cannot be
+ * listed: the table has the keys of its objects.
  */
 export function allowObjects(grantee: IGrantable, bucket: Bucket, role: ObjectRole): void {
   const rights: ObjectRights = objectRights[role];

@@ -39,8 +39,8 @@ function actionOf({ method, param }: S3Request): ObjectAction {
 }
 
 /**
- * Refuses a request that its signer has no right to. No role may list the bucket, so S3 answers a read of an object that
- * is not there in the same way.
+ * Refuses a request that its signer has no right to. No role may list the bucket, so S3 answers a read of an object
+ * that is not there in the same way.
  * @throws S3Error
  */
 export function mustBeAllowed(accessKey: string, request: S3Request, exists: () => boolean): void {
