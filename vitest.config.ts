@@ -100,7 +100,7 @@ const otherEngine = process.env.OFFLOAD_TEST_ENGINE === undefined ? [] : ["test/
 /** Parts of the local server, each in the test's own process: they share its modules. The other tests there start servers and browsers. */
 const localParts = [
   "test/local/{scheduler,sqs}/*.test.ts",
-  "test/local/s3/{boto3,download,multipart,signature,state,upload,web-pages}.test.ts",
+  "test/local/s3/{boto3,download,multipart,roles,signature,state,upload,web-pages}.test.ts",
   "test/local/console/rules.test.ts",
   "test/local/events/event-bus.test.ts",
   `test/local/{${[
