@@ -8,6 +8,7 @@ import type { Bucket } from "aws-cdk-lib/aws-s3";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { indexes } from "../src/settings/config.ts";
+import { type ObjectRights, type ObjectRole, objectKeys, objectRights } from "../src/settings/object-rights.ts";
 import type { DataStack } from "./data-stack.ts";
 import { allowKeyOf } from "./encryption.ts";
 
@@ -109,33 +110,11 @@ export function allowLists(grantee: IGrantable, table: TableV2): void {
 }
 
 /**
- * S3 actions that a function can be granted on the bucket's objects. A signed URL has the permissions of its signer.
+ * Grants a role its actions on kinds of the bucket's objects, and no action on the others. The bucket cannot be
+ * listed: the table has the keys of its objects.
  */
-export type ObjectAction = "GetObject" | "PutObject" | "DeleteObject" | "AbortMultipartUpload";
-
-/**
- * Patterns of the keys in `src/core/model/blob-keys.ts`, by the kind of object. The first part of a key is the tenant.
- */
-const objectKeys = { inputs: "*/input-*", results: "*/result-*", uploads: "*/uploads/*" } as const;
-
-/** Actions on each kind of object. */
-export type ObjectRights = { readonly [kind in keyof typeof objectKeys]?: readonly ObjectAction[] };
-
-/**
- * The objects that every worker reads and writes. Only a stream, such as a file of a handler, is stored in several
- * parts.
- */
-export const workerObjects = {
-  inputs: ["GetObject", "PutObject"],
-  results: ["GetObject", "PutObject", "AbortMultipartUpload"],
-  uploads: ["GetObject"],
-} as const satisfies ObjectRights;
-
-/**
- * Grants actions on kinds of the bucket's objects, and no action on the others. The bucket cannot be listed: the table
- * has the keys of its objects.
- */
-export function allowObjects(grantee: IGrantable, bucket: Bucket, rights: ObjectRights): void {
+export function allowObjects(grantee: IGrantable, bucket: Bucket, role: ObjectRole): void {
+  const rights: ObjectRights = objectRights[role];
   for (const [kind, actions] of Object.entries(rights)) {
     const objects = bucket.arnForObjects(objectKeys[kind as keyof typeof objectKeys]);
     allow(
@@ -198,8 +177,7 @@ export function allowSubmit(grantee: IGrantable, data: DataStack): void {
   allowTable(grantee, table, ["GetItem", "PutItem", "UpdateItem"]);
   // To compare a tenant's count of tasks in progress with the records, when the count refuses submits for a long time.
   allowLists(grantee, table);
-  // Get: to compare an upload with what was announced.
-  allowObjects(grantee, bucket, { inputs: ["PutObject"], uploads: ["GetObject", "PutObject"] });
+  allowObjects(grantee, bucket, "submit");
   allowMeasure(grantee, data.mainQueues);
   allowSendTasks(grantee, data);
   scheduling.allowCreate(grantee);

@@ -21,15 +21,7 @@ import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
 import { type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { variableOf } from "../src/work/settings.ts";
-import {
-  allowLists,
-  allowObjects,
-  allowProtection,
-  allowReceive,
-  allowSend,
-  allowTable,
-  workerObjects,
-} from "./access.ts";
+import { allowLists, allowObjects, allowProtection, allowReceive, allowSend, allowTable } from "./access.ts";
 import { addContainerCode, startArguments } from "./container-code.ts";
 import type { ContainerQueues } from "./container-queues.ts";
 import { ContainerScaling } from "./container-scaling.ts";
@@ -136,7 +128,7 @@ export class ContainerWorkers extends Construct implements IGrantable {
   private allowWork({ data, dispatch, queues }: ContainerWorkersProps): void {
     allowTable(this, data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
     allowLists(this, data.table);
-    allowObjects(this, data.bucket, workerObjects);
+    allowObjects(this, data.bucket, "worker");
     dispatch.allow(this);
     allowSend(this, Object.values(data.dlqs));
     allowReceive(this, queues.all);

@@ -13,7 +13,7 @@ export function allowFire(fire: PipelineFunction, data: DataStack): void {
   allowTable(fire, table, ["GetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem"]);
   allowMeasure(fire, data.mainQueues);
   allowSendTasks(fire, data);
-  allowObjects(fire, bucket, { inputs: ["PutObject"] });
+  allowObjects(fire, bucket, "fire");
   scheduling.allowManage(fire);
 }
 

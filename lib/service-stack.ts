@@ -263,7 +263,7 @@ export class ServiceStack extends PipelineStack {
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);
     // The signed URL of a result has the permissions of this function.
-    allowObjects(status, bucket, { results: ["GetObject"] });
+    allowObjects(status, bucket, "status");
     if (capacity.waits > 0) allowTableKeys(status, table, ["UpdateItem"], ["waits#*"]);
     return status;
   }
@@ -283,8 +283,7 @@ export class ServiceStack extends PipelineStack {
     const actions = ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"] as const;
     allowTable(control, this.data.table, actions, { writesApiKeys: true });
     allowLists(control, this.data.table);
-    // Put: a large input of a retry. Delete: an acknowledged result.
-    allowObjects(control, this.data.bucket, { inputs: ["GetObject", "PutObject"], results: ["DeleteObject"] });
+    allowObjects(control, this.data.bucket, "control");
     allowOperate(control, this.data);
     this.dispatch.allowTell(control);
     this.notify.allowKey(control);

@@ -3,15 +3,7 @@ import type { Tier } from "../src/core/model/tier.ts";
 import type { TaskEnvironment } from "../src/core/task/environment.ts";
 import { internalOptions } from "../src/core/task/internal-types.ts";
 import type { PerTier, SettingTexts } from "../src/settings/config.ts";
-import {
-  allowLists,
-  allowMeasure,
-  allowObjects,
-  allowReceive,
-  allowSend,
-  allowTable,
-  workerObjects,
-} from "./access.ts";
+import { allowLists, allowMeasure, allowObjects, allowReceive, allowSend, allowTable } from "./access.ts";
 import type { TierOptions } from "./capacity.ts";
 import { ContainerWorkers } from "./container-workers.ts";
 import type { Containers } from "./containers.ts";
@@ -138,17 +130,11 @@ function addWorker(scope: Construct, tier: Tier, props: WorkersProps, surroundin
   // Query reads the entries of a task's steps; in the internal tier also the lists of stored objects.
   allowTable(worker, data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);
   allowLists(worker, data.table);
-  allowObjects(worker, data.bucket, workerObjects);
+  allowObjects(worker, data.bucket, tier === internalTier ? "internalWorker" : "worker");
   dispatch.allow(worker);
   if (network !== undefined) allowNetwork(worker);
   allowSend(worker, [data.dlqs[tier]]);
   if (tier === internalTier) {
-    // The daily purge of objects that nothing needs any more.
-    allowObjects(worker, data.bucket, {
-      inputs: ["DeleteObject"],
-      results: ["DeleteObject"],
-      uploads: ["DeleteObject"],
-    });
     const dlqs = Object.values(data.dlqs);
     allowReceive(worker, dlqs);
     allowMeasure(worker, dlqs);

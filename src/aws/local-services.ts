@@ -18,6 +18,13 @@ export interface LocalServices extends Readonly<Record<Service, string>> {
 /** Access key of Offload's own S3 client on the local server. */
 export const localS3AccessKey = "offload";
 
+let s3AccessKey = () => localS3AccessKey;
+
+/** Sets the access keys of S3 clients that are opened from now on. Only the local server does so. */
+export function useS3Keys(key: () => string): void {
+  s3AccessKey = key;
+}
+
 export const localServicesEnv = (services: LocalServices): Record<string, string> => ({
   [localServicesVariable]: JSON.stringify(services),
 });
@@ -34,6 +41,6 @@ export function localConfig(service: Service, env: NodeJS.ProcessEnv = process.e
     endpoint: services[service],
     region: "us-east-1",
     credentials:
-      service === "s3" ? { accessKeyId: localS3AccessKey, secretAccessKey: services.s3Secret } : localCredentials,
+      service === "s3" ? { accessKeyId: s3AccessKey(), secretAccessKey: services.s3Secret } : localCredentials,
   };
 }

@@ -38,9 +38,18 @@ export class Receivers {
     this.#transport = new Transport(options);
   }
 
-  /** The receivers of the tenant, oldest first. */
+  /** The receivers of the tenant, oldest first; of all tenants where the client's option `tenant` is `*`. */
   async list(options?: CallOptions): Promise<ReceiverView[]> {
-    return (await this.#transport.get<{ webhooks: ReceiverView[] }>("/webhooks", options)).webhooks;
+    const all: ReceiverView[] = [];
+    for (let query = ""; ; ) {
+      const page = await this.#transport.get<{ webhooks: ReceiverView[]; next_cursor: string | null }>(
+        `/webhooks${query}`,
+        options,
+      );
+      all.push(...page.webhooks);
+      if (page.next_cursor === null) return all;
+      query = `?cursor=${page.next_cursor}`;
+    }
   }
 
   get(webhookId: string, options?: CallOptions): Promise<ReceiverView> {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { chainTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { startOperation } from "../core/control/start-operation.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
@@ -20,14 +21,19 @@ import {
 import { receiverSecrets, type SecretPorts } from "../core/notify/secret.ts";
 import type { Receiver, ReceiverKey, Receivers } from "../core/ports/receivers.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { Clock } from "../core/ports/tasks.ts";
 import type { Delivery } from "../core/ports/webhooks.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import type { TenantList } from "../core/schedules/ports.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
 import { isUuid } from "./find-task.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "./views.ts";
+
+/** Query of `GET /webhooks`. */
+export const receiverListSchema = z.object(pageParameters);
 
 /** Query of `GET /webhooks/{webhook_id}/deliveries`. */
 export const receiverDeliveryListSchema = z.object({
@@ -53,20 +59,16 @@ const mostReplayed = 10_000;
 const shownBodyBytes = 64 * 1024;
 
 export interface ReceiverReadPorts extends LogPorts {
+  clock: Clock;
   receivers: Receivers;
+  tenants: TenantList;
   cursors: Cursors;
 }
 
 /** Handlers that read receivers of webhooks. */
 export const receiverReads = (ports: ReceiverReadPorts) =>
   ({
-    listReceivers: async (call) => {
-      const { tenantId } = identify(call, "operator");
-      const receivers = await ports.receivers.list(tenantId);
-      call.header("cache-control", "no-store");
-      // A tenant has at most 20.
-      return call.json({ webhooks: receivers.map(receiverView), next_cursor: null });
-    },
+    listReceivers: (call) => listAnswer(ports, call),
     readReceiver: async (call) => receiverAnswer(call, await findReceiver(ports, keyOf(call))),
     listReceiverDeliveries: async (call) => {
       const key = keyOf(call);
@@ -85,6 +87,33 @@ export const receiverReads = (ports: ReceiverReadPorts) =>
       });
     },
   }) satisfies Partial<HandlersOf<"status">>;
+
+async function listAnswer(ports: ReceiverReadPorts, call: Call): Promise<Response> {
+  const identity = identify(call, "operator", "all");
+  const { limit, cursor } = queryOf(call, receiverListSchema);
+  const scope = { identity, list: "receivers", filters: {} };
+  const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
+  const read = pageOfTenant(ports.receivers);
+  const forAll = isForAll(identity);
+  const page = await (forAll ? chainTenants(ports, read, { limit, from }) : read(identity.tenantId, { limit, from }));
+  call.header("cache-control", "no-store");
+  return call.json({
+    webhooks: page.items.map((one) => ({ ...receiverView(one), ...(forAll && { tenant_id: one.tenant_id }) })),
+    next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
+  });
+}
+
+/** Pages of a tenant's receivers, oldest first. A tenant has at most 20, which are one read. */
+const pageOfTenant =
+  (receivers: Pick<Receivers, "list">): ReadOfTenant<Receiver> =>
+  async (tenantId, { limit, from = "" }) => {
+    const keyOf = ({ created_at, webhook_id }: Receiver) => `${created_at} ${webhook_id}`;
+    const all = (await receivers.list(tenantId)).toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    const left = all.filter((one) => keyOf(one) > from);
+    const items = left.slice(0, limit);
+    const last = items.at(-1);
+    return { items, next: left.length > items.length && last !== undefined ? keyOf(last) : undefined };
+  };
 
 /** Handlers that change receivers, test them, and deliver again. */
 export const receiverWrites = (

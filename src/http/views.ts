@@ -106,6 +106,8 @@ export interface FailedWebhook {
 
 /** A program that gets a webhook for each end of a task that it asks for. */
 export interface ReceiverView {
+  /** Only in a list of all tenants. */
+  tenant_id?: string | undefined;
   webhook_id: string;
   url: string;
   events: ("task.completed" | "task.failed" | "task.cancelled" | "task.expired")[];

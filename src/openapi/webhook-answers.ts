@@ -106,8 +106,14 @@ export const newReceiver = withName(
 export const receiverList = withName(
   "ReceiverList",
   z.object({
-    webhooks: z.array(receiver).describe("Oldest first."),
-    next_cursor: z.string().nullable().describe("Always null: a tenant has at most 20 receivers."),
+    webhooks: z
+      .array(
+        receiver.extend({
+          tenant_id: z.string().optional().describe("Tenant of the receiver. Only in a list of all tenants."),
+        }),
+      )
+      .describe("Oldest first."),
+    next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
   }),
 );
 

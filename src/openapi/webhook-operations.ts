@@ -1,6 +1,6 @@
 import { newReceiverSchema, receiverChangeSchema } from "../core/notify/manage-receivers.ts";
 import { deliveryListSchema } from "../http/deliveries.ts";
-import { receiverDeliveryListSchema, replayDeliveriesSchema } from "../http/receivers.ts";
+import { receiverDeliveryListSchema, receiverListSchema, replayDeliveriesSchema } from "../http/receivers.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
@@ -62,9 +62,11 @@ export const webhookOperations = {
   listReceivers: {
     tag: "webhooks",
     summary: "List the receivers of webhooks",
+    description: `Oldest first; those of all tenants by tenant. ${page}`,
     role: "operator",
-    answers: { 200: uncached("The receivers of the tenant.", answers.receiverList) },
-    problems: [],
+    query: receiverListSchema,
+    answers: { 200: uncached("One page of receivers.", answers.receiverList) },
+    problems: ["malformed_request"],
   },
   createReceiver: {
     tag: "webhooks",

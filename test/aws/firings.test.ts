@@ -1,6 +1,7 @@
 import type { SQSEvent } from "aws-lambda";
 import { expect, test } from "vitest";
 import { firingsOf } from "../../src/aws/firings.ts";
+import { readPayload } from "../../src/core/schedules/fire.ts";
 
 const eventWith = (body: string, attributes: Record<string, string>): SQSEvent => {
   const messageAttributes = Object.fromEntries(
@@ -42,4 +43,12 @@ test("a message of Lambda has the error of the function", () => {
 
 test("a message without attributes has its payload only", () => {
   expect(firingsOf(eventWith("rubbish", {}))).toEqual([{ payload: "rubbish" }]);
+});
+
+test("an input with a message that is none is an error, so that Lambda tries it again, and its dead letter is unreadable", () => {
+  const input = { Records: [null], verify: "mine" };
+  expect(() => firingsOf(input)).toThrow(TypeError);
+  const [letter] = firingsOf(eventWith(JSON.stringify(input), { ErrorCode: "200", ErrorMessage: "no" }));
+  expect(letter).toMatchObject({ payload: JSON.stringify(input), error: "200: no" });
+  expect(readPayload(letter?.payload)).toBeUndefined();
 });

@@ -150,6 +150,15 @@ describe("the account of a deployment", () => {
     expect(deleted).toMatchObject([{ ReceiptHandle: "of-mine" }]);
   });
 
+  test("the function of schedules gets an input, and nobody waits for its end", async () => {
+    await account.fireWith('{"Records":[null]}');
+    const { path, body } = seen.at(-1) ?? {};
+    expect([decodeURIComponent(path ?? ""), body]).toEqual([
+      `/2015-03-31/functions/${fireArn}/invocations`,
+      '{"Records":[null]}',
+    ]);
+  });
+
   test("containers and traces are read with the same credentials", async () => {
     expect(await account.containers()).toEqual({ desired: 1, running: 2 });
     expect(await account.segmentsOf("0123456789abcdef0123456789abcdef")).toBe(2);

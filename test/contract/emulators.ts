@@ -1,8 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
-import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
+import {
+  CreateScheduleGroupCommand,
+  DeleteScheduleCommand,
+  GetScheduleCommand,
+  ListSchedulesCommand,
+  SchedulerClient,
+} from "@aws-sdk/client-scheduler";
+import { CreateQueueCommand, ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
 import { s3Blobs } from "../../src/aws/blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "../../src/aws/clients.ts";
@@ -17,6 +23,7 @@ import { accountId, region } from "../../src/local/sqs/queue-message.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import type { PerTier } from "../../src/settings/config.ts";
+import { EngineClock, otherEngine } from "./engine.ts";
 
 // The embedded emulators with the deployment's own clients, which find them as deployed ones find AWS: by the environment.
 
@@ -48,18 +55,49 @@ export async function emulatedTable() {
   return { documents, table, dynamoTable: new DynamoTable(documents, table), close };
 }
 
+/** A clock for an emulator or engine of a service, which tests move. */
+export const movedClock = (service: "SQS" | "S3"): FakeClock =>
+  otherEngine(service) === undefined ? new FakeClock(Date.now()) : new EngineClock();
+
+/** The queues by their names, in another engine. */
+async function queuesIn(url: string, queues: readonly QueueSpec[]) {
+  pointTo("SQS", url);
+  const deployment = new SQSClient({});
+  const urls = new Map<string, string>();
+  for (const { name, visibilitySeconds = 30 } of queues) {
+    const Attributes = { VisibilityTimeout: String(visibilitySeconds) };
+    const { QueueUrl = "" } = await deployment.send(new CreateQueueCommand({ QueueName: name, Attributes }));
+    urls.set(name, `${url}${new URL(QueueUrl).pathname}`);
+  }
+  deployment.destroy();
+  return { urlOf: (name: string) => urls.get(name) ?? "", close: async () => {} };
+}
+
+interface QueueSpec {
+  readonly name: string;
+  readonly visibilitySeconds?: number;
+}
+
+/** The queues in the local server's SQS. */
+async function ownQueues(queues: QueueSpec[], clock: Clock | undefined) {
+  const server = await startSqs({ port: 0, stateDir: undefined, queues, ...(clock && { clock }) });
+  pointTo("SQS", server.url);
+  return { urlOf: (name: string) => `${server.url}/${accountId}/${name}`, close: () => server.close() };
+}
+
 /** The tier queues and their DLQs in an emulated SQS, whose time may be a test's to move; and a client as Lambda's event source is one. */
 export async function emulatedQueues(clock?: Clock) {
-  const name = (tier: Tier, end = "") => `contract-${tier}${end}`;
+  const deployment = randomUUID().slice(0, 8);
+  const name = (tier: Tier, end = "") => `contract-${deployment}-${tier}${end}`;
   const queues = tiers.flatMap((tier) => [
     { name: name(tier), visibilitySeconds: 60 },
     { name: name(tier, "-container"), visibilitySeconds: 60 },
     { name: name(tier, "-dlq") },
   ]);
-  const server = await startSqs({ port: 0, stateDir: undefined, queues, ...(clock && { clock }) });
-  pointTo("SQS", server.url);
+  const other = otherEngine("SQS");
+  const server = await (other === undefined ? ownQueues(queues, clock) : queuesIn(other, queues));
   const urls = (end: string) =>
-    Object.fromEntries(tiers.map((tier) => [tier, `${server.url}/${accountId}/${name(tier, end)}`])) as PerTier<string>;
+    Object.fromEntries(tiers.map((tier) => [tier, server.urlOf(name(tier, end))])) as PerTier<string>;
   const client = queueClient();
   const eventSource = new SQSClient({});
   const close = async () => {
@@ -104,9 +142,8 @@ export async function receiveRecords(client: SQSClient, QueueUrl: string, Visibi
   );
 }
 
-/** An emulated EventBridge Scheduler, whose time a test moves, and what it fired. */
-export async function emulatedScheduler(clock = new FakeClock()) {
-  const fired: FirePayload[] = [];
+/** EventBridge Scheduler in the local server, whose time a test moves, and what it fired. */
+async function ownScheduler(clock: FakeClock, fired: FirePayload[]) {
   const server = await startScheduler({
     port: 0,
     stateDir: undefined,
@@ -115,14 +152,41 @@ export async function emulatedScheduler(clock = new FakeClock()) {
       fired.push(JSON.parse(input) as FirePayload);
     },
   });
+  return { url: server.url, fire: async () => {}, close: () => server.close() };
+}
+
+/** Another engine, which only stores schedules: one-offs that are due by the test's time are fired here. */
+function storeOfSchedules(url: string, group: string, clock: FakeClock, fired: FirePayload[]) {
+  const fire = async () => {
+    const client = new SchedulerClient({});
+    const { Schedules = [] } = await client.send(new ListSchedulesCommand({ GroupName: group }));
+    const all = Schedules.map(({ Name }) => client.send(new GetScheduleCommand({ GroupName: group, Name })));
+    const atOf = (expression = "") => Date.parse(`${expression.slice("at(".length, -1)}Z`);
+    const due = (await Promise.all(all)).filter((one) => atOf(one.ScheduleExpression) <= clock.now());
+    due.sort((a, b) => atOf(a.ScheduleExpression) - atOf(b.ScheduleExpression));
+    for (const { Name, Target, ActionAfterCompletion } of due) {
+      fired.push(JSON.parse(Target?.Input ?? "") as FirePayload);
+      if (ActionAfterCompletion === "DELETE") await client.send(new DeleteScheduleCommand({ GroupName: group, Name }));
+    }
+    client.destroy();
+  };
+  return { url, fire, close: async () => {} };
+}
+
+/** An emulated EventBridge Scheduler, whose time a test moves, and what it fired. */
+export async function emulatedScheduler(clock = new FakeClock()) {
+  const fired: FirePayload[] = [];
+  const group = `contract-${randomUUID()}`;
+  const other = otherEngine("SCHEDULER");
+  const server = other === undefined ? await ownScheduler(clock, fired) : storeOfSchedules(other, group, clock, fired);
   pointTo("SCHEDULER", server.url);
   const client = schedulerClient();
   const deployment = new SchedulerClient({});
-  await deployment.send(new CreateScheduleGroupCommand({ Name: "contract" }));
+  await deployment.send(new CreateScheduleGroupCommand({ Name: group }));
   deployment.destroy();
   const arn = (service: string, name: string) => `arn:aws:${service}:${region}:${accountId}:${name}`;
   const config = {
-    scheduleGroup: "contract",
+    scheduleGroup: group,
     fireArn: arn("lambda", "function:fire"),
     schedulerRoleArn: `arn:aws:iam::${accountId}:role/scheduler`,
     schedulerDlqArn: arn("sqs", "scheduler-dlq"),
@@ -131,26 +195,24 @@ export async function emulatedScheduler(clock = new FakeClock()) {
     client.destroy();
     await server.close();
   };
-  return { client, config, clock, fired, close };
+  return { client, config, clock, fired, fire: server.fire, close };
 }
 
 /** A bucket of its own in an emulated S3, whose time a test moves. */
-export async function emulatedBucket(clock = new FakeClock(Date.now())) {
-  const bucket = "contract";
-  const server = await startS3({ port: 0, stateDir: undefined, buckets: [bucket], clock });
+export async function emulatedBucket(clock = movedClock("S3")) {
+  const bucket = `contract-${randomUUID()}`;
+  const other = otherEngine("S3");
+  const server =
+    other === undefined
+      ? await startS3({ port: 0, stateDir: undefined, buckets: [bucket], clock })
+      : { url: other, close: async () => {} };
   pointTo("S3", server.url);
+  if (other !== undefined) await createBucket(bucket);
   return { blobs: s3Blobs(bucket), clock, close: () => server.close() };
 }
 
-/** Lets the emulator's time run, fast, until a call that may wait for it has its answer. */
-export async function whileTimeRuns<T>(clock: FakeClock, call: Promise<T>): Promise<T> {
-  let over = false;
-  const ended = call.finally(() => {
-    over = true;
-  });
-  while (!over) {
-    await clock.advance(20);
-    await sleep(1);
-  }
-  return ended;
+async function createBucket(Bucket: string): Promise<void> {
+  const deployment = new S3Client({ forcePathStyle: true });
+  await deployment.send(new CreateBucketCommand({ Bucket }));
+  deployment.destroy();
 }

@@ -15,9 +15,10 @@ describeOneOffs("one-offs in memory", async () => {
 });
 
 describeOneOffs("one-offs in EventBridge Scheduler", async () => {
-  const { client, config, clock, fired, close } = await emulatedScheduler();
+  const { client, config, clock, fired, fire, close } = await emulatedScheduler();
   const elapse = async (seconds: number) => {
     await clock.advance(seconds * 1000);
+    await fire();
     return fired.splice(0);
   };
   return { oneOffs: new SchedulerOneOffs(client, config), now: () => clock.now(), elapse, close };

@@ -9,7 +9,8 @@ import type { MainQueue } from "../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
-import { emulatedQueues, receiveRecords, whileTimeRuns } from "./emulators.ts";
+import { emulatedQueues, movedClock, receiveRecords } from "./emulators.ts";
+import { whileTimeRuns } from "./engine.ts";
 import { describeQueues, type QueuesUnderTest } from "./queues.ts";
 
 describeQueues("queues in memory", async () => {
@@ -29,7 +30,7 @@ describeQueues("queues in memory", async () => {
 
 /** @param gathered True: messages go to SQS in batches. */
 const inSqs = (gathered: boolean) => async (): Promise<QueuesUnderTest> => {
-  const clock = new FakeClock(Date.now());
+  const clock = movedClock("SQS");
   const { client, eventSource, queueUrls, containerQueueUrls, dlqUrls, close } = await emulatedQueues(clock);
   const queues = new SqsQueues(client, queueUrls, dlqUrls, new KeptLog(), containerQueueUrls);
   const letters = new SqsDeadLetterQueues(client, dlqUrls, new KeptLog());

@@ -4,6 +4,7 @@ import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../../src/core/ports/dead-letters.ts";
 import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+import { about } from "./engine.ts";
 
 /** Characters that SQS refuses in a body, or that are easily damaged on the way. */
 const hostileText = "\ufffe \uffff \0 \u0001 \u001f \u007f \ud800 \udc00 \u{1fffe} \u2028 \ufeff 🧾 \t\r\n \\ufffe";
@@ -99,7 +100,7 @@ export function describeQueues(name: string, make: () => Promise<QueuesUnderTest
           solo: true,
           redrives: 2,
           tenantId: "acme",
-          sentAt,
+          sentAt: about(sentAt),
         });
       });
 

@@ -4,7 +4,8 @@ import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";
 import { MemoryWorkQueues } from "../../src/memory/work-queues.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
-import { emulatedQueues, whileTimeRuns } from "./emulators.ts";
+import { emulatedQueues, movedClock } from "./emulators.ts";
+import { whileTimeRuns } from "./engine.ts";
 import { describeWorkQueues } from "./work-queues.ts";
 
 describeWorkQueues("the queues of container workers in memory", async () => {
@@ -21,7 +22,7 @@ describeWorkQueues("the queues of container workers in memory", async () => {
 });
 
 describeWorkQueues("the queues of container workers in SQS", async () => {
-  const clock = new FakeClock(Date.now());
+  const clock = movedClock("SQS");
   const { client, queueUrls, containerQueueUrls, dlqUrls, close } = await emulatedQueues(clock);
   return {
     queues: new SqsQueues(client, queueUrls, dlqUrls, new KeptLog(), containerQueueUrls),

@@ -3,6 +3,7 @@ import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { WorkQueues } from "../../src/core/ports/serve.ts";
 import type { Delivery, Queues } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
+import { about } from "./engine.ts";
 
 /** An implementation of `WorkQueues`, and the ports that fill its queues. */
 export interface WorkQueuesUnderTest {
@@ -61,7 +62,7 @@ export function describeWorkQueues(name: string, make: () => Promise<WorkQueuesU
           solo: true,
           redrives: 2,
           tenantId: "acme",
-          sentAt,
+          sentAt: about(sentAt),
         },
       ]);
     });
@@ -107,9 +108,13 @@ export function describeWorkQueues(name: string, make: () => Promise<WorkQueuesU
       expect(await waiting).toEqual([]);
       expect(await receive("normal", {}, abort.signal)).toEqual([]);
       await send("normal");
-      // SQS may still have answered the aborted request: then the message comes back after its hold.
-      await under.elapse(61);
-      expect(await received("normal")).toHaveLength(1);
+      // SQS may still answer the aborted request, also a while later: then the message comes back after its hold.
+      const found: unknown[] = [];
+      for (let hold = 0; hold < 3 && found.length === 0; hold++) {
+        await under.elapse(61);
+        found.push(...(await received("normal")));
+      }
+      expect(found).toHaveLength(1);
     });
   });
 }

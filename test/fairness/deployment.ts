@@ -25,6 +25,15 @@ const requestBytesPerMs = 100_000;
 
 const tier = "normal";
 
+/** Random numbers that are the same each time. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
 /** A deployment to attack. */
 export interface Target {
   /** Limits of the tenant acme. Default: none. */
@@ -39,7 +48,8 @@ export interface Target {
  * A deployment of the profile `standard` in memory, on a clock of its own: the real core behind as many invocations of
  * each function as AWS runs at the same time. Each call of the table, the bucket and the queues takes time. An
  * invocation takes one message, as queues hand them out while few wait, so that an attack holds as many invocations as
- * it can. The queues are served in the order of their messages: SQS's fair queues would only help.
+ * it can. The notify queue is served as SQS's fair queues are, by the tenants' messages under way; the tiers' queue in
+ * the order of its messages.
  */
 export function deploymentOf({ limits = {}, answerMs = () => 0, deafConnections = 0 }: Target) {
   const wait = (ms: number) => new Promise<void>((resolve) => void base.clock.after(ms, resolve));
@@ -102,6 +112,7 @@ export function deploymentOf({ limits = {}, answerMs = () => 0, deafConnections 
       },
       close: (id) => socket.close(id),
     },
+    random: randomOf(7),
     signer: { sign: async () => ({}) },
     sender: {
       send: async (request, signal) => {
@@ -121,7 +132,8 @@ export function deploymentOf({ limits = {}, answerMs = () => 0, deafConnections 
   const { api, notify: notifiers, workers } = profiles.standard;
   const apiPlaces = new Places(api);
   const workPlaces = new Places(workers[tier]);
-  const notifyPlaces = new Places(notifiers);
+  /** Numbers of the tenants' notices that are under way. */
+  const underWay = new Map<string, number>();
   /** What each process of notify that is free remembers of connections. */
   const processes = Array.from({ length: notifiers }, () => new Map<string, number>());
 
@@ -147,15 +159,27 @@ export function deploymentOf({ limits = {}, answerMs = () => 0, deafConnections 
     for (; visible > 0 && !workPlaces.isFull; visible--) void workPlaces.run(workOne).catch(() => {});
   };
   const tell = (): void => {
-    const visible = notices.take();
-    while (visible.length > 0 && !notifyPlaces.isFull) {
-      const [notice, drops] = [visible.shift(), processes.shift()];
-      if (notice === undefined || drops === undefined) break;
-      const done = () => void processes.push(drops);
-      void notifyPlaces.run(() => notify({ ...notifyPorts, drops }, notice).then(done, done));
+    const lanes = Map.groupBy(notices.take(), ({ tenant_id }) => tenant_id);
+    const next = () => {
+      const [lane] = [...lanes].toSorted(([a], [b]) => (underWay.get(a) ?? 0) - (underWay.get(b) ?? 0));
+      const notice = lane?.[1].shift();
+      if (lane?.[1].length === 0) lanes.delete(lane[0]);
+      return notice;
+    };
+    const count = (tenant: string, more: number) => underWay.set(tenant, (underWay.get(tenant) ?? 0) + more);
+    while (lanes.size > 0 && processes.length > 0) {
+      const [notice, drops = new Map()] = [next(), processes.shift()];
+      if (notice === undefined) break;
+      count(notice.tenant_id, 1);
+      const done = () => {
+        processes.push(drops);
+        count(notice.tenant_id, -1);
+      };
+      void notify({ ...notifyPorts, drops }, notice).then(done, done);
     }
     // What finds no place stays in the queue, before what comes later.
-    notices.queued.unshift(...visible.map((notice) => ({ notice, visibleAt: clock.now() })));
+    const left = [...lanes.values()].flat();
+    notices.queued.unshift(...left.map((notice) => ({ notice, visibleAt: clock.now() })));
   };
 
   /** Lets a second pass. `each` is called in each of its hundredths. */

@@ -3,6 +3,7 @@ import { pauseName } from "../../src/core/model/line.ts";
 import type { Delivery } from "../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { MemoryTenants } from "../../src/memory/schedules.ts";
 import { operationsPipeline } from "../support/operations-pipeline.ts";
 import { ada, appsOf, ask, gina, olga, problem, sam } from "../support/served.ts";
@@ -19,10 +20,11 @@ async function served() {
   for (const id of ["acme", "globex", "hooli"]) await tenants.note(id);
   const deliveries = new MemoryDeliveries();
   const flowSettings = new MemoryFlowSettings();
-  const apps = appsOf({ ...pipeline.ports, tenants, deliveries, flowSettings });
+  const receivers = new MemoryReceivers();
+  const apps = appsOf({ ...pipeline.ports, tenants, deliveries, flowSettings, receivers });
   const get = (path: string, as: As = ada) => ask(apps.status, path, { as });
   const post = (path: string, json: unknown = {}, as: As = ada) => ask(apps.control, path, { json, as });
-  return { ...pipeline, ...apps, deliveries, flowSettings, get, post };
+  return { ...pipeline, ...apps, deliveries, flowSettings, receivers, get, post };
 }
 
 interface Listed {
@@ -109,6 +111,31 @@ describe("tenant=* in lists", () => {
     expect(await everyPage(app.get, "/schedules?tenant=*&limit=1", "schedules")).toHaveLength(2);
   });
 
+  test("receivers of webhooks have all tenants, each tenant's oldest first", async () => {
+    const app = await served();
+    const common = { url: "https://a.example/", events: [], types: null, description: null, enabled: true };
+    const made = {
+      secret_version: 1,
+      rotated_at: [],
+      revision: 1,
+      created_by: "olga",
+      updated_at: "2027-01-01T00:00:00.000Z",
+    };
+    const ids = ["2", "1", "3"].map((digit) => `0f4e7a52-3c1d-4b5e-8a6f-11223344556${digit}`);
+    for (const [index, tenant_id] of ["globex", "acme", "acme"].entries()) {
+      const own = { tenant_id, webhook_id: ids[index] ?? "", created_at: `2027-01-01T00:00:0${3 - index}.000Z` };
+      await app.receivers.put({ ...common, ...made, ...own }, 0);
+    }
+    const paged = await everyPage(app.get, "/webhooks?tenant=*&limit=1", "webhooks");
+    expect(paged).toMatchObject([
+      { tenant_id: "acme", webhook_id: ids[2] },
+      { tenant_id: "acme", webhook_id: ids[1] },
+      { tenant_id: "globex", webhook_id: ids[0] },
+    ]);
+    expect((await app.get("/webhooks?tenant=*")).json).toMatchObject({ webhooks: [{}, {}, {}], next_cursor: null });
+    expect((await app.get("/webhooks?tenant=acme")).json.webhooks).not.toHaveProperty("0.tenant_id");
+  });
+
   test("the types say for which tenants they are stopped", async () => {
     const app = await served();
     const name = pauseName({ scope: "type", type: "order.ship", tenantId: "globex" });
@@ -121,7 +148,7 @@ describe("tenant=* in lists", () => {
     expect(mail?.stopped_tenants).toEqual([]);
   });
 
-  test.for(["/tasks", "/dead-letters", "/dead-letters/groups", "/deliveries?status=failed", "/schedules"])(
+  test.for(["/tasks", "/dead-letters", "/dead-letters/groups", "/deliveries?status=failed", "/schedules", "/webhooks"])(
     "%s refuses all tenants to everybody but admins",
     async (path) => {
       const app = await served();

@@ -268,7 +268,12 @@ describe("GET /tasks/{task_id}/result", () => {
 
   test("a result in the bucket is answered by 303, which no cache keeps", async () => {
     const { app, path, task_id } = await withResult("small");
-    const result_ref = { part: 1, bytes: 400_000, content_type: "application/json", blob: "k" };
+    const result_ref = {
+      part: 1,
+      bytes: 400_000,
+      content_type: "application/json",
+      blob: `acme/${task_id}/result-a-1`,
+    };
     const key = { tenant_id: "acme", task_id };
     await app.records.change(key, { when: {}, set: { result_ref }, remove: ["result"] });
     const answer = await get(app, path);

@@ -40,6 +40,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       expect(await faultsOf(seed, "late")).toEqual([]);
   });
 
+  test("each receiver of webhooks is told of the ends that it asks for, and of no others", async () => {
+    for (const seed of [...seeds(1, 30), ...seeds(firstOfCommit(), 70)])
+      expect(await faultsOf(seed, "receivers")).toEqual([]);
+  });
+
   test("what fails again after a resume stops itself, and nothing else does", async () => {
     for (const seed of [...seeds(1, 40), ...seeds(firstOfCommit(), 60)])
       expect(await faultsOf(seed, "resumes")).toEqual([]);

@@ -2,6 +2,7 @@ import { flowMutations } from "./flow-mutations.ts";
 import { historyMutations } from "./history-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { priorityMutations } from "./priority-mutations.ts";
+import { receiverMutations } from "./receiver-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
 import { uniqueMutations } from "./unique-mutations.ts";
 import type { Theme } from "./weather.ts";
@@ -16,6 +17,7 @@ export const mutations: readonly Mutation[] = [
   ...priorityMutations,
   ...about("keys", uniqueMutations),
   ...historyMutations,
+  ...about("receivers", receiverMutations),
   {
     name: "a sweep deletes the last copy of a dead letter",
     file: "control/sweep.ts",

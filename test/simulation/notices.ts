@@ -3,8 +3,9 @@ import type { Notice } from "../../src/core/ports/notice.ts";
 import type { Notices, WebhookAnswer, WebhookRequest, WebhookSender } from "../../src/core/ports/notify.ts";
 import type { Deliveries, SlowHosts } from "../../src/core/ports/webhooks.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
-import { MemoryReceivers } from "../../src/memory/receivers.ts";
+import type { MemoryReceivers } from "../../src/memory/receivers.ts";
 import type { Invocation } from "./invocation.ts";
+import { receiverTable } from "./receivers.ts";
 import { newInvocation } from "./serve.ts";
 import { useUp } from "./weather.ts";
 import { request } from "./wire.ts";
@@ -28,9 +29,15 @@ interface Message {
 export class NoticeStage {
   readonly deliveries = new MemoryDeliveries();
   readonly slowHosts = new MemorySlowHosts();
+  readonly receivers: MemoryReceivers;
   readonly #messages = new Map<number, Message>();
   #nextId = 1;
   #running = 0;
+
+  /** @param hasReceivers True: the tenants have receivers of webhooks. */
+  constructor(hasReceivers: boolean) {
+    this.receivers = receiverTable(hasReceivers);
+  }
 
   /** Number of messages that are left. */
   get left(): number {
@@ -111,8 +118,7 @@ export function noticesFor(world: World, from: Invocation): Notices {
       };
       await request(world, from, { service: "queue", what, apply });
     },
-    // No world has receivers of webhooks.
-    receives: async () => false,
+    receives: async (tenantId) => (await stage.receivers.list(tenantId)).length > 0,
     hears: ({ tenant_id, requested_by }) =>
       request(world, from, {
         service: "table",
@@ -127,7 +133,7 @@ function notifyPortsFor(world: World, from: Invocation): NotifyPorts {
   return {
     ...world.portsFor(world, from),
     deliveries: deliveriesFor(world, from),
-    receivers: new MemoryReceivers(),
+    receivers: receiversFor(world, from),
     slowHosts: slowHostsFor(world, from),
     sender: receiverFor(world, from),
     signer: { sign: async (_, id) => ({ "webhook-id": id }) },
@@ -156,6 +162,20 @@ function deliveriesFor(world: World, from: Invocation): Pick<Deliveries, "get" |
         () => `puts ${delivery.tries.length} tries of ${name(delivery.task_id)}: ${delivery.state}`,
         () => deliveries.put(delivery, expected),
       ),
+  };
+}
+
+function receiversFor(world: World, from: Invocation): NotifyPorts["receivers"] {
+  const { receivers } = world.stage;
+  const ask = <T>(what: string, apply: () => Promise<T>): Promise<T> =>
+    request(world, from, { service: "table", what: () => what, apply: () => ({ answer: apply() }) }).then(
+      ({ answer }) => answer,
+    );
+  return {
+    get: (...asked) => ask("reads a receiver", () => receivers.get(...asked)),
+    list: (...asked) => ask("lists receivers", () => receivers.list(...asked)),
+    put: (...asked) => ask("puts a receiver", () => receivers.put(...asked)),
+    log: (...asked) => ask("logs a delivery", () => receivers.log(...asked)),
   };
 }
 

@@ -85,6 +85,7 @@ const stepsShare = {
   keys: 0,
   late: 0.9,
   resumes: 0,
+  receivers: 0.1,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -147,6 +148,7 @@ const longShare = {
   keys: 0,
   late: 0,
   resumes: 0,
+  receivers: 0.03,
 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
@@ -162,6 +164,7 @@ const longestShare = {
   keys: 0,
   late: 0,
   resumes: 0,
+  receivers: 0.1,
 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */

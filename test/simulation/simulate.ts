@@ -136,6 +136,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
   const weather = drawWeather(dice, theme);
   const isSmall = theme === "keys" || theme === "resumes";
   const events = !isSmall && dice.chance(0.2);
+  const hasReceivers = theme === "receivers";
   const heard = new Set(!isSmall && dice.chance(0.3) ? ["acme/bob"] : []);
   const story = new Story(tell, time.now);
   const table = new Table(core, time);
@@ -163,11 +164,12 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
     events,
     heard,
-    stage: new NoticeStage(),
+    stage: new NoticeStage(hasReceivers),
     portsFor,
     witness: new Witness(
       { core, dice, time, story, table },
-      (record) => isTold(record, events, heard),
+      (record) => isTold(record, events || hasReceivers, heard),
+      hasReceivers,
       (also) => ["mixed", "steps", "keys", also].includes(theme) && weather.used === 0 && world.outages.count === 0,
       (taskId) => world.queues.isVisible(taskId),
       () => daily.orphaned(),

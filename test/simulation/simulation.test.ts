@@ -10,6 +10,10 @@ test("one idempotency key has one task in worlds of submits that share unique ke
   for (const seed of seeds(1, 30)) expect(await faultsOf(seed, "unique")).toEqual([]);
 });
 
+test("each receiver of webhooks is told of the ends that it asks for, and of no others", async () => {
+  for (const seed of seeds(1, 20)) expect(await faultsOf(seed, "receivers")).toEqual([]);
+});
+
 test("a seed gives the same story every time", async () => {
   const [first, again, other] = [
     await simulate(7, { tell: true }),

@@ -4,6 +4,7 @@ import { isTerminal } from "../../src/core/model/status.ts";
 import type { Notice } from "../../src/core/ports/notice.ts";
 import type { WebhookRequest } from "../../src/core/ports/notify.ts";
 import type { Deliveries } from "../../src/core/ports/webhooks.ts";
+import { ReceiverLaws } from "./receivers.ts";
 
 /** An end of a task that somebody has to be told of. */
 interface End {
@@ -25,6 +26,7 @@ interface End {
 export class Told {
   /** Notices of ends that nobody asked for, or that did not happen. */
   readonly wrong: { text: string; taskId: string }[] = [];
+  readonly receivers: ReceiverLaws;
   readonly #ends = new Map<string, End>();
   /** Ends that nobody could tell of in time. A late notice of one is right. */
   readonly #late = new Set<string>();
@@ -32,14 +34,19 @@ export class Told {
   readonly #lost = new Set<string>();
   readonly #mustTell: (record: TaskRecord) => boolean;
 
-  /** @param mustTell True for a task whose end has a subscriber. */
-  constructor(mustTell: (record: TaskRecord) => boolean) {
+  /**
+   * @param mustTell True for a task whose end has a subscriber.
+   * @param hasReceivers True: the tenants have receivers of webhooks.
+   */
+  constructor(mustTell: (record: TaskRecord) => boolean, hasReceivers: boolean) {
+    this.receivers = new ReceiverLaws(hasReceivers);
     this.#mustTell = mustTell;
   }
 
   changed(before: TaskRecord, after: TaskRecord): void {
     if (isTerminal(before.status) || !isTerminal(after.status) || !this.#mustTell(after)) return;
     const { tenant_id, task_id, status, callback } = after;
+    this.receivers.ended(after);
     this.#ends.set(endId(after), {
       ...{ key: { tenant_id, task_id }, taskId: task_id, status, hasWebhook: callback !== undefined },
       ...{ notices: 0, posts: 0, accepted: 0, timestamp: undefined },
@@ -56,10 +63,13 @@ export class Told {
     if (end.taskId !== taskId) wrong("told of the end of another task");
     if (end.status !== task.status) wrong(`told that it is ${task.status}, and it ended ${end.status}`);
     end.notices += 1;
+    this.receivers.told(id);
   }
 
   /** A webhook arrived at its receiver. */
-  posted({ headers, body }: WebhookRequest, accepts: boolean): void {
+  posted(request: WebhookRequest, accepts: boolean): void {
+    if (this.receivers.posted(request, accepts)) return;
+    const { headers, body } = request;
     const end = this.#ends.get(headers["webhook-id"] ?? "");
     const wrong = (text: string) => this.wrong.push({ text, taskId: end?.taskId ?? "" });
     if (end === undefined) return void wrong("a webhook of an end that did not happen");

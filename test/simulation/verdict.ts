@@ -51,9 +51,11 @@ async function judgeWebhooks({ witness, weather, outages, stage }: World): Promi
   if (outages.count > 0) return;
   if (stage.left > 0) witness.violated(`${stage.left} notices are left`);
   const spare = 30 + weather.used;
-  for (const { text, taskId } of await witness.told.brokenWebhooks(stage.deliveries, spare)) {
-    witness.violated(text, taskId);
-  }
+  const broken = await Promise.all([
+    witness.told.brokenWebhooks(stage.deliveries, spare),
+    witness.told.receivers.broken(stage.deliveries, stage.receivers),
+  ]);
+  for (const { text, taskId } of broken.flat()) witness.violated(text, taskId);
 }
 
 /** No task costs more requests than its attempts, the world's faults and its neighbours' crashes explain. */

@@ -13,7 +13,7 @@ export type Service = (typeof services)[number];
 export type Theme = (typeof themes)[number];
 export const themes = [
   ...(["mixed", "long", "battered", "crowded", "calm"] as const),
-  ...(["steps", "flow", "unique", "keys", "late", "resumes"] as const),
+  ...(["steps", "flow", "unique", "keys", "late", "resumes", "receivers"] as const),
 ] as const;
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */

@@ -42,6 +42,7 @@ export class Witness extends Lives {
 
   /**
    * @param mustTell True for a task whose end has a subscriber.
+   * @param hasReceivers True: the tenants have receivers of webhooks.
    * @param hasMessage True for a task with a message that a worker can receive now.
    * @param onOrphan Called at the death of a process that has created a child.
    * @param isPrompt True in a world in which nothing delays a task for long, as long as no worker dies. Its theme is a usual one, or the given one.
@@ -49,13 +50,14 @@ export class Witness extends Lives {
   constructor(
     watched: Watched,
     mustTell: (record: TaskRecord) => boolean,
+    hasReceivers: boolean,
     isPrompt: (also?: Theme) => boolean,
     hasMessage: (taskId: string) => boolean,
     onOrphan: () => void,
   ) {
     super(watched);
     this.#onOrphan = onOrphan;
-    this.told = new Told(mustTell);
+    this.told = new Told(mustTell, hasReceivers);
     this.#interrupts = new InterruptLaws(watched, this);
     this.keys = new KeyLaws(watched, this);
     this.unique = new UniqueLaws(watched, this, isPrompt);

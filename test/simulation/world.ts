@@ -6,6 +6,7 @@ import type { MemoryBlobs } from "../../src/memory/blobs.ts";
 import type { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliveries.ts";
 import type { MemoryFamilies } from "../../src/memory/families.ts";
 import type { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import type { MemoryReceivers } from "../../src/memory/receivers.ts";
 import type { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
@@ -53,6 +54,7 @@ export interface World {
     readonly left: number;
     readonly deliveries: MemoryDeliveries;
     readonly slowHosts: MemorySlowHosts;
+    readonly receivers: MemoryReceivers;
     send(world: World, notices: readonly Notice[], delaySeconds: number): void;
   };
   /** The ports of an invocation. A part of the world, as the stage has invocations of its own. */

@@ -20,6 +20,7 @@ import { rescue } from "../../src/core/schedules/rescue.ts";
 import { submit } from "../../src/core/submit/submit.ts";
 import type { SubmitCall } from "../../src/core/submit/submit-call.ts";
 import { knownTypesOf } from "../../src/core/task/catalog.ts";
+import { internalOptions } from "../../src/core/task/internal-types.ts";
 import { defineTask, registry, type TaskType } from "../../src/core/task/task.ts";
 import { submitUnique } from "../../src/core/unique/submit-unique.ts";
 import { redriveBatch } from "../../src/core/work/redrive.ts";
@@ -30,6 +31,8 @@ import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
 import { MemoryCounters } from "../../src/memory/others.ts";
 import { memoryStores, nextMoment } from "../../src/memory/stores.ts";
+import type { ObjectRole } from "../../src/settings/object-rights.ts";
+import { inRole } from "./in-role.ts";
 
 /** Returns its input. */
 export const echo = defineTask({
@@ -112,6 +115,9 @@ export const queueVisibilitySeconds = 5400;
 /** What a worker has left at its start, in seconds. */
 export const workerSeconds = 900;
 
+const roleOfWorker = (tier: Tier): ObjectRole =>
+  tier === internalOptions.sweep.priority ? "internalWorker" : "worker";
+
 /** A whole pipeline in memory, with a clock of its own: submit, work, redrive and fire as the functions wire them. */
 export function memoryPipeline(types: readonly TaskType[] = [echo], options: PipelineOptions = {}) {
   const clock = new FakeClock();
@@ -156,13 +162,15 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   const accept = async (body: Record<string, unknown> = {}, call: Partial<SubmitCall> = {}): Promise<TaskRecord> => {
     const given = { type: first?.name, input: first === echo ? { value: null } : null, ...body };
     const made: SubmitCall = { identity: operator, body: given, correlationId: "corr-1", ...call };
-    return (await submit(ports, made)).record;
+    return (await submit(inRole("submit", ports), made)).record;
   };
 
   /** Lets a worker take what is visible in a tier, and acknowledges what it is done with. */
   const work = async (tier: Tier = "normal", seconds = workerSeconds): Promise<Verdict[]> => {
     const deliveries = ports.queues.take(tier, 10, queueVisibilitySeconds);
-    const verdicts = await withDueTimers(workBatch(ports, deliveries, clock.now() + seconds * 1000));
+    const verdicts = await withDueTimers(
+      workBatch(inRole(roleOfWorker(tier), ports), deliveries, clock.now() + seconds * 1000),
+    );
     for (const [index, { receiptHandle }] of deliveries.entries()) {
       if (verdicts[index] === "done") ports.queues.acknowledge(receiptHandle);
     }
@@ -183,7 +191,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   /** Gives what is visible in a tier to redrive, as after too many receives. */
   const redrive = async (tier: Tier = "normal"): Promise<Verdict[]> => {
     const deliveries = ports.queues.take(tier, 10, 60);
-    const verdicts = await redriveBatch(ports, deliveries);
+    const verdicts = await redriveBatch(inRole("redrive", ports), deliveries);
     for (const [index, { receiptHandle }] of deliveries.entries()) {
       if (verdicts[index] === "done") ports.queues.acknowledge(receiptHandle);
     }
@@ -195,7 +203,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     const due = ports.oneOffs.takeDue(iso(clock.now()));
     return Promise.all(
       due.map(async (payload) => {
-        if (payload.kind === "task") return fireTask(ports, payload);
+        if (payload.kind === "task") return fireTask(inRole("fire", ports), payload);
         await ports.notices.send([payload.notice]);
         return "sent";
       }),

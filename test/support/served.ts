@@ -65,6 +65,7 @@ import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { Documented } from "./documented.ts";
+import { inRole } from "./in-role.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
 
 /** Who asks, as the authorizer says it. */
@@ -202,42 +203,44 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     socketUrl: "wss://push.example.com/v1",
     ...given,
   };
-  const withInternal = { ...ports, types: new Map([...ports.types, ...internalTypes]) };
+  const status = inRole("status", ports);
+  const control = inRole("control", ports);
+  const withInternal = { ...control, types: new Map([...ports.types, ...internalTypes]) };
   const places = new PlaceBook(ports.clock, (...query) => ports.lines.orders(...query));
   const apps = {
-    submit: submitApi(ports),
-    status: apiOf("status", ports, {
-      ...taskReads({ ...ports, lines: places }),
-      ...deadLetterReads({ ...ports, lines: places }),
-      ...deliveryReads(ports),
-      ...receiverReads(ports),
-      ...scheduleReads(ports),
-      ...auditReads(ports),
-      ...keyReads(ports),
-      ...tenantReads(ports),
-      ...logReads(ports),
+    submit: submitApi(inRole("submit", ports)),
+    status: apiOf("status", status, {
+      ...taskReads({ ...status, lines: places }),
+      ...deadLetterReads({ ...status, lines: places }),
+      ...deliveryReads(status),
+      ...receiverReads(status),
+      ...scheduleReads(status),
+      ...auditReads(status),
+      ...keyReads(status),
+      ...tenantReads(status),
+      ...logReads(status),
     }),
     control: apiOf(
       "control",
-      ports,
-      audited("control", ports, {
+      control,
+      audited("control", control, {
         ...taskChanges(withInternal),
         ...operationStarts(withInternal),
         ...taskOperations(withInternal),
-        ...queueReads(ports),
-        ...typeReads(ports),
-        ...flowWrites(ports),
-        ...scheduleWrites(ports),
-        ...channelStarts(ports),
-        ...signalTask(ports),
-        ...priorityChanges(ports),
-        ...redeliveries(ports),
-        ...receiverWrites(ports),
-        ...webhookSecretRoutes(ports),
-        ...keyWrites(ports),
-        ...tenantLimits(ports),
+        ...queueReads(control),
+        ...typeReads(control),
+        ...flowWrites(control),
+        ...scheduleWrites(control),
+        ...channelStarts(control),
+        ...signalTask(control),
+        ...priorityChanges(control),
+        ...redeliveries(control),
+        ...receiverWrites(control),
+        ...webhookSecretRoutes(control),
+        ...keyWrites(control),
+        ...tenantLimits(control),
         ...taskParts(withInternal),
-        ...metricReads(ports),
+        ...metricReads(control),
       }),
     ),
   };

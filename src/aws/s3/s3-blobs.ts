@@ -71,7 +71,7 @@ class S3Blobs implements Blobs {
     const Range = range === undefined ? undefined : `bytes=${range.start}-${range.end ?? ""}`;
     if (range?.end !== undefined && range.end < range.start) return undefined;
     const command = new GetObjectCommand({ ...this.#at(key), Range });
-    const found = await absentIf(["NoSuchKey", "InvalidRange"], this.#call(command));
+    const found = await absentIf(["NoSuchKey", "InvalidRange"], this.#call(command)).catch(absentIfForbidden);
     if (found === undefined) return undefined;
     return {
       sizeBytes: Number(found.ContentRange?.split("/")[1] ?? found.ContentLength),

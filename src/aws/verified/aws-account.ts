@@ -1,3 +1,4 @@
+import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import {
   CreateScheduleCommand,
   DeleteScheduleCommand,
@@ -18,6 +19,7 @@ export class AwsAccount implements VerifiedAccount {
   readonly #found: FoundDeployment;
   readonly #scheduler = new SchedulerClient(boundedTries());
   readonly #sqs = new SQSClient({ ...boundedTries(), useQueueUrlAsEndpoint: false });
+  readonly #lambda = new LambdaClient(boundedTries());
   readonly #calls: JsonCalls;
 
   private constructor(found: FoundDeployment, calls: JsonCalls) {
@@ -95,6 +97,13 @@ export class AwsAccount implements VerifiedAccount {
     return { body: own.Body ?? "", attributes: Object.keys(own.MessageAttributes ?? {}) };
   }
 
+  async fireWith(input: string): Promise<void> {
+    const FunctionName = this.#found.schedules.fireArn;
+    await this.#lambda.send(
+      new InvokeCommand({ FunctionName, InvocationType: "Event", Payload: new TextEncoder().encode(input) }),
+    );
+  }
+
   savedQueries(): Promise<SavedQuery[]> {
     return savedQueries(this.#calls, this.facts.deployment);
   }
@@ -119,6 +128,7 @@ export class AwsAccount implements VerifiedAccount {
   close(): void {
     this.#scheduler.destroy();
     this.#sqs.destroy();
+    this.#lambda.destroy();
   }
 }
 

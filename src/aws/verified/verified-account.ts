@@ -51,6 +51,8 @@ export interface VerifiedAccount {
   deleteSchedule(name: string): Promise<void>;
   /** Receives the message of a firing from the DLQ of schedules, and deletes it. Undefined: it is not there. */
   takeDeadFiring(name: string): Promise<DeadFiring | undefined>;
+  /** Gives the function of schedules an input without waiting for its end, as EventBridge Scheduler does. */
+  fireWith(input: string): Promise<void>;
   savedQueries(): Promise<SavedQuery[]>;
   /** Runs a query of Logs Insights over the lines since a time, to its end. */
   query(query: Omit<SavedQuery, "name">, sinceMs: number): Promise<QueryAnswer>;

@@ -20,6 +20,11 @@ const mostLateMs = 60_000;
 
 const deadFiringSeconds = 600;
 
+/** Lambda tries a failed input again after one minute and after two more. */
+const lambdaTriesMs = 180_000;
+const deadInputSeconds = 600;
+const queryEveryMs = 30_000;
+
 export const scheduleChecks: readonly Check[] = [
   {
     group: "schedules",
@@ -74,7 +79,38 @@ export const scheduleChecks: readonly Check[] = [
       }
     },
   },
+  {
+    group: "schedules",
+    name: "input that the function of schedules cannot read",
+    expected: "Lambda tries it three times, and its dead letter has the input as the body, and the error as attributes",
+    needs: ["account"],
+    most: { tasks: 0, seconds: deadInputSeconds },
+    warning: "The alarm schedule-refused may go on for some minutes, and its receivers are told.",
+    run: async (tools) => {
+      const startedAtMs = tools.clock.now();
+      // Not an event of SQS, although it looks like one: the function throws.
+      const input = JSON.stringify({ Records: [null], verify: `offload-verify-${tools.prober.run}` });
+      await accountOf(tools).fireWith(input);
+      await tools.clock.pause(lambdaTriesMs);
+      const withinMs = deadInputSeconds * 1000 - lambdaTriesMs - 60_000;
+      const { payload, error } = await untilSeen(tools, withinMs, () => refusedInput(tools, startedAtMs), queryEveryMs);
+      const seen = `after ${Math.round((tools.clock.now() - startedAtMs) / 1000)} s; error: ${error}`;
+      return expectSeen(payload === input && error !== "unknown", seen);
+    },
+  },
 ];
+
+/**
+ * Finds the line that the function of schedules writes about an input of this run that it could not read. It reads the
+ * queue of dead letters itself.
+ */
+async function refusedInput(tools: Tools, sinceMs: number): Promise<{ payload: string; error: string } | undefined> {
+  const account = accountOf(tools);
+  const text = `fields @message | filter @message like "could not read a firing" and @message like "${tools.prober.run}"`;
+  const { rows } = await account.query({ text, logGroups: account.facts.logGroups }, sinceMs);
+  const message = rows[0]?.["@message"];
+  return message === undefined ? undefined : JSON.parse(message);
+}
 
 /** Submits a task with a delay, and finds its one-off schedule. */
 async function withOneOff(tools: Tools, seconds: number) {
@@ -85,12 +121,17 @@ async function withOneOff(tools: Tools, seconds: number) {
 }
 
 /** Looks until there is something to see. @throws Differs when there is nothing within the time */
-async function untilSeen<T>({ clock }: Tools, withinMs: number, look: () => Promise<T>): Promise<NonNullable<T>> {
+async function untilSeen<T>(
+  { clock }: Tools,
+  withinMs: number,
+  look: () => Promise<T>,
+  everyMs = lookEveryMs,
+): Promise<NonNullable<T>> {
   const startedAtMs = clock.now();
   for (;;) {
     const seen = await look();
     if (seen) return seen;
     if (clock.now() - startedAtMs > withinMs) throw new Differs(`not seen within ${Math.round(withinMs / 1000)} s`);
-    await clock.pause(lookEveryMs);
+    await clock.pause(everyMs);
   }
 }

@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import type { Context, SQSEvent } from "aws-lambda";
 import type { HttpFunction } from "../../http/routes.ts";
 import { codeFile } from "../../installed/installation.ts";
+import { inRole } from "../s3/roles.ts";
 import { movedMs } from "../time/moved-time.ts";
 import type { HttpHandler } from "./invocation.ts";
 
@@ -32,15 +33,15 @@ export async function loadFunctions(version = 0) {
   ]);
   return {
     http: {
-      submit: submit.handler,
-      status: status.handler,
-      control: control.handler,
+      submit: inRole("submit", submit.handler),
+      status: inRole("status", status.handler),
+      control: inRole("control", control.handler),
       console: consoleFiles.handler,
     } as Record<HttpFunction, HttpHandler>,
     authorizer: authorizer.handler as never,
-    redrive: (event: SQSEvent) => redrive.handler(event, contextOf(60)),
-    notify: (event: SQSEvent) => notify.handler(event, contextOf(30)),
-    fire: (event: unknown): Promise<void> => fire.handler(event, contextOf(300)),
+    redrive: inRole("redrive", (event: SQSEvent) => redrive.handler(event, contextOf(60))),
+    notify: inRole("notify", (event: SQSEvent) => notify.handler(event, contextOf(30))),
+    fire: inRole("fire", (event: unknown): Promise<void> => fire.handler(event, contextOf(300))),
     socket: socket.handler as HttpHandler,
   };
 }

@@ -14,6 +14,7 @@ import { type Call, deleteObject, getObject, putObject } from "./object-api.ts";
 import { ObjectFiles } from "./object-files.ts";
 import { ObjectRows } from "./object-rows.ts";
 import { type LifecycleRule, ObjectStore } from "./object-store.ts";
+import { mustBeAllowed, roleOf } from "./roles.ts";
 import { S3Error, xmlOf } from "./s3-error.ts";
 import { parseRequest, type S3Request } from "./s3-request.ts";
 import { verifySignature } from "./signature.ts";
@@ -46,7 +47,8 @@ export interface S3 {
 interface Server {
   store: ObjectStore;
   buckets: ReadonlySet<string>;
-  secrets: ReadonlyMap<string, string>;
+  /** Returns the secret of an access key. */
+  secretOf: (accessKey: string) => string | undefined;
   clock: Clock;
   /** Folder of the objects' bytes. */
   folder: string;
@@ -70,7 +72,8 @@ export async function startS3(options: S3Options): Promise<S3> {
     [localCredentials.accessKeyId, localCredentials.secretAccessKey],
     [localS3AccessKey, secret],
   ]);
-  const shared: Server = { store, buckets: new Set(buckets), secrets, clock, folder, faults };
+  const secretOf = (accessKey: string) => secrets.get(roleOf(accessKey) === undefined ? accessKey : localS3AccessKey);
+  const shared: Server = { store, buckets: new Set(buckets), secretOf, clock, folder, faults };
   const http = createServer((message, response) => answer(message, response, shared));
   // Node's own limit would end uploads after five minutes. A stalled one ends earlier, in `receiveBody`.
   http.requestTimeout = 0;
@@ -120,10 +123,12 @@ async function answer(message: IncomingMessage, response: ServerResponse, server
   try {
     if (message.method === "OPTIONS") return preflight(message, response);
     const request = parseRequest(message);
-    const signed = verifySignature(request, server.secrets, server.clock.now());
-    if (origin !== undefined && signed.accessKey !== localS3AccessKey) {
+    const signed = verifySignature(request, server.secretOf, server.clock.now());
+    if (origin !== undefined && signed.accessKey === localCredentials.accessKeyId) {
       throw new S3Error("AccessDenied", "Web pages can only use URLs that this server's own functions have signed.");
     }
+    const { bucket, key } = request;
+    mustBeAllowed(signed.accessKey, request, () => server.store.rows.object(bucket, key) !== undefined);
     await operationOf(request, server.buckets)({ request, signed, response, store: server.store });
     if (request.method === "PUT") server.faults?.worked(server.folder);
   } catch (error) {

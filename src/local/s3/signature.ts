@@ -29,14 +29,18 @@ interface Claim {
 
 /**
  * Checks the signature (version 4) of a request, in its `Authorization` header or in its query.
- * @param secrets Secret keys by access key.
+ * @param secretOf Returns the secret of an access key.
  * @throws S3Error
  */
-export function verifySignature(request: S3Request, secrets: ReadonlyMap<string, string>, nowMs: number): Signed {
+export function verifySignature(
+  request: S3Request,
+  secretOf: (accessKey: string) => string | undefined,
+  nowMs: number,
+): Signed {
   const claim = request.param("X-Amz-Algorithm") === undefined ? headerClaim(request) : queryClaim(request);
   checkTime(claim, nowMs);
   checkSignedHeaders(request, claim);
-  const secret = secrets.get(claim.accessKey);
+  const secret = secretOf(claim.accessKey);
   if (secret === undefined) {
     const text = "The AWS Access Key Id you provided does not exist in our records.";
     throw new S3Error("InvalidAccessKeyId", text, { AWSAccessKeyId: claim.accessKey });

@@ -2,6 +2,7 @@ import { flushCompileCache } from "node:module";
 import { sourceStackOf } from "../../project/source-places.ts";
 import { type Role, roleVariable } from "../../work/messages.ts";
 import { runProcess } from "../../work/work-process.ts";
+import { useRole } from "../s3/roles.ts";
 import { localCode } from "./local-code.ts";
 
 /*
@@ -13,5 +14,6 @@ if (tracing === "1" && spansFile !== undefined) (await import("../traces/spans.t
 
 // It often ends by a signal: where Node keeps compiled code, this one's is kept now.
 flushCompileCache();
+useRole("worker");
 const role: Role = process.env[roleVariable] === "alone" ? "alone" : "all";
 await runProcess(role, await localCode(), { stackOf: sourceStackOf });

@@ -6,9 +6,11 @@ import { pathToFileURL } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { threadWatchdog } from "../../aws/watchdog.ts";
 import type { Watchdog } from "../../core/ports/tasks.ts";
+import { internalOptions } from "../../core/task/internal-types.ts";
 import type { ProcessOptions } from "../../describe/describe.ts";
 import { watched } from "../../describe/worker-environment.ts";
 import { sourceStackOf } from "../../project/source-places.ts";
+import { useRole } from "../s3/roles.ts";
 import { followTime, movedMs, movedVariable, useMovableClock } from "../time/moved-time.ts";
 import { debugClock } from "./debug-clock.ts";
 import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
@@ -91,6 +93,8 @@ async function waitAsSpare(): Promise<void> {
 }
 
 if (process.env[spareVariable] !== undefined) await waitAsSpare();
+
+useRole(process.env.OFFLOAD_TIER === internalOptions.sweep.priority ? "internalWorker" : "worker");
 
 type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 

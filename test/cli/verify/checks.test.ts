@@ -59,6 +59,20 @@ describe("a code schedule whose target is missing", () => {
   });
 });
 
+describe("an input that the function of schedules cannot read", () => {
+  const name = "input that the function of schedules cannot read";
+  test("its dead letter has the input and the error", async () => {
+    expect(await seenBy(name)).toBe("after 210 s; error: 200: no");
+  });
+  test.for([
+    (payload: string) => ({ payload: JSON.stringify({ requestPayload: payload }), error: "200: no" }),
+    (payload: string) => ({ payload, error: "unknown" }),
+    () => undefined,
+  ])("another body, no attributes or no letter differs (%#)", async (line) => {
+    await expect(seenBy(name, {}, { line })).rejects.toThrow(Differs);
+  });
+});
+
 describe("a presigned PUT", () => {
   test("what has to be refused is refused", async () => {
     expect(await seenBy("presigned PUT")).toBe("length 403, type 403, checksum 400, right 200, repeated 412");

@@ -14,6 +14,8 @@ interface Faults {
   expression?: string;
   /** Body of the dead firing. Default: the schedule's input. */
   body?: string;
+  /** Line of the function of schedules about an input. Default: as it writes it. */
+  line?: (input: string) => object | undefined;
   containers?: (seconds: number) => number;
   rows?: number;
   bytes?: number;
@@ -26,6 +28,13 @@ export function fakeAccount(deployment: FakeDeployment, faults: Faults = {}): Ve
   const startMs = clock.now();
   const calls: string[] = [];
   let brokenAtMs = Infinity;
+  let fired: { input: string; atMs: number } | undefined;
+  /** The answer to the query for an input that could not be read: its line, three minutes later. */
+  const refused = (): QueryAnswer => {
+    const { line = (payload: string) => ({ payload, error: "200: no" }) } = faults;
+    const found = fired !== undefined && clock.now() > fired.atMs + 200_000 ? line(fired.input) : undefined;
+    return { rows: found === undefined ? [] : [{ "@message": JSON.stringify(found) }], bytes: 0 };
+  };
   return {
     facts,
     calls,
@@ -45,10 +54,16 @@ export function fakeAccount(deployment: FakeDeployment, faults: Faults = {}): Ve
         ? undefined
         : { body: faults.body ?? JSON.stringify({ verify: name }), attributes: ["E"] },
     savedQueries: async () => ["durations by type", "crashes"].map((name) => ({ name, text: "", logGroups: ["all"] })),
-    query: async (): Promise<QueryAnswer> => ({
-      rows: Array.from({ length: faults.rows ?? 1 }, () => ({ invocations: "10", cold: "4", gb_seconds: "2.5" })),
-      bytes: faults.bytes ?? 1_000,
-    }),
+    fireWith: async (input) => {
+      fired = { input, atMs: clock.now() };
+    },
+    query: async ({ text }): Promise<QueryAnswer> =>
+      text.includes("could not read a firing")
+        ? refused()
+        : {
+            rows: Array.from({ length: faults.rows ?? 1 }, () => ({ invocations: "10", cold: "4", gb_seconds: "2.5" })),
+            bytes: faults.bytes ?? 1_000,
+          },
     segmentsOf: async () => faults.segments ?? 4,
     containers: async () => {
       const running = faults.containers?.((clock.now() - startMs) / 1000) ?? 0;
