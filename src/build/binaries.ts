@@ -53,11 +53,14 @@ export async function useTargetBinaries(given: CopiedBinaries): Promise<void> {
 
 /**
  * Leaves out what was made where the package is installed, if the code does without it. Nobody else has it for Lambda.
+ * What neither this machine nor Lambda can run, such as a program for Windows, is not needed on either.
  */
 function leaveOut(owner: string, { out, files, layout }: CopiedBinaries): void {
-  const binaries = binariesOf(owner).map(({ file }) => file);
+  const own = binariesOf(owner);
+  const binaries = own.map(({ file }) => file);
   const isWhole = isOptional(owner, files);
-  if (!isWhole && !areTried(binaries, files)) return;
+  const isForOthers = !own.some(({ machine }) => [process.platform, "linux"].includes(systemOf(machine)));
+  if (!isWhole && !isForOthers && !areTried(binaries, files)) return;
   const paths = isWhole ? [""] : binaries.map((file) => file.slice(owner.length));
   for (const place of layout.get(owner) ?? []) {
     for (const path of paths) rmSync(join(out, place, path), { recursive: true, force: true });
@@ -73,6 +76,9 @@ function useOnlyTarget({ owner, brought }: Family, given: CopiedBinaries): void 
     if (!binariesOf(folder).some(fits)) moveAway(given, folder, "");
   }
 }
+
+/** The system of a machine, such as `linux` of `linux-x64`. */
+const systemOf = (machine: string): string => machine.split("-")[0] ?? "";
 
 const fits = ({ machine }: { machine: string }): boolean => machine === targetMachine;
 

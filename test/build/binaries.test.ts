@@ -137,6 +137,23 @@ test("what was made on this machine is left out where the code does without it",
   rmSync(join(root, "tasks/use.optional.ts"));
 });
 
+test("a program for a system that is neither this machine's nor Lambda's is left out", async () => {
+  put("node_modules/agent/package.json", '{ "name": "agent", "version": "1.0.0" }');
+  put(
+    "node_modules/agent/index.js",
+    'const { join } = require("node:path");\nconst program = join(__dirname, "util/agent.exe");\nexports.name = () => program;',
+  );
+  const windows = Buffer.alloc(64);
+  windows.write("4d5a", "hex");
+  put("node_modules/agent/util/agent.exe", windows);
+  put("tasks/use.agent.ts", taskText("use.agent", "agent.name()", 'import agent from "agent";'));
+  const { out } = await builtIn();
+  expect(existsSync(join(out, "node_modules/agent/index.js"))).toBe(true);
+  expect(existsSync(join(out, "node_modules/agent/util/agent.exe"))).toBe(process.platform === "win32");
+  checkAsset(out);
+  rmSync(join(root, "tasks/use.agent.ts"));
+});
+
 test("a worker that is too large is refused, with its largest packages", () => {
   const folder = mkdtempSync(join(tmpdir(), "offload-size-"));
   made.push(folder);
