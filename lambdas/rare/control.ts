@@ -23,6 +23,7 @@ import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
 import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
+import type { Gate } from "../../src/core/limits/gate.ts";
 import { parseLimits } from "../../src/core/limits/limits.ts";
 import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import type { AuditLog } from "../../src/core/ports/audit.ts";
@@ -66,8 +67,9 @@ export interface ControlPorts extends ReturnType<typeof dispatchPorts>, Pick<Ack
 export function rareRoutes(ports: ControlPorts) {
   // The local server knows the URL when it has started.
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
+  const gate = gateOf(ports.config, ports);
   return {
-    ...signalTask(ports),
+    ...signalTask({ ...ports, gate }),
     ...priorityChanges({ ...ports, lines: new DynamoLines(ports.table, ports.clock.now) }),
     ...taskOperations(ports),
     ...taskParts(ports),
@@ -75,17 +77,17 @@ export function rareRoutes(ports: ControlPorts) {
     ...flowRoutes(ports),
     ...adminRoutes(ports),
     ...webhookRoutes(ports),
-    ...scheduleRoutes(ports),
+    ...scheduleRoutes(ports, gate),
   };
 }
 
-function scheduleRoutes(ports: ControlPorts) {
+function scheduleRoutes(ports: ControlPorts, gate: Gate) {
   const { table, config } = ports;
   return scheduleWrites({
     ...ports,
     noteTenant: tenantNoter(ports.tenants, ports.log),
     types: ports.ownTypes,
-    gate: gateOf(config, ports),
+    gate,
     schedules: new DynamoSchedules(table),
     appSchedules: appSchedules(process.env),
     appStates: new DynamoAppScheduleStates(table),

@@ -1,4 +1,5 @@
 import type { ViewPorts } from "../core/end/view.ts";
+import type { Gate } from "../core/limits/gate.ts";
 import { Problem } from "../core/model/problem.ts";
 import { type SignalPorts, signal } from "../core/steps/signal.ts";
 import { mostValueBytes } from "../core/task/json-value.ts";
@@ -8,8 +9,13 @@ import { optionalJsonValue } from "./body.ts";
 import { changedTask } from "./control.ts";
 import { findTask } from "./find-task.ts";
 
+interface SignalRoutePorts extends SignalPorts, ViewPorts, ApiPorts {
+  /** Absent: signals have no rate. */
+  gate?: Pick<Gate, "admitSignal">;
+}
+
 /** The handler that sends a signal to a task. */
-export const signalTask = (ports: SignalPorts & ViewPorts & ApiPorts) =>
+export const signalTask = (ports: SignalRoutePorts) =>
   ({
     signalTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
@@ -22,6 +28,7 @@ export const signalTask = (ports: SignalPorts & ViewPorts & ApiPorts) =>
       if (Buffer.byteLength(JSON.stringify(body)) > mostValueBytes) {
         throw new Problem("too_large", `A signal has at most ${mostValueBytes} bytes.`);
       }
+      await ports.gate?.admitSignal(record.tenant_id);
       return changedTask(ports, call, await signal(ports, record, name, body), 202);
     },
   }) satisfies Partial<HandlersOf<"control">>;

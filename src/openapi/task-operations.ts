@@ -187,12 +187,12 @@ export const taskOperations = {
     summary: "Send a signal to a task",
     description:
       "Answers the task's wait for the signal of this name, which may have begun already or begins later. The body is any JSON of at most 256 KiB. " +
-      "A repeated request changes nothing. Another body, or a wait that has timed out, is a `conflict`.",
+      "A repeated request changes nothing. Another body, or a wait that has timed out, is a `conflict`. Signals count toward the tenant's `submits_per_second`.",
     body: withName("Signal", z.unknown()),
     bodyOptional: true,
     example: { by: "ada@example.com" },
     answers: { 202: laterTask("The task has the signal.") },
-    problems: [...bodyProblems, "invalid_input", "not_found", "conflict", "quota_exceeded"],
+    problems: [...bodyProblems, "invalid_input", "not_found", "conflict", "quota_exceeded", "rate_limited"],
   },
   extendTask: {
     tag: "tasks",

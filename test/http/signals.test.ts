@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { createGate } from "../../src/core/limits/gate.ts";
+import { noLimits } from "../../src/core/limits/limits.ts";
+import { MemoryLimits } from "../../src/memory/limits.ts";
+import { MemoryUsage } from "../../src/memory/usage.ts";
 import { typeOf } from "../support/memory-pipeline.ts";
-import { type Ask, ask, gina, problem, sam, served, sue } from "../support/served.ts";
+import { type Ask, appsOf, ask, gina, problem, sam, served, sue } from "../support/served.ts";
 
 const waiting = () =>
   served([typeOf(async (_, task) => ({ got: (await task.waitFor("approved", { timeoutSeconds: 86_400 })) ?? null }))]);
@@ -36,6 +40,22 @@ describe("POST /tasks/{task_id}/signals/{name}", () => {
       });
     },
   );
+
+  test("signals count toward the tenant's rate of submits, those of another tenant do not", async () => {
+    const { ports, ...app } = waiting();
+    const { task_id } = await app.accepted();
+    const { clock, log, records, queues: depths } = ports;
+    const stores = { clock, log, records, depths, usage: new MemoryUsage(), limits: new MemoryLimits() };
+    const gate = createGate(stores, { ...noLimits, tenants: { acme: { submits_per_second: 2, burst: 2 } } });
+    const { control } = appsOf({ ...ports, gate });
+    const at = (name: string) => ask(control, `/tasks/${task_id}/signals/${name}`, { method: "POST" });
+    expect([(await at("a")).status, (await at("b")).status]).toEqual([202, 202]);
+    expect(await at("c")).toMatchObject(problem(429, "rate_limited"));
+    // Nobody learns of another tenant's task, and it costs that tenant nothing.
+    expect((await ask(control, `/tasks/${task_id}/signals/d`, { method: "POST", as: gina })).status).toBe(404);
+    await clock.advance(1_000);
+    expect((await at("c")).status).toBe(202);
+  });
 
   test("a signal without a body is null", async () => {
     const app = waiting();

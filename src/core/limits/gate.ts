@@ -39,6 +39,11 @@ export interface Gate {
   admitUpload(tenantId: string, sizeBytes: number): Promise<number>;
   /** Subtracts an upload that a task has taken from those that are open. Never throws. */
   takeUpload(tenantId: string, upload: { announcedAtMs: number; countedBytes: number }): Promise<void>;
+  /**
+   * Counts a signal toward the tenant's rate of submits.
+   * @throws Problem `rate_limited`
+   */
+  admitSignal(tenantId: string): Promise<void>;
   /** The schedules that a tenant may have; null: as many as it likes. */
   schedulesOf(tenantId: string): Promise<number | null>;
 }
@@ -120,6 +125,9 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
       }
     },
     takeUpload: (tenantId, upload) => uploads.release(tenantId, upload),
+    admitSignal: async (tenantId) => {
+      await takeRate(tenantId, await book.ofTenant(tenantId));
+    },
     schedulesOf: async (tenantId) => (await book.ofTenant(tenantId)).schedules ?? null,
   };
 }
