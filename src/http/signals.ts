@@ -9,7 +9,7 @@ import { optionalJsonValue } from "./body.ts";
 import { changedTask } from "./control.ts";
 import { findTask } from "./find-task.ts";
 
-interface SignalRoutePorts extends SignalPorts, ViewPorts, ApiPorts {
+export interface SignalRoutePorts extends SignalPorts, ViewPorts, ApiPorts {
   /** Absent: signals have no rate. */
   gate?: Pick<Gate, "admitSignal">;
 }

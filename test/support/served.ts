@@ -34,7 +34,7 @@ import { priorityChanges } from "../../src/http/priority.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
 import { type ReceiverReadPorts, receiverReads, receiverWrites } from "../../src/http/receivers.ts";
 import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
-import { signalTask } from "../../src/http/signals.ts";
+import { type SignalRoutePorts, signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
@@ -145,6 +145,7 @@ export const aConsole: Omit<ConsolePorts, keyof ApiPorts> = {
 
 /** Ports of every function that answers requests. */
 type AppPorts = Omit<SubmitApiPorts, "batch"> &
+  Pick<SignalRoutePorts, "gate"> &
   Omit<StatusPorts, "lines"> &
   QueuePorts &
   ScheduleWritePorts &
