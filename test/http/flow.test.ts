@@ -222,7 +222,7 @@ describe("PATCH /types/{type}/limits", () => {
   test.each([
     [{}],
     [{ concurrency: 0 }],
-    [{ concurrency: 1001 }],
+    [{ concurrency: 10_001 }],
     [{ concurrency: 1.5 }],
     [{ concurrency: "5" }],
     [{ rate: { limit: 1 } }],
