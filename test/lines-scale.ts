@@ -63,6 +63,16 @@ function setUp(options: Partial<TaskType>, behindSeconds = 0) {
   return { ...pipeline, type, pool: workerPool(pipeline), counts, runs, accept };
 }
 
+/** Shows a row when it is there, and the table at the end. */
+async function shown(rows: string[][], title: string, made: (() => Promise<string[]>)[]): Promise<void> {
+  for (const make of made) {
+    const row = await make();
+    process.stderr.write(`${row.join("  ")}\n`);
+    rows.push(row);
+  }
+  console.log(`${title}\n${columns(rows)}\n`);
+}
+
 const per = (count: number, tasks: number): string => (count / tasks).toFixed(2);
 const percent = (part: number): string => `${Math.round(part * 100)} %`;
 
@@ -100,9 +110,8 @@ async function places(): Promise<void> {
   const rows = [
     ["places", "behind", "tasks", "first start", "first to last", "in use", "at once", "writes", "reads", "messages"],
   ];
-  for (const limit of [3, 100, 1_000])
-    for (const behindSeconds of [0, 30, 90]) rows.push(await placesRow(limit, behindSeconds));
-  console.log(`Places (writes, reads and messages for each task)\n${columns(rows)}\n`);
+  const made = [3, 100, 1_000].flatMap((limit) => [0, 30, 90].map((behind) => () => placesRow(limit, behind)));
+  await shown(rows, "Places (writes, reads and messages for each task)", made);
 }
 
 /** Submits at a part of the rate for 30 s, or for ten starts of a slow rate. */
@@ -128,15 +137,20 @@ async function ratesRow(perSecond: number, load: number, behindSeconds: number):
 
 async function rates(): Promise<void> {
   const rows = [["rate", "load", "behind", "tasks", "starts", "writes", "reads", "messages"]];
-  for (const perSecond of [0.1, 10, 300, 1_000])
-    for (const [load, behindSeconds] of [
-      [0.5, 0],
-      [1.5, 0],
-      [1.5, 30],
-      [1.5, 90],
-    ] as const)
-      rows.push(await ratesRow(perSecond, load, behindSeconds));
-  console.log(`Rates (writes, reads and messages for each task)\n${columns(rows)}\n`);
+  const loads = [
+    [0.5, 0],
+    [1.5, 0],
+    [1.5, 30],
+    [1.5, 90],
+  ] as const;
+  const made = [0.1, 10, 300, 1_000].flatMap((perSecond) =>
+    loads.map(
+      ([load, behind]) =>
+        () =>
+          ratesRow(perSecond, load, behind),
+    ),
+  );
+  await shown(rows, "Rates (writes, reads and messages for each task)", made);
 }
 
 /** Tasks that wait behind places which are in use for an hour. */
@@ -161,13 +175,18 @@ async function waitingRow(tasks: number, keys: number): Promise<string[]> {
 async function waiting(): Promise<void> {
   const header = ["waiting", "keys", "running", "waits", "writes to wait", "reads to wait"];
   const rows = [[...header, "writes in 10 min", "reads in 10 min", "checks in 10 min"]];
-  for (const [tasks, keys] of [
-    [1, 1],
-    [50_000, 1],
-    [1_000, 1_000],
-  ] as const)
-    rows.push(await waitingRow(tasks, keys));
-  console.log(`Tasks that wait behind a place\n${columns(rows)}\n`);
+  const made = (
+    [
+      [1, 1],
+      [50_000, 1],
+      [1_000, 1_000],
+    ] as const
+  ).map(
+    ([tasks, keys]) =>
+      () =>
+        waitingRow(tasks, keys),
+  );
+  await shown(rows, "Tasks that wait behind a place", made);
 }
 
 /** An hour's pause of a tier under a hundredth of 5,000 submits a second: the cost of a task does not depend on it. */

@@ -66,7 +66,7 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
     [{ concurrency: { max: 3 } }, "concurrency.max is not an option; did you mean concurrency.limit?"],
     [{ concurrency: { key: () => "a" } }, "concurrency needs limit"],
     [{ concurrency: { limit: undefined } }, "concurrency needs limit"],
-    [{ concurrency: { limit: 0 } }, "concurrency.limit must be a whole number from 1 to 1000, got 0"],
+    [{ concurrency: { limit: 0 } }, "concurrency.limit must be a whole number from 1 to 10000, got 0"],
     [
       { concurrency: { limit: 1, key: "account" } },
       'concurrency.key must be a function that is not async, got "account"',
