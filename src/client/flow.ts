@@ -38,7 +38,7 @@ export interface TypeList {
 
 /** Limits to set. A limit that is left out stays as it is; null is the limit of the definition again. */
 export interface NewLimits {
-  /** Attempts of one key at the same time, 1 to 1,000. */
+  /** Attempts of one key at the same time, 1 to 10,000. */
   concurrency?: number | null | undefined;
   /** Starts of one key: `limit` in `perSeconds`, evenly spaced. */
   rate?: { limit: number; perSeconds: number } | null | undefined;
