@@ -72,7 +72,8 @@ export interface TaskOptions<
   /** Rules that name the failure class of this type's own errors, tried before the common ones. Default: none. */
   classify?: readonly ClassifyRule[];
   /**
-   * Attempts that run at the same time, per tenant: 1 to 10,000, of all tasks of the type or of those with the same key.
+   * Attempts that run at the same time, per tenant: 1 to 10,000, of all tasks of the type or of those with the same
+   * key.
    * Further tasks wait, and start in order of their submission. Default: no limit.
    * @example { key: ({ account }) => account, limit: 3 }
    */
