@@ -183,7 +183,7 @@ const plain = { ChangeMessageVisibilityBatch: 1, UpdateItem: 2 };
 const parked = { ChangeMessageVisibilityBatch: 1, Query: 2, PutItem: 1 };
 
 /** The requests for the end of a task that began with a free place, while others wait: the next one gets its place, leaves its line, and has a spare message. */
-const endOfFirst = { UpdateItem: 3, Query: 2, GetItem: 1, SendMessage: 1, DeleteItem: 1 };
+const endOfFirst = { UpdateItem: 3, Query: 1, SendMessage: 1, DeleteItem: 1 };
 
 /** The requests for a task that its worker takes from the line: its claim, the keeping of its place, its end, the look at the line and the end of its place. */
 const taken = { UpdateItem: 4, Query: 2 };

@@ -240,7 +240,7 @@ describe("--live", () => {
 
   test("problems of the live account are findings", async () => {
     await using api = await StubApi.start(({ path }) => {
-      if (path.endsWith("/account-settings/")) return { json: { AccountLimit: { ConcurrentExecutions: 10 } } };
+      if (path.includes("/account-settings")) return { json: { AccountLimit: { ConcurrentExecutions: 10 } } };
       if (path.endsWith("/Offload-dev-fire/configuration")) return { json: fireOf(api.url) };
       return { json: {} };
     });
@@ -266,7 +266,7 @@ describe("--live before the first deployment with containers", () => {
 
   test("a role that is missing is a finding, and one that may not be read is a note", async () => {
     await using api = await StubApi.start(({ path, query }) => {
-      if (path.endsWith("/account-settings/")) return { json: { AccountLimit: { ConcurrentExecutions: 1000 } } };
+      if (path.includes("/account-settings")) return { json: { AccountLimit: { ConcurrentExecutions: 1000 } } };
       if (query.Action !== "GetRole")
         return { status: 404, json: {}, headers: { "x-amzn-errortype": "ResourceNotFoundException" } };
       return query.RoleName === roleOf ? { status: 404, text: none } : { status: 403, text: denied };

@@ -79,12 +79,13 @@ test("another put of the key at the same time is PortUnavailable, as a later try
 
 test("an error that no later try mends stays unchanged", async () => {
   const { blobs } = await against(fails("AccessDenied", 403));
-  await expect(blobs.read("key")).rejects.toMatchObject({ name: "AccessDenied" });
+  await expect(blobs.delete("key")).rejects.toMatchObject({ name: "AccessDenied" });
 });
 
 test("an object that S3 does not show is not found, as S3 answers so without the permission to list", async () => {
   const { blobs } = await against(fails("AccessDenied", 403));
   expect(await blobs.head("key")).toBeUndefined();
+  expect(await blobs.read("key")).toBeUndefined();
 });
 
 test("a download whose bytes stop is PortUnavailable, and one that flows slowly is read to its end", async () => {
