@@ -25,7 +25,6 @@ export class EngineClock extends FakeClock {
   override async advance(ms: number): Promise<void> {
     await super.advance(ms);
     this.#tell();
-    await sleep(Number(process.env.OFFLOAD_TEST_CLOCK_MS ?? 0));
   }
 
   #tell(): void {

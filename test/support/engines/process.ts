@@ -2,14 +2,14 @@ import type { ChildProcess } from "node:child_process";
 import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Waits until a process answers at a URL. @throws Error when it has not answered within two minutes, or has ended */
+/** Waits until a process answers at a URL. @throws Error when it has not answered within five minutes, or has ended */
 export async function started(child: ChildProcess, url: string): Promise<ChildProcess> {
   let ended = false;
   const end = () => {
     ended = true;
   };
   child.on("error", end).on("exit", end);
-  for (let look = 0; look < 400 && !ended; look++) {
+  for (let look = 0; look < 1_000 && !ended; look++) {
     // Any answer will do: without a signature it is a refusal.
     if (await fetch(url).then(Boolean, () => false)) return child;
     await sleep(300);
