@@ -53,7 +53,7 @@ export async function useTargetBinaries(given: CopiedBinaries): Promise<void> {
 
 /**
  * Leaves out what was made where the package is installed, if the code does without it. Nobody else has it for Lambda.
- * What neither this machine nor Lambda can run, such as a program for Windows, is not needed on either.
+ * A program that neither this machine nor Lambda can run, such as one for Windows, is needed on neither.
  */
 function leaveOut(owner: string, { out, files, layout }: CopiedBinaries): void {
   const own = binariesOf(owner);

@@ -62,5 +62,5 @@ export function deniedAccess(role: string, action: ObjectAction, key: string): s
   const rights: ObjectRights = Object.hasOwn(objectRights, role) ? objectRights[role as ObjectRole] : {};
   const kinds = (Object.keys(objectKeys) as ObjectKind[]).filter((kind) => isKind(kind, key));
   if (kinds.some((kind) => rights[kind]?.includes(action))) return undefined;
-  return `The role ${role} has no right to ${action} of ${kinds.join() || "other objects"}: src/settings/object-rights.ts`;
+  return `The role ${role} has no right to s3:${action} of ${kinds.join() || "other objects"}: object-rights.ts`;
 }

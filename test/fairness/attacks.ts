@@ -7,7 +7,7 @@ export interface Attack extends Target {
   prepare?(deployment: Deployment): Promise<unknown>;
   /** Starts the requests of a second. */
   second?(deployment: Deployment, second: number): void;
-  /** What acme got by it, in words, and what it may get at most. */
+  /** The gain of acme by it, in words, and the most that it may get. */
   gain?(deployment: Deployment): { what: string; got: number; most: number };
 }
 

@@ -134,7 +134,7 @@ export function deploymentOf({ limits = {}, answerMs = () => 0, deafConnections 
   const workPlaces = new Places(workers[tier]);
   /** Numbers of the tenants' notices that are under way. */
   const underWay = new Map<string, number>();
-  /** What each process of notify that is free remembers of connections. */
+  /** The connections that each free process of notify remembers. */
   const processes = Array.from({ length: notifiers }, () => new Map<string, number>());
 
   /** Paths of the requests that were answered with success. */

@@ -18,7 +18,7 @@ export interface Delay {
 export interface Seen {
   submitToEnd: Delay;
   webhook: Delay;
-  /** What the attacker got by its attack, in words, and what it may get at most. */
+  /** The attacker's gain by its attack, in words, and the most that it may get. */
   gain?: { what: string; got: number; most: number } | undefined;
 }
 
@@ -55,7 +55,7 @@ function submitOther(deployment: Deployment, started: Map<string, number>): void
   });
 }
 
-/** @param expected Number of delays; those that are missing are endless. */
+/** @param expected Number of delays. Missing delays count as endless. */
 function delayOf(delays: readonly number[], expected: number): Delay {
   const endless = Number.POSITIVE_INFINITY;
   const sorted = delays.map((ms) => (Number.isFinite(ms) ? ms : endless)).toSorted((a, b) => a - b);

@@ -67,7 +67,7 @@ async function attackOnce(
   return world.faultOf(request, answer);
 }
 
-/** Each operation once, and more often those that make tasks, which the others need. */
+/** The operations: each once, and those that make tasks more often, as the others need tasks. */
 const routes = [
   ...apiRoutes,
   ...apiRoutes.filter(({ name }) => ["submitTask", "submitBatch", "createSchedule", "createReceiver"].includes(name)),

@@ -16,7 +16,7 @@ const receiverOf = (tenant_id: string, number: number, more: Partial<Receiver> =
   ...{ created_by: "ann", created_at: at, updated_at: at, ...more },
 });
 
-/** The receivers of a world that has some: of both tenants, one for some ends only, and one that is disabled. */
+/** The receivers of a world: both tenants have some, one hears of some ends only, and one is disabled. */
 const receivers: readonly Receiver[] = [
   receiverOf("acme", 1),
   receiverOf("acme", 2, { events: ["task.failed", "task.expired"] }),
@@ -31,7 +31,7 @@ export function receiverTable(hasSome: boolean): MemoryReceivers {
   return table;
 }
 
-/** What a receiver must get, or must not get, of an end. */
+/** The deliveries of an end that a receiver must get, or must not get. */
 interface Due {
   key: TaskKey;
   endId: string;
@@ -45,7 +45,7 @@ interface Fault {
   taskId: string;
 }
 
-/** Laws of receivers: each end reaches those that ask for it, or its delivery was given up, and it reaches no others. */
+/** The laws of receivers: an end reaches each receiver that asks for it, or the delivery was given up; and no other receiver. */
 export class ReceiverLaws {
   readonly wrong: Fault[] = [];
   readonly #due = new Map<string, Due>();

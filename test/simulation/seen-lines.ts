@@ -51,15 +51,10 @@ export class SeenLines extends MemoryLines {
     return state;
   }
 
-  /** The names of all buckets of a line that gave places. */
-  bucketsOf(line: string): ReadonlySet<string> {
-    return this.#buckets.get(line) ?? new Set([line]);
-  }
-
   /** Sees who waits before tasks get places. */
   async #witness(bucket: string): Promise<(going: readonly string[]) => void> {
     const line = lineOf(bucket);
-    const buckets = new Set([...this.bucketsOf(line), bucket]);
+    const buckets = new Set([...(this.#buckets.get(line) ?? [line]), bucket]);
     this.#buckets.set(line, buckets);
     const [waiting, states] = await Promise.all([this.first(line, 1_000), this.states([...buckets])]);
     const ids = waiting.map(({ envelope }) => envelope.task_id);

@@ -116,4 +116,11 @@ export const uniqueMutations: readonly Mutation[] = [
     find: "  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));\n",
     replace: "",
   },
+  {
+    name: "unique: the daily look sends a task that lost its key to another submit",
+    file: "schedules/rescue.ts",
+    find: "if (unique_key === undefined || round > 1 || attempts_total > 0) return false;",
+    replace: "return false;",
+    test: "test/core/schedules/rescue.test.ts",
+  },
 ];

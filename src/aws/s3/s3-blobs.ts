@@ -71,7 +71,7 @@ class S3Blobs implements Blobs {
     const Range = range === undefined ? undefined : `bytes=${range.start}-${range.end ?? ""}`;
     if (range?.end !== undefined && range.end < range.start) return undefined;
     const command = new GetObjectCommand({ ...this.#at(key), Range });
-    const found = await absentIf(["NoSuchKey", "InvalidRange"], this.#call(command)).catch(absentIfForbidden);
+    const found = await absentIf(["NoSuchKey", "InvalidRange"], this.#call(command)).catch(absentIfDenied);
     if (found === undefined) return undefined;
     return {
       sizeBytes: Number(found.ContentRange?.split("/")[1] ?? found.ContentLength),
@@ -190,7 +190,16 @@ const absentIf = <T>(names: readonly string[], call: Promise<T>): Promise<T | un
     throw error;
   });
 
-/** Without the permission to list the bucket, S3 answers 403 for an object that is not there. */
+/**
+ * Without the permission to list the bucket, S3 denies the read of an object that is not there. A message that names
+ * another right, such as that on the bucket's key, tells of a fault: the object may be there.
+ */
+function absentIfDenied(error: unknown): undefined {
+  const { name, message = "" } = error as { name?: string; message?: string };
+  if (name !== "AccessDenied" || /\b(?:kms|s3):(?!ListBucket\b)\w/.test(message)) throw error;
+}
+
+/** The answer to a HEAD has no body, so its status alone tells of an object that is not there. */
 function absentIfForbidden(error: unknown): undefined {
   const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
   if ($metadata?.httpStatusCode !== 403) throw error;

@@ -51,7 +51,7 @@ export interface VerifiedAccount {
   deleteSchedule(name: string): Promise<void>;
   /** Receives the message of a firing from the DLQ of schedules, and deletes it. Undefined: it is not there. */
   takeDeadFiring(name: string): Promise<DeadFiring | undefined>;
-  /** Gives the function of schedules an input without waiting for its end, as EventBridge Scheduler does. */
+  /** Sends the function of schedules an input, as EventBridge Scheduler does, and does not wait for its end. */
   fireWith(input: string): Promise<void>;
   savedQueries(): Promise<SavedQuery[]>;
   /** Runs a query of Logs Insights over the lines since a time, to its end. */

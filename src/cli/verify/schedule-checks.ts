@@ -108,8 +108,10 @@ async function refusedInput(tools: Tools, sinceMs: number): Promise<{ payload: s
   const account = accountOf(tools);
   const text = `fields @message | filter @message like "could not read a firing" and @message like "${tools.prober.run}"`;
   const { rows } = await account.query({ text, logGroups: account.facts.logGroups }, sinceMs);
-  const message = rows[0]?.["@message"];
-  return message === undefined ? undefined : JSON.parse(message);
+  // An emulator keeps all lines of an invocation as one.
+  const lines = rows.flatMap((row) => (row["@message"] ?? "").split("\n"));
+  const line = lines.find((one) => one.startsWith("{") && one.includes("could not read a firing"));
+  return line === undefined ? undefined : JSON.parse(line);
 }
 
 /** Submits a task with a delay, and finds its one-off schedule. */

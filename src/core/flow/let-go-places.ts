@@ -48,7 +48,7 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
     seen ??= await withoutEnded(ports, buckets, await ports.lines.states(buckets.map(({ name }) => name)));
     const step = await letSomeGo(ports, line, sizes, seen, added !== undefined);
     if (step.as === "rest") return step.rest;
-    // Of many buckets, those that nobody changed need no second look.
+    // A line of one bucket is read again, as others may have changed it. Of many, this call knows its own changes.
     if (step.as === "refused" || buckets.length === 1) seen = undefined;
   }
   return { nextMs: ports.clock.now() + soonMs, empty: false };

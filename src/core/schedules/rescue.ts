@@ -20,6 +20,7 @@ import { keptEnvelope } from "../send/kept-input.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportChanged } from "../send/report.ts";
 import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
+import { withdraw } from "../submit/send-task.ts";
 import { certainlyGoneMs, needOf } from "./needs-rescue.ts";
 import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
 
@@ -171,6 +172,10 @@ async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promi
     found.left += 1;
     return;
   }
+  if (await isLeftOver(ports, record)) {
+    if (await withdraw(ports, record)) found.ended += 1;
+    return;
+  }
   const envelope = await envelopeOf(ports, record);
   if (envelope === undefined && (isGone || (await isLostChild(pass, record, sinceMs)))) return giveUp(pass, record);
   if (envelope === undefined) {
@@ -181,6 +186,18 @@ async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promi
   if (!noted.done) return;
   await dispatch(ports, noted.record, envelope);
   found.sent += 1;
+}
+
+/**
+ * True for a task that never had its unique key: another submit was faster, and the table did not answer when this one
+ * was to be withdrawn. Its message was never sent, and no client knows of it. A task that has started, or was retried,
+ * had its key.
+ */
+async function isLeftOver({ uniqueKeys }: RescuePorts, record: TaskRecord): Promise<boolean> {
+  const { unique_key, round, attempts_total, task_id } = record;
+  if (unique_key === undefined || round > 1 || attempts_total > 0) return false;
+  const holder = await uniqueKeys.holder({ ...record, unique_key });
+  return holder !== undefined && holder.task_id !== task_id;
 }
 
 const noMessages: QueueDepth = { visible: 0, delayed: 0, inFlight: 0 };

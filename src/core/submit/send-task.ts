@@ -54,7 +54,7 @@ const withdrawnSeconds = 3600;
  * idempotency key: a repeat with the key may have sent the message already. The record of a unique task names the call
  * that may withdraw it, until another call is about to send its message.
  */
-export async function withdraw(ports: SubmitPorts, record: TaskRecord): Promise<boolean> {
+export async function withdraw(ports: Pick<SubmitPorts, "clock" | "records">, record: TaskRecord): Promise<boolean> {
   const { sender } = record;
   const change = {
     when: {

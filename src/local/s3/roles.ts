@@ -15,7 +15,7 @@ const prefix = `${localS3AccessKey}.`;
 export const roleOf = (accessKey: string): string | undefined =>
   accessKey.startsWith(prefix) ? accessKey.slice(prefix.length) : undefined;
 
-/** Gives the S3 clients that this process opens from now on the rights of a role. */
+/** Sets the role whose rights the S3 clients have that this process opens from now on. */
 export const useRole = (role: string): void => useS3Keys(() => prefix + role);
 
 const roles = new AsyncLocalStorage<string>();

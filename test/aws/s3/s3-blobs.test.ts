@@ -35,11 +35,15 @@ async function against(listener: RequestListener, times = stalls): Promise<{ blo
   return { blobs: openS3Blobs("bucket", localServicesEnv(services), times), requests };
 }
 
-const fails = (code: string, status: number) => (request: IncomingMessage, response: ServerResponse) => {
-  request.resume();
-  response.writeHead(status, { "content-type": "application/xml" });
-  response.end(request.method === "HEAD" ? undefined : `<Error><Code>${code}</Code><Message>no</Message></Error>`);
-};
+const fails =
+  (code: string, status: number, message = "no") =>
+  (request: IncomingMessage, response: ServerResponse) => {
+    request.resume();
+    response.writeHead(status, { "content-type": "application/xml" });
+    response.end(
+      request.method === "HEAD" ? undefined : `<Error><Code>${code}</Code><Message>${message}</Message></Error>`,
+    );
+  };
 
 async function* inPieces(count: number, pieceBytes = mib) {
   for (let index = 0; index < count; index += 1) yield new Uint8Array(pieceBytes);
@@ -86,6 +90,18 @@ test("an object that S3 does not show is not found, as S3 answers so without the
   const { blobs } = await against(fails("AccessDenied", 403));
   expect(await blobs.head("key")).toBeUndefined();
   expect(await blobs.read("key")).toBeUndefined();
+});
+
+test.each([
+  ["AccessDenied", "User: a is not authorized to perform: s3:ListBucket on resource: b", true],
+  ["AccessDenied", "User: a is not authorized to perform: kms:Decrypt on resource: k", false],
+  ["AccessDenied", "User: a is not authorized to perform: s3:GetObject on resource: b/key", false],
+  ["InvalidAccessKeyId", "no", false],
+  ["RequestTimeTooSkewed", "no", false],
+])("a read that S3 refuses as %s, %s: is it an absent object? %s", async (code, message, isAbsent) => {
+  const { blobs } = await against(fails(code, 403, message));
+  if (isAbsent) expect(await blobs.read("key")).toBeUndefined();
+  else await expect(blobs.read("key")).rejects.toMatchObject({ name: code });
 });
 
 test("a download whose bytes stop is PortUnavailable, and one that flows slowly is read to its end", async () => {

@@ -33,7 +33,17 @@ export function fakeAccount(deployment: FakeDeployment, faults: Faults = {}): Ve
   const refused = (): QueryAnswer => {
     const { line = (payload: string) => ({ payload, error: "200: no" }) } = faults;
     const found = fired !== undefined && clock.now() > fired.atMs + 200_000 ? line(fired.input) : undefined;
-    return { rows: found === undefined ? [] : [{ "@message": JSON.stringify(found) }], bytes: 0 };
+    return {
+      rows:
+        found === undefined
+          ? []
+          : [
+              {
+                "@message": `START RequestId\n${JSON.stringify({ message: "could not read a firing", ...found })}\nEND`,
+              },
+            ],
+      bytes: 0,
+    };
   };
   return {
     facts,

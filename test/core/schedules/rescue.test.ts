@@ -38,6 +38,34 @@ describe("an open task that nothing wakes", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed" });
   });
 
+  test("that lost its unique key to another submit, and could not be withdrawn, never runs", async () => {
+    const pipeline = memoryPipeline();
+    const { ports, records, clock } = pipeline;
+    const unique = { key: "k" };
+    const { task_id } = await pipeline.accept({ unique });
+    // Both looked at a free key; the other one took it first, and the table refuses to withdraw this one.
+    const { holder } = ports.uniqueKeys;
+    let looks = 0;
+    ports.uniqueKeys.holder = (key) =>
+      looks++ === 0 ? Promise.resolve(undefined) : holder.call(ports.uniqueKeys, key);
+    const { change } = records;
+    records.change = () => Promise.reject(new PortUnavailable("the table"));
+    const joined = await pipeline.accept({ unique }).catch(() => undefined);
+    Object.assign(records, { change });
+    expect(joined?.task_id ?? task_id).toBe(task_id);
+    await pipeline.drain();
+    const left = records.all().find((record) => record.task_id !== task_id);
+    expect(left).toMatchObject({ status: "pending" });
+    await clock.advance(3 * hour);
+    expect(await pass(pipeline)).toMatchObject({ sent: 0, ended: 1, left: 0 });
+    await pipeline.drain();
+    expect(await pipeline.recordOf({ tenant_id: "acme", task_id })).toMatchObject({ status: "completed" });
+    expect(await pipeline.ports.records.get({ tenant_id: "acme", task_id: left?.task_id ?? "" })).toMatchObject({
+      ...{ status: "pending", attempts_total: 0 },
+      purge_at: Math.floor(clock.now() / 1000) - 3_600,
+    });
+  });
+
   test("whose submit got no answer is sent", async () => {
     const pipeline = memoryPipeline();
     const { send } = pipeline.queues;
