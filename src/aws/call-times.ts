@@ -115,5 +115,12 @@ export const callSignal = (): AbortSignal | undefined => present().signal;
 /** Time in milliseconds that the present call has left. */
 export const timeLeftMs = (): number => present().untilMs - Date.now();
 
-/** Time in milliseconds for the next try. 0 or less: the call has no time left. */
-export const nextTryMs = (): number => Math.min(present().tryMs, timeLeftMs());
+/**
+ * Time in milliseconds for the next try; 0 or less: the call has no time left. `isLast`: the call ends with this try. A
+ * clock that is read after the try cannot tell, as a timer may end a few milliseconds early.
+ */
+export function nextTry(): { readonly ms: number; readonly isLast: boolean } {
+  const { tryMs } = present();
+  const leftMs = timeLeftMs();
+  return { ms: Math.min(tryMs, leftMs), isLast: leftMs <= tryMs };
+}

@@ -1,6 +1,6 @@
 import type { Agent } from "node:http";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { callSignal, callTimeFactor, nextTryMs, timeLeftMs } from "./call-times.ts";
+import { callSignal, callTimeFactor, nextTry, timeLeftMs } from "./call-times.ts";
 
 type Handle = NodeHttpHandler["handle"];
 
@@ -17,7 +17,7 @@ export class BoundedHttpHandler extends NodeHttpHandler {
   override async handle(request: Parameters<Handle>[0], options: Parameters<Handle>[1] = {}): ReturnType<Handle> {
     const cancelled = callSignal();
     if (cancelled?.aborted) throw named("AbortError", "the call is no longer needed");
-    const ms = nextTryMs();
+    const { ms, isLast } = nextTry();
     if (ms <= 0) throw named("OutOfTime", "there was no time left for another try");
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(), ms);
@@ -29,7 +29,7 @@ export class BoundedHttpHandler extends NodeHttpHandler {
       return { response };
     } catch (error) {
       if (!cancelled?.aborted) this.#endIdleConnections();
-      throw abort.signal.aborted && !cancelled?.aborted ? tooSlow(ms, error) : error;
+      throw abort.signal.aborted && !cancelled?.aborted ? tooSlow(ms, isLast, error) : error;
     } finally {
       cancelled?.removeEventListener("abort", cancel);
       clearTimeout(timer);
@@ -65,8 +65,8 @@ export async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 /** The clients try again after a `TimeoutError`, but not after `OutOfTime`. */
-export const tooSlow = (ms: number, cause: unknown): Error =>
-  named(timeLeftMs() > 0 ? "TimeoutError" : "OutOfTime", `no complete answer came within ${ms} ms`, cause);
+export const tooSlow = (ms: number, isLast: boolean, cause: unknown): Error =>
+  named(!isLast && timeLeftMs() > 0 ? "TimeoutError" : "OutOfTime", `no complete answer came within ${ms} ms`, cause);
 
 /** An error with a name by which the adapters recognize it. */
 export const named = (name: string, message: string, cause?: unknown): Error =>

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient, GetCommand } from "@aws-sdk/lib-dynamodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { answersWithin, boundedCalls, callTime, endsInTime, nextTryMs, timeLeftMs } from "../../src/aws/call-times.ts";
+import { answersWithin, boundedCalls, callTime, endsInTime, nextTry, timeLeftMs } from "../../src/aws/call-times.ts";
 import { viaPort } from "../../src/aws/errors.ts";
 import { boundedTries } from "../../src/aws/http-handler.ts";
 import { DynamoDBClient as LeanTableClient } from "../../src/aws/lean/client-dynamodb.ts";
@@ -110,6 +110,13 @@ describe.each(["SDK", "lean"] as const)("a call of the %s client", (name) => {
     expect(requests).toBe(1);
   });
 
+  test("a last try has used up the time, although its timer ended before the clock said so", async () => {
+    answers = [silent];
+    vi.useFakeTimers({ toFake: ["Date"] });
+    await expect(answersWithin(100, clients[name]())()).rejects.toMatchObject({ name: "OutOfTime" });
+    expect(requests).toBe(1);
+  });
+
   test("a worker's call ends two seconds before the worker is stopped", async () => {
     answers = [silent];
     const call = clients[name]();
@@ -141,7 +148,7 @@ describe.each(["SDK", "lean"] as const)("a call of the %s client", (name) => {
 });
 
 test("calls to the local server's emulators have twenty times the time: what is slow there is the machine", async () => {
-  const times = () => answersWithin(1_000, async () => [nextTryMs(), timeLeftMs()])();
+  const times = () => answersWithin(1_000, async () => [nextTry().ms, timeLeftMs()])();
   const [tryMs = 0, leftMs = 0] = await times();
   expect(Math.max(tryMs, leftMs)).toBeLessThanOrEqual(1_000);
   vi.stubEnv(localServicesVariable, "{}");

@@ -1,5 +1,5 @@
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { nextTryMs, timeLeftMs } from "../call-times.ts";
+import { nextTry, timeLeftMs } from "../call-times.ts";
 import { BoundedHttpHandler, named, tooSlow, wholeBody } from "../http-handler.ts";
 
 type Handle = NodeHttpHandler["handle"];
@@ -33,9 +33,9 @@ export class S3HttpHandler extends BoundedHttpHandler {
     const { method, query = {} } = request;
     if (method === "GET") return this.#download(request, options);
     if (method === "PUT")
-      return within(timeLeftMs(), (signal) => this.#uploads.handle(request, { ...options, ...signal }));
+      return within(allThatIsLeft(), (signal) => this.#uploads.handle(request, { ...options, ...signal }));
     if (method === "POST" && "uploadId" in query) {
-      return within(timeLeftMs(), (signal) => this.#assemblies.handle(request, { ...options, ...signal }));
+      return within(allThatIsLeft(), (signal) => this.#assemblies.handle(request, { ...options, ...signal }));
     }
     return super.handle(request, options);
   }
@@ -47,7 +47,7 @@ export class S3HttpHandler extends BoundedHttpHandler {
 
   /** The answer must begin within the time of one try. The reader bounds the waits for the bytes of an object. */
   #download(request: Request, options: Options): ReturnType<Handle> {
-    return within(nextTryMs(), async (signal) => {
+    return within(nextTry(), async (signal) => {
       const { response } = await this.#downloads.handle(request, { ...options, ...signal });
       if (response.statusCode >= 300) response.body = await wholeBody(response.body as AsyncIterable<Buffer>);
       return { response };
@@ -58,15 +58,20 @@ export class S3HttpHandler extends BoundedHttpHandler {
 /** The longest wait of a Node timer. A longer one would end immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
+const allThatIsLeft = () => ({ ms: timeLeftMs(), isLast: true });
+
 /** @throws OutOfTime when there is no time; TimeoutError or OutOfTime after `ms` */
-async function within<T>(ms: number, work: (signal: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+async function within<T>(
+  { ms, isLast }: ReturnType<typeof nextTry>,
+  work: (signal: { abortSignal: AbortSignal }) => Promise<T>,
+): Promise<T> {
   if (ms <= 0) throw named("OutOfTime", "there was no time left for another try");
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), Math.min(ms, longestTimerMs));
   try {
     return await work({ abortSignal: abort.signal });
   } catch (error) {
-    throw abort.signal.aborted ? tooSlow(ms, error) : error;
+    throw abort.signal.aborted ? tooSlow(ms, isLast, error) : error;
   } finally {
     clearTimeout(timer);
   }
