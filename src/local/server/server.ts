@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { AppTrigger, EventFiring } from "../../core/schedules/trigger.ts";
 import { packageVersion } from "../../installed/installation.ts";
 import { openApiDocument } from "../../openapi/document.ts";
@@ -27,6 +28,7 @@ import { type Scheduler, type SchedulerOptions, startScheduler } from "../schedu
 import type { QueueStore } from "../sqs/queue-store.ts";
 import { type Sqs, startSqs } from "../sqs/sqs.ts";
 import { useMovableClock } from "../time/moved-time.ts";
+import { boundCompiled } from "../workers/compiled-code.ts";
 import { type Consumers, startConsumers } from "../workers/consumers.ts";
 import { SpareWorker } from "../workers/spare-worker.ts";
 import { writeConsole } from "./console.ts";
@@ -235,6 +237,7 @@ async function reload({
   const spare = spareOf(settings);
   let version = 0;
   let problem = "";
+  let inUse: Project | undefined = project;
   const renewed: Project[] = [];
   functions.http.submit = withReloadHint(functions.http.submit, () => problem);
   // Loads a bundler, which a server that does not reload does not need.
@@ -248,21 +251,25 @@ async function reload({
     },
     async use(app) {
       // First the workers: the API accepts a new type once they can run it.
+      renewed.push(app);
       await consumers.renewWorkers(app, spare?.take(app.code.file));
       spare?.prepare();
+      if (inUse !== undefined && isDeepStrictEqual(readByFunctions(app), readByFunctions(inUse))) return;
+      inUse = undefined;
       writeAppFiles(filesDir, app);
       await publishCatalog(filesDir);
       version += 1;
-      renewed.push(app);
       const { http, ...others } = await loadFunctions(version);
       // The gateway holds the object of the handlers.
       Object.assign(functions.http, { ...http, submit: withReloadHint(http.submit, () => problem) });
       Object.assign(functions, others);
       events.use(app.triggers);
       await prepareScheduler(app.schedules);
+      inUse = app;
     },
   });
   spare?.prepare();
+  void boundCompiled().catch(() => {});
   return async () => {
     await stop();
     spare?.close();
@@ -283,6 +290,9 @@ function filesDirOf(settings: LocalSettings, app: Project, cleanups: Cleanups): 
   writeConsole(dir);
   return dir;
 }
+
+/** The part of a project that is not its code: a change of a handler leaves it as it is. */
+const readByFunctions = ({ catalog, schedules, triggers }: Project) => ({ catalog, schedules, triggers });
 
 /** Writes what the functions read when they load. */
 function writeAppFiles(dir: string, { catalog, schedules, triggers }: Project): void {

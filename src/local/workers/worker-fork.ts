@@ -5,6 +5,7 @@ import { lambdaEnvironment } from "../../describe/lambda-environment.ts";
 import { keptVariables } from "../../describe/worker-environment.ts";
 import { codeFile } from "../../installed/installation.ts";
 import { movedMs, movedVariable } from "../time/moved-time.ts";
+import { compiledEnv } from "./compiled-code.ts";
 import { workerFolderVariable } from "./local-code.ts";
 
 /** Heap of a worker process, about that of a Lambda function of 512 MB. */
@@ -23,9 +24,10 @@ export interface WorkerFork {
 }
 
 /** Starts a worker process (`worker-process.ts`). */
-export const forkWorker = ({ env, workerFolder, inspectPort }: WorkerFork): ChildProcess =>
-  fork(codeFile("src/local/workers/worker-process"), {
-    env: { ...variablesIn(workerFolder), ...env, ...movedTime() },
+export function forkWorker({ env, workerFolder, inspectPort }: WorkerFork): ChildProcess {
+  const compiled = workerFolder === undefined && inspectPort === undefined ? compiledEnv() : {};
+  return fork(codeFile("src/local/workers/worker-process"), {
+    env: { ...variablesIn(workerFolder), ...env, ...movedTime(), ...compiled },
     ...(workerFolder !== undefined && { cwd: workerFolder }),
     execArgv: [
       `--max-old-space-size=${heapMb}`,
@@ -36,6 +38,7 @@ export const forkWorker = ({ env, workerFolder, inspectPort }: WorkerFork): Chil
     stdio: ["ignore", workerFolder === undefined ? "inherit" : process.stderr.fd, "pipe", "ipc"],
     serialization: "json",
   });
+}
 
 /** Variables of a process besides those of its tier. A deployed worker has nothing of this machine. */
 function variablesIn(workerFolder: string | undefined): NodeJS.ProcessEnv {

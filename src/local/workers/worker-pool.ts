@@ -111,10 +111,13 @@ export class WorkerPool {
     return ready;
   }
 
-  /** Replaces the processes at once. A batch waits until the new one has started. */
+  /**
+   * Retires the processes at once, and starts a new one when the caller has done its work: the start of a process takes
+   * some ten milliseconds of this one. A batch waits until it has started.
+   */
   restart(): void {
     for (const slot of [...this.#slots]) this.#retire(slot);
-    this.#spawn();
+    setImmediate(() => this.#spawn());
   }
 
   /**

@@ -1,6 +1,5 @@
 import { on } from "node:events";
 import { url } from "node:inspector";
-import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
@@ -12,6 +11,7 @@ import { watched } from "../../describe/worker-environment.ts";
 import { sourceStackOf } from "../../project/source-places.ts";
 import { useRole } from "../s3/roles.ts";
 import { followTime, movedMs, movedVariable, useMovableClock } from "../time/moved-time.ts";
+import { keepCompiled, writeCompiled } from "./compiled-code.ts";
 import { debugClock } from "./debug-clock.ts";
 import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
 
@@ -59,18 +59,17 @@ process.on("disconnect", () => process.exit(0));
 /** Ctrl-C reaches every process of the group, but the server ends its workers itself. */
 process.on("SIGINT", () => {});
 
+keepCompiled();
 const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("../traces/spans.ts")).keepSpans(spansFile);
 
 const { [movedVariable]: addedMs } = process.env;
 if (addedMs !== undefined) useMovableClock(Number(addedMs));
 
-/**
- * Offload's own code in a process. It often ends by a signal: where Node keeps compiled code, this one's is kept now.
- */
+/** Offload's own code in a process. */
 async function ownCode() {
   const code = await import("../../../lambdas/worker.ts");
-  flushCompileCache();
+  writeCompiled();
   return code;
 }
 
@@ -84,6 +83,7 @@ async function waitAsSpare(): Promise<void> {
     if ("load" in message) {
       await writeDescription(message.load, message.shell);
       reply({ kind: "loaded" });
+      writeCompiled();
     } else {
       endSaying();
       Object.assign(process.env, message.env);
