@@ -43,7 +43,7 @@ const user = process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : {};
 async function runStart(temporary: string, env: Record<string, string>) {
   // As Fargate creates a volume.
   chmodSync(temporary, 0o755);
-  execFileSync(process.execPath, within(openArguments(), temporary));
+  execFileSync(process.execPath, within(openArguments(), temporary), { timeout: 300_000 });
   const args = within(startArguments(), temporary);
   const child = spawn(process.execPath, args, { env: { ...env, AWS_REGION: "eu-west-1" }, ...user });
   let [stdout, stderr] = ["", ""];
