@@ -62,6 +62,9 @@ export function archiveOf(folder: string): Buffer {
   return gzipped;
 }
 
+/** Arguments of `node` that let all users write to `/tmp`, as on any machine. */
+export const openArguments = (): string[] => ["-e", 'require("node:fs").chmodSync("/tmp", 0o1777)'];
+
 let startText: string | undefined;
 
 /** Arguments of `node` that load the code and become it. */

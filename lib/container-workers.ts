@@ -4,8 +4,10 @@ import { type ISecurityGroup, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws
 import {
   AvailabilityZoneRebalancing,
   AwsLogDriverMode,
+  Capability,
   type CfnCluster,
   Cluster,
+  ContainerDependencyCondition,
   ContainerImage,
   CpuArchitecture,
   FargateService,
@@ -22,7 +24,7 @@ import { Construct, type IDependable } from "constructs";
 import { type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { variableOf } from "../src/work/settings.ts";
 import { allowLists, allowObjects, allowProtection, allowReceive, allowSend, allowTable } from "./access.ts";
-import { addContainerCode, startArguments } from "./container-code.ts";
+import { addContainerCode, openArguments, startArguments } from "./container-code.ts";
 import type { ContainerQueues } from "./container-queues.ts";
 import { ContainerScaling } from "./container-scaling.ts";
 import { type Containers, stopSeconds } from "./containers.ts";
@@ -36,6 +38,9 @@ import { stableId } from "./pipeline-stack.ts";
 
 /** Node's own image, from AWS's public registry: Fargate pulls it without an account, and for arm64 as for x86. */
 const defaultImage = "public.ecr.aws/docker/library/node:24-slim";
+
+/** User and group of the workers: those of the user `node` in Node's images. */
+const workUser = "1000:1000";
 
 /** Port of the health answers, within the container only. */
 const healthPort = 8080;
@@ -187,8 +192,14 @@ export class ContainerWorkers extends Construct implements IGrantable {
     return vpc as IVpc;
   }
 
+  /**
+   * The worker is never root. Fargate creates a volume that only root may write, unless the image declares it: so a
+   * container that does nothing else opens it for all, and ends before the worker starts.
+   */
   private addTaskDefinition(): FargateTaskDefinition {
     const { options, logs: _, ...props } = this.props;
+    const linux = new LinuxParameters(this, "Linux", { initProcessEnabled: true });
+    linux.dropCapabilities(Capability.ALL);
     const definition = new FargateTaskDefinition(this, "Task", {
       family: stableId(this, "Task"),
       cpu: options.cpu,
@@ -197,9 +208,8 @@ export class ContainerWorkers extends Construct implements IGrantable {
       taskRole: this.role,
       volumes: [{ name: "tmp" }],
     });
-    const container = definition.addContainer("Worker", {
-      image: options.image ?? ContainerImage.fromRegistry(defaultImage),
-      entryPoint: ["node"],
+    const worker = definition.addContainer("Worker", {
+      ...this.inContainer(linux, "work"),
       command: startArguments(),
       environment: {
         ...props.environment,
@@ -209,25 +219,37 @@ export class ContainerWorkers extends Construct implements IGrantable {
         POWERTOOLS_SERVICE_NAME: props.service,
         HOME: "/tmp",
       },
-      // Fargate creates the volume for root; `src/aws/container-start.ts` then runs the code as another user.
-      user: "0:0",
-      readonlyRootFilesystem: true,
-      linuxParameters: new LinuxParameters(this, "Linux", { initProcessEnabled: true }),
+      user: workUser,
       stopTimeout: Duration.seconds(stopSeconds),
       healthCheck,
-      // A container must not wait for CloudWatch Logs.
-      logging: LogDrivers.awsLogs({
-        logGroup: this.logGroup,
-        streamPrefix: "work",
-        mode: AwsLogDriverMode.NON_BLOCKING,
-      }),
     });
-    container.addMountPoints({ sourceVolume: "tmp", containerPath: "/tmp", readOnly: false });
+    const opener = definition.addContainer("Volume", {
+      ...this.inContainer(linux, "volume"),
+      command: openArguments(),
+      user: "0:0",
+      essential: false,
+    });
+    for (const container of [worker, opener]) {
+      container.addMountPoints({ sourceVolume: "tmp", containerPath: "/tmp", readOnly: false });
+    }
+    worker.addContainerDependencies({ container: opener, condition: ContainerDependencyCondition.SUCCESS });
     Validations.of(definition).acknowledge({
       id: "AwsSolutions-ECS2",
       reason: "The variables are names of resources and options. Secrets are read from Secrets Manager or SSM by name.",
     });
     return definition;
+  }
+
+  /** Properties of each container: a file system that it cannot write, and no capability of Linux. */
+  private inContainer(linuxParameters: LinuxParameters, streamPrefix: string) {
+    return {
+      image: this.options.image ?? ContainerImage.fromRegistry(defaultImage),
+      entryPoint: ["node"],
+      readonlyRootFilesystem: true,
+      linuxParameters,
+      // A container must not wait for CloudWatch Logs.
+      logging: LogDrivers.awsLogs({ logGroup: this.logGroup, streamPrefix, mode: AwsLogDriverMode.NON_BLOCKING }),
+    };
   }
 
   private workVariables(): Record<string, string> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,7 +26,8 @@ import { expectFinished, leaveTasks } from "./support/upgrade.ts";
  * Deploys the pipeline to an emulated AWS account with the stock CDK command, runs the black-box suite against it, and then
  * deploys two releases after one another over it, the second of which finishes what the first has left. Arguments are
  * Vitest's, such as the name of one file, and leave out the upgrade; `upgrade` alone leaves out the suite. Without an
- * argument the files of `rules` are left out; `whole` runs them, too. Retry waits are shortened for the suite: 30 s become 1 s.
+ * argument the files of `rules` are left out; `whole` runs them, too. `verify` alone runs all of `npx offload verify` in place of
+ * the suite (25 minutes), and prints its report, in which the emulator's own differences are, too. Retry waits are shortened for the suite: 30 s become 1 s.
  */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -60,6 +61,7 @@ async function main(): Promise<number> {
   try {
     const own = deployable(folder, root);
     await cdk(account, own, "bootstrap");
+    if (only === "verify") return await verifyWhole(account, await deploy(account, own, { probes: "1", push: "1" }));
     code = only === "upgrade" ? 0 : await runSuite(account, await deploy(account, own, suiteContext));
     const upgrades = only === undefined || ((only === "upgrade" || only === "whole") && more.length === 0);
     if (code === 0 && upgrades) await upgrade(account, folder);
@@ -120,7 +122,8 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
   const leftOut = beyondEmulator.map(([test]) => test.replaceAll(/[.*+?]/g, "\\$&")).join("|");
   const suite = ["run", "--project", "e2e", "--maxWorkers", "2", "--testNamePattern", `^(?!.*(${leftOut}))`];
   try {
-    await verifyByStack(account, gateway.url);
+    const code = await verifyByStack(account, gateway.url, ["--only", "files"]);
+    if (code !== 0) throw new Error(`npx offload verify ended with ${code}`);
     await submitDirectly(account, outputs.CallerName ?? "", gateway.url, env.OFFLOAD_KEYS.split(":")[0] ?? "");
     const given = process.argv.slice(2);
     if (given.length === 0) console.log(`Left out, for the night: ${rules.join(", ")}`);
@@ -128,32 +131,36 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
       given.length > 0
         ? given.filter((one) => one !== "whole")
         : rules.flatMap((name) => ["--exclude", `test/e2e/${name}.test.ts`]);
-    const code = await run("vitest", [...suite, ...chosen], env);
-    if (code !== 0) await printFunctionErrors(account, "Offload-dev-service");
-    return code;
+    const failed = await run("vitest", [...suite, ...chosen], env);
+    if (failed !== 0) await printFunctionErrors(account, "Offload-dev-service");
+    return failed;
   } finally {
     await gateway.close();
   }
 }
 
-/** Finds the deployment by its stack, as an operator would, with a key that the command makes and revokes. */
-async function verifyByStack(account: EmulatedAccount, url: string): Promise<void> {
+/** All checks of the deployment, at the waits of a real one. The exit code is that of the command: 1 when one differs. */
+async function verifyWhole(account: EmulatedAccount, stacks: Outputs): Promise<number> {
+  const gateway = await openGateway(gatewayOf(account, all(stacks)));
+  try {
+    return await verifyByStack(account, gateway.url);
+  } finally {
+    await gateway.close();
+  }
+}
+
+/**
+ * Finds the deployment by its stack, as an operator would, with a key that the command makes and revokes. Prints the
+ * report.
+ * @returns the command's exit code
+ */
+async function verifyByStack(account: EmulatedAccount, url: string, more: readonly string[] = []): Promise<number> {
   const report = join(mkdtempSync(join(tmpdir(), "offload-verify-")), "report.md");
-  const args = [
-    "verify",
-    "--stack",
-    "Offload-dev-service",
-    "--url",
-    url,
-    "--only",
-    "files",
-    "--yes",
-    "--report",
-    report,
-  ];
+  const args = ["verify", "--stack", "Offload-dev-service", "--url", url, "--yes", "--report", report, ...more];
   const code = await run("node", ["bin/offload.js", ...args], account.env);
+  if (existsSync(report)) console.log(readFileSync(report, "utf8"));
   rmSync(dirname(report), { recursive: true });
-  if (code !== 0) throw new Error(`npx offload verify ended with ${code}`);
+  return code;
 }
 
 const callers: readonly [tenant: string, role: Role][] = [

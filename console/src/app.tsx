@@ -6,7 +6,7 @@ import { SignInPage } from "./pages/sign-in.tsx";
 import { type PageOf, pages } from "./pages.tsx";
 import { Said } from "./parts/action.tsx";
 import { Failure, Loading, Nothing, Page } from "./parts/layout.tsx";
-import { NewKey } from "./parts/new-key.tsx";
+import { NewSecret } from "./parts/new-secret.tsx";
 import { Operations } from "./parts/progress.tsx";
 import { go, route } from "./route.ts";
 import { chosenTenant, config, identity, may } from "./session.ts";
@@ -63,7 +63,7 @@ export function App() {
         <Operations />
       </main>
       <Said />
-      <NewKey />
+      <NewSecret />
       {help.value && <Shortcuts onClose={setting(help, false)} />}
     </>
   );

@@ -48,7 +48,7 @@ export const pages: readonly PageOf[] = [
     path: "webhooks",
     title: "Webhooks",
     role: "operator",
-    component: later("Webhooks", async () => (await import("./pages/deliveries.tsx")).DeliveriesPage),
+    component: later("Webhooks", async () => (await import("./pages/webhooks.tsx")).WebhooksPage),
   },
   {
     path: "audit",

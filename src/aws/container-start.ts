@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
@@ -20,9 +20,6 @@ const pauseMs = 2_000;
 /** Time for one request, in milliseconds. */
 const requestMs = 60_000;
 
-/** User and group that run the code, when the container starts as root: those of the user `node` in Node's images. */
-const userId = 1000;
-
 /** Archive of the code: each file as base64, by its path. As gzipped JSON. */
 export type CodeArchive = Readonly<Record<string, string>>;
 
@@ -33,20 +30,12 @@ interface Keys {
 }
 
 /**
- * Loads the code, and replaces this process by it. A container starts as root, because Fargate creates its volume for
- * `/tmp` with write access for root only; the code runs as another user.
+ * Loads the code, and replaces this process by it.
  * @throws Error that names the request that failed
  */
 export async function start(env: NodeJS.ProcessEnv = process.env, temporary = "/tmp"): Promise<void> {
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) chmodSync(temporary, 0o1777);
   const folder = join(temporary, "offload");
   await loadCode(env, folder);
-  if (isRoot) {
-    process.setgroups?.([userId]);
-    process.setgid?.(userId);
-    process.setuid?.(userId);
-  }
   // The same process, so that signals of ECS reach the code.
   (process as unknown as Execve).execve(process.execPath, [process.execPath, join(folder, "index.mjs")], {
     ...env,
@@ -59,7 +48,7 @@ interface Execve {
   execve(file: string, args: readonly string[], env: NodeJS.ProcessEnv): void;
 }
 
-/** Writes the files of the archive at `OFFLOAD_CODE_URL` into a folder. */
+/** Writes the files of the archive at `OFFLOAD_CODE_URL` into a folder, for nobody to change by mistake. */
 export async function loadCode(env: NodeJS.ProcessEnv, folder: string): Promise<void> {
   const archive = await repeated(async () => {
     const keys = JSON.parse((await bodyOf(credentialsUrl(env))).toString()) as Keys;
@@ -70,7 +59,7 @@ export async function loadCode(env: NodeJS.ProcessEnv, folder: string): Promise<
   for (const [path, base64] of Object.entries(files)) {
     const file = join(folder, path);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, Buffer.from(base64, "base64"));
+    writeFileSync(file, Buffer.from(base64, "base64"), { mode: 0o444 });
   }
 }
 

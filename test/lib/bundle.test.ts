@@ -69,11 +69,11 @@ test.each(Object.entries(budgets) as [FunctionName, number][])(
   },
 );
 
-test("the console has less than 121 KB as it is sent, and less than 140 KB of code at its start before it is compressed", () => {
+test("the console has less than 125 KB as it is sent, and less than 140 KB of code at its start before it is compressed", () => {
   const files = consoleFiles();
   expect(Object.keys(files)).toEqual(expect.arrayContaining(["index.html", "app.js", "app.css", "icon.svg"]));
   const sent = Object.values(files).reduce((sum, text) => sum + gzipSync(text).byteLength, 0);
-  expect(sent).toBeLessThan(121_000);
+  expect(sent).toBeLessThan(125_000);
   const start = (name: string): string[] => {
     const imported = [...(files[name] ?? "").matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)].map(([, path = ""]) => path);
     return [name, ...imported.flatMap(start)];

@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { expect, onTestFinished, test } from "vitest";
-import { archiveOf, startArguments } from "../../lib/container-code.ts";
+import { archiveOf, openArguments, startArguments } from "../../lib/container-code.ts";
 import { signed } from "../../src/aws/container-start.ts";
 import { Sha256 } from "../../src/aws/lean/sha256.ts";
 import { httpStub } from "../support/http-stub.ts";
@@ -32,10 +32,20 @@ function archiveOfProgram(): Buffer {
   return archiveOf(folder);
 }
 
-/** Runs the command of a container, with the given folder in place of `/tmp`. */
+/** Arguments with the given folder in place of `/tmp`. */
+const within = (args: readonly string[], temporary: string): string[] =>
+  args.map((text) => text.replace(/(["'`])\/tmp\1/, JSON.stringify(temporary)));
+
+/** The user of a container, who cannot be another one than that of the tests, unless this is root. */
+const user = process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : {};
+
+/** Runs the commands of both containers of a task, one after the other, with the given folder in place of `/tmp`. */
 async function runStart(temporary: string, env: Record<string, string>) {
-  const args = startArguments().map((text) => text.replace(/(["'`])\/tmp\1/, JSON.stringify(temporary)));
-  const child = spawn(process.execPath, args, { env: { ...env, AWS_REGION: "eu-west-1" } });
+  // As Fargate creates a volume.
+  chmodSync(temporary, 0o755);
+  execFileSync(process.execPath, within(openArguments(), temporary), { timeout: 300_000 });
+  const args = within(startArguments(), temporary);
+  const child = spawn(process.execPath, args, { env: { ...env, AWS_REGION: "eu-west-1" }, ...user });
   let [stdout, stderr] = ["", ""];
   child.stdout.on("data", (part) => {
     stdout += part;
@@ -60,11 +70,11 @@ test("the command loads the code from S3 with the credentials of the task role, 
   expect(stderr.replaceAll(/.*Warning.*\n/g, "")).toBe("");
   expect(code).toBe(0);
   const root = join(temporary, "offload");
-  const isRoot = process.getuid?.() === 0;
-  expect(JSON.parse(stdout)).toEqual({
-    ...{ text: "hello", execArgv: [], args: [], root, pid },
-    uid: isRoot ? 1000 : process.getuid?.(),
-  });
+  const { uid = process.getuid?.() } = user;
+  expect(JSON.parse(stdout)).toEqual({ ...{ text: "hello", execArgv: [], args: [], root, pid }, uid });
+  // As of any machine's /tmp: who may write there may not replace what others wrote.
+  expect(statSync(temporary).mode & 0o7777).toBe(0o1777);
+  expect(statSync(join(root, "index.mjs")).mode & 0o222).toBe(0);
   expect(requests.map((request) => request.url)).toEqual(["/credentials", "/assets/0123abcd.gz"]);
   expect(requests[1]?.headers["x-amz-security-token"]).toBe(keys.Token);
 });

@@ -55,7 +55,8 @@ const only = (synthesis: Synthesis, type: string): Resource => {
 };
 const service = only(usual, "AWS::ECS::Service");
 const definition = only(usual, "AWS::ECS::TaskDefinition");
-const containerOf = (one: Resource) => one.list<ContainerJson>("ContainerDefinitions")[0] as ContainerJson;
+const containersOf = (one: Resource) => one.list<ContainerJson>("ContainerDefinitions");
+const containerOf = (one: Resource) => containersOf(one)[0] as ContainerJson;
 const container = containerOf(definition);
 
 const environment = (synthesis: Synthesis, { Environment }: ContainerJson): Record<string, string> =>
@@ -167,9 +168,22 @@ describe("a container", () => {
     expect(container.Command[2]).not.toContain("$" + "{");
   });
 
-  test("it can write to /tmp only", () => {
-    expect(container.ReadonlyRootFilesystem).toBe(true);
-    expect(container.MountPoints).toEqual([{ ContainerPath: "/tmp", ReadOnly: false, SourceVolume: "tmp" }]);
+  test("it runs as user 1000 from the start, once /tmp is open; only what opens it is root, and ends", () => {
+    const [, opener, ...others] = containersOf(definition);
+    expect(others).toEqual([]);
+    expect([container.User, container.Essential]).toEqual(["1000:1000", true]);
+    expect(container.DependsOn).toEqual([{ Condition: "SUCCESS", ContainerName: opener?.Name }]);
+    expect(opener).toMatchObject({ User: "0:0", Essential: false, Image: container.Image, EntryPoint: ["node"] });
+    expect(opener?.Command).toEqual(["-e", 'require("node:fs").chmodSync("/tmp", 0o1777)']);
+    expect(opener).not.toHaveProperty("Environment");
+  });
+
+  test("each can write to /tmp only, and has no capability of Linux", () => {
+    for (const one of containersOf(definition)) {
+      expect(one.ReadonlyRootFilesystem).toBe(true);
+      expect(one.MountPoints).toEqual([{ ContainerPath: "/tmp", ReadOnly: false, SourceVolume: "tmp" }]);
+      expect(one.LinuxParameters).toEqual({ Capabilities: { Drop: ["ALL"] }, InitProcessEnabled: true });
+    }
   });
 
   test("it has two minutes to stop, which is Fargate's maximum, and drains in less", () => {
@@ -444,7 +458,9 @@ describe("the options", () => {
       },
     });
     const one = containerOf(only(all, "AWS::ECS::TaskDefinition"));
-    expect(one.Image).toBe("example.com/ffmpeg:7");
+    expect(containersOf(only(all, "AWS::ECS::TaskDefinition")).map(({ Image }) => Image)).toEqual(
+      Array(2).fill("example.com/ffmpeg:7"),
+    );
     expect(environment(all, one)).toMatchObject({
       OFFLOAD_WORK_CONCURRENCY: "1",
       OFFLOAD_WORK_DRAIN_SECONDS: "110",

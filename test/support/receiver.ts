@@ -14,8 +14,11 @@ export interface Received {
   json: { type: string; timestamp: string; data: Record<string, unknown> };
 }
 
-/** Status of the answer, with headers, or `hang`: the connection stays open without an answer. */
-export type Answering = (received: Received, number: number) => number | [number, Record<string, string>] | "hang";
+/** Status of the answer, with headers and a body, or `hang`: the connection stays open without an answer. */
+export type Answering = (
+  received: Received,
+  number: number,
+) => number | [status: number, headers: Record<string, string>, body?: string] | "hang";
 
 /** A receiver of webhooks: each path has its own answers. */
 export class Receiver {
@@ -36,8 +39,8 @@ export class Receiver {
         all.push(received);
         const answer = this.#answers.get(path)?.(received, all.length) ?? 404;
         if (answer === "hang") return;
-        const [status, headers] = typeof answer === "number" ? [answer, {}] : answer;
-        response.writeHead(status, headers).end();
+        const [status, headers, text] = typeof answer === "number" ? [answer, {}] : answer;
+        response.writeHead(status, headers).end(text);
       });
     });
   }

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { KeyInfo } from "../../../src/http/views.ts";
 import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
-import { newKey } from "../parts/new-key.tsx";
+import { newSecret } from "../parts/new-secret.tsx";
 import { ListPage, usePaged } from "../parts/paged.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Id, now, Text, Time } from "../parts/text.tsx";
@@ -72,7 +72,8 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
       ...(label.value !== "" && { label: label.value }),
       ...(expires.value !== "" && { expires_at: new Date(expires.value).toISOString() }),
     };
-    newKey.value = (await api.send<{ key: string }>("POST", "/keys", body)).key;
+    const { key: secret } = await api.send<{ key: string }>("POST", "/keys", body);
+    newSecret.value = { title: "The new key", note: "Only its hash is stored.", secret };
   };
   return (
     <FormDialog title={`Create a key of ${tenant.value}`} action="Create" run={create} onClose={onClose}>

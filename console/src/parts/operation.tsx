@@ -17,7 +17,7 @@ export interface Bulk {
   action: string;
   danger?: boolean;
   path: string;
-  /** The selection: `filter` or `task_ids`. */
+  /** The selection: `filter` or `task_ids`, or the fields of a filter themselves. */
   body: Readonly<Record<string, unknown>>;
   /** Asks for a rate, such as that of a replay. Default: no. */
   hasRate?: boolean;
@@ -29,7 +29,7 @@ export interface Bulk {
 
 /** The selection in words, for somebody who is about to change it. */
 function selectionText({ body, things, ofSearch }: Bulk): string {
-  const { task_ids: ids, filter = {} } = body as { task_ids?: string[]; filter?: Record<string, unknown> };
+  const { task_ids: ids, filter = body } = body as { task_ids?: string[]; filter?: Record<string, unknown> };
   if (ofSearch === "all") return `what the search found`;
   if (ofSearch === "first") return `the first ${ids?.length} that the search found; search again for the others`;
   if (ids !== undefined) return ids.join(", ");

@@ -32,6 +32,10 @@ const marks: Readonly<Record<string, string>> = {
   failed: "✕",
   cancelled: "⊘",
   expired: "⌛",
+  delivered: "✓",
+  healthy: "✓",
+  failing: "✕",
+  disabled: "⊘",
 };
 
 /** A status, by a mark and a word besides its colour. */

@@ -3,7 +3,7 @@ import { enableCompileCache, flushCompileCache, getCompileCacheDir } from "node:
 import { dirname, join } from "node:path";
 
 /** Variable with the folder in which worker processes keep compiled code. */
-export const compiledVariable = "OFFLOAD_COMPILED_CODE";
+const compiledVariable = "OFFLOAD_COMPILED_CODE";
 
 /** The variable for a process that keeps its compiled code where this one does. Empty where this one keeps none. */
 export function compiledEnv(): Record<string, string> {

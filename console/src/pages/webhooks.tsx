@@ -7,14 +7,22 @@ import { Page, ReadAgain, Section } from "../parts/layout.tsx";
 import { PagedTable, usePaged } from "../parts/paged.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
-import { api, hrefOf, tenant } from "../session.ts";
+import { allTenants, api, hrefOf, tenant } from "../session.ts";
 import { setting } from "../signals.ts";
+import { ReceiverPage } from "./receiver-one.tsx";
+import { Receivers } from "./receivers.tsx";
 
-/** The webhooks that were given up, and the secret that signs a tenant's webhooks. */
-export function DeliveriesPage() {
+/** Receivers, webhooks that were given up, and the secret of a tenant's webhooks; or one receiver. */
+export function WebhooksPage({ rest }: { rest: readonly string[] }) {
+  const [step] = rest;
+  return step === undefined ? <Webhooks /> : <ReceiverPage key={step} webhookId={step} />;
+}
+
+function Webhooks() {
   const deliveries = usePaged<FailedWebhook>("/deliveries", "deliveries", { status: "failed" });
   return (
     <Page title="Webhooks">
+      <Receivers />
       <Section title="Given up" actions={<ReadAgain of={deliveries} />}>
         <PagedTable
           of={deliveries}
@@ -25,7 +33,7 @@ export function DeliveriesPage() {
         />
         <Curl of={deliveries.request} />
       </Section>
-      <SecretSection />
+      {tenant.value !== allTenants && <SecretSection />}
     </Page>
   );
 }
@@ -81,7 +89,9 @@ function SecretSection() {
         </>
       }
     >
-      <p class="muted">It signs all webhooks of {tenant.value}. Receivers check the signature with it.</p>
+      <p class="muted">
+        It signs the webhooks of {tenant.value} that submits ask for. Each receiver above has a secret of its own.
+      </p>
       {shown.value !== undefined && (
         <Dialog title={`Secret of ${shown.value.tenant_id}`} onClose={setting(shown, undefined)}>
           <pre class="id">{shown.value.secret}</pre>
