@@ -6,8 +6,8 @@ import type { WaitingTask } from "../ports/flow.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { LinePorts } from "./line-ports.ts";
 
-/** Messages that are sent at the same time. */
-const lanes = 10;
+/** Messages that are sent at the same time: many tasks of a fast rate go within a second. */
+const lanes = 50;
 
 /**
  * A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim
