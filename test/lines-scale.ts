@@ -7,7 +7,8 @@ import { memoryPipeline, typeOf } from "./support/memory-pipeline.ts";
 import { workerPool } from "./support/worker-pool.ts";
 
 /*
- * npm run test:lines -- [places|rates|waiting|pause]...
+ * npm run test:lines -- [places|rates|waiting|pause]... [number]...
+ * Numbers choose rates, such as `rates 0.1 10`.
  * Prints how fast lines are and what they cost: the real core in memory, with a clock of its own, in which each call of
  * a line takes 10 ms. Some minutes of a processor in all. Calls count as units: an item of 1 KB is written with one,
  * and four of them are read with one.
@@ -114,15 +115,16 @@ async function places(): Promise<void> {
   await shown(rows, "Places (writes, reads and messages for each task)", made);
 }
 
-/** Submits at a part of the rate for 30 s, or for ten starts of a slow rate. */
+/** Submits at a part of the rate for 30 s, or for thirty starts of a slow rate. */
 async function ratesRow(perSecond: number, load: number, behindSeconds: number): Promise<string[]> {
   const rateLimit = perSecond < 1 ? { limit: 1, perSeconds: 1 / perSecond } : { limit: perSecond, perSeconds: 1 };
   const { accept, pool, runs, counts } = setUp({ rateLimit }, behindSeconds);
-  const seconds = Math.max(30, 10 / perSecond);
+  const seconds = Math.max(30, 30 / perSecond);
   const tasks = Math.ceil(seconds * perSecond * load);
+  const together = Math.ceil(tasks / 100);
   for (let n = 0; n < tasks; n++) {
     await accept(n, 50);
-    if (n % Math.ceil(tasks / 100) === 0) await pool.pass((seconds * 1_000) / 100, 100);
+    if (n % together === 0) await pool.pass(Math.round((seconds * 1_000 * together) / tasks), 100);
   }
   const submitted = tasks;
   for (let waited = 0; runs.length < tasks && waited < 40; waited++) await pool.pass(30_000, 500);
@@ -130,7 +132,7 @@ async function ratesRow(perSecond: number, load: number, behindSeconds: number):
   const took = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000;
   return [
     ...[`${perSecond}/s`, percent(load), `${behindSeconds} s`, `${runs.length} of ${tasks}`],
-    ...[`${((runs.length - 1) / Math.max(took, 0.001)).toFixed(2)}/s`],
+    ...[`${((runs.length - 1) / Math.max(took, 0.001)).toFixed(perSecond < 1 ? 3 : 1)}/s`],
     ...[per(counts.writes, tasks), per(counts.reads, tasks), per(counts.messages - submitted, tasks)],
   ];
 }
@@ -143,7 +145,7 @@ async function rates(): Promise<void> {
     [1.5, 30],
     [1.5, 90],
   ] as const;
-  const made = [0.1, 10, 300, 1_000].flatMap((perSecond) =>
+  const made = [0.1, 10, 300, 1_000].filter(isChosen).flatMap((perSecond) =>
     loads.map(
       ([load, behind]) =>
         () =>
@@ -215,6 +217,12 @@ async function pauseOfTier(perSecond = 50): Promise<void> {
   console.log(`writes ${per(counts.writes, tasks)}, reads ${per(counts.reads, tasks)} for each task\n`);
 }
 
+/** True for a number that the arguments choose, or when they have none. */
+function isChosen(one: number): boolean {
+  const numbers = process.argv.slice(2).map(Number).filter(Number.isFinite);
+  return numbers.length === 0 || numbers.includes(one);
+}
+
 const sections = { places, rates, waiting, pause: () => pauseOfTier() };
-const chosen = process.argv.slice(2);
+const chosen = process.argv.slice(2).filter((name) => name in sections);
 for (const [name, run] of Object.entries(sections)) if (chosen.length === 0 || chosen.includes(name)) await run();

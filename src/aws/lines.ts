@@ -182,15 +182,16 @@ export class DynamoLines implements Lines {
     return taken !== undefined;
   }
 
-  async planCheck(line: string, { id, atMs }: PlannedCheck, seen: string | undefined): Promise<void> {
+  async planCheck(line: string, { id, atMs }: PlannedCheck, seen: string | undefined): Promise<boolean> {
     const planned = await this.#update(line, {
       set: ["check_id = :id", "check_at_ms = :at"],
       when: [seen === undefined ? "attribute_not_exists(check_id)" : "check_id = :seen"],
       values: { ":id": id, ":at": atMs, ...(seen === undefined ? {} : { ":seen": seen }) },
     });
-    if (planned === undefined) return;
+    if (planned === undefined) return false;
     // Each check lists the line anew: the process of an earlier one may have died here, and an entry ends.
     await this.#table.put({ ...keys.lineEntry(line), check_id: id, purge_at: this.#purgeAt() });
+    return true;
   }
 
   async endChecks(line: string, id: string): Promise<void> {

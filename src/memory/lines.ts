@@ -122,11 +122,12 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<void> {
+  async planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<boolean> {
     const stored = this.#of(line);
-    if (stored.check?.id !== seen) return;
+    if (stored.check?.id !== seen) return false;
     stored.check = { ...check };
     this.#listed.add(line);
+    return true;
   }
 
   async endChecks(line: string, id: string): Promise<void> {

@@ -222,13 +222,13 @@ export function describeChecks(lines: () => Lines): void {
 
     test("a check is planned by the one who knows the planned one", async () => {
       const line = newLine();
-      await lines().planCheck(line, { id: "a", atMs: 1 }, "none");
+      expect(await lines().planCheck(line, { id: "a", atMs: 1 }, "none")).toBe(false);
       expect(await checkOf(line)).toBeUndefined();
       await lines().planCheck(line, { id: "a", atMs: 1 }, undefined);
       await lines().planCheck(line, { id: "b", atMs: 2 }, undefined);
       expect(await checkOf(line)).toEqual({ id: "a", atMs: 1 });
-      await lines().planCheck(line, { id: "b", atMs: 2 }, "a");
-      await lines().planCheck(line, { id: "c", atMs: 3 }, "a");
+      expect(await lines().planCheck(line, { id: "b", atMs: 2 }, "a")).toBe(true);
+      expect(await lines().planCheck(line, { id: "c", atMs: 3 }, "a")).toBe(false);
       expect(await checkOf(line)).toEqual({ id: "b", atMs: 2 });
     });
 

@@ -51,7 +51,7 @@ describe("the list of lines in DynamoDB, whose entry is a second write", () => {
   test("a check that is planned while another ends keeps its line in the list", async () => {
     const line = newLine();
     const { lines, interrupted, close } = await setUp("DeleteCommand", (others) =>
-      others.planCheck(line, { id: "b", atMs: 2 }, undefined),
+      others.planCheck(line, { id: "b", atMs: 2 }, undefined).then(() => {}),
     );
     await lines.planCheck(line, { id: "a", atMs: 1 }, undefined);
     await interrupted.endChecks(line, "a");

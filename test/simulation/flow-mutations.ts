@@ -102,9 +102,30 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/flow/rate.test.ts",
   },
   {
+    name: "flow: a check that comes late sends messages, which come later still",
+    file: "flow/let-go-starts.ts",
+    find: "isPlanned ? !isLate : checkId",
+    replace: "isPlanned ? true : checkId",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a check that another one has replaced gives the starts of seconds away",
+    file: "flow/let-go-starts.ts",
+    find: "checkId === undefined && taker === undefined",
+    replace: "checkId !== undefined || taker === undefined",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a slow rate in a tier that is behind has one check at a time",
+    file: "flow/advance.ts",
+    find: "await inLanes(furtherMs, lanes",
+    replace: "await inLanes(furtherMs.slice(0, 0), lanes",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
     name: "flow: two tasks of a rate get one start",
     test: "test/core/flow/rate.test.ts",
-    file: "flow/let-go.ts",
+    file: "flow/let-go-starts.ts",
     find: "slotMs: Math.ceil(slotMs + index * intervalMs)",
     replace: "slotMs: Math.ceil(slotMs)",
     theme: "flow",
@@ -132,7 +153,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a check is not followed by another one",
     file: "flow/advance.ts",
-    find: "if (planned?.id !== checkId && stands(planned, now) && planned.atMs <= rest.nextMs + soonMs) return;",
+    find: "if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return;",
     replace: "if (planned !== undefined) return;",
   },
   {

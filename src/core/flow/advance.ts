@@ -1,11 +1,13 @@
+import { PortUnavailable } from "../model/errors.ts";
 import { heldIn } from "../model/grant.ts";
+import { inLanes } from "../model/in-lanes.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
 import type { HeldPlace, PlannedCheck, WaitingTask } from "../ports/flow.ts";
 import { bucketName, bucketOf, leaveToOthers, ownTasks } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
-import { type Known, type LinePorts, soonMs } from "./line-ports.ts";
+import { type Known, type LinePorts, type Rest, soonMs } from "./line-ports.ts";
 import { onTheWayUntilMs } from "./place-end.ts";
 import { sendAll } from "./send-all.ts";
 import { watchLine } from "./watch-line.ts";
@@ -18,6 +20,9 @@ const lostMs = 15_000;
  * minutes.
  */
 const leastOftenMs = 240_000;
+
+/** Further checks that are sent at the same time. */
+const lanes = 10;
 
 /** A call that goes on with a line. */
 export interface Advance extends Known {
@@ -45,17 +50,27 @@ export async function advance(ports: LinePorts, line: Line, { tier, checkId, ...
   const { check: planned } = seen ?? (await lines.state(line.name));
   const now = clock.now();
   if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);
-  if (planned?.id !== checkId && stands(planned, now) && planned.atMs <= rest.nextMs + soonMs) return;
   const latestMs = now + (line.kind === "pause" ? longestDelayMs : leastOftenMs);
   const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), latestMs);
+  if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return;
   const id = ports.newId();
   await sendCheck(ports, line, { tier, atMs, id });
-  await lines.planCheck(line.name, { id, atMs }, planned?.id);
+  if (await lines.planCheck(line.name, { id, atMs }, planned?.id)) await sendFurther(ports, line, tier, rest);
 }
 
-/** True when a look at a line is planned and not lost. */
-const stands = (planned: PlannedCheck | undefined, nowMs: number): planned is PlannedCheck =>
-  planned !== undefined && planned.atMs > nowMs - lostMs;
+/** True when a look at a line is planned and not lost. In a tier that is behind, it comes later by that time. */
+const stands = ({ clock, taker }: LinePorts, planned: PlannedCheck | undefined): planned is PlannedCheck =>
+  planned !== undefined && planned.atMs > clock.now() - lostMs - (taker?.behindMs ?? 0);
+
+/** Sends what lets a line keep its pace in a tier that is behind. Without it, the noted check goes on with the line. */
+async function sendFurther(ports: LinePorts, line: Line, tier: Tier, { furtherMs = [] }: Rest): Promise<void> {
+  try {
+    await inLanes(furtherMs, lanes, (atMs) => sendCheck(ports, line, { tier, atMs, id: ports.newId() }));
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not send further checks of a line", { error: String(error) });
+  }
+}
 
 /** Sends a message that looks at a line again. */
 export const sendCheck = (
@@ -104,7 +119,7 @@ export async function handOver(
   }
   await sendAll(ports, line, [own], heldIn(index));
   // The line's own state alone tells of its check.
-  const isChecked = index > 0 || stands(state.check, ports.clock.now());
+  const isChecked = index > 0 || stands(ports, state.check);
   if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
   return true;
 }

@@ -5,10 +5,15 @@ import type { Delivery } from "../ports/tasks.ts";
 import { advance } from "./advance.ts";
 import type { LinePorts } from "./line-ports.ts";
 
-/** Goes on with the line that a message names. */
+/**
+ * Goes on with the line that a message names. A worker of a tier that is behind takes the next task of a rate itself;
+ * places are free at the same time, so their tasks go by message.
+ */
 export function checkLine(ports: LinePorts, { tier }: Delivery, check: LineCheck): Promise<Verdict> {
   const line = lineOf(check.line);
   if (line === undefined) return Promise.resolve("done");
-  const advanced = advance(ports, line, { tier, checkId: check.check_id });
+  const { taker } = ports;
+  const working = { ...ports, taker: line.kind === "rate" ? taker : undefined };
+  const advanced = advance(working, line, { tier, checkId: check.check_id });
   return advanced.then((): Verdict => "done", againWhenUnavailable);
 }

@@ -50,6 +50,11 @@ export interface Rest extends Held {
   empty: boolean;
   /** The line's own state as it was read. Absent: it was not. */
   state?: LineState | undefined;
+  /**
+   * Times at which further messages to look at the line are sent, in epoch milliseconds: in a tier that is behind, one
+   * after the other would come too seldom. Absent: none.
+   */
+  furtherMs?: readonly number[];
 }
 
 export const nothing: Rest = { empty: true };

@@ -2,22 +2,40 @@ import type { Grant } from "../model/grant.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 
+/** The longest time, in milliseconds, by which a queue is known to be behind: a message is delayed by no more. */
+const longestBehindMs = 900_000;
+
 /**
  * Takes the next task of a line for the worker that has just ended a task of it: no message has to pass through the
  * queue, however far that is behind. Has one task at a time.
  */
 export class Taker {
   readonly #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;
+  #behindMs: number;
   #message: TaskMessage | undefined;
 
-  /** @param messageOf Returns undefined for a task that the worker cannot run, or not in its time. */
-  constructor(messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined) {
+  /**
+   * @param messageOf Returns undefined for a task that the worker cannot run, or not in its time.
+   * @param behindMs Milliseconds between the time for which the message was sent that led to it, and its arrival.
+   */
+  constructor(messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined, behindMs = 0) {
     this.#messageOf = messageOf;
+    this.#behindMs = Math.min(Math.max(0, behindMs), longestBehindMs);
   }
 
   /** True when it has no task yet. */
   get isFree(): boolean {
     return this.#message === undefined;
+  }
+
+  /** The time by which the queue of this worker is behind at most, in milliseconds. */
+  get behindMs(): number {
+    return this.#behindMs;
+  }
+
+  /** Corrects that time: it may have been a delay. */
+  isBehindBy(ms: number): void {
+    this.#behindMs = Math.min(Math.max(0, ms), this.#behindMs);
   }
 
   /** Returns false when the task has to go by message. */

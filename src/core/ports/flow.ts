@@ -119,11 +119,11 @@ export interface Lines {
   /** Takes all starts up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
   /**
-   * Notes the next check, and lists the line. Changes nothing when the planned one is no longer that with the id
-   * `seen`.
+   * Notes the next check, and lists the line. Changes nothing and returns false when the planned one is no longer that
+   * with the id `seen`.
    * @param seen Undefined: none was planned.
    */
-  planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<void>;
+  planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<boolean>;
   /**
    * Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check
    * is planned.

@@ -29,14 +29,16 @@ export interface TakingPorts extends WorkPorts {
  */
 export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Number.POSITIVE_INFINITY): Taker {
   const { clock, isStopping } = ports;
-  const untilMs = clock.now() + longestChainMs;
-  return new Taker((task, grant) => {
+  const { tier, runsOn, sentAt, grant: given } = delivery;
+  const cameMs = clock.now();
+  const messageFor = (task: WaitingTask, grant: Grant) => {
     const now = clock.now();
-    if (isStopping?.() || now > untilMs || task.tier !== delivery.tier || task.runsOn !== delivery.runsOn)
+    if (isStopping?.() || now > cameMs + longestChainMs || task.tier !== tier || task.runsOn !== runsOn)
       return undefined;
     const message = messageOf(ports, task, grant);
     return message?.type !== undefined && fitsIn(message, now, deadlineMs) ? message : undefined;
-  });
+  };
+  return new Taker(messageFor, cameMs - Math.max(sentAt, given?.slotMs ?? 0));
 }
 
 /**

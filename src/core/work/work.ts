@@ -47,11 +47,11 @@ export async function workBatch(
 
 /** read → plan → hide → work together → work alone */
 async function workAll(batch: Batch, deliveries: readonly Delivery[]): Promise<void> {
-  const messages = await readAll(batch, deliveries);
+  const { messages, taking } = await readAll(batch, deliveries);
   const { together, alone, sentBack, late } = planBatch(messages, batch.ports.clock.now(), batch.deadlineMs);
   await hideAtStart(batch, together, alone, late);
   await Promise.all(sentBack.map((message) => sendBack(batch, message, message.delivery.solo)));
-  const crashed = await workTogether(batch, together);
+  const [crashed] = await Promise.all([workTogether(batch, together), ...taking.map(runTaken)]);
   await workAlone(batch, [...alone, ...crashed]);
 }
 
@@ -61,16 +61,26 @@ function decide({ visibility, verdicts }: Batch, delivery: Delivery, verdict: Ve
   verdicts.set(delivery, verdict);
 }
 
+interface Read {
+  messages: TaskMessage[];
+  /** The ports of each check that took a task of its line. */
+  taking: TakingPorts[];
+}
+
 /** Parses each message. */
-async function readAll(batch: Batch, deliveries: readonly Delivery[]): Promise<TaskMessage[]> {
-  const { ports } = batch;
+async function readAll(batch: Batch, deliveries: readonly Delivery[]): Promise<Read> {
   const read = deliveries.map(async (delivery) => {
+    const ports = portsFor(batch, delivery);
     const message = await readMessage(ports, delivery);
-    if (typeof message === "object") return message;
+    if (typeof message === "object") return { message, ports };
     decide(batch, delivery, message);
-    return undefined;
+    return { ports };
   });
-  return (await Promise.all(read)).filter((message) => message !== undefined);
+  const all = await Promise.all(read);
+  return {
+    messages: all.flatMap(({ message = [] }) => message),
+    taking: all.map(({ ports }) => ports).filter(({ taker }) => !taker.isFree),
+  };
 }
 
 /** Seconds for which a message is hidden when its attempt starts. */
@@ -103,7 +113,7 @@ async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Pro
   const { visibility } = batch;
   const begun = await Promise.all(
     messages.map(async (message) => {
-      const ports = portsFor(batch, message);
+      const ports = portsFor(batch, message.delivery);
       return { ports, one: await begin(ports, visibility, message, "together") };
     }),
   );
@@ -118,7 +128,7 @@ async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Pro
 }
 
 /** The ports of one message's work, which may go on with the tasks of its line. */
-const portsFor = ({ ports, deadlineMs }: Batch, { delivery }: TaskMessage): TakingPorts => ({
+const portsFor = ({ ports, deadlineMs }: Batch, delivery: Delivery): TakingPorts => ({
   ...ports,
   taker: takerFor(ports, delivery, deadlineMs),
 });

@@ -42,7 +42,8 @@ function setUp(limit: number, behindSeconds: number, more: Partial<TaskType> = {
     }
     return accepted;
   };
-  return { ...pipeline, type, pool: workerPool(pipeline), starts, submitMany, grants };
+  const accept = (given: z.output<typeof input>) => pipeline.accept({ input: given });
+  return { ...pipeline, type, pool: workerPool(pipeline), starts, accept, submitMany, grants };
 }
 
 describe("a line hands its places over in the worker", () => {
@@ -153,6 +154,39 @@ describe("a line of a rate keeps its pace in a tier that is behind", () => {
         expect(starts.filter((other) => other.at >= at && other.at < at + 1_000).length).toBeLessThanOrEqual(10);
       }
       await pool.pass(600_000);
+      expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
+    },
+  );
+
+  test.each([
+    { limit: 1, perSeconds: 10, behindSeconds: 0 },
+    { limit: 1, perSeconds: 10, behindSeconds: 30 },
+    { limit: 1, perSeconds: 10, behindSeconds: 90 },
+    { limit: 10, perSeconds: 1, behindSeconds: 0 },
+    { limit: 10, perSeconds: 1, behindSeconds: 30 },
+    { limit: 10, perSeconds: 1, behindSeconds: 90 },
+  ])(
+    "$limit starts in $perSeconds s, with more tasks than that, in a tier that is $behindSeconds s behind",
+    async (of) => {
+      const { limit, perSeconds, behindSeconds } = of;
+      const { pool, starts, accept, records } = setUp(1, behindSeconds, {
+        ...noPlaces,
+        rateLimit: { limit, perSeconds },
+      });
+      const windows = Math.max(20 / limit, 40 / perSeconds);
+      const count = Math.ceil(limit * windows * 1.5);
+      for (let n = 0; n < count; n++) {
+        await accept({ n, ms: 50 });
+        await pool.pass(Math.round((windows * perSeconds * 1_000) / count), 100);
+      }
+      await pool.pass((behindSeconds + windows * perSeconds * 2) * 1_000, 100);
+      expect(starts).toHaveLength(count);
+      const at = starts.map((one) => one.at).sort((a, b) => a - b);
+      const seconds = ((at.at(-1) ?? 0) - (at[0] ?? 0)) / 1_000;
+      expect((count - 1) / seconds / (limit / perSeconds)).toBeGreaterThanOrEqual(0.93);
+      for (const [index, time] of at.entries())
+        expect((at[index + limit] ?? 1e15) - time).toBeGreaterThanOrEqual(perSeconds * 1_000);
+      await pool.pass(900_000);
       expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
     },
   );

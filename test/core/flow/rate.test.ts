@@ -187,5 +187,6 @@ test("a type without limits gets a rate that all tenants share, and starts freel
   await changeLimits(ports, type, { rate: null }, "olga");
   await pool.pass(15_000, 100);
   expect(starts).toHaveLength(60);
-  expect(mostWithin(starts, 1_000)).toBeGreaterThan(20);
+  // The rate allows six.
+  expect(mostWithin(starts, 1_000)).toBeGreaterThan(12);
 });
