@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { Families } from "../support/families.ts";
-import { Client } from "../support/http-client.ts";
-import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+import { startTimelyServer, type TimelyServer } from "../support/timely-server.ts";
 
 // A server of its own: these families would keep the workers of other tests busy.
-let server: OwnServer;
+let server: TimelyServer;
 let families: Families;
 
 beforeAll(async () => {
-  server = await startOwnServer({});
-  families = new Families(new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" }));
+  server = await startTimelyServer();
+  families = new Families(server.operator, server.ended);
 }, 300_000);
 
-afterAll(() => server.stop());
+afterAll(() => server?.stop());
 
 describe("a large family", { timeout: 300_000 }, () => {
   test("of 150 completes with exact numbers when every 27th child fails and 0.95 suffice", () =>

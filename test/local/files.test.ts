@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { VictimServer } from "../chaos/server.ts";
 import { Client } from "../support/http-client.ts";
+import { timeOf } from "../support/timely-server.ts";
 
 const bytes = 20_000_000;
 
 test("workers that are killed while they stream results leave whole results only", async (context) => {
   const stateDir = mkdtempSync(join(tmpdir(), "offload-files-"));
-  const server = await VictimServer.prepare(stateDir);
+  const server = await VictimServer.prepare(stateDir, { OFFLOAD_MOVABLE_CLOCK: "1" });
   await server.start();
   context.onTestFinished(async () => {
     await server.stop();
@@ -19,17 +19,23 @@ test("workers that are killed while they stream results leave whole results only
   const client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
   const submit = () => client.submit("probe.bytes", { bytes, as: "file" }, { max_attempts: 20 });
   const tasks = await Promise.all(Array.from({ length: 4 }, submit));
-  for (let kills = 0; kills < 6; kills++) {
-    await sleep(300);
-    const [pid] = server.workers();
-    if (pid !== undefined) process.kill(pid, "SIGKILL");
+  const time = timeOf(client, () => server.output);
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    await time.passUntil(`attempt ${attempt}`, async () => {
+      const { attempts, status } = await client.task(tasks[0]?.task_id ?? "");
+      return attempts === attempt || status === "completed" || undefined;
+    });
+    for (const pid of server.workers()) process.kill(pid, "SIGKILL");
   }
+  const outcomes: string[] = [];
   for (const { task_id } of tasks) {
-    expect(await client.ended(task_id, { timeoutMs: 300_000 })).toMatchObject({ status: "completed" });
+    expect(await time.ended(task_id)).toMatchObject({ status: "completed" });
+    outcomes.push(...(await client.attempts(task_id)).map(({ outcome }) => outcome));
     const authorization = { authorization: "Bearer dev-acme" };
     const result = await fetch(`${server.url}/tasks/${task_id}/result`, { headers: authorization });
     let size = 0;
     for await (const part of result.body ?? []) size += part.byteLength;
     expect(size).toBe(bytes);
   }
+  expect(outcomes).toContain("crashed");
 });

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Client } from "../support/http-client.ts";
 import { type OwnServer, startOwnServer } from "../support/local-server.ts";
+import { timeOf } from "../support/timely-server.ts";
 
 /** Five steps that write into a file. The worker dies inside of one step, and later right after it. */
 const dyingSteps = `
@@ -14,7 +15,7 @@ import * as z from "zod";
 export default defineTask({
   name: "steps.dying",
   input: z.object({ folder: z.string(), at: z.int() }),
-  timeoutSeconds: 2,
+  timeoutSeconds: 600,
   maxAttempts: 20,
   handler: async ({ folder, at }, task) => {
     const dieOnce = (place: string, number: number) => {
@@ -75,7 +76,7 @@ describe("steps on a machine", { timeout: 400_000 }, () => {
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     writeFileSync(join(folder, "tasks/steps.dying.ts"), dyingSteps);
     writeFileSync(join(folder, "tasks/pages.walk.ts"), cursor);
-    server = await startOwnServer({}, folder, ["start"]);
+    server = await startOwnServer({ OFFLOAD_MOVABLE_CLOCK: "1" }, folder, ["start"]);
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
   }, 300_000);
   afterAll(async () => {
@@ -93,7 +94,7 @@ describe("steps on a machine", { timeout: 400_000 }, () => {
       }),
     );
     for (const { task_id, at } of tasks) {
-      const task = await client.ended(task_id, { timeoutMs: 300_000 });
+      const task = await timeOf(client, server.output).ended(task_id);
       expect(task).toMatchObject({ status: "completed", result: { sum: 15 } });
       expect(task.attempts).toBeGreaterThanOrEqual(3);
       const effects = written(task_id);

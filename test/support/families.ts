@@ -18,9 +18,12 @@ const patience = { timeoutMs: 240_000 };
 /** Checks of families of `probe.fanout` over HTTP. */
 export class Families {
   readonly #client: Client;
+  readonly #afterDeath: (taskId: string) => Promise<Task>;
 
-  constructor(client: Client) {
+  /** @param afterDeath Resolves when a task has ended whose worker died. Default: that takes the time of its lease. */
+  constructor(client: Client, afterDeath = (taskId: string) => client.ended(taskId, patience)) {
     this.#client = client;
+    this.#afterDeath = afterDeath;
   }
 
   submit(input: Record<string, unknown>) {
@@ -78,7 +81,7 @@ export class Families {
 
   async survivesItsWorker(children: number, dieAfter: number): Promise<void> {
     const { task_id } = await this.submit({ children, die_after: dieAfter });
-    expect(await this.#client.ended(task_id, patience)).toMatchObject({
+    expect(await this.#afterDeath(task_id)).toMatchObject({
       status: "completed",
       result: { total: children, completed: children, failed: 0, sum: (children * (children + 1)) / 2 },
     });

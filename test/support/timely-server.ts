@@ -8,9 +8,8 @@ const tenant = "timely";
 /** Time that passes between two looks at a task, in seconds. Less than any lease, so that what runs can renew its own. */
 const stepSeconds = 5;
 
-/** A local server of a test's own, whose time the test moves: leases, expiry, schedules and the memory of keys take no time. */
-export interface TimelyServer extends OwnServer {
-  operator: Client;
+/** A server's time, which a test moves: leases, expiry, schedules and the memory of keys take no time. */
+interface Time {
   /** Lets time pass for the server and its workers: what was due within it happens. Returns the server's time, in epoch milliseconds. */
   pass(seconds: number): Promise<number>;
   /** Lets time pass until a step gives something. */
@@ -19,11 +18,21 @@ export interface TimelyServer extends OwnServer {
   ended(taskId: string): Promise<Task>;
 }
 
+/** A local server of a test's own, with its time. */
+export interface TimelyServer extends OwnServer, Time {
+  operator: Client;
+}
+
 const terminal = ["completed", "failed", "cancelled", "expired"];
 
 export async function startTimelyServer(): Promise<TimelyServer> {
   const server = await startOwnServer({ OFFLOAD_MOVABLE_CLOCK: "1", OFFLOAD_KEYS: `${token}:${tenant}:operator` });
   const operator = new Client(server.url, { token, tenant, role: "operator" });
+  return { ...server, operator, ...timeOf(operator, server.output) };
+}
+
+/** The time of a server that has `OFFLOAD_MOVABLE_CLOCK`. */
+export function timeOf(operator: Client, output: () => string): Time {
   const pass = async (seconds: number) => {
     const { now } = expectStatus(await operator.post("/_local/clock", { seconds }), 200).json<{ now: string }>();
     return Date.parse(now);
@@ -34,7 +43,7 @@ export async function startTimelyServer(): Promise<TimelyServer> {
     for (;;) {
       const found = await step();
       if (found !== undefined) return found;
-      if (Date.now() > deadline) throw new Error(`let time pass in vain for ${what}: ${server.output().slice(-2000)}`);
+      if (Date.now() > deadline) throw new Error(`let time pass in vain for ${what}: ${output().slice(-2000)}`);
       await pass(stepSeconds);
       await sleep(200);
     }
@@ -46,5 +55,5 @@ export async function startTimelyServer(): Promise<TimelyServer> {
       const task = answer.status === 503 ? undefined : expectStatus(answer, 200).json<Task>();
       return task !== undefined && terminal.includes(task.status) ? task : undefined;
     });
-  return { ...server, operator, pass, passUntil, ended };
+  return { pass, passUntil, ended };
 }
