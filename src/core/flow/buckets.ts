@@ -79,7 +79,7 @@ export async function ownTasks(
   return bucketCount(sizes) === 1 ? first.slice(0, most) : reserved(ports, line, first, { most, salt });
 }
 
-/** Reserves tasks: any of the first ones that nobody else lets go at this moment. */
+/** Reserves tasks among the first of a line, which nobody else lets go at this moment. */
 export async function reserved(
   { lines, clock }: { lines: Lines; clock: Clock },
   line: Line,
