@@ -119,7 +119,7 @@ async function places(): Promise<void> {
 async function ratesRow(perSecond: number, load: number, behindSeconds: number): Promise<string[]> {
   const rateLimit = perSecond < 1 ? { limit: 1, perSeconds: 1 / perSecond } : { limit: perSecond, perSeconds: 1 };
   const { accept, pool, runs, counts } = setUp({ rateLimit }, behindSeconds);
-  const seconds = Math.max(30, 30 / perSecond);
+  const seconds = perSecond < 1 ? 30 / perSecond : perSecond < 100 ? 30 : 2_000 / perSecond;
   const tasks = Math.ceil(seconds * perSecond * load);
   const together = Math.ceil(tasks / 100);
   for (let n = 0; n < tasks; n++) {

@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 324,
   status: 134,
   control: 406,
-  worker: 455,
+  worker: 456,
   redrive: 285,
   fire: 394,
   authorizer: 94,

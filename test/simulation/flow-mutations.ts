@@ -123,6 +123,20 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/flow/hand-over.test.ts",
   },
   {
+    name: "flow: a check of a fast rate lets a hundred tasks go",
+    file: "flow/let-go-starts.ts",
+    find: 'count === mostLetGo ? "more"',
+    replace: 'count > mostLetGo ? "more"',
+    test: "test/core/flow/fast-rate.test.ts",
+  },
+  {
+    name: "flow: several workers of a fast rate start one task",
+    file: "flow/let-go-starts.ts",
+    find: "const [own] = await reserved(ports, line, first, { most: 1, salt: ports.newId() });",
+    replace: "const [own] = first;",
+    test: "test/core/flow/fast-rate.test.ts",
+  },
+  {
     name: "flow: two tasks of a rate get one start",
     test: "test/core/flow/rate.test.ts",
     file: "flow/let-go-starts.ts",

@@ -71,12 +71,21 @@ export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? 
  * @param salt Differs between calls.
  */
 export async function ownTasks(
-  { lines, clock }: { lines: Lines; clock: Clock },
+  ports: { lines: Lines; clock: Clock },
   line: Line,
   first: readonly WaitingTask[],
   { most, salt, sizes }: { most: number; salt: string; sizes: Sizes },
 ): Promise<WaitingTask[]> {
-  if (bucketCount(sizes) === 1) return first.slice(0, most);
+  return bucketCount(sizes) === 1 ? first.slice(0, most) : reserved(ports, line, first, { most, salt });
+}
+
+/** Reserves tasks among the first of a line, which nobody else lets go at this moment. */
+export async function reserved(
+  { lines, clock }: { lines: Lines; clock: Clock },
+  line: Line,
+  first: readonly WaitingTask[],
+  { most, salt }: { most: number; salt: string },
+): Promise<WaitingTask[]> {
   const own: WaitingTask[] = [];
   const inOrder = first.map((task, position) => ({ task, at: (position + 4) * chanceOf(salt, task) }));
   for (const { task } of inOrder.sort((a, b) => a.at - b.at)) {

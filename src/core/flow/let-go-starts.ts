@@ -1,11 +1,24 @@
 import type { Line } from "../model/line.ts";
-import type { PlannedCheck } from "../ports/flow.ts";
+import type { PlannedCheck, WaitingTask } from "../ports/flow.ts";
+import { reserved } from "./buckets.ts";
 import { aheadMs, type Known, type LinePorts, mostLetGo, mostTries, nothing, type Rest, soonMs } from "./line-ports.ts";
 import { sendAll } from "./send-all.ts";
 import type { Taker } from "./taker.ts";
 
 /** A worker waits for the start of the next task of a rate at most this long, in milliseconds. */
 const nearMs = 1_500;
+
+/**
+ * Workers leave a rate of more than 20 a second to the planned check while their tier keeps pace, in milliseconds
+ * between two starts: many would take the same start, and one call lets a hundred tasks go with three more.
+ */
+const fastMs = 50;
+
+/** Workers choose among this many first tasks then. */
+const firstOfMany = 48;
+
+/** The planned check lets this many hundreds of tasks go at most: the starts of four seconds of a rate of 1,000. */
+const mostRounds = 40;
 
 /** The starts that a call gives away. */
 interface Giving {
@@ -25,27 +38,58 @@ interface Giving {
  * starts would be lost: it and the further checks of a tier that is behind are workers.
  */
 export async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number, known: Known): Promise<Rest> {
-  const { clock, lines } = ports;
-  for (let tries = 0; tries < mostTries; tries++) {
-    const state = await lines.state(line.name);
-    const { nextSlotMs, check } = state;
-    const now = clock.now();
-    if (await setNearer(ports, line, nextSlotMs, now + aheadMs + intervalMs)) continue;
-    const slotMs = Math.max(now, nextSlotMs ?? 0);
-    const giving = givingOf(ports, intervalMs, check, known);
-    const rest = (startMs: number): Rest => ({ ...nextLook(startMs, intervalMs, now, giving), empty: false, state });
-    const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
-    const tasks = await lines.first(line.name, Math.max(1, count));
-    const [oldest] = tasks;
-    if (oldest === undefined) return nothing;
-    if (count < 1) return { ...rest(slotMs), oldest };
-    const endMs = slotMs + tasks.length * intervalMs;
-    if (!(await lines.takeSlots(line.name, nextSlotMs, endMs))) continue;
-    const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
-    await sendAll({ ...ports, taker: giving.taker }, line, started);
-    return tasks.length < count ? nothing : { ...rest(endMs), oldest };
+  let refused = 0;
+  for (let rounds = 0; rounds < mostRounds && refused < mostTries; ) {
+    const step = await letSomeStart(ports, line, intervalMs, known);
+    if (typeof step === "object") return step;
+    if (step === "refused") refused += 1;
+    else rounds += 1;
   }
-  return { nextMs: clock.now() + soonMs, empty: false };
+  return { nextMs: ports.clock.now() + soonMs, empty: false };
+}
+
+/** @returns `refused`: another call has changed the line. `more`: there are further starts. */
+async function letSomeStart(
+  ports: LinePorts,
+  line: Line,
+  intervalMs: number,
+  known: Known,
+): Promise<Rest | "refused" | "more"> {
+  const { clock, lines } = ports;
+  const state = await lines.state(line.name);
+  const { nextSlotMs, check } = state;
+  const now = clock.now();
+  if (await setNearer(ports, line, nextSlotMs, now + aheadMs + intervalMs)) return "refused";
+  const slotMs = Math.max(now, nextSlotMs ?? 0);
+  const giving = givingOf(ports, intervalMs, check, known);
+  const rest = (startMs: number): Rest => ({ ...nextLook(startMs, intervalMs, now, giving), empty: false, state });
+  const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
+  const isOneOfMany = intervalMs < fastMs && count === 1 && giving.taker !== undefined;
+  const tasks = await lines.first(line.name, isOneOfMany ? firstOfMany : Math.max(1, count));
+  const [oldest] = tasks;
+  if (oldest === undefined) return nothing;
+  if (isOneOfMany) await takeOne(ports, line, tasks, { intervalMs, untilMs: giving.untilMs });
+  if (isOneOfMany || count < 1) return { ...rest(slotMs), oldest };
+  const endMs = slotMs + tasks.length * intervalMs;
+  if (!(await lines.takeSlots(line.name, nextSlotMs, endMs))) return "refused";
+  const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
+  await sendAll({ ...ports, taker: giving.taker }, line, started);
+  if (tasks.length < count) return nothing;
+  return count === mostLetGo ? "more" : { ...rest(endMs), oldest };
+}
+
+/** Takes one of the first tasks for this worker, while others do so: each has its own task and its own start. */
+async function takeOne(
+  ports: LinePorts,
+  line: Line,
+  first: readonly WaitingTask[],
+  { intervalMs, untilMs }: { intervalMs: number; untilMs: number },
+): Promise<void> {
+  const { lines, clock } = ports;
+  const slotMs = await lines.takeSlot(line.name, { nowMs: clock.now(), intervalMs, aheadMs: untilMs });
+  if (slotMs === undefined) return;
+  const [own] = await reserved(ports, line, first, { most: 1, salt: ports.newId() });
+  if (own !== undefined) await sendAll(ports, line, [{ ...own, slotMs: Math.ceil(slotMs) }]);
 }
 
 /**
@@ -70,6 +114,7 @@ function givingOf(
   const sendsAhead = isPlanned ? !isLate : checkId === undefined && taker === undefined;
   if (sendsAhead) return { most: mostLetGo, untilMs: aheadMs, behindMs: 0 };
   const behindMs = taker?.behindMs ?? 0;
+  if (intervalMs < fastMs && behindMs <= aheadMs) return { most: 0, untilMs: 0, behindMs };
   // A start of a slow rate that is missed is dear, and nobody else may come for it.
   const untilMs = behindMs > aheadMs ? Math.min(aheadMs, Math.max(nearMs, intervalMs)) : nearMs;
   return { most: 1, untilMs, behindMs, taker };

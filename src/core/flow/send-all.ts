@@ -6,8 +6,8 @@ import type { WaitingTask } from "../ports/flow.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { LinePorts } from "./line-ports.ts";
 
-/** Messages that are sent at the same time. */
-const lanes = 10;
+/** Messages that are sent at the same time. Many tasks of a fast rate go within a second. */
+const lanes = { rate: 50, concurrency: 10, pause: 10, breaker: 10 } as const;
 
 /**
  * A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim
@@ -26,7 +26,7 @@ export async function sendAll(
   tasks: readonly WaitingTask[],
   more: Grant = {},
 ): Promise<void> {
-  await inLanes(tasks, lanes, async (task) => {
+  await inLanes(tasks, lanes[line.kind], async (task) => {
     const { id, tier, runsOn, envelope, createdAt } = task;
     const granted: Grant = { ...earlierGrant(task), ...more };
     // While no message is sent, the task is still in its line. What a pause or a breaker lets go may still be stopped
