@@ -6,10 +6,8 @@ const slowest = [
   ...["schedule-firing", "keys", "fairness", "limits", "dead-letters", "failures", "crash", "expiry"].map(
     (name) => `e2e/${name}`,
   ),
-  ...["crash-notes", "stray-tasks", "families", "state", "upgrade", "work", "steps", "reload"].map(
-    (name) => `local/${name}`,
-  ),
-  ...["contract/records", "core/control/run-operation", "core/steps/read-cost"],
+  ...["stray-tasks", "crash-notes", "state", "work", "waiting", "debugger", "reload"].map((name) => `local/${name}`),
+  ...["aws/outage", "contract/records", "core/control/run-operation", "core/steps/read-cost"],
 ].map((name) => `/test/${name}.test.ts`);
 
 const place = ({ moduleId }: TestSpecification) => {
