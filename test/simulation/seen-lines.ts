@@ -59,7 +59,7 @@ export class SeenLines extends MemoryLines {
     const [waiting, states] = await Promise.all([this.first(line, 1_000), this.states([...buckets])]);
     const ids = waiting.map(({ envelope }) => envelope.task_id);
     const placed = new Set(states.flatMap(({ places }) => [...places.keys()]));
-    // Of several buckets, each takes one of the first tasks.
-    return (going) => this.#laws().letGo(line, going, ids, { placed, atOnce: buckets.size });
+    // Of several buckets, each takes one of the first sixteen tasks.
+    return (going) => this.#laws().letGo(line, going, ids, { placed, atOnce: buckets.size === 1 ? 1 : 16 });
   }
 }

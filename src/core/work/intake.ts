@@ -56,6 +56,7 @@ export class Intake {
   /** Received messages that wait for the proof that the higher tiers are empty. */
   #inHand = 0;
   #pauseMs = firstPauseMs;
+  readonly #never = new AbortController().signal;
   #lastReceiveAt: number;
 
   constructor(options: IntakeOptions) {
@@ -106,7 +107,8 @@ export class Intake {
 
   async #receive(tier: Tier): Promise<void> {
     const most = Math.min(10, Math.max(1, this.#free() - this.#watching.size));
-    const received = await this.#poll(tier, most, receiveSeconds);
+    // It ends soon. Cut off, it would leave the messages that are on their way hidden.
+    const received = await this.#poll(tier, most, receiveSeconds, this.#never);
     if (received === undefined) return;
     if (received.length === 0) this.#foundEmpty(tier);
     const { free, stopped } = this.#options;
@@ -119,7 +121,7 @@ export class Intake {
     const provenAt = now - (this.#emptyAt.get(tier) ?? 0) <= provenMs ? now : now + provenMs;
     this.#watching.set(tier, provenAt);
     this.#track(
-      this.#poll(tier, 1, watchSeconds).then(async (received) => {
+      this.#poll(tier, 1, watchSeconds, this.#options.stopped).then(async (received) => {
         this.#watching.delete(tier);
         if (received?.length === 0) this.#foundEmpty(tier);
         else if (received !== undefined) this.#filled.add(tier);
@@ -157,11 +159,11 @@ export class Intake {
   /**
    * Undefined: the queue did not answer, and a pause has passed. Until then the tier counts as not proven to be empty.
    */
-  async #poll(tier: Tier, most: number, waitSeconds: number): Promise<Delivery[] | undefined> {
+  async #poll(tier: Tier, most: number, waitSeconds: number, signal: AbortSignal): Promise<Delivery[] | undefined> {
     const { workQueues, stopped, clock, log } = this.#options;
     try {
       const options = { most, waitSeconds, hideSeconds: firstHoldSeconds };
-      const received = await workQueues.receive(tier, options, stopped);
+      const received = await workQueues.receive(tier, options, signal);
       this.#lastReceiveAt = clock.now();
       this.#pauseMs = firstPauseMs;
       return received;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Tier, tiers } from "../../../src/core/model/tier.ts";
+import type { WorkQueues } from "../../../src/core/ports/serve.ts";
 import type { Delivery } from "../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import type { ServePorts } from "../../../src/core/work/serve-message.ts";
@@ -214,6 +215,32 @@ describe("a stop", () => {
     const items = await statuses();
     expect(items.filter(({ status, attempts }) => status === "completed" && attempts === 1)).toHaveLength(20);
     expect(items.filter(({ status, attempts }) => status === "pending" && attempts === 0)).toHaveLength(10);
+  });
+
+  test("messages that are on their way when it comes start in the next worker, not a minute later", async () => {
+    const { clock, serve, start, submit, started } = timed(100);
+    const { workQueues } = serve;
+    // A queue hides messages as soon as it sends its answer, and a client that gives up never sees it.
+    const farAway: WorkQueues = {
+      remove: (delivery) => workQueues.remove(delivery),
+      async receive(tier, options, signal) {
+        const received = await workQueues.receive(tier, options, signal);
+        await new Promise<void>((resolve) => {
+          clock.after(50, resolve);
+          signal.addEventListener("abort", () => resolve());
+        });
+        return signal.aborted ? [] : received;
+      },
+    };
+    await submit("normal", 20);
+    const { server, done } = start({ concurrency: 3 }, { workQueues: farAway });
+    while (started.length < 5) await clock.advance(10);
+    server.stop(30);
+    await clock.advance(5_000);
+    await done;
+    start({ concurrency: 20 });
+    await clock.advance(10_000);
+    expect(started).toHaveLength(20);
   });
 
   test("an idle worker ends immediately", async () => {
