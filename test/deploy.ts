@@ -26,8 +26,9 @@ import { expectFinished, leaveTasks } from "./support/upgrade.ts";
  * Deploys the pipeline to an emulated AWS account with the stock CDK command, runs the black-box suite against it, and then
  * deploys two releases after one another over it, the second of which finishes what the first has left. Arguments are
  * Vitest's, such as the name of one file, and leave out the upgrade; `upgrade` alone leaves out the suite. Without an
- * argument the files of `rules` are left out; `whole` runs them, too. `verify` alone runs all of `npx offload verify` in place of
- * the suite (25 minutes), and prints its report, in which the emulator's own differences are, too. Retry waits are shortened for the suite: 30 s become 1 s.
+ * argument the files of `rules` are left out; `whole` runs them, too. `verify` alone runs all of `npx offload verify` in
+ * place of the suite (25 minutes), and prints its report, in which the emulator's own differences are, too. Retry waits are
+ * shortened for the suite: 30 s become 1 s.
  */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -139,7 +140,9 @@ async function runSuite(account: EmulatedAccount, stacks: Outputs): Promise<numb
   }
 }
 
-/** All checks of the deployment, at the waits of a real one. The exit code is that of the command: 1 when one differs. */
+/**
+ * Runs all checks of the deployment, at the waits of a real one. The exit code is that of the command: 1 when one differs.
+ */
 async function verifyWhole(account: EmulatedAccount, stacks: Outputs): Promise<number> {
   const gateway = await openGateway(gatewayOf(account, all(stacks)));
   try {

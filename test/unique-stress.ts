@@ -84,7 +84,7 @@ async function accepted(body: object): Promise<string> {
   return answer.json<Accepted>().task_id;
 }
 
-/** All tasks of a round, also those that no submit was answered with. The table answers from here on. */
+/** Reads all tasks of a round, also those that no submit was answered with. The table answers from here on. */
 async function tasksOf(round: string, ids: ReadonlySet<string>): Promise<Task[]> {
   faults = 0;
   const listed = await answered(() => operator.get(`/tasks?tag.round=${round}&limit=100`));

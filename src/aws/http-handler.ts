@@ -64,7 +64,10 @@ export async function wholeBody(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The clients try again after a `TimeoutError`, but not after `OutOfTime`. */
+/**
+ * The error of a try that took too long. The clients try again after a `TimeoutError`, but not after `OutOfTime`.
+ * @param isLast True when the call ends with this try (`nextTry`).
+ */
 export const tooSlow = (ms: number, isLast: boolean, cause: unknown): Error =>
   named(!isLast && timeLeftMs() > 0 ? "TimeoutError" : "OutOfTime", `no complete answer came within ${ms} ms`, cause);
 

@@ -67,7 +67,7 @@ async function attackOnce(
   return world.faultOf(request, answer);
 }
 
-/** The operations: each once, and those that make tasks more often, as the others need tasks. */
+/** The list has each operation once, and those that make tasks more often, as the others need tasks. */
 const routes = [
   ...apiRoutes,
   ...apiRoutes.filter(({ name }) => ["submitTask", "submitBatch", "createSchedule", "createReceiver"].includes(name)),

@@ -45,7 +45,10 @@ interface Fault {
   taskId: string;
 }
 
-/** The laws of receivers: an end reaches each receiver that asks for it, or the delivery was given up; and no other receiver. */
+/**
+ * The laws of receivers: an end reaches each receiver that asks for it, or the delivery was given up; and it reaches no
+ * other receiver.
+ */
 export class ReceiverLaws {
   readonly wrong: Fault[] = [];
   readonly #due = new Map<string, Due>();

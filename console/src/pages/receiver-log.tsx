@@ -49,7 +49,9 @@ export function DeliveryLog({ of, path }: { of: Paged<ReceiverDelivery>; path: s
   );
 }
 
-/** Deliveries of the filters' range of time: those that were given up, or those that arrived if these are shown. */
+/**
+ * A replay covers the filters' range of time: deliveries that were given up, or those that arrived if these are shown.
+ */
 function replayOf(path: string): Bulk {
   const { status, after, before } = route.value.query;
   return {

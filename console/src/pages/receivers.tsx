@@ -14,6 +14,7 @@ export function Receivers() {
   const receivers = usePaged<ReceiverView>("/webhooks", "webhooks");
   const creating = useShown<true>(receivers.reload);
   const isOfAll = tenant.value === allTenants;
+  const none = isOfAll ? "No tenant has a receiver." : `${tenantName.value} has no receiver.`;
   return (
     <Section
       title="Receivers"
@@ -30,7 +31,7 @@ export function Receivers() {
     >
       <PagedTable
         of={receivers}
-        nothing={`${isOfAll ? "No tenant" : tenantName.value} has ${isOfAll ? "a" : "no"} receiver. One gets a webhook for each end of a task that it asks for.`}
+        nothing={`${none} One gets a webhook for each end of a task that it asks for.`}
         label="Receivers"
         keyOf={({ webhook_id }) => webhook_id}
         columns={isOfAll ? [tenantColumn, ...columns] : columns}

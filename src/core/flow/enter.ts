@@ -201,7 +201,7 @@ export async function park(
   if (isOfTier(line)) await followMove(ports, line, record, waiting);
   await endInTime(ports, record, newest);
   reportParked(ports, record);
-  ports.taker?.isBehindBy(now - Date.parse(record.due_at));
+  ports.taker?.limitBehind(now - Date.parse(record.due_at));
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier, added: waiting });
   if (place !== undefined) await leave(ports, place, envelope, tier);

@@ -109,7 +109,7 @@ function givingOf(
   { checkId }: Known,
 ): Giving {
   const isPlanned = checkId !== undefined && planned?.id === checkId;
-  if (isPlanned) taker?.isBehindBy(clock.now() - planned.atMs);
+  if (isPlanned) taker?.limitBehind(clock.now() - planned.atMs);
   const isLate = isPlanned && clock.now() - planned.atMs > aheadMs;
   const sendsAhead = isPlanned ? !isLate : checkId === undefined && taker === undefined;
   if (sendsAhead) return { most: mostLetGo, untilMs: aheadMs, behindMs: 0 };

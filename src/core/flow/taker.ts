@@ -33,8 +33,8 @@ export class Taker {
     return this.#behindMs;
   }
 
-  /** Corrects that time: it may have been a delay. */
-  isBehindBy(ms: number): void {
+  /** Lowers that time to a longest one that a call knows: the message may have had a delay. */
+  limitBehind(ms: number): void {
     this.#behindMs = Math.min(Math.max(0, ms), this.#behindMs);
   }
 

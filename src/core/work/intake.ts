@@ -56,6 +56,7 @@ export class Intake {
   /** Received messages that wait for the proof that the higher tiers are empty. */
   #inHand = 0;
   #pauseMs = firstPauseMs;
+  /** A receive with this signal is never cut off. */
   readonly #never = new AbortController().signal;
   #lastReceiveAt: number;
 

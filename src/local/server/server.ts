@@ -250,8 +250,8 @@ async function reload({
       problem = found;
     },
     async use(app) {
-      // First the workers: the API accepts a new type once they can run it.
       renewed.push(app);
+      // First the workers: the API accepts a new type once they can run it.
       await consumers.renewWorkers(app, spare?.take(app.code.file));
       spare?.prepare();
       if (inUse !== undefined && isDeepStrictEqual(readByFunctions(app), readByFunctions(inUse))) return;
@@ -269,6 +269,7 @@ async function reload({
     },
   });
   spare?.prepare();
+  // The cache may be gone, or not be writable: then workers compile, and that is all.
   void boundCompiled().catch(() => {});
   return async () => {
     await stop();

@@ -1,5 +1,5 @@
 import { readdir, rm, stat } from "node:fs/promises";
-import { enableCompileCache, flushCompileCache, getCompileCacheDir } from "node:module";
+import { enableCompileCache, getCompileCacheDir } from "node:module";
 import { dirname, join } from "node:path";
 
 /** Variable with the folder in which worker processes keep compiled code. */
@@ -17,9 +17,6 @@ export function keepCompiled(): void {
   const { [compiledVariable]: folder } = process.env;
   if (folder !== undefined) enableCompileCache(folder);
 }
-
-/** Writes what this process has compiled: it often ends by a signal. */
-export const writeCompiled = (): void => flushCompileCache();
 
 /** Bytes of compiled code from which the oldest is deleted, until half of them are left. */
 const mostBytes = 200 * 1024 * 1024;

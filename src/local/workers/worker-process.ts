@@ -1,5 +1,6 @@
 import { on } from "node:events";
 import { url } from "node:inspector";
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
@@ -11,7 +12,7 @@ import { watched } from "../../describe/worker-environment.ts";
 import { sourceStackOf } from "../../project/source-places.ts";
 import { useRole } from "../s3/roles.ts";
 import { followTime, movedMs, movedVariable, useMovableClock } from "../time/moved-time.ts";
-import { keepCompiled, writeCompiled } from "./compiled-code.ts";
+import { keepCompiled } from "./compiled-code.ts";
 import { debugClock } from "./debug-clock.ts";
 import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
 
@@ -66,10 +67,10 @@ if (tracing === "1" && spansFile !== undefined) (await import("../traces/spans.t
 const { [movedVariable]: addedMs } = process.env;
 if (addedMs !== undefined) useMovableClock(Number(addedMs));
 
-/** Offload's own code in a process. */
+/** Offload's own code in a process. What it compiles is written at once: the process often ends by a signal. */
 async function ownCode() {
   const code = await import("../../../lambdas/worker.ts");
-  writeCompiled();
+  flushCompileCache();
   return code;
 }
 
@@ -83,7 +84,7 @@ async function waitAsSpare(): Promise<void> {
     if ("load" in message) {
       await writeDescription(message.load, message.shell);
       reply({ kind: "loaded" });
-      writeCompiled();
+      flushCompileCache();
     } else {
       endSaying();
       Object.assign(process.env, message.env);
