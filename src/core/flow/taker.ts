@@ -33,7 +33,7 @@ export class Taker {
     return this.#behindMs;
   }
 
-  /** Lowers that time to a longest one that a call knows: the message may have had a delay. */
+  /** The caller knows a longest value of that time: what is above it was a delay of the message. */
   limitBehind(ms: number): void {
     this.#behindMs = Math.min(Math.max(0, ms), this.#behindMs);
   }
