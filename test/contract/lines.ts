@@ -81,7 +81,7 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
       }
       for (const [second, line] of names.entries()) {
         expect((await lines.first(line, 10)).map(({ createdAt }) => createdAt)).toEqual([secondsIn(second)]);
-        expect(await lines.state(line)).toEqual({
+        expect(await lines.state(line)).toMatchObject({
           places: new Map([[`task ${second}`, untilMs + second]]),
           nextSlotMs: second,
           check: { id: `check ${second}`, atMs: second },
@@ -129,7 +129,10 @@ function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
       const line = newLine();
       const [plain, full] = [
         newTask(),
-        newTask({ second: 1, runsOn: "container", slotMs: 1_800_000_000_123, tryUntilMs: 1_800_000_000_456 }),
+        newTask({
+          ...{ second: 1, runsOn: "container", sinceMs: 1_800_000_000_000 },
+          ...{ slotMs: 1_800_000_000_123, tryUntilMs: 1_800_000_000_456 },
+        }),
       ];
       await addAll(line, [plain, full]);
       expect(await lines().first(line, 10)).toEqual([plain, full]);
