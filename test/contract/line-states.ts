@@ -98,7 +98,9 @@ export function describePlaces(lines: () => Lines): void {
       const pass = () => lines().passPlace(line, { task: a, untilMs }, to, 2);
       const passed = await Promise.all(Array.from({ length: 5 }, pass));
       const places = new Map([[b, untilMs]]).set(c, untilMs + 7);
-      expect(passed.filter((state) => state !== undefined)).toMatchObject([{ places, check: { id: "check", atMs: 8 } }]);
+      expect(passed.filter((state) => state !== undefined)).toMatchObject([
+        { places, check: { id: "check", atMs: 8 } },
+      ]);
       expect(await lines().takePlaces(line, [a], untilMs, 2)).toBe(false);
       await lines().dropPlace(line, c, untilMs + 7);
       expect(await lines().takePlaces(line, [a], untilMs, 2)).toBe(true);
