@@ -17,9 +17,9 @@ const budgets: Record<FunctionName, number> = {
   submit: 324,
   status: 134,
   control: 406,
-  worker: 456,
+  worker: 458,
   redrive: 285,
-  fire: 394,
+  fire: 395,
   authorizer: 94,
   publish: 48,
   socket: 82,
@@ -90,7 +90,7 @@ const wholeBytes = (name: FunctionName): number =>
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
   ["submit", 405],
-  ["status", 404],
+  ["status", 405],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {
   expect(wholeBytes(name)).toBeLessThan(kilobytes * 1000);

@@ -68,7 +68,7 @@ async function letSomeGo(
 ): Promise<Step> {
   const { clock, lines } = ports;
   const { tier, added } = known;
-  const full: Rest = { nextMs: nextLookMs(clock.now(), seen), empty: false, state: ownState(seen) };
+  const full: Rest = { nextMs: nextLookMs(clock.now(), seen, known), empty: false, state: ownState(seen) };
   const { bucket, places } = roomiest(seen);
   const room = isClosed(seen) ? 0 : Math.max(0, bucket.room - places.size);
   const free = Math.min(room, mostOf(ports));
@@ -151,14 +151,16 @@ async function nextWithoutPlace(
 }
 
 /**
- * The time of the next look at a line without a free place. Whoever holds a place lets the next task go, and the message
- * of a dead worker's task does so after its lease, so nobody else has to look. A task that was let go has had its place
- * for less than a lease: the one that sends its message may have died before.
+ * The time of the next look at a line without a free place. Whoever holds a place lets the next task go, and the
+ * message of a dead worker's task does so after its lease: so nobody else has to look. A task that was let go has had
+ * its place for less than a lease, and the one that sends its message may have died before. In a line that nobody has
+ * looked at yet, a place may become free soon.
  */
-function nextLookMs(nowMs: number, seen: readonly Seen[]): number {
+function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): number {
   const ends = seen
     .flatMap(({ places }) => [...places.values()])
     .filter((untilMs) => placeStateOf(untilMs) !== "taken");
-  if (ends.length === 0) return nowMs + leastOftenMs;
+  const isLookedAt = checkId !== undefined || ownState(seen)?.check !== undefined;
+  if (ends.length === 0 && isLookedAt) return nowMs + leastOftenMs;
   return Math.max(nowMs + soonMs, Math.min(nowMs + latestMs, ...ends.map((untilMs) => untilMs + soonMs)));
 }

@@ -42,7 +42,6 @@ describe("a line whose places are taken by long tasks", () => {
   test.each([1, 3, 40])("of %i places is looked at every four minutes", async (limit) => {
     const { submitMany, pool, counts, starts } = setUp(limit);
     await submitMany(limit + 5, 800_000);
-    // The task behind the first hour begins with a hand-over each.
     await pool.pass(2 * minute);
     Object.assign(counts, { checks: 0, plans: 0 });
     await pool.pass(10 * minute, 5_000);
