@@ -21,8 +21,20 @@ const callMs = 10;
 
 const writes: Readonly<Record<string, number>> = {
   ...{ add: 1, remove: 1, keep: 1, takePlaces: 1, keepPlace: 1, dropPlace: 1, passPlace: 1, takeSlot: 1, takeSlots: 1 },
-  ...{ reserve: 1, planCheck: 2, endChecks: 2 },
+  ...{ reserve: 1, planCheck: 1, endChecks: 2 },
 };
+
+/** Write units for the list of lines: the first two checks of a line write its entry. */
+function listing() {
+  const planned = new Map<string, number>();
+  return (method: string, [line]: readonly unknown[]): number => {
+    if (method === "endChecks") planned.delete(String(line));
+    if (method !== "planCheck") return 0;
+    const before = planned.get(String(line)) ?? 0;
+    planned.set(String(line), before + 1);
+    return before < 2 ? 1 : 0;
+  };
+}
 
 /** Read units of a call. A look at the first tasks reads their messages. */
 function readsOf(method: string, given: readonly unknown[]): number {
@@ -43,11 +55,12 @@ function setUp(options: Partial<TaskType>, behindSeconds = 0) {
   const pipeline = memoryPipeline([type]);
   const { ports, queues, clock } = pipeline;
   const lines = ports.lines;
+  const listed = listing();
   ports.lines = new Proxy(lines, {
     get: (target, method: string) => {
       const call = Reflect.get(target, method) as (...given: unknown[]) => Promise<unknown>;
       return async (...given: unknown[]) => {
-        counts.writes += writes[method] ?? 0;
+        counts.writes += (writes[method] ?? 0) + listed(method, given);
         counts.reads += readsOf(method, given);
         await new Promise<void>((resolve) => clock.after(callMs, resolve));
         return call.apply(target, given);

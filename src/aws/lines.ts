@@ -1,4 +1,5 @@
 import type { Envelope } from "../core/model/envelope.ts";
+import { lineOf } from "../core/model/line.ts";
 import type {
   HeldPlace,
   LineState,
@@ -13,13 +14,16 @@ import type {
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { bytesOf, unitBytes } from "./item-bytes.ts";
-import { keys, lineListPartition, waitingPrefix } from "./table.ts";
+import { keys, lineListPartitions, waitingPrefix } from "./table.ts";
 
 /**
- * A line's state is kept for this time after its last write, in seconds, and its entry in the list after the last plan
- * of a check: longer than a place, a start and a check are ahead.
+ * A line's state is kept for this time after its last write, in seconds, and its entry in the list after it was
+ * written: longer than a place, a start and a check are ahead.
  */
 const keepSeconds = 7 * 86_400;
+
+/** A check writes its line's entry in the list anew when that is older than this, in milliseconds. */
+const listAgainMs = 86_400_000;
 
 /** The attribute of a task's place. */
 const placeOf = (task: string): string => `place_${task}`;
@@ -216,16 +220,43 @@ export class DynamoLines implements Lines {
     return taken !== undefined;
   }
 
-  async planCheck(line: string, { id, atMs }: PlannedCheck, seen: string | undefined): Promise<boolean> {
+  async planCheck(line: string, { id, atMs }: PlannedCheck, seen: PlannedCheck | undefined): Promise<boolean> {
+    const isListed = isOfLimit(line);
+    const listedMs = isListed && seen !== undefined ? await this.#keepListed(line, seen) : atMs;
     const planned = await this.#update(line, {
-      set: ["check_id = :id", "check_at_ms = :at"],
+      set: ["check_id = :id", "check_at_ms = :at", ...(isListed ? ["listed_ms = :listed"] : [])],
       when: [seen === undefined ? "attribute_not_exists(check_id)" : "check_id = :seen"],
-      values: { ":id": id, ":at": atMs, ...(seen === undefined ? {} : { ":seen": seen }) },
+      values: {
+        ...{ ":id": id, ":at": atMs },
+        ...(isListed && { ":listed": listedMs }),
+        ...(seen !== undefined && { ":seen": seen.id }),
+      },
     });
     if (planned === undefined) return false;
-    // Each check lists the line anew: the process of an earlier one may have died here, and an entry ends.
-    await this.#table.put({ ...keys.lineEntry(line), check_id: id, purge_at: this.#purgeAt() });
+    if (isListed && seen === undefined) await this.#list(line, listedMs);
     return true;
+  }
+
+  /**
+   * Makes sure that a line with a planned check is in the list. Its first check lists it after the state has noted the
+   * check, so the second one does it again: that process may have died in between. Later ones do so once a day.
+   * @returns Epoch milliseconds that the entry has: the time of the check that was planned when it was written.
+   */
+  async #keepListed(line: string, { atMs, listedMs }: PlannedCheck): Promise<number> {
+    const isSure = listedMs !== undefined && listedMs !== atMs;
+    if (isSure && listedMs > this.#now() - listAgainMs) return listedMs;
+    await this.#list(line, atMs);
+    if (listedMs === undefined) await this.#table.delete(keys.earlierLineEntry(line));
+    return atMs;
+  }
+
+  /** Writes a line's entry in the list. A late try of an earlier check changes no later entry. */
+  async #list(line: string, listedMs: number): Promise<void> {
+    await this.#table.updateIf(keys.lineEntry(line), {
+      UpdateExpression: "SET listed_ms = :listed, purge_at = :purge_at",
+      ConditionExpression: "attribute_not_exists(listed_ms) OR listed_ms <= :listed",
+      ExpressionAttributeValues: { ":listed": listedMs, ":purge_at": this.#purgeAt() },
+    });
   }
 
   async endChecks(line: string, id: string): Promise<void> {
@@ -234,29 +265,32 @@ export class DynamoLines implements Lines {
       when: ["(attribute_not_exists(check_id) OR check_id = :id)"],
       values: { ":id": id },
     });
-    if (ended === undefined) return;
+    if (ended === undefined || !isOfLimit(line)) return;
+    const { listed_ms: listedMs } = ended;
+    if (listedMs === undefined) return this.#table.delete(keys.earlierLineEntry(line));
     // Another check may have listed the line since.
-    const isThis = { ConditionExpression: "check_id = :id", ExpressionAttributeValues: { ":id": id } };
-    await this.#table.deleteIf(keys.lineEntry(line), isThis);
+    await this.#table.deleteIf(keys.lineEntry(line), {
+      ConditionExpression: "listed_ms <= :listed",
+      ExpressionAttributeValues: { ":listed": listedMs },
+    });
   }
 
   async list(prefix: string, limit: number): Promise<string[]> {
-    const values = { ":pk": lineListPartition };
-    // No key can be compared with an empty text.
-    const items = await (prefix === ""
-      ? this.#items(limit, { values, only: "sk" })
-      : this.#items(limit, {
-          when: "begins_with(sk, :prefix)",
-          values: { ...values, ":prefix": prefix },
-          only: "sk",
-        }));
-    return items.map(({ sk }) => String(sk));
+    const of = lineListPartitions(prefix).map((pk) =>
+      this.#items(limit, {
+        when: "begins_with(sk, :prefix)",
+        values: { ":pk": pk, ":prefix": prefix },
+        only: "sk",
+      }),
+    );
+    const names = (await Promise.all(of)).flat().map(({ sk }) => String(sk));
+    return [...new Set(names)].sort().slice(0, limit);
   }
 
   /** The first items of a partition, `:pk`. */
   #items(limit: number, { when, values, only, how = "consistently" }: Range): Promise<Item[]> {
     return this.#table.all({
-      KeyConditionExpression: when === undefined ? "pk = :pk" : `pk = :pk AND ${when}`,
+      KeyConditionExpression: `pk = :pk AND ${when}`,
       ExpressionAttributeValues: values,
       Limit: limit,
       ConsistentRead: how === "consistently",
@@ -285,8 +319,8 @@ export class DynamoLines implements Lines {
 }
 
 interface Range {
-  /** The condition of the sort keys. Absent: all. */
-  when?: string;
+  /** The condition of the sort keys. */
+  when: string;
   values: Item;
   /** The attribute that is read. Absent: all. */
   only?: string;
@@ -301,6 +335,9 @@ interface Update {
   names?: Record<string, string>;
   values: Item;
 }
+
+/** True for a line of a limit. Nobody lists the others: pauses and breakers are settings. */
+const isOfLimit = (line: string): boolean => ["concurrency", "rate"].includes(lineOf(line)?.kind ?? "");
 
 const envelopeOf = (text: unknown): Envelope => JSON.parse(String(text)) as Envelope;
 
@@ -324,10 +361,11 @@ function entryOf({ sk, id, tier, runsOn, createdAt, tenant, envelope: text, ...t
 
 function stateOf(item: Item = {}): LineState {
   const places = Object.entries(item).filter(([name]) => name.startsWith("place_"));
-  const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs } = item;
+  const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs } = item;
+  const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };
   return {
     places: new Map(places.map(([name, untilMs]) => [name.slice("place_".length), Number(untilMs)])),
     ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
-    ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs) } }),
+    ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
   };
 }

@@ -59,7 +59,7 @@ import { catalogKey, partitionsOf } from "../settings/config.ts";
  * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
  * | further places of a line, in buckets of 16 | `line#places/<bucket>/<line>` | `state` |
  * | mark of a task that a call lets go now, in a line of several buckets | `line#reserved/<line>` | `<task id>` |
- * | entry for each line in which tasks wait | `lines` | `<line>` |
+ * | entry for each line of a limit in which tasks wait; `lines` in earlier releases | `lines#<kind>/<type>#<shard>` | `<line>` |
  */
 export const keys = {
   record: (key: TaskKey) => ({ pk: `task#${key.tenant_id}#${key.task_id}`, sk: "record" }),
@@ -129,14 +129,32 @@ export const keys = {
   }),
   lineState: (line: string) => ({ pk: `line#${line}`, sk: "state" }),
   reservation: (line: string, task: string) => ({ pk: `line#reserved/${line}`, sk: task }),
-  lineEntry: (line: string) => ({ pk: lineListPartition, sk: line }),
+  lineEntry: (line: string) => ({
+    pk: lineListPartition(limitOf(line), hashOf(line) % lineListShards),
+    sk: line,
+  }),
+  earlierLineEntry: (line: string) => ({ pk: earlierLineList, sk: line }),
 };
 
 /** The start of the sort keys of waiting tasks in their line's partition, and of their messages in the tasks' own. */
 export const waitingPrefix = "waiting#";
 
-/** The partition of the list of lines. */
-export const lineListPartition = "lines";
+/** Partitions of the list of a limit's lines: a partition takes a thousand writes a second. */
+const lineListShards = 4;
+
+/** The partition in which earlier releases listed all lines. */
+const earlierLineList = "lines";
+
+/** The kind and the type of a line of a limit, as its name begins. */
+const limitOf = (line: string): string => line.split("/", 2).join("/");
+
+const lineListPartition = (limit: string, shard: number): string => `lines#${limit}#${shard}`;
+
+/** The partitions that list the lines whose names begin with a prefix, which has the kind and the type. */
+export const lineListPartitions = (prefix: string): string[] => [
+  ...Array.from({ length: lineListShards }, (_, shard) => lineListPartition(limitOf(prefix), shard)),
+  earlierLineList,
+];
 
 /** The tasks that a connection hears. */
 type Hearing = Pick<Channel, "tenant_id" | "principal" | "scope">;

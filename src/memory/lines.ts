@@ -131,9 +131,9 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<boolean> {
+  async planCheck(line: string, check: PlannedCheck, seen: PlannedCheck | undefined): Promise<boolean> {
     const stored = this.#of(line);
-    if (stored.check?.id !== seen) return false;
+    if (stored.check?.id !== seen?.id) return false;
     stored.check = { ...check };
     this.#listed.add(line);
     return true;

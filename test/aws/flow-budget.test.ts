@@ -218,7 +218,7 @@ describe("the budget of a type with a limit of places", () => {
     await submitted("places");
     await work();
     // Refused: a place, and one to keep. Then the record, the task in its line, and the check with its two notes.
-    expect(sentCounts()).toEqual({ ...parked, Query: 1, GetItem: 1, UpdateItem: 4, PutItem: 2, SendMessage: 1 });
+    expect(sentCounts()).toEqual({ ...parked, Query: 1, GetItem: 1, UpdateItem: 5, SendMessage: 1 });
     expectConsistentReads();
     await first.end();
     // The next one runs in the same invocation.
@@ -317,12 +317,12 @@ describe("the budget of a type with a rate", () => {
     await work();
     await submitted("rate");
     await work();
-    expect(sentCounts()).toEqual({ ...parked, GetItem: 1, UpdateItem: 2 + 2, PutItem: 2, SendMessage: 1 });
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 1, UpdateItem: 2 + 3, SendMessage: 1 });
     expectConsistentReads();
     shifted.byMs += 9_000;
     await work();
     // The check gives the start away, sends the task, and plans another check, as the rate had no further start to give.
-    expect(sentCounts()).toEqual({ GetItem: 1, Query: 1, UpdateItem: 2, PutItem: 1, SendMessage: 2, DeleteItem: 1 });
+    expect(sentCounts()).toEqual({ GetItem: 1, Query: 1, UpdateItem: 3, SendMessage: 2, DeleteItem: 1 });
     shifted.byMs += 4_000;
     await work();
     // The task comes late, and moves its start; at its end it looks at the line.
@@ -340,7 +340,7 @@ describe("the budget of a pause", () => {
     shifted.byMs += settingsAgeMs;
     await submitted("plain");
     await work();
-    const look = { UpdateItem: 1, PutItem: 1, SendMessage: 1 };
+    const look = { UpdateItem: 1, SendMessage: 1 };
     const one = { ChangeMessageVisibilityBatch: 1, UpdateItem: 1, PutItem: 1, GetItem: 2 };
     expect(sentCounts()).toEqual(together(one, look));
     expectConsistentReads();
@@ -350,8 +350,7 @@ describe("the budget of a pause", () => {
     expect(sentCounts()).toEqual({ SendMessage: 2, DeleteItem: 1, GetItem: 2, PutItem: 1, UpdateItem: 1 });
     shifted.byMs += 4_000;
     await work();
-    // The line leaves the list of lines with its next look, so this one deletes the task's wait only.
-    // Each look reads when the line was opened.
+    // The task's wait is deleted; the line of a pause is in no list. Each look reads when the line was opened.
     expect(sentCounts()).toEqual(together(lastCheck, { SendMessage: 1, GetItem: 2 }));
     expectConsistentReads();
     await work();

@@ -9,7 +9,7 @@ test.each([0, 624])("the item of a full bucket, number %i, fits into one write u
   const line = { name: "concurrency/invoice.generate/a-usual-customer/account-4711", kind: "concurrency" } as const;
   const untilMs = 1_798_762_013_480;
   const places = Array.from({ length: placesPerUnit }, () => [`place_${randomUUID()}`, untilMs + 0.5]);
-  const check = { check_id: randomUUID(), check_at_ms: untilMs };
+  const check = { check_id: randomUUID(), check_at_ms: untilMs, listed_ms: untilMs };
   const own = index === 0 ? check : {};
   const rest = { places: placesPerUnit, purge_at: 1_798_762_013, ...own };
   const item = { ...keys.lineState(bucketName(line, index)), ...Object.fromEntries(places), ...rest };

@@ -3,6 +3,7 @@ import { DynamoTable, type Item } from "../../src/aws/dynamo-table.ts";
 import { bytesOf, unitBytes } from "../../src/aws/item-bytes.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
 import { keys } from "../../src/aws/table.ts";
+import type { Lines, PlannedCheck } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { emulatedTable } from "./emulators.ts";
 import { newLine } from "./line-states.ts";
@@ -17,33 +18,119 @@ describeLines("lines in DynamoDB", async () => {
   return { lines: new DynamoLines(dynamoTable, now), close };
 });
 
-describe("the list of lines in DynamoDB, whose entry is a second write", () => {
-  /** Lines whose first request of an operation is preceded by `act`. */
-  async function setUp(operation: string, act: (lines: DynamoLines) => Promise<void>) {
+describe("the list of lines in DynamoDB, whose entry is a write of its own", () => {
+  /** Lines whose first request of an operation on the list is preceded by `act`, and all keys that are written. */
+  async function setUp(operation = "", act: (lines: DynamoLines) => Promise<void> = () => Promise.resolve()) {
     const { documents, table, dynamoTable, close } = await emulatedTable();
-    const lines = new DynamoLines(dynamoTable, now);
+    const lines = new DynamoLines(dynamoTable, clock.now);
+    const written: string[] = [];
     let left = 1;
-    const send = async (command: { constructor: { name: string } }) => {
-      if (command.constructor.name === operation && left-- === 1) await act(lines);
+    const send = async (command: { constructor: { name: string }; input: { Key?: Item } }) => {
+      const of = String(command.input.Key?.pk);
+      const isOfList = of.startsWith("lines");
+      if (command.constructor.name === operation && isOfList && left-- === 1) await act(lines);
+      if (/^(Update|Delete|Put)/.test(command.constructor.name)) written.push(isOfList ? "list" : "line");
       return documents.send(command as never);
     };
-    return { lines, interrupted: new DynamoLines(new DynamoTable({ send } as never, table), now), close };
+    const interrupted = new DynamoLines(new DynamoTable({ send } as never, table), clock.now);
+    return { lines, interrupted, written, dynamoTable, close };
   }
 
+  const clock = { nowMs: now(), now: () => clock.nowMs };
+  const checkOf = async (lines: Lines, line: string) => (await lines.state(line)).check as PlannedCheck;
+  const planNext = async (lines: Lines, line: string, id: string) => {
+    const seen = await checkOf(lines, line);
+    expect(await lines.planCheck(line, { id, atMs: seen.atMs + 60_000 }, seen)).toBe(true);
+  };
+  const first = { id: "a", atMs: now() };
+
   test("a line whose process died before it was listed is listed with the next check", async () => {
-    const { lines, interrupted, close } = await setUp("PutCommand", () => Promise.reject(new Error("killed")));
+    const { lines, interrupted, close } = await setUp("UpdateCommand", () => Promise.reject(new Error("killed")));
     const line = newLine();
-    await expect(interrupted.planCheck(line, { id: "a", atMs: 1 }, undefined)).rejects.toThrow("killed");
+    await expect(interrupted.planCheck(line, first, undefined)).rejects.toThrow("killed");
     expect(await lines.list(line, 1)).toEqual([]);
-    await lines.planCheck(line, { id: "b", atMs: 2 }, "a");
+    await planNext(lines, line, "b");
     expect(await lines.list(line, 1)).toEqual([line]);
+    await close();
+  });
+
+  test("a process that died before the second check was noted leaves the entry to the next ones", async () => {
+    const { lines, interrupted, close } = await setUp("UpdateCommand", () => Promise.reject(new Error("killed")));
+    const line = newLine();
+    await lines.planCheck(line, first, undefined);
+    await expect(planNext(interrupted, line, "b")).rejects.toThrow("killed");
+    for (const id of ["c", "d", "e"]) await planNext(lines, line, id);
+    expect(await lines.list(line, 1)).toEqual([line]);
+    await lines.endChecks(line, "e");
+    expect(await lines.list(line, 1)).toEqual([]);
+    await close();
+  });
+
+  test("the first two checks of a line write its entry, and later ones do so once a day", async () => {
+    const { interrupted, written, lines, close } = await setUp();
+    const line = newLine();
+    await interrupted.planCheck(line, first, undefined);
+    await planNext(interrupted, line, "second");
+    expect(written).toEqual(["line", "list", "list", "line"]);
+    written.length = 0;
+    for (let day = 0; day < 20; day++) {
+      for (let n = 0; n < 5; n++) await planNext(interrupted, line, `check ${n} of day ${day}`);
+      clock.nowMs += 86_400_000;
+      const seen = await checkOf(lines, line);
+      await interrupted.planCheck(line, { id: `day ${day}`, atMs: clock.nowMs }, seen);
+    }
+    expect(written.filter((of) => of === "list").length).toBeLessThanOrEqual(20);
+    await lines.endChecks(line, "day 19");
+    expect(await lines.list(line, 1)).toEqual([]);
+    clock.nowMs = now();
+    await close();
+  });
+
+  test("a line of a pause or a breaker writes no entry", async () => {
+    const { interrupted, written, close } = await setUp();
+    for (const line of ["pause/type/a.b", "breaker/a.b/acme"]) {
+      await interrupted.planCheck(line, first, undefined);
+      await planNext(interrupted, line, "b");
+      await interrupted.endChecks(line, "b");
+    }
+    expect(new Set(written)).toEqual(new Set(["line"]));
+    await close();
+  });
+
+  test("the lines of a type are in several partitions, and share none with another type", async () => {
+    const { dynamoTable, lines, close } = await setUp();
+    const [line, other] = [newLine(), newLine()];
+    const names = Array.from({ length: 40 }, (_, key) => `${line}${key}`);
+    for (const name of [...names, other]) await lines.planCheck(name, first, undefined);
+    const of = (name: string) => keys.lineEntry(name).pk;
+    expect(new Set(names.map(of)).size).toBe(4);
+    expect(names.map(of)).not.toContain(of(other));
+    for (const name of names) expect(await dynamoTable.get(keys.lineEntry(name))).toBeDefined();
+    expect(await lines.list(line, 100)).toEqual([...names].sort());
+    await close();
+  });
+
+  test("a line that an earlier release listed stays listed, once, and leaves the list", async () => {
+    const { dynamoTable, lines, close } = await setUp();
+    const [goesOn, ends] = [newLine(), newLine()];
+    for (const line of [goesOn, ends]) {
+      await dynamoTable.put({ ...keys.lineState(line), check_id: "a", check_at_ms: now() });
+      await dynamoTable.put({ ...keys.earlierLineEntry(line), check_id: "a" });
+      expect(await lines.list(line, 10)).toEqual([line]);
+    }
+    await planNext(lines, goesOn, "b");
+    expect(await lines.list(goesOn, 10)).toEqual([goesOn]);
+    expect(await dynamoTable.get(keys.earlierLineEntry(goesOn))).toBeUndefined();
+    await lines.endChecks(goesOn, "b");
+    await lines.endChecks(ends, "a");
+    for (const line of [goesOn, ends]) expect(await lines.list(line, 10)).toEqual([]);
     await close();
   });
 
   test("a line whose process died before it left the list leaves it when the check is repeated", async () => {
     const { lines, interrupted, close } = await setUp("DeleteCommand", () => Promise.reject(new Error("killed")));
     const line = newLine();
-    await lines.planCheck(line, { id: "a", atMs: 1 }, undefined);
+    await lines.planCheck(line, first, undefined);
     await expect(interrupted.endChecks(line, "a")).rejects.toThrow("killed");
     await lines.endChecks(line, "a");
     expect(await lines.list(line, 1)).toEqual([]);
@@ -53,12 +140,24 @@ describe("the list of lines in DynamoDB, whose entry is a second write", () => {
   test("a check that is planned while another ends keeps its line in the list", async () => {
     const line = newLine();
     const { lines, interrupted, close } = await setUp("DeleteCommand", (others) =>
-      others.planCheck(line, { id: "b", atMs: 2 }, undefined).then(() => {}),
+      others.planCheck(line, { id: "b", atMs: now() + 1 }, undefined).then(() => {}),
     );
-    await lines.planCheck(line, { id: "a", atMs: 1 }, undefined);
+    await lines.planCheck(line, first, undefined);
     await interrupted.endChecks(line, "a");
     expect(await lines.list(line, 1)).toEqual([line]);
-    expect((await lines.state(line)).check).toEqual({ id: "b", atMs: 2 });
+    expect(await checkOf(lines, line)).toMatchObject({ id: "b", atMs: now() + 1 });
+    await close();
+  });
+
+  test("an entry that is written late, when the line was listed anew, changes nothing", async () => {
+    const line = newLine();
+    const { lines, interrupted, close } = await setUp("UpdateCommand", async (others) => {
+      await others.endChecks(line, "a");
+      await others.planCheck(line, { id: "b", atMs: now() + 1 }, undefined);
+    });
+    await interrupted.planCheck(line, first, undefined);
+    await lines.endChecks(line, "b");
+    expect(await lines.list(line, 1)).toEqual([]);
     await close();
   });
 });

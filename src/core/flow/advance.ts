@@ -55,7 +55,7 @@ export async function advance(ports: LinePorts, line: Line, { tier, checkId, ...
   if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return;
   const id = ports.newId();
   await sendCheck(ports, line, { tier, atMs, id });
-  if (await lines.planCheck(line.name, { id, atMs }, planned?.id)) await sendFurther(ports, line, tier, rest);
+  if (await lines.planCheck(line.name, { id, atMs }, planned)) await sendFurther(ports, line, tier, rest);
 }
 
 /** True when a look at a line is planned and not lost. In a tier that is behind, it comes later by that time. */

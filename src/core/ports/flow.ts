@@ -51,6 +51,8 @@ export interface PlannedCheck {
   id: string;
   /** Epoch milliseconds. */
   atMs: number;
+  /** Tells `planCheck` when the line was listed, in epoch milliseconds. Absent: it does not need to know. */
+  listedMs?: number;
 }
 
 /** A task's place. */
@@ -132,19 +134,19 @@ export interface Lines {
   /** Takes all starts up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
   takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
   /**
-   * Notes the next check, and lists the line. Changes nothing and returns false when the planned one is no longer that
-   * with the id `seen`.
+   * Notes the next check, and lists the line if it is of a limit. Changes nothing and returns false when the planned
+   * one is no longer `seen`, as the line's state told it.
    * @param seen Undefined: none was planned.
    */
-  planCheck(line: string, check: PlannedCheck, seen: string | undefined): Promise<boolean>;
+  planCheck(line: string, check: PlannedCheck, seen: PlannedCheck | undefined): Promise<boolean>;
   /**
    * Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check
    * is planned.
    */
   endChecks(line: string, id: string): Promise<void>;
   /**
-   * Lines that have a planned check, by the start of their names: tasks wait in them, or waited a moment ago. A line of
-   * a pause has none.
+   * Lines of a limit that have a planned check: tasks wait in them, or waited a moment ago.
+   * @param prefix The start of their names, with the kind and the type: `rate/<type>/`.
    */
   list(prefix: string, limit: number): Promise<string[]>;
 }
