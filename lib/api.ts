@@ -6,6 +6,7 @@ import {
   type HttpMethod,
   HttpNoneAuthorizer,
   HttpRoute,
+  type HttpRouteIntegrationBindOptions,
   HttpRouteKey,
   HttpStage,
   LogGroupLogDestination,
@@ -77,6 +78,20 @@ const accessLog = {
 };
 
 /**
+ * One permission for each function, not for each route, because a function's policy has a limit of 20 KB. The CDK would
+ * search the whole stack for it at each route.
+ */
+class Integration extends HttpLambdaIntegration {
+  private isComplete = false;
+
+  protected override completeBind(options: HttpRouteIntegrationBindOptions): void {
+    if (this.isComplete) return;
+    this.isComplete = true;
+    super.completeBind(options);
+  }
+}
+
+/**
  * The HTTP API with the routes of `src/http/routes.ts`. Every other request goes to the status function, for a 404 or
  * 405.
  */
@@ -144,12 +159,11 @@ export class Api extends Construct {
     });
   }
 
-  /** Adds one permission for each function, not for each route, because a function's policy has a limit of 20 KB. */
   private integrationFor(functionName: HttpFunction): HttpLambdaIntegration {
     const known = this.integrations.get(functionName);
     if (known !== undefined) return known;
     const { function: target } = this.props.handlers[functionName]();
-    const made = new HttpLambdaIntegration(functionName, target, { scopePermissionToRoute: false });
+    const made = new Integration(functionName, target, { scopePermissionToRoute: false });
     this.integrations.set(functionName, made);
     return made;
   }

@@ -5,8 +5,7 @@ import type { Capacity } from "./capacity.ts";
 import type { ContainerWorkers } from "./container-workers.ts";
 import type { DataStack } from "./data-stack.ts";
 import type { Dispatch } from "./dispatch.ts";
-import type { BundleFiles } from "./esbuild.ts";
-import { addRules, allowFire, fireSettings, type Rules, ruleTexts } from "./fire.ts";
+import { allowFire } from "./fire.ts";
 import type { CommonProps, PipelineFunction, PipelineFunctionProps } from "./function.ts";
 import { fireTimeout, redriveTimeout } from "./queue.ts";
 
@@ -38,24 +37,19 @@ export function addRedrive(add: Add, { data, dispatch, capacity, timeScale }: Ba
   dispatch.allow(redrive);
 }
 
-export interface FireProps extends BackgroundProps, Rules {
-  /** The catalogue of task types. */
-  readonly files: BundleFiles;
+export interface FireProps extends BackgroundProps {
   /** The tasks of schedules count as submits of their tenant. */
   readonly limitSettings: SettingTexts;
   readonly fireName: string;
 }
 
-/** Adds the function that EventBridge Scheduler and the rules of triggers invoke. */
-export function addFire(
-  add: Add,
-  { data, dispatch, capacity, files, limitSettings, fireName, ...rules }: FireProps,
-): void {
+/** Adds the function that EventBridge Scheduler and the rules of triggers invoke. Its code follows. */
+export function addFire(add: Add, { data, dispatch, capacity, limitSettings, fireName }: FireProps): PipelineFunction {
   const { scheduling } = data;
   const fire = add("fire", {
     description: "dispatches delayed tasks, submits tasks of schedules and triggers",
-    settings: { ...dispatch.settings, ...limitSettings, ...fireSettings(data, rules) },
-    files: { texts: { ...files.texts, ...ruleTexts(rules) } },
+    settings: { ...dispatch.settings, ...limitSettings },
+    files: "later",
     timeout: fireTimeout,
     functionName: fireName,
     // EventBridge Scheduler invokes asynchronously: Lambda retries a failed firing, then sends it to this queue.
@@ -64,7 +58,7 @@ export function addFire(
   fire.takeFrom(scheduling.firings, { maxConcurrency: capacity.firings, batchSize: 1 });
   allowFire(fire, data);
   dispatch.allowTell(fire);
-  addRules(fire, data, rules);
+  return fire;
 }
 
 /** Adds the function that starts a container worker when none runs. Only it may change their service. */

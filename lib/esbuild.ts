@@ -15,10 +15,13 @@ export interface MadeText {
   make(): string;
 }
 
+/** Texts of generated files, by their path in the bundle. */
+export type Texts = Readonly<Record<string, string | MadeText>>;
+
 /** The project's files in a function's bundle, besides the function's own code. */
 export interface BundleFiles extends Partial<AssetOptions> {
-  /** Texts of generated files, by their path in the bundle. Default: none. */
-  readonly texts?: Readonly<Record<string, string | MadeText>>;
+  /** Default: none. */
+  readonly texts?: Texts;
   /**
    * Files or folders to copy, by their path in the bundle; their own paths start at the working directory. Default:
    * none.

@@ -1,6 +1,6 @@
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
-import type { SettingTexts } from "../src/settings/config.ts";
+import { toEnv } from "../src/settings/config.ts";
 import { allowMeasure, allowObjects, allowSendTasks, allowTable } from "./access.ts";
 import { addPurgeRule } from "./app-schedules.ts";
 import type { DataStack } from "./data-stack.ts";
@@ -24,17 +24,13 @@ export interface Rules {
   readonly triggers: readonly AppTrigger[];
 }
 
-/** Settings of fire in addition to those of all functions that dispatch. */
-export const fireSettings = ({ scheduling }: DataStack, { triggers }: Rules): SettingTexts =>
-  triggers.length === 0 ? {} : { firingsDlqUrl: scheduling.dlq.queueUrl };
-
 /** The file with the app's schedules. */
 export const scheduleTexts = ({ schedules }: Pick<Rules, "schedules">) => ({
   "schedules.json": JSON.stringify(schedules),
 });
 
 /** Files with the app's schedules and triggers. */
-export const ruleTexts = ({ schedules, triggers }: Rules) => ({
+export const ruleTexts = ({ schedules, triggers }: Pick<Rules, "schedules" | "triggers">) => ({
   ...scheduleTexts({ schedules }),
   "triggers.json": JSON.stringify(triggers),
 });
@@ -44,6 +40,7 @@ export const ruleTexts = ({ schedules, triggers }: Rules) => ({
  * its schedules.
  */
 export function addRules(fire: PipelineFunction, { scheduling, events }: DataStack, rules: Rules): void {
+  if (rules.triggers.length > 0) fire.addVariables(toEnv({ firingsDlqUrl: scheduling.dlq.queueUrl }));
   addTriggers(fire, rules.triggers, { deployment: rules.deployment, scheduling, bus: events });
   addPurgeRule(fire, scheduling);
 }

@@ -2,6 +2,8 @@ import { type Duration, PhysicalName, type RemovalPolicy, Validations } from "aw
 import { type IGrantable, type IPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   Architecture,
+  type CfnFunction,
+  Code,
   type ILayerVersion,
   Function as LambdaFunction,
   MetricType,
@@ -72,10 +74,10 @@ export interface PipelineFunctionProps {
    */
   readonly layers?: readonly ILayerVersion[];
   /**
-   * Additional files of its bundle.
+   * Additional files of its bundle. `later`: `bundle` gets them, before which the function has no code.
    * @default - none
    */
-  readonly files?: BundleFiles;
+  readonly files?: BundleFiles | "later";
   /**
    * Allows the function to send messages to its own queue. By default Lambda stops this as an endless loop.
    * @default false
@@ -111,10 +113,12 @@ export class PipelineFunction extends Construct implements IGrantable {
   /** In MB. */
   readonly memorySize: number;
   readonly grantPrincipal: IPrincipal;
+  private readonly name: FunctionName;
 
   constructor(scope: Construct, id: string, props: PipelineFunctionProps) {
     super(scope, id);
-    const { tracing, memorySize = 512 } = props;
+    const { name, files, tracing, memorySize = 512 } = props;
+    this.name = name;
     this.logGroup = new LogGroup(this, "Logs", { ...props.logs, ...encryptedLogs(this) });
     this.memorySize = memorySize;
     const role = new Role(this, "Role", {
@@ -128,7 +132,7 @@ export class PipelineFunction extends Construct implements IGrantable {
       description: props.description,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: bundledCode(props.name, props.files),
+      code: files === "later" ? Code.fromInline("later") : bundledCode(name, files),
       handler: "index.handler",
       environment: {
         ...props.environment,
@@ -149,6 +153,21 @@ export class PipelineFunction extends Construct implements IGrantable {
     });
     acknowledgeTracing(this.function, tracing !== undefined);
     this.acknowledge(props.withoutDlq);
+  }
+
+  /** Gives a function its code, whose files were not known when it was made. */
+  bundle(files: BundleFiles): void {
+    const code = bundledCode(this.name, files);
+    const { s3Location } = code.bind(this.function);
+    if (s3Location === undefined) throw new Error("bundled code is an asset");
+    const resource = this.function.node.defaultChild as CfnFunction;
+    resource.code = { s3Bucket: s3Location.bucketName, s3Key: s3Location.objectKey };
+    code.bindToResource(resource);
+  }
+
+  /** Adds environment variables. */
+  addVariables(variables: Readonly<Record<string, string>>): void {
+    for (const [name, value] of Object.entries(variables)) this.function.addEnvironment(name, value);
   }
 
   /** Adds a queue as event source. Messages that the function reports as failed stay in the queue. */

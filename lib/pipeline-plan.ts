@@ -8,7 +8,7 @@ import { packageVersion } from "../src/installed/installation.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { type Capacity, capacityOf, checkTimeouts } from "./capacity.ts";
 import { type Containers, checkContainerTypes, containersOf } from "./containers.ts";
-import type { DataStack, DataStackProps } from "./data-stack.ts";
+import type { DataStackProps } from "./data-stack.ts";
 import { vendedLogName } from "./encryption.ts";
 import type { TaskOptions } from "./load-tasks.ts";
 import { checkedNumbers } from "./own-numbers.ts";
@@ -16,7 +16,7 @@ import { present, timesOf } from "./pipeline-options.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
 import { environmentOf, type Place } from "./pipeline-stack.ts";
 import { sharesOf } from "./profile.ts";
-import type { ServiceStackProps } from "./service-stack.ts";
+import type { AppParts, ServiceStackProps } from "./service-stack.ts";
 import { removalPolicyOf } from "./stage.ts";
 import { jwtSettings, limitSettings, listSettings } from "./tenancy.ts";
 import { checkKnown } from "./tokens.ts";
@@ -80,23 +80,28 @@ export const dataProps = (
   ...(containers !== undefined && { containers: { wakeName: containers.maxTasks > 0 ? wakeName : undefined } }),
 });
 
+/** @throws TypeError for schedules and triggers that do not fit the task types */
+export const partsOf = ({ catalog, environment, ...app }: DescribedApp, deployment: string): AppParts => ({
+  catalog: JSON.stringify(catalog),
+  openApi: {
+    from: JSON.stringify([catalog, packageVersion()]),
+    make: () => JSON.stringify(openApiDocument(catalog, packageVersion())),
+  },
+  schedules: appSchedules(app.schedules, catalog),
+  triggers: appTriggers(app.triggers, catalog, deployment),
+  environment,
+});
+
 export const serviceProps = (
   { name, stage, keepsData, place, code, capacity, ...names }: Plan,
-  { app, data }: { app: DescribedApp; data: DataStack },
+  { app, data }: Pick<ServiceStackProps, "app" | "data">,
   props: TaskPipelineProps,
 ): Omit<ServiceStackProps, "observability"> => ({
-  ...{ stage, data },
+  ...{ stage, data, app },
   stackName: `${name}-service`,
   ...place,
   deployment: name,
   ...names,
-  catalog: JSON.stringify(app.catalog),
-  openApi: {
-    from: JSON.stringify([app.catalog, packageVersion()]),
-    make: () => JSON.stringify(openApiDocument(app.catalog, packageVersion())),
-  },
-  schedules: appSchedules(app.schedules, app.catalog),
-  triggers: appTriggers(app.triggers, app.catalog, name),
   version: packageVersion(),
   logs: { retention: props.logRetention ?? RetentionDays.ONE_MONTH, removalPolicy: removalPolicyOf(keepsData) },
   ...((props.vendedAccessLog ?? props.dataProtection === false) && { accessLogName: vendedLogName(name) }),
@@ -104,7 +109,6 @@ export const serviceProps = (
     memorySize: props.workerMemorySize ?? 512,
     files: code.files,
     probes: code.probes,
-    declared: app.environment,
     handlers: props,
   },
   capacity,

@@ -1,6 +1,6 @@
 import { CfnElement, type Environment, Names, Stack, type StackProps, Token } from "aws-cdk-lib";
 import type { IKey } from "aws-cdk-lib/aws-kms";
-import { IAM_MINIMIZE_POLICIES } from "aws-cdk-lib/cx-api";
+import { DISABLE_CREATION_STACK_TRACES, IAM_MINIMIZE_POLICIES } from "aws-cdk-lib/cx-api";
 import { Construct, type IConstruct, RootConstruct } from "constructs";
 import type { Template } from "../src/doctor/deployment.ts";
 
@@ -40,6 +40,7 @@ export class PipelineStack extends Stack {
   readonly encryptionKey: IKey | undefined;
   private readonly pipeline: IConstruct;
   private readonly idsPath: readonly string[];
+  /** The CDK asks for an element's id at each reference, and would hash its path each time. */
   private readonly allocated = new WeakMap<CfnElement, string>();
   private made: Made | undefined;
 
@@ -47,20 +48,25 @@ export class PipelineStack extends Stack {
     super(scope, id, { suppressTemplateIndentation: true, ...props });
     // As in apps that `cdk init` makes: statements about the same are one. IAM counts the characters of a policy.
     this.node.setContext(IAM_MINIMIZE_POLICIES, true);
+    // All would name the one line of the app that makes the pipeline, with its folder. `cdk synth --debug` has them.
+    this.node.setContext(DISABLE_CREATION_STACK_TRACES, true);
     this.pipeline = pipeline;
     this.encryptionKey = encryptionKey;
     this.idsPath = idsPath.split("/");
   }
 
   protected override allocateLogicalId(element: CfnElement): string {
-    if (this.idsPath.join("/") === this.pipeline.node.path) return super.allocateLogicalId(element);
     const known = this.allocated.get(element);
     if (known !== undefined) return known;
-    const { scopes } = element.node;
-    const components = scopes.slice(scopes.indexOf(this) + 1).map(({ node }) => this.withIdsPath(node.id));
-    const made = uniqueIdOf(components);
+    const made = this.madeLogicalId(element);
     this.allocated.set(element, made);
     return made;
+  }
+
+  private madeLogicalId(element: CfnElement): string {
+    if (this.idsPath.join("/") === this.pipeline.node.path) return super.allocateLogicalId(element);
+    const { scopes } = element.node;
+    return uniqueIdOf(scopes.slice(scopes.indexOf(this) + 1).map(({ node }) => this.withIdsPath(node.id)));
   }
 
   /** Makes the template, without tokens, for checks after all references are resolved. The write takes it. */

@@ -4,6 +4,7 @@ import type { Construct, IDependable } from "constructs";
 import { tiers } from "../src/core/model/tier.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
+import type { TaskEnvironment } from "../src/core/task/environment.ts";
 import {
   apiTimeoutSeconds,
   type FunctionName,
@@ -30,8 +31,8 @@ import type { DataStack } from "./data-stack.ts";
 import { DirectSubmit } from "./direct-submit.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { DomainOptions } from "./domain.ts";
-import type { BundleFiles, MadeText } from "./esbuild.ts";
-import { scheduleTexts } from "./fire.ts";
+import type { MadeText, Texts } from "./esbuild.ts";
+import { addRules, ruleTexts, scheduleTexts } from "./fire.ts";
 import { type CommonProps, type LogOptions, PipelineFunction } from "./function.ts";
 import type { Network } from "./network.ts";
 import { callbackSettings, Notify, type TellOptions, tellSettings } from "./notify.ts";
@@ -44,7 +45,19 @@ import { allowTaskLogs } from "./task-logs.ts";
 import type { TaskRole } from "./task-role.ts";
 import { numberText } from "./tokens.ts";
 import type { TracingOptions } from "./tracing.ts";
-import { addWorkers, type WorkerOptions } from "./workers.ts";
+import { addWorkers, equipWorkers, type WorkerOptions } from "./workers.ts";
+
+/** The parts of the service that follow from the task files. */
+export interface AppParts {
+  /** The catalogue of task types, as JSON. */
+  readonly catalog: string;
+  /** The OpenAPI document, as JSON. */
+  readonly openApi: MadeText;
+  readonly schedules: readonly AppSchedule[];
+  readonly triggers: readonly AppTrigger[];
+  /** Declared environment variables and secrets of handlers. */
+  readonly environment: TaskEnvironment;
+}
 
 export interface ServiceStackProps extends Place {
   readonly stackName: string;
@@ -53,14 +66,8 @@ export interface ServiceStackProps extends Place {
   readonly stage: string;
   /** The stack with the table, the queues and the schedules. */
   readonly data: DataStack;
-  /** The catalogue of task types, as JSON. */
-  readonly catalog: string;
-  /** The OpenAPI document, as JSON. */
-  readonly openApi: MadeText;
-  /** The app's own schedules. */
-  readonly schedules: readonly AppSchedule[];
-  /** The app's triggers. */
-  readonly triggers: readonly AppTrigger[];
+  /** Waits for the parts that follow from the task files. These are loaded while the stack is made. */
+  readonly app: () => AppParts;
   /** Version that `/health` returns. */
   readonly version: string;
   /** Retention of the log groups. */
@@ -145,14 +152,15 @@ export class ServiceStack extends PipelineStack {
     this.data = data;
     this.dispatch = new Dispatch(data, props.listSettings, tellSettings(data, props.tell));
     const timeScale = numberText(props.timeScale);
-    const { workers, taskRole, network, containers } = addWorkers(this, {
-      common: this.common,
-      data,
-      dispatch: this.dispatch,
+    const workersProps = {
+      ...{ common: this.common, data, dispatch: this.dispatch, timeScale },
       options: props.workers,
       tiers: props.capacity.tiers,
-      ...{ timeScale, containers: props.containers },
-    });
+      containers: props.containers,
+      declared: () => props.app().environment,
+    };
+    const made = addWorkers(this, workersProps);
+    const { workers, taskRole, network, containers } = made;
     this.containers = containers;
     this.taskRole = taskRole;
     this.network = network;
@@ -161,10 +169,8 @@ export class ServiceStack extends PipelineStack {
     const add = (name: FunctionName, options: FunctionOptions) => this.addFunction(name, options);
     addRedrive(add, background);
     if (containers !== undefined) addWake(add, containers, props.wakeName);
-    const { schedules, triggers, fireName, limitSettings } = props;
-    addFire(add, {
-      ...{ ...background, files: this.catalogFile, limitSettings, deployment, schedules, triggers, fireName },
-    });
+    const { fireName, limitSettings } = props;
+    addFire(add, { ...background, limitSettings, fireName });
     this.push = this.addPush();
     const notify = { ...background, deployment, tell: props.tell, push: this.push, ...this.common };
     this.notify = new Notify(this, "Notify", { ...notify, maxConcurrency: props.capacity.notify });
@@ -172,11 +178,15 @@ export class ServiceStack extends PipelineStack {
     const api = this.addApi();
     const after = [...Object.values(workers).map((worker) => worker.function), ...(containers?.dependables ?? [])];
     this.updateSubmittersAfter(after);
-    this.direct = new DirectSubmit(this, { ...props, settings: this.submitSettings, after });
+    const app = props.app();
+    equipWorkers(this, workersProps, made);
+    this.bundleTexts(app);
+    addRules(this.fire, data, { ...app, deployment });
+    this.direct = new DirectSubmit(this, { ...props, catalog: app.catalog, settings: this.submitSettings, after });
     this.api = api;
     allowTaskLogs(this.functions, containers);
     this.metrics = new PipelineMetrics(deployment);
-    this.observability = this.watch(api, workers);
+    this.observability = this.watch(api, workers, app);
     this.addOutputs(api.url, data.table.tableName);
   }
 
@@ -188,9 +198,9 @@ export class ServiceStack extends PipelineStack {
   }
 
   /** Adds alarms, dashboard and saved queries. */
-  private watch({ api, accessLog }: Api, workers: PerTier<PipelineFunction>): Observability {
+  private watch({ api, accessLog }: Api, workers: PerTier<PipelineFunction>, { schedules }: AppParts): Observability {
     const { data, functions, containers, metrics } = this;
-    const { deployment: name, observability, schedules } = this.props;
+    const { deployment: name, observability } = this.props;
     const watchedSchedules = schedules.filter(({ alarm }) => alarm).map((schedule) => schedule.name);
     return addObservability(
       this,
@@ -238,7 +248,7 @@ export class ServiceStack extends PipelineStack {
     const submit = this.addFunction("submit", {
       description: "accepts new tasks",
       settings: this.submitSettings,
-      files: this.catalogFile,
+      files: "later",
     });
     allowSubmit(submit, this.data);
     return submit;
@@ -258,7 +268,7 @@ export class ServiceStack extends PipelineStack {
         waits: String(capacity.waits),
         ...listSettings,
       },
-      files: { texts: { "openapi.json": this.props.openApi, ...scheduleTexts(this.props) } },
+      files: "later",
     });
     allowTable(status, table, ["GetItem", "Query"]);
     allowLists(status, table);
@@ -278,7 +288,7 @@ export class ServiceStack extends PipelineStack {
         firingsUrl: firings.queueUrl,
         ...this.push?.settings,
       },
-      files: { texts: { ...this.catalogFile.texts, ...scheduleTexts(this.props) } },
+      files: "later",
     });
     const actions = ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"] as const;
     allowTable(control, this.data.table, actions, { writesApiKeys: true });
@@ -328,7 +338,16 @@ export class ServiceStack extends PipelineStack {
     return { ...this.dispatch.settings, ...this.props.limitSettings, ...callbackSettings(this.props.tell) };
   }
 
-  private get catalogFile(): BundleFiles {
-    return { texts: { "catalog.json": this.props.catalog } };
+  /** Gives functions their code with the files that follow from the task files. */
+  private bundleTexts({ catalog, openApi, schedules, triggers }: AppParts): void {
+    const rules = { schedules, triggers };
+    const types = { "catalog.json": catalog };
+    const texts = {
+      submit: types,
+      status: { "openapi.json": openApi, ...scheduleTexts(rules) },
+      control: { ...types, ...scheduleTexts(rules) },
+      fire: { ...types, ...ruleTexts(rules) },
+    } satisfies Partial<Record<FunctionName, Texts>>;
+    for (const [name, files] of Object.entries(texts)) this.functions[name]?.bundle({ texts: files });
   }
 }

@@ -24,7 +24,5 @@ export function allowTaskLogs(functions: Functions, containers: ContainerWorkers
     }),
   );
   const names = Object.fromEntries(groups.map(([name, group]) => [name, group.logGroupName]));
-  for (const [name, value] of Object.entries(toEnv({ logGroups: status.function.stack.toJsonString(names) }))) {
-    status.function.addEnvironment(name, value);
-  }
+  status.addVariables(toEnv({ logGroups: status.function.stack.toJsonString(names) }));
 }

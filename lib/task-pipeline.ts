@@ -22,7 +22,7 @@ import { startLoading, type TaskOptions, taskOptionsOf } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
 import { type TaskMetricOptions, TaskMetrics } from "./observability/task-metrics.ts";
 import { acceptedBy, present } from "./pipeline-options.ts";
-import { checkKnownOptions, checkTypes, dataProps, planOf, serviceProps } from "./pipeline-plan.ts";
+import { checkKnownOptions, checkTypes, dataProps, partsOf, planOf, serviceProps } from "./pipeline-plan.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
 import { addScheduleStacks } from "./schedule-stacks.ts";
 import { ServiceStack } from "./service-stack.ts";
@@ -60,15 +60,17 @@ export class TaskPipeline extends Construct implements IConnectable {
     checkName(name);
     const plan = planOf(this, { name, stage, keepsData, code }, props);
     const loading = this.load(code);
-    // The stack with data knows nothing of the task types: it is made while these are loaded.
+    // The task types are loaded while the stacks are made, which wait for them when they need them.
     this.data = new DataStack(this, "Data", dataProps(plan, props));
-    const app = loading();
-    checkTypes(app.catalog, plan, props);
-    if (app.triggers.length > 0) this.data.scheduling.allowTriggers(name);
+    const parts = () => {
+      const found = loading();
+      checkTypes(found.catalog, plan, props);
+      return partsOf(found, name);
+    };
     const { account, region } = this.data;
     const dashboardName = claimName(this, { name, account, region }) ? `${name}-${region}` : name;
     this.service = new ServiceStack(this, "Service", {
-      ...serviceProps(plan, { app, data: this.data }, props),
+      ...serviceProps(plan, { app: parts, data: this.data }, props),
       observability: {
         alarms,
         dashboard: props.dashboard ?? true,
@@ -76,6 +78,8 @@ export class TaskPipeline extends Construct implements IConnectable {
         ...present({ alarmEmail, alarmTopicArn }),
       },
     });
+    const app = loading();
+    if (app.triggers.length > 0) this.data.scheduling.allowTriggers(name);
     const schedules = appSchedules(app.schedules, app.catalog);
     addScheduleStacks(this, {
       stage,

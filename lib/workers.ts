@@ -2,7 +2,7 @@ import type { Construct } from "constructs";
 import type { Tier } from "../src/core/model/tier.ts";
 import type { TaskEnvironment } from "../src/core/task/environment.ts";
 import { internalOptions } from "../src/core/task/internal-types.ts";
-import type { PerTier, SettingTexts } from "../src/settings/config.ts";
+import { type PerTier, type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { allowLists, allowMeasure, allowObjects, allowReceive, allowSend, allowTable } from "./access.ts";
 import type { TierOptions } from "./capacity.ts";
 import { ContainerWorkers } from "./container-workers.ts";
@@ -16,7 +16,7 @@ import { allowNetwork, type Network, networkOf } from "./network.ts";
 import { perTier, title } from "./per-tier.ts";
 import { type WorkerEnvironment, workerEnvironment } from "./task-environment.ts";
 import { TaskRole } from "./task-role.ts";
-import { allowSecrets, sourcesOf } from "./task-secrets.ts";
+import { allowSecrets, type PlacedSecrets, sourcesOf } from "./task-secrets.ts";
 import { Worker } from "./tier.ts";
 
 /** Options of the workers of all tiers. */
@@ -27,8 +27,6 @@ export interface WorkerOptions {
   readonly files: BundleFiles;
   /** True to register the probe types. */
   readonly probes: boolean;
-  /** Declared environment variables and secrets of handlers. */
-  readonly declared: TaskEnvironment;
   /** Needs of handlers. */
   readonly handlers: HandlerOptions;
 }
@@ -44,17 +42,12 @@ export interface WorkersProps {
   readonly timeScale: string;
   /** Container workers. Undefined: the deployment has none. */
   readonly containers: Containers | undefined;
+  /** Waits for the declared environment variables and secrets of handlers. */
+  readonly declared: () => TaskEnvironment;
 }
 
 /** Tier of internal tasks: replays, discards and sweeps of dead letters, and the purge of stored objects. */
 const internalTier = internalOptions.sweep.priority;
-
-/** Properties that the workers of all tiers share. */
-interface Surroundings {
-  readonly environment: WorkerEnvironment;
-  /** Undefined: no VPC. */
-  readonly network: Network | undefined;
-}
 
 /** The workers, and what they share. */
 export interface Workers {
@@ -67,65 +60,73 @@ export interface Workers {
   readonly containers: ContainerWorkers | undefined;
 }
 
-/** Adds each tier's worker function, with its permissions and what its handlers need. */
+/** Adds each tier's worker function, with its permissions. `equipWorkers` gives them their code. */
 export function addWorkers(scope: Construct, props: WorkersProps): Workers {
-  const { handlers, declared } = props.options;
-  const environment = workerEnvironment(declared, handlers, props.containers !== undefined);
-  const network = networkOf(scope, handlers);
-  const workers = perTier((tier) => addWorker(scope, tier, props, { environment, network }));
-  const containers = addContainers(scope, props, { environment, network });
+  const network = networkOf(scope, props.options.handlers);
+  const workers = perTier((tier) => addWorker(scope, tier, props, network));
+  const containers = addContainers(scope, props, network);
   const taskRole = new TaskRole([...Object.values(workers), ...(containers === undefined ? [] : [containers])]);
-  allowSecrets(scope, taskRole, environment.secrets);
-  for (const statement of handlers.policies ?? []) taskRole.addToPrincipalPolicy(statement);
   return { workers, taskRole, network, containers };
 }
 
+/** Gives the workers what follows from the task files, which are loaded meanwhile: their code, and what it needs. */
+export function equipWorkers(scope: Construct, props: WorkersProps, { workers, taskRole }: Workers): void {
+  const { files, handlers } = props.options;
+  const { variables, secrets } = environmentOf(props);
+  for (const worker of Object.values(workers)) {
+    worker.addVariables({ ...variables, ...toEnv(secretSettings(secrets)) });
+    worker.bundle(files);
+  }
+  allowSecrets(scope, taskRole, secrets);
+  for (const statement of handlers.policies ?? []) taskRole.addToPrincipalPolicy(statement);
+}
+
+const environmentOf = ({ declared, options, containers }: WorkersProps): WorkerEnvironment =>
+  workerEnvironment(declared(), options.handlers, containers !== undefined);
+
 /** Settings of the workers of all tiers, and of container workers. */
-const settingsOf = (
-  { dispatch, options, timeScale }: WorkersProps,
-  { environment: { secrets } }: Surroundings,
-): SettingTexts => ({
+const settingsOf = ({ dispatch, options, timeScale }: WorkersProps): SettingTexts => ({
   ...dispatch.settings,
   probes: options.probes ? "1" : "0",
   timeScale,
-  ...(Object.keys(secrets).length > 0 && { secrets: JSON.stringify(sourcesOf(secrets)) }),
 });
+
+const secretSettings = (secrets: PlacedSecrets): SettingTexts =>
+  Object.keys(secrets).length === 0 ? {} : { secrets: JSON.stringify(sourcesOf(secrets)) };
 
 /** Adds the service of container workers, unless the user runs such workers elsewhere. */
 function addContainers(
   scope: Construct,
   props: WorkersProps,
-  surroundings: Surroundings,
+  network: Network | undefined,
 ): ContainerWorkers | undefined {
   const { common, data, dispatch, options, containers } = props;
   if (containers === undefined || data.containerQueues === undefined || containers.maxTasks === 0) return undefined;
-  const { environment, network } = surroundings;
+  const { variables, secrets } = environmentOf(props);
   return new ContainerWorkers(scope, "Containers", {
     ...{ data, dispatch, network },
     options: containers,
     queues: data.containerQueues,
-    settings: settingsOf(props, surroundings),
-    environment: environment.variables,
+    settings: { ...settingsOf(props), ...secretSettings(secrets) },
+    environment: variables,
     files: options.files,
     logs: common.logs,
     service: common.service,
   });
 }
 
-function addWorker(scope: Construct, tier: Tier, props: WorkersProps, surroundings: Surroundings): Worker {
+function addWorker(scope: Construct, tier: Tier, props: WorkersProps, network: Network | undefined): Worker {
   const { common, data, dispatch, options, tiers } = props;
-  const { environment, network } = surroundings;
   const worker = new Worker(scope, `${title(tier)}Worker`, {
     ...common,
     tier,
     queue: data.queues[tier],
     options: tiers[tier] ?? {},
     memorySize: options.memorySize,
-    files: options.files,
-    environment: environment.variables,
+    files: "later",
     network,
     layers: options.handlers.layers ?? [],
-    settings: settingsOf(props, surroundings),
+    settings: settingsOf(props),
   });
   // Query reads the entries of a task's steps; in the internal tier also the lists of stored objects.
   allowTable(worker, data.table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"]);

@@ -105,6 +105,12 @@ export class DynamoTable {
     return (await ifConditionHolds(port, this.#client.send(command))) !== undefined;
   }
 
+  /** Returns the item that was deleted, or undefined when the condition did not hold. */
+  async deleted(Key: Item, condition: Condition): Promise<Item | undefined> {
+    const command = new DeleteCommand({ TableName: this.#name, Key, ...condition, ReturnValues: "ALL_OLD" });
+    return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
+  }
+
   /** Sends one query. It reads at most 1 MB, so it can find fewer items than its limit before there are no more. */
   async page(query: Query): Promise<ItemPage> {
     const { Items: items = [], LastEvaluatedKey: last } = await this.#query(query);

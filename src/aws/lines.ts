@@ -1,3 +1,4 @@
+import type { Envelope } from "../core/model/envelope.ts";
 import { lineOf } from "../core/model/line.ts";
 import type {
   HeldPlace,
@@ -5,12 +6,14 @@ import type {
   Lines,
   PlannedCheck,
   Wait,
+  WaitingEntry,
   WaitingKey,
   WaitingTask,
   WantedSlot,
 } from "../core/ports/flow.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
+import { bytesOf, unitBytes } from "./item-bytes.ts";
 import { keys, lineListPartitions, waitingPrefix } from "./table.ts";
 
 /**
@@ -26,8 +29,13 @@ const listAgainMs = 86_400_000;
 const placeOf = (task: string): string => `place_${task}`;
 
 /**
- * Lines in DynamoDB: an item for each waiting task, with its message, and one for the state. Each place is an attribute
- * of the state, so that an update gives or takes it without a look; `places` counts them.
+ * Lines in DynamoDB: an item for each waiting task, its entry, and one for the state. Each place is an attribute of the
+ * state, so that an update gives or takes it without a look; `places` counts them.
+ *
+ * A line's partition takes a thousand write units a second, so an entry has its message only if both fit into one unit.
+ * Another message is an item of its own in the partition of its task, which no other task writes to. It is written
+ * before the entry and deleted after it, by the wait that wrote it: where it is missing, its task was let go, and the
+ * entry is a late try of the call that added it. What a death leaves of it is deleted when its time to be kept is over.
  */
 export class DynamoLines implements Lines {
   readonly #table: DynamoTable;
@@ -39,32 +47,58 @@ export class DynamoLines implements Lines {
     this.#now = now;
   }
 
-  async add(line: string, { createdAt, envelope, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
-    const key = keys.waiting(line, { createdAt, taskId: envelope.task_id });
-    await this.#table.put({ ...key, ...rest, createdAt, envelope: JSON.stringify(envelope), purge_at: purgeAt });
+  async add(line: string, { envelope, taskId, tenantId, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
+    const { id, createdAt } = rest;
+    const text = JSON.stringify(envelope);
+    const entry = { ...keys.waiting(line, { createdAt, taskId }), ...rest, purge_at: purgeAt };
+    if (bytesOf({ ...entry, envelope: text }) <= unitBytes) return this.#table.put({ ...entry, envelope: text });
+    const own = keys.waitingEnvelope(line, { tenantId, taskId });
+    await this.#table.put({ ...own, id, envelope: text, purge_at: purgeAt });
+    await this.#table.put({ ...entry, tenant: tenantId });
   }
 
-  async first(line: string, limit: number): Promise<WaitingTask[]> {
+  async first(line: string, limit: number): Promise<WaitingEntry[]> {
     const values = { ":pk": keys.lineState(line).pk, ":prefix": waitingPrefix };
-    return (await this.#items(limit, { when: "begins_with(sk, :prefix)", values })).map(taskOf);
+    return (await this.#items(limit, { when: "begins_with(sk, :prefix)", values })).map(entryOf);
+  }
+
+  async withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {
+    const apart = tasks.filter(({ envelope }) => envelope === undefined);
+    const own = apart.map((task) => keys.waitingEnvelope(line, task));
+    const items = own.length === 0 ? [] : await getMany(this.#table, own);
+    const found = new Map(items.map(({ pk, envelope }) => [pk, envelopeOf(envelope)]));
+    return tasks.flatMap((task) => {
+      const envelope = task.envelope ?? found.get(keys.waitingEnvelope(line, task).pk);
+      return envelope === undefined ? [] : [{ ...task, envelope }];
+    });
   }
 
   async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
     const item = await this.#table.get(keys.waiting(line, task));
-    return item && taskOf(item);
+    if (item === undefined) return undefined;
+    return (await this.withEnvelopes(line, [entryOf(item)]))[0];
   }
 
   async keep(line: string, wait: Wait, purgeAt: number): Promise<void> {
-    await this.#table.updateIf(keys.waiting(line, wait), {
+    const entry = await this.#table.updated(keys.waiting(line, wait), {
       UpdateExpression: "SET purge_at = :until",
       ConditionExpression: "id = :id",
       ExpressionAttributeValues: { ":id": wait.id, ":until": purgeAt },
+    });
+    if (entry?.tenant === undefined) return;
+    await this.#table.updateIf(keys.waitingEnvelope(line, entryOf(entry)), {
+      UpdateExpression: "SET purge_at = :until",
+      ConditionExpression: "attribute_exists(pk)",
+      ExpressionAttributeValues: { ":until": purgeAt },
     });
   }
 
   async remove(line: string, wait: Wait): Promise<void> {
     const isThis = { ConditionExpression: "id = :id", ExpressionAttributeValues: { ":id": wait.id } };
-    await this.#table.deleteIf(keys.waiting(line, wait), isThis);
+    const entry = await this.#table.deleted(keys.waiting(line, wait), isThis);
+    if (entry?.tenant === undefined) return;
+    // Another wait may have brought its message since.
+    await this.#table.deleteIf(keys.waitingEnvelope(line, entryOf(entry)), isThis);
   }
 
   async reserve(line: string, task: string, nowMs: number, untilMs: number): Promise<boolean> {
@@ -305,17 +339,25 @@ interface Update {
 /** True for a line of a limit. Nobody lists the others: pauses and breakers are settings. */
 const isOfLimit = (line: string): boolean => ["concurrency", "rate"].includes(lineOf(line)?.kind ?? "");
 
-const taskOf = ({ id, tier, runsOn, createdAt, envelope, sinceMs, slotMs, tryUntilMs }: Item): WaitingTask =>
-  ({
+const envelopeOf = (text: unknown): Envelope => JSON.parse(String(text)) as Envelope;
+
+/** An entry names its tenant only if its message is not in it. */
+function entryOf({ sk, id, tier, runsOn, createdAt, tenant, envelope: text, ...times }: Item): WaitingEntry {
+  const envelope = text === undefined ? undefined : envelopeOf(text);
+  const { sinceMs, slotMs, tryUntilMs } = times;
+  return {
     id,
     tier,
     createdAt,
-    envelope: JSON.parse(String(envelope)),
+    taskId: String(sk).slice(`${waitingPrefix}${createdAt}#`.length),
+    tenantId: envelope?.tenant_id ?? tenant,
+    ...(envelope === undefined ? {} : { envelope }),
     ...(runsOn === undefined ? {} : { runsOn }),
     ...(sinceMs === undefined ? {} : { sinceMs: Number(sinceMs) }),
     ...(slotMs === undefined ? {} : { slotMs: Number(slotMs) }),
     ...(tryUntilMs === undefined ? {} : { tryUntilMs: Number(tryUntilMs) }),
-  }) as WaitingTask;
+  } as WaitingEntry;
+}
 
 function stateOf(item: Item = {}): LineState {
   const places = Object.entries(item).filter(([name]) => name.startsWith("place_"));

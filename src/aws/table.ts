@@ -55,6 +55,7 @@ import { catalogKey, partitionsOf } from "../settings/config.ts";
  * | act of an operator | `audit#<tenant>` | `<time>#<id>` |
  * | pause, limits of a type, breaker, mark of a tenant with receivers | `flow` | its name, as in `src/core/ports/flow.ts` |
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
+ * | its message, if that does not fit into this item | `task#<tenant>#<task id>` | `waiting#<line>` |
  * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
  * | further places of a line, in buckets of 16 | `line#places/<bucket>/<line>` | `state` |
  * | mark of a task that a call lets go now, in a line of several buckets | `line#reserved/<line>` | `<task id>` |
@@ -122,6 +123,10 @@ export const keys = {
     pk: `line#${line}`,
     sk: `${waitingPrefix}${createdAt}#${taskId}`,
   }),
+  waitingEnvelope: (line: string, { tenantId, taskId }: { tenantId: string; taskId: string }) => ({
+    pk: `task#${tenantId}#${taskId}`,
+    sk: `${waitingPrefix}${line}`,
+  }),
   lineState: (line: string) => ({ pk: `line#${line}`, sk: "state" }),
   reservation: (line: string, task: string) => ({ pk: `line#reserved/${line}`, sk: task }),
   lineEntry: (line: string) => ({
@@ -131,7 +136,7 @@ export const keys = {
   earlierLineEntry: (line: string) => ({ pk: earlierLineList, sk: line }),
 };
 
-/** The start of the sort keys of waiting tasks in their line's partition. */
+/** The start of the sort keys of waiting tasks in their line's partition, and of their messages in the tasks' own. */
 export const waitingPrefix = "waiting#";
 
 /** Partitions of the list of a limit's lines: a partition takes a thousand writes a second. */

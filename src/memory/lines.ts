@@ -5,6 +5,7 @@ import type {
   Lines,
   PlannedCheck,
   Wait,
+  WaitingEntry,
   WaitingKey,
   WaitingTask,
   WantedSlot,
@@ -28,20 +29,28 @@ export class MemoryLines implements Lines {
   readonly #listed = new Set<string>();
 
   async add(line: string, task: WaitingTask): Promise<void> {
-    const order = orderOf({ createdAt: task.createdAt, taskId: task.envelope.task_id });
+    const order = orderOf(task);
     const stored = this.#of(line);
     if (order < stored.last) stored.late = true;
     else stored.last = order;
     stored.waiting.set(order, copy(task));
   }
 
-  async first(line: string, limit: number): Promise<WaitingTask[]> {
-    const tasks: WaitingTask[] = [];
+  async first(line: string, limit: number): Promise<WaitingEntry[]> {
+    const tasks: WaitingEntry[] = [];
     for (const task of this.#ordered(line).values()) {
       if (tasks.length >= limit) break;
       tasks.push(copy(task));
     }
     return tasks;
+  }
+
+  async withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {
+    const { waiting } = this.#of(line);
+    return tasks.flatMap((task) => {
+      const found = waiting.get(orderOf(task));
+      return found?.id === task.id ? [copy({ ...task, envelope: found.envelope })] : [];
+    });
   }
 
   async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {

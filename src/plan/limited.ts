@@ -12,6 +12,10 @@ const readsPerPlace = 4;
 /** Consistent reads of a task that waits for a start: those of a place, and two for the next start. */
 const readsPerStart = 5;
 
+/** Bytes of a task's entry in a line without its message, and of the keys of a message that does not fit there. */
+const entryBytes = 250;
+const ownKeyBytes = 170;
+
 /**
  * Requests to SQS of a wait: the send of the task's message, and receive, hold and delete of the one with which it
  * came.
@@ -35,8 +39,10 @@ export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffi
   const isLimited = places !== undefined || startsPerSecond !== undefined;
   const resumed = isLimited ? traffic.created.total * share : 0;
   const units = (bytes: number) => Math.max(1, Math.ceil(bytes / 1024));
-  // The record says that the task waits; its message is stored, and deleted.
-  const waiting = units(overhead.newRecordBytes) + 2 * units(messageBytes);
+  const isApart = messageBytes + entryBytes > 1024;
+  const apart = isApart ? units(messageBytes + ownKeyBytes) : 0;
+  // The record says that the task waits; its entry is stored, and deleted, and so is a message that does not fit there.
+  const waiting = units(overhead.newRecordBytes) + 2 * (1 + apart);
   const placeWrites = places === undefined ? 0 : 2;
   const startWrites = startsPerSecond === undefined ? 0 : 2;
   const reads =
@@ -44,7 +50,7 @@ export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffi
   return {
     resumed,
     writes: resumed * (waiting + placeWrites + startWrites),
-    reads: resumed * reads,
+    reads: resumed * (reads + (isApart ? Math.ceil(messageBytes / 4096) : 0)),
     queueRequests: resumed * requestsPerWait,
     seconds: (resumed * overhead.batchMs) / 1000,
   };

@@ -6,6 +6,7 @@ import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
+import { bytesOf } from "../../src/aws/item-bytes.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
 import { createLog } from "../../src/aws/log.ts";
 import { SqsQueues } from "../../src/aws/queues.ts";
@@ -17,6 +18,7 @@ import { defineTask } from "../../src/core/task/task.ts";
 import { toEnv } from "../../src/settings/config.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { flowReads, sent, sentCounts } from "../support/counted-clients.ts";
+import { writeUnits } from "../support/item-bytes.ts";
 
 /** Time that a test adds to the machine's: checks of lines come without a wait. */
 const shifted = vi.hoisted(() => ({ byMs: 0 }));
@@ -49,7 +51,7 @@ const handler = async ({ hold }: { hold: boolean }) => {
   held.started.resolve();
   await held.ended.promise;
 };
-const input = z.strictObject({ hold: z.boolean(), fail: z.boolean().default(false) });
+const input = z.strictObject({ hold: z.boolean(), fail: z.boolean().default(false), text: z.string().default("") });
 const types = [
   defineTask({ name: "plain", input, handler }),
   defineTask({ name: "places", input, concurrency: { limit: 1 }, handler }),
@@ -353,6 +355,44 @@ describe("the budget of a pause", () => {
     expectConsistentReads();
     await work();
     expect(sentCounts()).toEqual(plain);
+  });
+});
+
+describe("the budget of a message in a line", () => {
+  /** Write units of the puts that were sent: in partitions of lines, and in all. */
+  function putUnits() {
+    const items = sent.filter(({ command }) => command === "PutItemCommand").map(({ input: { Item } }) => Item);
+    const plain = (items as Record<string, { S?: string; N?: string }>[]).map((item) =>
+      Object.fromEntries(Object.entries(item).map(([name, { S, N }]) => [name, S ?? Number(N)])),
+    );
+    const ofLines = plain.filter(({ pk }) => String(pk).startsWith("line#"));
+    return { ofLines: writeUnits(...ofLines.map(itemSize)), all: writeUnits(...plain.map(itemSize)) };
+  }
+  const itemSize = (item: object) => bytesOf(item) - 3;
+
+  test.each([
+    { bytes: 200, ofLines: 1, all: 1, more: {} },
+    { bytes: 2_048, ofLines: 1, all: 4, more: { put: { PutItem: 1 }, sent: { BatchGetItem: 1, DeleteItem: 1 } } },
+    { bytes: 20_480, ofLines: 1, all: 22, more: { put: { PutItem: 1 }, sent: { BatchGetItem: 1, DeleteItem: 1 } } },
+  ])("a task with an input of $bytes bytes writes $ofLines unit to its line, $all in all", async (of) => {
+    await settings.put({ kind: "pause", name: "pause/type/plain", since: "2027-01-01T00:00:00.000Z", by: "olga" });
+    shifted.byMs += settingsAgeMs;
+    await submitted("plain");
+    await work();
+    await submitted("plain", { text: "x".repeat(of.bytes) });
+    await work();
+    const parkedOne = { ChangeMessageVisibilityBatch: 1, UpdateItem: 1, PutItem: 1, GetItem: 2 };
+    expect(sentCounts()).toEqual(together(parkedOne, of.more.put ?? {}));
+    expect(putUnits()).toEqual({ ofLines: of.ofLines, all: of.all });
+    await resumePause("plain");
+    shifted.byMs += 4_000;
+    await work();
+    // Both tasks go, and leave the line; the line leaves the list of lines later.
+    const both = { GetItem: 2, SendMessage: 2, DeleteItem: 1 };
+    expect(sentCounts()).toEqual(together(lastCheck, both, of.more.sent ?? {}));
+    const reads = sent.filter(({ command }) => command === "BatchGetItemCommand");
+    expect(reads.every(({ input: { RequestItems } }) => JSON.stringify(RequestItems).includes("true"))).toBe(true);
+    await work();
   });
 });
 

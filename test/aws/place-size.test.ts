@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { bytesOf, unitBytes } from "../../src/aws/item-bytes.ts";
 import { keys } from "../../src/aws/table.ts";
 import { bucketName } from "../../src/core/flow/buckets.ts";
 import { placesPerUnit } from "../../src/core/task/type-limits.ts";
-import { bytesOf, unitBytes } from "../support/item-bytes.ts";
 
 test.each([0, 624])("the item of a full bucket, number %i, fits into one write unit", (index) => {
   const line = { name: "concurrency/invoice.generate/a-usual-customer/account-4711", kind: "concurrency" } as const;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { unitBytes } from "../../src/aws/item-bytes.ts";
 import { keptText } from "../../src/core/send/kept-input.ts";
-import { itemBytes, unitBytes } from "../support/item-bytes.ts";
+import { itemBytes } from "../support/item-bytes.ts";
 import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
 
 describe("the record of a new task with its input fits into one write unit", () => {

@@ -1,12 +1,13 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DynamoTable, type Item } from "../../src/aws/dynamo-table.ts";
+import { bytesOf, unitBytes } from "../../src/aws/item-bytes.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
 import { keys } from "../../src/aws/table.ts";
 import type { Lines, PlannedCheck } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { emulatedTable } from "./emulators.ts";
 import { newLine } from "./line-states.ts";
-import { describeLines } from "./lines.ts";
+import { describeLines, kib, newTask, purgeAt, waitOf } from "./lines.ts";
 
 const now = () => 1_800_000_000_000;
 
@@ -158,5 +159,95 @@ describe("the list of lines in DynamoDB, whose entry is a write of its own", () 
     await lines.endChecks(line, "b");
     expect(await lines.list(line, 1)).toEqual([]);
     await close();
+  });
+});
+
+describe("the messages of a line in DynamoDB", () => {
+  let table: Awaited<ReturnType<typeof emulatedTable>>;
+  let lines: DynamoLines;
+  beforeAll(async () => {
+    table = await emulatedTable();
+    lines = new DynamoLines(table.dynamoTable, now);
+  });
+  afterAll(() => table.close());
+
+  /** The items of a partition. */
+  const itemsOf = (pk: string): Promise<Item[]> =>
+    table.dynamoTable.all({ KeyConditionExpression: "pk = :pk", ExpressionAttributeValues: { ":pk": pk } });
+  const inLine = (line: string) => itemsOf(keys.lineState(line).pk);
+  const ofTask = (task: ReturnType<typeof newTask>) => itemsOf(keys.waitingEnvelope("", task).pk);
+
+  test.each([0.25, 1, 2, 20])("an entry with a message of %d KiB needs one write unit", async (size) => {
+    const line = newLine();
+    const task = newTask({ input: kib(size), sinceMs: now(), slotMs: now() + 1, tryUntilMs: now() + 2 });
+    await lines.add(line, task, purgeAt);
+    const [entry] = await inLine(line);
+    expect(bytesOf(entry)).toBeLessThanOrEqual(unitBytes);
+    expect(await ofTask(task)).toHaveLength(size < 1 ? 0 : 1);
+    expect((await ofTask(task)).every(({ purge_at }) => purge_at === purgeAt)).toBe(true);
+  });
+
+  test("a message is kept as long as its entry, and leaves the table with it", async () => {
+    const line = newLine();
+    const task = newTask({ input: kib(2) });
+    await lines.add(line, task, purgeAt);
+    await lines.keep(line, waitOf(task), purgeAt + 1);
+    await lines.keep(line, { ...waitOf(task), id: "another" }, purgeAt + 2);
+    for (const items of [await inLine(line), await ofTask(task)])
+      expect(items.map(({ purge_at }) => purge_at)).toEqual([purgeAt + 1]);
+    await lines.remove(line, waitOf(task));
+    expect([...(await inLine(line)), ...(await ofTask(task))]).toEqual([]);
+  });
+
+  test("a wait that follows another one has its own message, which the end of that one leaves", async () => {
+    const line = newLine();
+    const task = newTask({ input: kib(2) });
+    const again = { ...task, id: "again", envelope: { ...task.envelope, input: kib(3) } };
+    await lines.add(line, task, purgeAt);
+    const [late] = await inLine(line);
+    await lines.add(line, again, purgeAt);
+    await lines.remove(line, waitOf(task));
+    expect(await lines.find(line, waitOf(task))).toEqual(again);
+    // A late try of the first wait has the message of the second.
+    await table.dynamoTable.put(late as Item);
+    expect(await lines.find(line, waitOf(task))).toEqual({ ...again, id: task.id });
+    await lines.add(line, again, purgeAt);
+    await lines.remove(line, waitOf(again));
+    expect([...(await inLine(line)), ...(await ofTask(task))]).toEqual([]);
+  });
+
+  test("a task that waits in two lines has a message in each", async () => {
+    const [one, other] = [newLine(), newLine()];
+    const task = newTask({ input: kib(2) });
+    for (const line of [one, other]) await lines.add(line, task, purgeAt);
+    await lines.remove(one, waitOf(task));
+    expect(await lines.find(other, waitOf(task))).toEqual(task);
+  });
+
+  test("a late try that adds an entry whose wait is over has no message, and can be removed", async () => {
+    const line = newLine();
+    const task = newTask({ input: kib(2) });
+    await lines.add(line, task, purgeAt);
+    const [late] = await inLine(line);
+    await lines.remove(line, waitOf(task));
+    await table.dynamoTable.put(late as Item);
+    const [found] = await lines.first(line, 1);
+    expect(found).toMatchObject({ id: task.id, taskId: task.taskId, tenantId: "acme" });
+    expect(await lines.withEnvelopes(line, found === undefined ? [] : [found])).toEqual([]);
+    expect(await lines.find(line, waitOf(task))).toBeUndefined();
+    await lines.remove(line, waitOf(task));
+    expect(await lines.first(line, 1)).toEqual([]);
+  });
+
+  test("an entry of an earlier release has its message in it, whatever its size", async () => {
+    const line = newLine();
+    const task = newTask({ input: kib(20) });
+    const { envelope, taskId, tenantId: _, ...rest } = task;
+    const key = keys.waiting(line, { createdAt: task.createdAt, taskId });
+    await table.dynamoTable.put({ ...key, ...rest, envelope: JSON.stringify(envelope), purge_at: purgeAt });
+    expect(await lines.first(line, 1)).toEqual([task]);
+    expect(await lines.find(line, waitOf(task))).toEqual(task);
+    await lines.remove(line, waitOf(task));
+    expect(await inLine(line)).toEqual([]);
   });
 });

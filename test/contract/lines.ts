@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Envelope, largestEnvelopeBytes } from "../../src/core/model/envelope.ts";
-import type { Lines, WaitingTask } from "../../src/core/ports/flow.ts";
+import type { Lines, Wait, WaitingTask } from "../../src/core/ports/flow.ts";
 import { describeChecks, describePlaces, describeStarts, newLine, untilMs } from "./line-states.ts";
 
 /** An implementation of `Lines`. */
@@ -10,11 +10,12 @@ export interface LinesUnderTest {
   close(): Promise<void>;
 }
 
-const purgeAt = 2_000_000_000;
+export const purgeAt = 2_000_000_000;
 
 const secondsIn = (seconds: number): string => new Date(Date.UTC(2027, 0, 1) + seconds * 1000).toISOString();
 
-function newTask({
+/** A new task in a line. */
+export function newTask({
   second = 0,
   input,
   task_id = randomUUID(),
@@ -25,11 +26,13 @@ function newTask({
     ...{ schema_version: "1.0", message_id: randomUUID(), task_id, type: "a.b", tenant_id: "acme" },
     ...{ requested_by: "ada", correlation_id: "c", enqueued_at: createdAt, max_attempts: 3, input },
   };
-  return { id: randomUUID(), tier: "normal", createdAt, envelope, ...more };
+  return { id: randomUUID(), tier: "normal", createdAt, taskId: task_id, tenantId: "acme", envelope, ...more };
 }
 
-const idOf = ({ envelope }: WaitingTask): string => envelope.task_id;
-const waitOf = (task: WaitingTask) => ({ id: task.id, createdAt: task.createdAt, taskId: idOf(task) });
+const idOf = ({ taskId }: Wait): string => taskId;
+export const waitOf = ({ id, createdAt, taskId }: Wait): Wait => ({ id, createdAt, taskId });
+
+export const kib = (count: number): string => "x".repeat(count * 1024);
 
 /** Twenty-five messages of 47 KiB: more than DynamoDB returns at once. */
 const largeTasks = (): WaitingTask[] =>
@@ -49,9 +52,11 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
     const addAll = async (line: string, tasks: readonly WaitingTask[]) => {
       for (const task of tasks) await lines.add(line, task, purgeAt);
     };
+    const tasksIn = async (line: string, limit = 100) => lines.withEnvelopes(line, await lines.first(line, limit));
     const idsIn = async (line: string, limit = 100) => (await lines.first(line, limit)).map(idOf);
 
-    describeWaiting({ lines: () => lines, addAll, idsIn });
+    describeWaiting({ lines: () => lines, addAll, idsIn, tasksIn });
+    describeMessages({ lines: () => lines, addAll, idsIn, tasksIn });
     describePlaces(() => lines);
     describeStarts(() => lines);
     describeChecks(() => lines);
@@ -104,9 +109,10 @@ interface Waiting {
   lines(): Lines;
   addAll(line: string, tasks: readonly WaitingTask[]): Promise<void>;
   idsIn(line: string, limit?: number): Promise<string[]>;
+  tasksIn(line: string, limit?: number): Promise<WaitingTask[]>;
 }
 
-function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
+function describeWaiting({ lines, addAll, idsIn, tasksIn }: Waiting): void {
   describe("waiting tasks", () => {
     test("a line without tasks has none, and its state is empty", async () => {
       const line = newLine();
@@ -135,22 +141,7 @@ function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
         }),
       ];
       await addAll(line, [plain, full]);
-      expect(await lines().first(line, 10)).toEqual([plain, full]);
-    });
-
-    test("a message keeps every character, and members that this release does not know", async () => {
-      const line = newLine();
-      const task = newTask({
-        input: { text: "\u0000\u001f\"\\'\u2028 ä 東京 🎈 \ud800 \ufffe\uffff", "": null, deep: [[{}]], n: 1e-7 },
-      });
-      const later = {
-        ...task,
-        envelope: JSON.parse(`{"__proto__": {"x": 1}, ${JSON.stringify(task.envelope).slice(1)}`),
-      };
-      Object.assign(later.envelope, { later_member: [""] });
-      await lines().add(line, later, purgeAt);
-      const [found] = await lines().first(line, 1);
-      expect(JSON.stringify(found?.envelope)).toBe(JSON.stringify(later.envelope));
+      expect(await tasksIn(line)).toEqual([plain, full]);
     });
 
     test("a task that is added twice waits once, in its turn, as it was added last", async () => {
@@ -158,7 +149,7 @@ function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
       const [first, second] = [newTask({ second: 1, slotMs: 5 }), newTask({ second: 2 })];
       const { slotMs: _, ...again } = { ...first, id: randomUUID(), tier: "low" as const };
       await addAll(line, [first, second, again]);
-      expect(await lines().first(line, 10)).toEqual([again, second]);
+      expect(await tasksIn(line)).toEqual([again, second]);
     });
 
     test("a task leaves its line once; another wait of it does not", async () => {
@@ -178,7 +169,7 @@ function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
       const line = newLine();
       const tasks = largeTasks();
       await addAll(line, tasks);
-      expect(await lines().first(line, 100)).toEqual(tasks);
+      expect(await tasksIn(line)).toEqual(tasks);
       expect(await idsIn(line, 24)).toEqual(tasks.slice(0, 24).map(idOf));
     });
 
@@ -212,6 +203,73 @@ function describeWaiting({ lines, addAll, idsIn }: Waiting): void {
       await addAll(line, tasks);
       expect(await lines().orders(line, 100)).toEqual(tasks.map((task) => `${task.createdAt}#${idOf(task)}`));
       expect(await lines().orders(line, 24)).toHaveLength(24);
+    });
+  });
+}
+
+/** Messages of both kinds: those that fit beside their entries, and larger ones. */
+function describeMessages({ lines, addAll, idsIn, tasksIn }: Waiting): void {
+  describe("messages of waiting tasks", () => {
+    test("a message keeps every character, and members that this release does not know", async () => {
+      const line = newLine();
+      const task = newTask({
+        input: { text: "\u0000\u001f\"\\'\u2028 ä 東京 🎈 \ud800 \ufffe\uffff", "": null, deep: [[{}]], n: 1e-7 },
+      });
+      const later = {
+        ...task,
+        envelope: JSON.parse(`{"__proto__": {"x": 1}, ${JSON.stringify(task.envelope).slice(1)}`),
+      };
+      Object.assign(later.envelope, { later_member: [""] });
+      const large = {
+        ...later,
+        id: randomUUID(),
+        taskId: randomUUID(),
+        envelope: { ...later.envelope, large: kib(2) },
+      };
+      await addAll(line, [later, large]);
+      for (const task of [later, large]) {
+        const found = (await tasksIn(line)).find(({ id }) => id === task.id);
+        expect(JSON.stringify(found?.envelope)).toBe(JSON.stringify(task.envelope));
+      }
+    });
+
+    test.each([0, 1, 2, 20])("a task with a message of %i KiB is found and returned with it", async (size) => {
+      const line = newLine();
+      const task = newTask({ input: kib(size) });
+      await addAll(line, [task, newTask({ second: 1 })]);
+      expect((await tasksIn(line))[0]).toEqual(task);
+      const [first] = await lines().first(line, 1);
+      // The caller may have given it a start.
+      const started = { ...(first ?? task), slotMs: 1_800_000_000_789 };
+      expect(await lines().withEnvelopes(line, [started])).toEqual([{ ...task, slotMs: started.slotMs }]);
+      expect(await lines().find(line, waitOf(task))).toEqual(task);
+    });
+
+    test.each([0, 2])("a task with a message of %i KiB whose wait is over has none", async (size) => {
+      const line = newLine();
+      const [over, next] = [newTask({ input: kib(size) }), newTask({ second: 1, input: kib(2) })];
+      await addAll(line, [over, next]);
+      const seen = await lines().first(line, 10);
+      await lines().remove(line, waitOf(over));
+      expect((await lines().withEnvelopes(line, seen)).map(idOf).slice(size === 0 ? -1 : 0)).toEqual([idOf(next)]);
+      expect(await lines().find(line, waitOf(over))).toBeUndefined();
+      expect(await lines().withEnvelopes(line, [])).toEqual([]);
+    });
+
+    test.each([
+      [0, 2],
+      [2, 0],
+      [2, 3],
+    ])("a task that waits anew, with %i and then %i KiB, has its new message", async (before, after) => {
+      const line = newLine();
+      const task = newTask({ input: kib(before) });
+      const again = { ...task, id: randomUUID(), envelope: { ...task.envelope, input: kib(after) } };
+      await addAll(line, [task, again]);
+      await lines().remove(line, waitOf(task));
+      expect(await tasksIn(line)).toEqual([again]);
+      await lines().keep(line, waitOf(again), purgeAt + 1);
+      await lines().remove(line, waitOf(again));
+      expect(await idsIn(line)).toEqual([]);
     });
   });
 }

@@ -125,8 +125,9 @@ describe("the price of a million requests that wait for 20 s", () => {
 });
 
 describe("the price of limits", () => {
-  const plain = planned({ pollsPerTask: 0 });
-  const of = (limited: ScenarioInput["limited"]) => planned({ pollsPerTask: 0, limited });
+  const plain = planned({ pollsPerTask: 0, messageBytes: 700 });
+  const messageBytes = 700;
+  const of = (limited: ScenarioInput["limited"]) => planned({ pollsPerTask: 0, messageBytes, limited });
   const line = ({ cost }: ReturnType<typeof planned>, what: string) =>
     cost.work.find((one) => one.what === what)?.perMonth ?? 0;
   const limitOf = ({ scenario, outcome }: Pick<ReturnType<typeof planned>, "scenario" | "outcome">, what: string) =>
@@ -139,6 +140,21 @@ describe("the price of limits", () => {
     within5Percent(line(limited, "SQS") - line(plain, "SQS"), 4 * 0.4);
     expect(line(plain, "DynamoDB: reads of lines")).toBe(0);
   });
+
+  test.each([
+    [1_000, 2, 1],
+    [20_000, 20, 5],
+  ])(
+    "a message of %i bytes, which has an item of its own, costs twice %i write units and %i read units more",
+    (messageBytes, writes, reads) => {
+      const [large, without] = [{ messageBytes, limited: { places: 3 } }, { messageBytes }].map((one) =>
+        planned({ pollsPerTask: 0, ...one }),
+      );
+      if (large === undefined || without === undefined) throw new Error("no plan");
+      within5Percent(line(large, "DynamoDB: writes") - line(without, "DynamoDB: writes"), (5 + 2 * writes) * 0.625);
+      within5Percent(line(large, "DynamoDB: reads of lines"), (4 + reads) * 0.125);
+    },
+  );
 
   test("100 places cost as much for each start and end as 3, and half of the tasks cost half", () => {
     within5Percent(

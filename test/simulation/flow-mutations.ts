@@ -22,14 +22,14 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: several calls let one task of a line go",
     file: "flow/buckets.ts",
-    find: "if (await lines.reserve(line.name, task.envelope.task_id, now, now + reservedMs)) own.push(task);",
+    find: "if (await lines.reserve(line.name, task.taskId, now, now + reservedMs)) own.push(task);",
     replace: "own.push(task);",
     test: "test/core/flow/buckets.test.ts",
   },
   {
     name: "flow: a task that could not be let go stays reserved",
     file: "flow/buckets.ts",
-    find: "  for (const { envelope } of tasks) await lines.release(line.name, envelope.task_id);\n",
+    find: "  for (const { taskId } of tasks) await lines.release(line.name, taskId);\n",
     replace: "",
     test: "test/core/flow/buckets.test.ts",
   },
@@ -213,7 +213,7 @@ export const flowMutations: readonly Mutation[] = [
     file: "flow/let-go-places.ts",
     find: "const going = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });",
     replace:
-      "const going = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.envelope.task_id)).slice(-1);",
+      "const going = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.taskId)).slice(-1);",
   },
   {
     name: "flow: a worker does not heed pauses",
@@ -315,7 +315,21 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks that are let go stay in their line",
     file: "flow/send-all.ts",
-    find: "    await lines.remove(line.name, { id, createdAt, taskId: envelope.task_id });",
+    find: "    await lines.remove(line.name, task);",
     replace: "",
+  },
+  {
+    name: "flow: an entry whose message is gone stays in its line",
+    theme: "flow",
+    file: "flow/send-all.ts",
+    find: "    await lines.remove(line.name, over);",
+    replace: "",
+  },
+  {
+    name: "flow: a task whose message is no part of its entry is not sent",
+    theme: "flow",
+    file: "flow/send-all.ts",
+    find: "  const found = await lines.withEnvelopes(line.name, tasks);",
+    replace: "  const found = tasks.filter(hasEnvelope);",
   },
 ];

@@ -1,11 +1,21 @@
-import type { HeldPlace, LineState, WaitingTask } from "../../src/core/ports/flow.ts";
+import type { HeldPlace, LineState, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import type { FlowLaws } from "./flow-laws.ts";
 
 /** The line of a bucket of places. */
 const lineOf = (bucket: string): string => bucket.replace(/^places\/\d+\//, "");
 
-/** The lines of a world, with a witness of who goes first. */
+/** The message of a task in a line, which is written and deleted by itself. */
+interface Apart {
+  /** The wait that wrote it. */
+  id: string;
+  envelope: WaitingTask["envelope"];
+}
+
+/**
+ * The lines of a world, with a witness of who goes first. In some worlds a message is no part of its entry: a late try
+ * of an addition may bring the entry alone.
+ */
 export class SeenLines extends MemoryLines {
   readonly #laws: () => FlowLaws;
   /** Names of all lines that tasks ever waited in. */
@@ -13,17 +23,53 @@ export class SeenLines extends MemoryLines {
   /** Names of the buckets of each line's places. */
   readonly #buckets = new Map<string, Set<string>>();
 
-  constructor(laws: () => FlowLaws) {
+  /** Messages that are no part of their entries. Undefined: all are. */
+  readonly #apart: Map<string, Apart> | undefined;
+  readonly #added = new Set<string>();
+
+  constructor(laws: () => FlowLaws, { apart }: { apart: boolean }) {
     super();
     this.#laws = laws;
+    this.#apart = apart ? new Map() : undefined;
   }
 
   override async add(line: string, task: WaitingTask): Promise<void> {
     this.#laws().parks += 1;
-    this.#laws().waits(line, task.envelope.task_id);
+    this.#laws().waits(line, task.taskId);
     this.#laws().parked(line, task.envelope);
     this.names.add(line);
+    const { id, envelope } = task;
+    // A late try brings the entry alone: the message was written before.
+    if (!this.#added.has(id)) this.#apart?.set(`${line} ${task.taskId}`, { id, envelope });
+    this.#added.add(id);
     await super.add(line, task);
+  }
+
+  override async first(line: string, limit: number): Promise<WaitingEntry[]> {
+    const tasks = await super.first(line, limit);
+    if (this.#apart === undefined) return tasks;
+    return tasks.map(({ envelope: _, ...task }) => task);
+  }
+
+  override async withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {
+    const apart = this.#apart;
+    if (apart === undefined) return super.withEnvelopes(line, tasks);
+    return tasks.flatMap((task) => {
+      const found = apart.get(`${line} ${task.taskId}`);
+      return found === undefined ? [] : [{ ...task, envelope: found.envelope }];
+    });
+  }
+
+  override async remove(line: string, wait: Wait): Promise<void> {
+    const entry = await super.find(line, wait);
+    await super.remove(line, wait);
+    const name = `${line} ${wait.taskId}`;
+    if (entry?.id === wait.id && this.#apart?.get(name)?.id === wait.id) this.#apart.delete(name);
+  }
+
+  override async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
+    const found = await super.find(line, task);
+    return found && (await this.withEnvelopes(line, [found]))[0];
   }
 
   override async takePlaces(
@@ -57,7 +103,7 @@ export class SeenLines extends MemoryLines {
     const buckets = new Set([...(this.#buckets.get(line) ?? [line]), bucket]);
     this.#buckets.set(line, buckets);
     const [waiting, states] = await Promise.all([this.first(line, 1_000), this.states([...buckets])]);
-    const ids = waiting.map(({ envelope }) => envelope.task_id);
+    const ids = waiting.map(({ taskId }) => taskId);
     const placed = new Set(states.flatMap(({ places }) => [...places.keys()]));
     // Of several buckets, each takes one of the first sixteen tasks.
     return (going) => this.#laws().letGo(line, going, ids, { placed, atOnce: buckets.size === 1 ? 1 : 16 });

@@ -152,7 +152,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     table,
     queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
     families: new MemoryFamilies(),
-    lines: new SeenLines(() => world.witness.flow),
+    lines: new SeenLines(() => world.witness.flow, { apart: seed % 4 === 2 }),
     // In every fourth world each place of a line is an item of its own.
     bucketSize: seed % 4 === 3 ? 1 : undefined,
     flowSettings: settingsOf(seed, (setting) => world.witness.resumes.put(setting)),

@@ -25,10 +25,10 @@ export async function judge(world: World): Promise<void> {
 /** Nobody is left in a line, but a second message of a task that has ended. */
 async function judgeLines({ lines, table, witness, core, time }: World): Promise<void> {
   for (const line of lines.names) {
-    for (const { envelope } of await lines.first(line, 1_000)) {
-      const record = table.read(envelope);
+    for (const { tenantId, taskId } of await lines.first(line, 1_000)) {
+      const record = table.read({ tenant_id: tenantId, task_id: taskId });
       if (record !== undefined && core.record.isKept(record, time.now) && !core.record.hasEnded(record, time.now))
-        witness.violated(`it waits in ${line} for ever`, envelope.task_id);
+        witness.violated(`it waits in ${line} for ever`, taskId);
     }
   }
 }

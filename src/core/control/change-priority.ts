@@ -3,7 +3,7 @@ import { lineOf } from "../model/line.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
-import type { Lines, WaitingTask } from "../ports/flow.ts";
+import type { Lines, Wait } from "../ports/flow.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
@@ -83,9 +83,8 @@ const entryInLine = async ({ lines }: MovePorts, { line, created_at, task_id }: 
  * Takes a task out of the line of a pause: if the pause stops it in its new tier, too, its message comes back there. In
  * another line the task keeps its turn, and its message comes back to it.
  */
-async function leavePause({ lines }: MovePorts, record: TaskRecord, { id, createdAt }: WaitingTask): Promise<void> {
-  const { line = "", task_id } = record;
-  if (inPause(record)) await lines.remove(line, { id, createdAt, taskId: task_id });
+async function leavePause({ lines }: MovePorts, record: TaskRecord, waiting: Wait): Promise<void> {
+  if (inPause(record)) await lines.remove(record.line ?? "", waiting);
 }
 
 /**

@@ -3,7 +3,7 @@ import { heldIn } from "../model/grant.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
-import type { HeldPlace, WaitingTask } from "../ports/flow.ts";
+import type { HeldPlace, WaitingEntry } from "../ports/flow.ts";
 import { bucketName, bucketOf, leaveToOthers, ownTasks } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
@@ -69,7 +69,7 @@ export async function handOver(
   ports: LinePorts,
   line: Line,
   place: BucketPlace,
-  { tier, next = [] }: { tier: Tier; next?: readonly WaitingTask[] | undefined },
+  { tier, next = [] }: { tier: Tier; next?: readonly WaitingEntry[] | undefined },
 ): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   const limit = await placesOf(ports.flow, type);
@@ -78,7 +78,7 @@ export async function handOver(
   const { index, name, room } = bucketOf(line, place.bucket, sizes);
   const [own] = room === 0 ? [] : await ownTasks(ports, line, next, { most: 1, salt: place.task, sizes });
   if (own === undefined) return giveBack(ports, line, place, tier);
-  const to = { task: own.envelope.task_id, untilMs: onTheWayUntilMs(ports.clock.now()) };
+  const to = { task: own.taskId, untilMs: onTheWayUntilMs(ports.clock.now()) };
   const state = await ports.lines.passPlace(name, place, to, room);
   // Another call has just let this task go, or the limit is lower now.
   if (state === undefined) {

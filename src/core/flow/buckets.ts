@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Line } from "../model/line.ts";
-import type { Lines, WaitingTask } from "../ports/flow.ts";
+import type { Lines, WaitingEntry } from "../ports/flow.ts";
 import type { Clock } from "../ports/tasks.ts";
 import { placesPerUnit } from "../task/type-limits.ts";
 
@@ -73,9 +73,9 @@ export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? 
 export async function ownTasks(
   ports: { lines: Lines; clock: Clock },
   line: Line,
-  first: readonly WaitingTask[],
+  first: readonly WaitingEntry[],
   { most, salt, sizes }: { most: number; salt: string; sizes: Sizes },
-): Promise<WaitingTask[]> {
+): Promise<WaitingEntry[]> {
   return bucketCount(sizes) === 1 ? first.slice(0, most) : reserved(ports, line, first, { most, salt });
 }
 
@@ -83,15 +83,15 @@ export async function ownTasks(
 export async function reserved(
   { lines, clock }: { lines: Lines; clock: Clock },
   line: Line,
-  first: readonly WaitingTask[],
+  first: readonly WaitingEntry[],
   { most, salt }: { most: number; salt: string },
-): Promise<WaitingTask[]> {
-  const own: WaitingTask[] = [];
+): Promise<WaitingEntry[]> {
+  const own: WaitingEntry[] = [];
   const inOrder = first.map((task, position) => ({ task, at: (position + 4) * chanceOf(salt, task) }));
   for (const { task } of inOrder.sort((a, b) => a.at - b.at)) {
     if (own.length >= most) break;
     const now = clock.now();
-    if (await lines.reserve(line.name, task.envelope.task_id, now, now + reservedMs)) own.push(task);
+    if (await lines.reserve(line.name, task.taskId, now, now + reservedMs)) own.push(task);
   }
   return own;
 }
@@ -100,15 +100,15 @@ export async function reserved(
 export async function leaveToOthers(
   { lines }: { lines: Lines },
   line: Line,
-  tasks: readonly WaitingTask[],
+  tasks: readonly WaitingEntry[],
   sizes: Sizes,
 ): Promise<void> {
   if (bucketCount(sizes) === 1) return;
-  for (const { envelope } of tasks) await lines.release(line.name, envelope.task_id);
+  for (const { taskId } of tasks) await lines.release(line.name, taskId);
 }
 
 /** From 0 to 1. */
-const chanceOf = (salt: string, { envelope }: WaitingTask): number => numberOf(`${salt} ${envelope.task_id}`) / 2 ** 32;
+const chanceOf = (salt: string, { taskId }: WaitingEntry): number => numberOf(`${salt} ${taskId}`) / 2 ** 32;
 
 /** A number of 32 bits that a text gives at random. */
 const numberOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();

@@ -5,7 +5,7 @@ import { type Line, lineOf, type PauseTarget } from "../model/line.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { WaitingFor } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
-import type { WaitingTask } from "../ports/flow.ts";
+import type { WaitingEntry, WaitingTask } from "../ports/flow.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { keepHistory } from "../send/keep-history.ts";
@@ -44,7 +44,7 @@ export interface Place {
   /** The renewal that runs. Absent: none ran yet. */
   renewal?: Promise<void>;
   /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
-  next?: Promise<WaitingTask[]>;
+  next?: Promise<WaitingEntry[]>;
 }
 
 /** A task that may start. */
@@ -203,6 +203,8 @@ export async function park(
     runsOn,
     envelope: newest,
     createdAt: record.created_at,
+    taskId: record.task_id,
+    tenantId: record.tenant_id,
     sinceMs: now,
     ...(slotMs !== undefined && { slotMs }),
     ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
@@ -229,7 +231,7 @@ async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, wait
   const present = await ports.records.get(record, "consistently");
   if (present === undefined || present.priority === record.priority || present.line !== line.name) return;
   await dispatch(ports, present, waiting.envelope);
-  await ports.lines.remove(line.name, { id: waiting.id, createdAt: waiting.createdAt, taskId: record.task_id });
+  await ports.lines.remove(line.name, waiting);
 }
 
 /**
@@ -264,7 +266,10 @@ export function readNext(ports: FlowPorts, place: Place): void {
   place.next.catch(() => {});
 }
 
-async function nextOf({ flow, lines, registry, bucketSize: size }: FlowPorts, { line }: Place): Promise<WaitingTask[]> {
+async function nextOf(
+  { flow, lines, registry, bucketSize: size }: FlowPorts,
+  { line }: Place,
+): Promise<WaitingEntry[]> {
   const limit = (await placesOf(flow, registry.get(line.type ?? ""))) ?? 1;
   return lines.first(line.name, firstTasks({ limit, size }));
 }

@@ -1,6 +1,6 @@
 import { heldIn } from "../model/grant.ts";
 import type { Line } from "../model/line.ts";
-import type { LineState, PlannedCheck, WaitingTask } from "../ports/flow.ts";
+import type { LineState, PlannedCheck, WaitingEntry } from "../ports/flow.ts";
 import { type Bucket, bucketOf, bucketsOf, firstTasks, leaveToOthers, ownTasks, type Sizes } from "./buckets.ts";
 import {
   type Known,
@@ -80,7 +80,7 @@ async function letSomeGo(
   const going = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });
   if (going.length === 0)
     return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
-  const ids = going.map(({ envelope }) => envelope.task_id);
+  const ids = going.map(({ taskId }) => taskId);
   const untilMs = onTheWayUntilMs(clock.now());
   if (!(await lines.takePlaces(bucket.name, ids, untilMs, bucket.room))) {
     await leaveToOthers(ports, line, going, sizes);
@@ -93,9 +93,9 @@ async function letSomeGo(
   return { as: "let go" };
 }
 
-async function isFirst({ lines }: LinePorts, line: Line, { envelope }: WaitingTask): Promise<boolean> {
+async function isFirst({ lines }: LinePorts, line: Line, { taskId }: WaitingEntry): Promise<boolean> {
   const [first] = await lines.first(line.name, 1);
-  return first === undefined || first.envelope.task_id === envelope.task_id;
+  return first === undefined || first.taskId === taskId;
 }
 
 /** The line's own state. Undefined: the call looks at another bucket alone. */
@@ -140,9 +140,9 @@ async function nextWithoutPlace(
   line: Line,
   seen: readonly Seen[],
   count: number,
-): Promise<{ next: WaitingTask[]; empty: boolean }> {
-  const hasPlace = ({ envelope }: WaitingTask) => seen.some(({ places }) => places.has(envelope.task_id));
-  const without = (tasks: readonly WaitingTask[]) => tasks.filter((task) => !hasPlace(task));
+): Promise<{ next: WaitingEntry[]; empty: boolean }> {
+  const hasPlace = ({ taskId }: WaitingEntry) => seen.some(({ places }) => places.has(taskId));
+  const without = (tasks: readonly WaitingEntry[]) => tasks.filter((task) => !hasPlace(task));
   const few = await ports.lines.first(line.name, count);
   const next = without(few);
   if (next.length > 0 || few.length < count) return { next, empty: few.length === 0 };

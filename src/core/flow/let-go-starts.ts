@@ -1,5 +1,5 @@
 import type { Line } from "../model/line.ts";
-import type { PlannedCheck, WaitingTask } from "../ports/flow.ts";
+import type { PlannedCheck, WaitingEntry } from "../ports/flow.ts";
 import { reserved } from "./buckets.ts";
 import { aheadMs, type Known, type LinePorts, mostLetGo, mostTries, nothing, type Rest, soonMs } from "./line-ports.ts";
 import { sendAll } from "./send-all.ts";
@@ -82,7 +82,7 @@ async function letSomeStart(
 async function takeOne(
   ports: LinePorts,
   line: Line,
-  first: readonly WaitingTask[],
+  first: readonly WaitingEntry[],
   { intervalMs, untilMs }: { intervalMs: number; untilMs: number },
 ): Promise<void> {
   const { lines, clock } = ports;

@@ -1,5 +1,5 @@
 import { iso } from "../model/record.ts";
-import type { Lines, WaitingTask } from "../ports/flow.ts";
+import type { Lines, WaitingEntry } from "../ports/flow.ts";
 import type { LimitsView } from "./view-flow.ts";
 
 /** Lines of a limit that are read, and tasks of each, at most: a look at all types pays for them. */
@@ -42,4 +42,4 @@ export async function limitWait(
   };
 }
 
-const sinceOf = ({ sinceMs, createdAt }: WaitingTask): string => (sinceMs === undefined ? createdAt : iso(sinceMs));
+const sinceOf = ({ sinceMs, createdAt }: WaitingEntry): string => (sinceMs === undefined ? createdAt : iso(sinceMs));

@@ -2,7 +2,7 @@ import type { Grant } from "../model/grant.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import { leaseSeconds, longestLeaseSeconds } from "../model/lease.ts";
 import type { Line } from "../model/line.ts";
-import type { WaitingTask } from "../ports/flow.ts";
+import type { WaitingEntry, WaitingTask } from "../ports/flow.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { LinePorts } from "./line-ports.ts";
 
@@ -21,13 +21,14 @@ const spareMarginSeconds = 15;
  * again, which makes a twin.
  */
 export async function sendAll(
-  { queues, lines, clock, taker, registry }: LinePorts,
+  ports: LinePorts,
   line: Line,
-  tasks: readonly WaitingTask[],
+  tasks: readonly WaitingEntry[],
   more: Grant = {},
 ): Promise<void> {
-  await inLanes(tasks, lanes[line.kind], async (task) => {
-    const { id, tier, runsOn, envelope, createdAt } = task;
+  const { queues, lines, clock, taker, registry } = ports;
+  await inLanes(await withEnvelopes(ports, line, tasks), lanes[line.kind], async (task) => {
+    const { tier, runsOn, envelope } = task;
     const granted: Grant = { ...earlierGrant(task), ...more };
     // While no message is sent, the task is still in its line. What a pause or a breaker lets go may still be stopped
     // by what this process knows.
@@ -36,12 +37,34 @@ export async function sendAll(
     const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
     const delaySeconds = spare ? spareSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
     await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });
-    await lines.remove(line.name, { id, createdAt, taskId: envelope.task_id });
+    await lines.remove(line.name, task);
   });
 }
 
+/**
+ * The tasks with their messages. An entry whose message is gone is of a wait that is over, which a late try has added
+ * again, or whose time to be kept is over: it leaves the line, which it would block.
+ */
+async function withEnvelopes(
+  { lines, log }: LinePorts,
+  line: Line,
+  tasks: readonly WaitingEntry[],
+): Promise<readonly WaitingTask[]> {
+  if (tasks.every(hasEnvelope)) return tasks;
+  const found = await lines.withEnvelopes(line.name, tasks);
+  const left = new Set(found.map(({ id }) => id));
+  for (const over of tasks.filter(({ id }) => !left.has(id))) {
+    const of = { line: line.name, tenant_id: over.tenantId, task_id: over.taskId };
+    log.warn("the message of a task in a line is gone; its entry leaves the line", of);
+    await lines.remove(line.name, over);
+  }
+  return found;
+}
+
+const hasEnvelope = (task: WaitingEntry): task is WaitingTask => task.envelope !== undefined;
+
 /** The grants that a task had when it was put into its line. */
-const earlierGrant = ({ slotMs, tryUntilMs }: WaitingTask): Grant => ({
+const earlierGrant = ({ slotMs, tryUntilMs }: WaitingEntry): Grant => ({
   ...(slotMs !== undefined && { slotMs }),
   ...(tryUntilMs !== undefined && { tryUntilMs }),
 });

@@ -52,5 +52,5 @@ const movesStart = (
 /** True when a task that was submitted before waits in the line. */
 export async function isBehind({ lines }: Pick<LinePorts, "lines">, line: Line, envelope: Envelope): Promise<boolean> {
   const [first] = await lines.first(line.name, 1);
-  return first !== undefined && first.createdAt < envelope.enqueued_at && first.envelope.task_id !== envelope.task_id;
+  return first !== undefined && first.createdAt < envelope.enqueued_at && first.taskId !== envelope.task_id;
 }

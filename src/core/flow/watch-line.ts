@@ -1,12 +1,12 @@
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
-import type { WaitingTask } from "../ports/flow.ts";
+import type { WaitingEntry } from "../ports/flow.ts";
 import type { Clock, Log, Metrics } from "../ports/tasks.ts";
 
 /** The findings of a check in a line whose tasks still wait. */
 export interface Held {
   /** The first task. Absent: it was not read. */
-  oldest?: WaitingTask | undefined;
+  oldest?: WaitingEntry | undefined;
   /** Epoch milliseconds of the pause that stops the line. Absent: none does. */
   pausedMs?: number | undefined;
   /** True when the line's breaker is open. */

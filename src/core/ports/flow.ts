@@ -1,19 +1,27 @@
 import type { Envelope } from "../model/envelope.ts";
 import type { MainQueue } from "./tasks.ts";
 
-/** A task in a line. The line keeps its message, as SQS has none of it. */
-export interface WaitingTask extends MainQueue {
+/** A task in a line. The line keeps its message, too, as SQS has none of it. */
+export interface WaitingEntry extends MainQueue {
   /** Tells this wait from an earlier one of the task. */
   id: string;
   /** Time of the submit, ISO 8601 UTC: the order in the line. */
   createdAt: string;
-  envelope: Envelope;
+  taskId: string;
+  tenantId: string;
   /** Epoch milliseconds at which the task began to wait. Absent: an earlier release has put it into the line. */
   sinceMs?: number;
   /** Epoch milliseconds of the start that the type's rate gave it. Absent: none yet. */
   slotMs?: number;
   /** Epoch milliseconds until which a breaker lets it try. Absent: none does. */
   tryUntilMs?: number;
+  /** Its message, if the line has it beside the entry. Absent: `withEnvelopes` reads it. */
+  envelope?: Envelope;
+}
+
+/** A task in a line, with its message. */
+export interface WaitingTask extends WaitingEntry {
+  envelope: Envelope;
 }
 
 /** The names of a task in a line. */
@@ -72,8 +80,13 @@ export interface Lines {
   /** Adds a task to a line. A task that is in the line already keeps its turn, and waits with the new id. */
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
   /** The first tasks of a line. */
-  first(line: string, limit: number): Promise<WaitingTask[]>;
-  /** A task of a line. */
+  first(line: string, limit: number): Promise<WaitingEntry[]>;
+  /**
+   * Tasks of a line, as they are given, with their messages. A task whose wait is over is left out if its message is
+   * gone.
+   */
+  withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]>;
+  /** A task of a line, with its message. */
   find(line: string, task: WaitingKey): Promise<WaitingTask | undefined>;
   /** Keeps a task's entry until a later time. Does nothing when the task waits anew, or no longer. */
   keep(line: string, wait: Wait, purgeAt: number): Promise<void>;

@@ -255,11 +255,9 @@ async function keepWaiting({ ports, nowMs, found }: Pass, record: TaskRecord): P
   }
   const purge_at = Math.floor(nowMs / 1000) + 60 * 86_400;
   await keepAllEntries(ports, record, purge_at);
-  const kept = await ports.records.change(record, {
-    when: unchanged(record),
-    set: { purge_at, updated_at: iso(nowMs) },
-  });
-  if (kept.done) await ports.lines.keep(line, { createdAt, taskId, id: entry.id }, purge_at);
+  // The record last: after a death, the next pass does all again.
+  await ports.lines.keep(line, entry, purge_at);
+  await ports.records.change(record, { when: unchanged(record), set: { purge_at, updated_at: iso(nowMs) } });
 }
 
 /**

@@ -141,8 +141,8 @@ describe("a line of many places", () => {
   test("a task that cannot be let go is left to others", async () => {
     const { ports, lines, pipeline, clock } = setUp(40);
     const record = await pipeline.accept({ input: { n: 0, ms: 10 } });
-    const waiting = { id: "w1", tier: "normal" as const, createdAt: record.created_at };
-    const next = Promise.resolve([{ ...waiting, envelope: envelopeOf(record, { n: 0, ms: 10 }) }]);
+    const { created_at: createdAt, task_id: taskId, tenant_id: tenantId } = record;
+    const next = Promise.resolve([{ id: "w1", tier: "normal" as const, createdAt, taskId, tenantId }]);
     // Its place has ended, and another task has it.
     const place = { line, bucket: 1, untilMs: clock.now() + 1_000, next };
     await leave(ports, place, { tenant_id: "acme", task_id: "ended" }, "normal");

@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
+import { bytesOf } from "../../../src/aws/item-bytes.ts";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";
 import { attemptsOf } from "../../../src/core/end/view.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
-import { bytesOf, itemBytes, writeUnits } from "../../support/item-bytes.ts";
+import { itemBytes, writeUnits } from "../../support/item-bytes.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 
 /** A stack of 2,000 characters. */
