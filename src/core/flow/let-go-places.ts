@@ -102,7 +102,10 @@ async function isFirst({ lines }: LinePorts, line: Line, { taskId }: WaitingEntr
 const ownState = ([first]: readonly Seen[]): LineState | undefined =>
   first?.bucket.index === 0 ? first.state : undefined;
 
-/** The check that must not be far away. None for a check or an added task: its message comes again if its worker dies. */
+/**
+ * The check that must not be far away. A check and an added task have none: their message comes again if the worker
+ * dies.
+ */
 const checkToMove = ({ changed }: Known, seen: readonly Seen[]): PlannedCheck | undefined =>
   changed === undefined ? undefined : ownState(seen)?.check;
 
@@ -151,10 +154,10 @@ async function nextWithoutPlace(
 }
 
 /**
- * The time of the next look at a line without a free place. Whoever holds a place lets the next task go, and the
- * message of a dead worker's task does so after its lease: so nobody else has to look. A task that was let go has had
- * its place for less than a lease, and the one that sends its message may have died before. In a line that nobody has
- * looked at yet, a place may become free soon.
+ * The time of the next look at a line without a free place. The worker of a place lets the next task go, and the message
+ * of a dead worker's task does so after its lease: so no other call has to look. A task that was let go has had its
+ * place for less than a lease, and its sender may have died before the message was sent. In a line that was not looked
+ * at yet, a place may become free soon.
  */
 function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): number {
   const ends = seen

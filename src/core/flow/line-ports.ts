@@ -40,7 +40,7 @@ export const aheadMs = 4_000;
 /** A line that could go on is looked at again after this time, in milliseconds. */
 export const soonMs = 1_000;
 
-/** A line whose tasks get places is looked at after this time at the latest, in milliseconds: a sender may have died. */
+/** A line whose tasks get places is looked at this often at least, in milliseconds: a sender may have died. */
 export const latestMs = 60_000;
 
 /**

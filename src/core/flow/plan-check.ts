@@ -24,8 +24,8 @@ export async function plan(
 }
 
 /**
- * Plans a check that is far away for an earlier time: nobody has let a task of the line go for long, and this worker
- * may die before it sends the message of the one that it lets go. Without this, the planned one finds it.
+ * Plans a check that is far away for an earlier time: no task of the line was let go for long, and this worker may die
+ * before it sends the message of the task that it lets go. Without this, the planned check finds that task.
  */
 export async function planSooner(
   ports: LinePorts,
