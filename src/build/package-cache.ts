@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { userFolder } from "../installed/user-folder.ts";
 
 let temporary: string | undefined;
 
@@ -15,19 +16,6 @@ export function packageCache(root: string): string {
   const folder = join(userFolder() ?? temporaryFolder(), project);
   mkdirSync(folder, { recursive: true });
   return folder;
-}
-
-/** Undefined: it cannot be written. */
-function userFolder(): string | undefined {
-  try {
-    const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "offload");
-    mkdirSync(folder, { recursive: true });
-    accessSync(folder, constants.W_OK);
-    return folder;
-  } catch {
-    // A home may be missing, read-only or a file: each has another code, and the same answer.
-    return undefined;
-  }
 }
 
 function temporaryFolder(): string {

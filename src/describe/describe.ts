@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deserialize } from "node:v8";
 import { codeFile } from "../installed/installation.ts";
+import { compiledFolder } from "../installed/user-folder.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { startBeside } from "./beside.ts";
 import type { DescribedCode } from "./describe-code.ts";
@@ -80,8 +81,16 @@ export const startDescribing = (code: CodeToDescribe, around: Surroundings): Des
   startAnswer(argumentsOf(code), code, around);
 
 /** Builds a project's sources for this machine and describes them, in one new process. */
-export const startDescribingSources = (sources: SourcesToDescribe, around: Surroundings): Describing =>
-  startAnswer(["--enable-source-maps", codeFile("src/describe/sources-process")], sources, around);
+export function startDescribingSources(sources: SourcesToDescribe, { cwd, env }: Surroundings): Describing {
+  const compiled = compiledFolder();
+  return startAnswer(["--enable-source-maps", codeFile("src/describe/sources-process")], sources, {
+    cwd,
+    env: { ...env, ...(compiled !== undefined && { [compileCacheVariable]: compiled }) },
+  });
+}
+
+/** Node's variable with the folder for what it compiles. */
+export const compileCacheVariable = "NODE_COMPILE_CACHE";
 
 function startAnswer(args: string[], options: object, { cwd, env }: Surroundings): Describing {
   const place = resultPlace();

@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { buildLocalCode } from "../build/local-code.ts";
 import { placeInProject } from "../project/source-places.ts";
 import { deployedValues } from "./deployed-values.ts";
-import { optionsVariable, type SourcesProcessOptions } from "./describe.ts";
+import { compileCacheVariable, optionsVariable, type SourcesProcessOptions } from "./describe.ts";
 import { type DescribedCode, type DescribeOptions, describeCode } from "./describe-code.ts";
 import { sayStrayErrors, writeAnswer } from "./write-description.ts";
 
@@ -12,7 +12,7 @@ import { sayStrayErrors, writeAnswer } from "./write-description.ts";
  */
 
 const { tasks, probes, deployed, result } = JSON.parse(process.env[optionsVariable] ?? "") as SourcesProcessOptions;
-delete process.env[optionsVariable];
+for (const variable of [optionsVariable, compileCacheVariable]) delete process.env[variable];
 
 async function described(onLoading: DescribeOptions["onLoading"]): Promise<DescribedCode> {
   using code = await buildLocalCode(tasks);

@@ -16,12 +16,12 @@ import { inService, resources, stage } from "./synthesis.ts";
 const budgets: Record<FunctionName, number> = {
   submit: 324,
   status: 134,
-  control: 406,
-  worker: 456,
-  redrive: 285,
-  fire: 394,
+  control: 407,
+  worker: 460,
+  redrive: 286,
+  fire: 395,
   authorizer: 94,
-  publish: 48,
+  publish: 49,
   socket: 82,
   notify: 351,
   wake: 68,
@@ -90,7 +90,7 @@ const wholeBytes = (name: FunctionName): number =>
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
   ["submit", 405],
-  ["status", 404],
+  ["status", 407],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {
   expect(wholeBytes(name)).toBeLessThan(kilobytes * 1000);

@@ -116,14 +116,24 @@ async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: Tas
  * others wait for it.
  */
 async function givenPlace(ports: FlowPorts, message: TaskMessage): Promise<{ place?: Place }> {
-  const { grant, type, envelope } = message;
-  if (!grant?.held || type === undefined) return {};
-  const lines = await limitLines(ports, message, type, await limitsInForce(ports.flow, type));
-  if ("fault" in lines || lines.concurrency === undefined) return {};
+  const { grant } = message;
+  const place = grant?.held ? await placeOf(ports, message, grant.bucket) : undefined;
+  return place === undefined ? {} : { place };
+}
+
+/**
+ * The place of a task in a bucket of its line. Undefined: it has none.
+ * @throws PortUnavailable
+ */
+export async function placeOf(ports: FlowPorts, message: TaskMessage, bucket = 0): Promise<Place | undefined> {
+  const { type, envelope } = message;
+  const limits = type && (await limitsInForce(ports.flow, type));
+  if (type === undefined || limits?.concurrency === undefined) return undefined;
+  const lines = await limitLines(ports, message, type, { concurrency: limits.concurrency });
+  if ("fault" in lines || lines.concurrency === undefined) return undefined;
   const line = lines.concurrency;
-  const { bucket = 0 } = grant;
   const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(envelope.task_id);
-  return untilMs === undefined ? {} : { place: { line, bucket, untilMs, kept: true } };
+  return untilMs === undefined ? undefined : { line, bucket, untilMs, kept: true };
 }
 
 interface LimitLines {

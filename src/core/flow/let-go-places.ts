@@ -1,18 +1,20 @@
 import { heldIn } from "../model/grant.ts";
 import type { Line } from "../model/line.ts";
-import type { LineState, WaitingEntry } from "../ports/flow.ts";
+import type { LineState, PlannedCheck, WaitingEntry } from "../ports/flow.ts";
 import { type Bucket, bucketOf, bucketsOf, firstTasks, leaveToOthers, ownTasks, type Sizes } from "./buckets.ts";
 import {
   type Known,
   type LinePorts,
   latestMs,
+  leastOftenMs,
   mostLetGo,
   mostTries,
   nothing,
   type Rest,
   soonMs,
 } from "./line-ports.ts";
-import { onTheWayUntilMs } from "./place-end.ts";
+import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
+import { planSooner } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
 
 /** Tasks that get a place together. */
@@ -42,11 +44,11 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
   const sizes = { limit, size: ports.bucketSize };
   const buckets = changed === undefined ? bucketsOf(line, sizes) : [bucketOf(line, changed.index, sizes)];
   if (added !== undefined && buckets.length > 1 && !(await isFirst(ports, line, added)))
-    return { nextMs: ports.clock.now() + latestMs, empty: false };
+    return { nextMs: ports.clock.now() + leastOftenMs, empty: false };
   let seen = changed && (await withoutEnded(ports, buckets, [changed.state]));
   for (let tries = 0; tries < mostTries; tries++) {
     seen ??= await withoutEnded(ports, buckets, await ports.lines.states(buckets.map(({ name }) => name)));
-    const step = await letSomeGo(ports, line, sizes, seen, added !== undefined);
+    const step = await letSomeGo(ports, line, sizes, seen, known);
     if (step.as === "rest") return step.rest;
     // A line of one bucket is read again, as others may have changed it. Of many, this call knows its own changes.
     if (step.as === "refused" || buckets.length === 1) seen = undefined;
@@ -62,16 +64,17 @@ async function letSomeGo(
   line: Line,
   sizes: Sizes,
   seen: readonly Seen[],
-  hasAdded: boolean,
+  known: Known,
 ): Promise<Step> {
   const { clock, lines } = ports;
-  const full: Rest = { nextMs: nextEndMs(clock.now(), seen), empty: false, state: ownState(seen) };
+  const { tier, added } = known;
+  const full: Rest = { nextMs: nextLookMs(clock.now(), seen, known), empty: false, state: ownState(seen) };
   const { bucket, places } = roomiest(seen);
   const room = isClosed(seen) ? 0 : Math.max(0, bucket.room - places.size);
   const free = Math.min(room, mostOf(ports));
   const soon: Rest = { ...full, nextMs: clock.now() + soonMs };
   if (free === 0 && room > 0) return { as: "rest", rest: soon };
-  if (free === 0 && hasAdded) return { as: "rest", rest: full };
+  if (free === 0 && added !== undefined) return { as: "rest", rest: full };
   const { next, empty } = await nextWithoutPlace(ports, line, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
   const going = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });
@@ -83,6 +86,7 @@ async function letSomeGo(
     await leaveToOthers(ports, line, going, sizes);
     return { as: "refused" };
   }
+  await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, checkToMove(known, seen));
   await sendAll(ports, line, going, heldIn(bucket.index));
   for (const id of ids) places.set(id, untilMs);
   if (ports.taker !== undefined) return { as: "rest", rest: room > 1 ? soon : full };
@@ -97,6 +101,13 @@ async function isFirst({ lines }: LinePorts, line: Line, { taskId }: WaitingEntr
 /** The line's own state. Undefined: the call looks at another bucket alone. */
 const ownState = ([first]: readonly Seen[]): LineState | undefined =>
   first?.bucket.index === 0 ? first.state : undefined;
+
+/**
+ * The check that must not be far away. A check and an added task have none: their message comes again if the worker
+ * dies.
+ */
+const checkToMove = ({ changed }: Known, seen: readonly Seen[]): PlannedCheck | undefined =>
+  changed === undefined ? undefined : ownState(seen)?.check;
 
 const freeIn = ({ bucket, places }: Seen): number => bucket.room - places.size;
 
@@ -142,8 +153,17 @@ async function nextWithoutPlace(
   return { next: without(await ports.lines.first(line.name, count + Math.min(placed, mostLetGo))), empty: false };
 }
 
-function nextEndMs(nowMs: number, seen: readonly Seen[]): number {
-  const ends = seen.flatMap(({ places }) => [...places.values()]);
-  const firstMs = ends.reduce((first, untilMs) => Math.min(first, untilMs + soonMs), nowMs + latestMs);
-  return Math.max(nowMs + soonMs, firstMs);
+/**
+ * The time of the next look at a line without a free place. The worker of a place lets the next task go, and the
+ * message of a dead worker's task does so after its lease: so no other call has to look. A task that was let go has had
+ * its place for less than a lease, and its sender may have died before the message was sent. In a line that was not
+ * looked at yet, a place may become free soon.
+ */
+function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): number {
+  const ends = seen
+    .flatMap(({ places }) => [...places.values()])
+    .filter((untilMs) => placeStateOf(untilMs) !== "taken");
+  const isLookedAt = checkId !== undefined || ownState(seen)?.check !== undefined;
+  if (ends.length === 0 && isLookedAt) return nowMs + leastOftenMs;
+  return Math.max(nowMs + soonMs, Math.min(nowMs + latestMs, ...ends.map((untilMs) => untilMs + soonMs)));
 }

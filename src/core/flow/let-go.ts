@@ -4,7 +4,7 @@ import type { LimitedType } from "../task/type-limits.ts";
 import { letGoByPlaces } from "./let-go-places.ts";
 import { letGoByRate } from "./let-go-starts.ts";
 import { paceOf, placesOf } from "./limit-lines.ts";
-import { type Known, type LinePorts, latestMs, mostLetGo, nothing, type Rest, soonMs } from "./line-ports.ts";
+import { type Known, type LinePorts, leastOftenMs, mostLetGo, nothing, type Rest, soonMs } from "./line-ports.ts";
 import { tasksNow } from "./opened.ts";
 import { sendAll } from "./send-all.ts";
 import { takeTry } from "./try-breaker.ts";
@@ -14,7 +14,7 @@ import { takeTry } from "./try-breaker.ts";
  * calls at the same time, one lets a task go.
  * @throws PortUnavailable
  */
-export async function letGo(ports: LinePorts, line: Line, known: Known = {}): Promise<Rest> {
+export async function letGo(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   if (line.kind === "pause") return letGoUnlessPaused(ports, line, known);
   if (line.kind === "breaker") return letOneTry(ports, line, type, known);
@@ -29,13 +29,13 @@ export async function letGo(ports: LinePorts, line: Line, known: Known = {}): Pr
 
 /**
  * An operator's act ends the pause. Until then its line is looked at now and then, so that nobody forgets it; of a type
- * that was paused by itself each minute, for the alarm on breakers.
+ * that was paused by itself as often as an open breaker, for its alarm.
  */
 async function letGoUnlessPaused(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const pause = (await ports.flowSettings.find(line.name)) as Pause | undefined;
   if (pause === undefined) return letAllGo(ports, line, known);
   const isByItself = pause.reason !== undefined;
-  const nextMs = ports.clock.now() + (isByItself ? latestMs : longestDelayMs);
+  const nextMs = ports.clock.now() + (isByItself ? leastOftenMs : longestDelayMs);
   return { nextMs, empty: false, pausedMs: Date.parse(pause.since), open: isByItself };
 }
 

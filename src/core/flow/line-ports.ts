@@ -1,3 +1,4 @@
+import type { Tier } from "../model/tier.ts";
 import type { AuditLog } from "../ports/audit.ts";
 import type { FlowSettings, LineState, Lines, WaitingTask } from "../ports/flow.ts";
 import type { Clock, Log, Metrics, NewId, Queues } from "../ports/tasks.ts";
@@ -39,8 +40,14 @@ export const aheadMs = 4_000;
 /** A line that could go on is looked at again after this time, in milliseconds. */
 export const soonMs = 1_000;
 
-/** A line that nobody goes on with is looked at after this time at the latest, in milliseconds. */
+/** A line whose tasks get places is looked at this often at least, in milliseconds: a sender may have died. */
 export const latestMs = 60_000;
+
+/**
+ * A line that a pause does not stop is looked at this often at least, in milliseconds: alarms count periods of five
+ * minutes.
+ */
+export const leastOftenMs = 240_000;
 
 /** The rest of a line after a call. */
 export interface Rest extends Held {
@@ -61,6 +68,8 @@ export const nothing: Rest = { empty: true };
 
 /** The knowledge of a caller about a line. */
 export interface Known {
+  /** Tier in whose queue the next check waits. */
+  tier: Tier;
   /** The state of the line's bucket of places that the caller has just changed. Absent: it has changed none. */
   changed?: { index: number; state: LineState };
   /** The task that the caller has just added. Absent: it has added none. */

@@ -3,10 +3,11 @@ import { iso } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../ports/flow.ts";
 import type { CatalogEntry } from "../task/catalog.ts";
-import { sendCheck } from "./advance.ts";
+
 import { guardResume } from "./guard.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { noteOpened } from "./opened.ts";
+import { sendCheck } from "./plan-check.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
 

@@ -1,4 +1,4 @@
-import { type Admitted, enter, goOn, leave, park, type Stopped } from "../flow/enter.ts";
+import { type Admitted, enter, goOn, leave, park, placeOf, type Stopped } from "../flow/enter.ts";
 import { giveUp } from "../flow/give-up.ts";
 import { longestSlotWaitMs } from "../flow/take-start.ts";
 import { PortUnavailable } from "../model/errors.ts";
@@ -156,9 +156,27 @@ async function resolve(
   message: TaskMessage,
   record: TaskRecord | undefined,
 ): Promise<Begun> {
-  const verdict = await resolveUnclaimed(ports, visibility, message, record);
+  const verdict = await resolveAndLeave(ports, visibility, message, record);
   return { ...message, log: ports.log, as: "resolved", verdict };
 }
+
+/** The place of a crashed attempt goes to the next task of its line, when the crash is settled. */
+async function resolveAndLeave(
+  ports: WorkPorts,
+  visibility: Visibility,
+  message: TaskMessage,
+  record: TaskRecord | undefined,
+): Promise<Verdict> {
+  // Read before: a retry may take the place as soon as the crash is settled.
+  const place = hasCrashed(ports, record) ? await placeOf(ports, message, record.place_bucket) : undefined;
+  const verdict = await resolveUnclaimed(ports, visibility, message, record);
+  if (place !== undefined && verdict === "done") await leave(ports, place, message.envelope, message.delivery.tier);
+  return verdict;
+}
+
+/** True for an attempt whose lease is over. */
+const hasCrashed = ({ clock }: WorkPorts, record: TaskRecord | undefined): record is TaskRecord =>
+  record?.status === "processing" && Date.parse(record.lease_until ?? "") < clock.now();
 
 /** Runs and settles a claimed task, or puts one into its line. */
 export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {
@@ -186,7 +204,7 @@ async function waitInLine(
     const parked = await park(ports, begun, stopped);
     if (parked === undefined) return "done";
     await giveUp(ports, begun, parked.unfit, stopped.place);
-    return await resolveUnclaimed(ports, visibility, begun, parked.unfit);
+    return await resolveAndLeave(ports, visibility, begun, parked.unfit);
   } catch (error) {
     return error instanceof PortUnavailable ? sendLater(ports, begun, error) : leaveInQueue(ports.log, error);
   }

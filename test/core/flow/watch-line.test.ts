@@ -70,11 +70,11 @@ test("a task that waits for a place for 10 minutes is an alarm within 5 minutes 
     () => new Promise(() => {}),
   );
   await hanging.accept();
-  await hanging.accept({ delay_seconds: 120 });
+  await hanging.accept({ delay_seconds: 30 });
   await hanging.pool.pass(14 * minute, 10_000);
-  expect(hanging.counted.length).toBeGreaterThan(5);
-  const waits = hanging.counted.map(({ value, atMinute }) => Math.abs(value / minute - (atMinute - 2)));
-  expect(Math.max(...waits)).toBeLessThan(0.5);
+  expect(hanging.counted.length).toBeGreaterThanOrEqual(2);
+  const waits = hanging.counted.map(({ value, atMinute }) => Math.abs(value / minute - (atMinute - 0.5)));
+  expect(Math.max(...waits)).toBeLessThan(0.3);
   expect(hanging.alarmAt("line_wait_ms", 10 * minute)).toBeLessThanOrEqual(15);
 });
 
