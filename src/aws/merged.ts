@@ -14,9 +14,9 @@ interface Part {
 }
 
 /**
- * The first items of several partitions together, in the order of their sort keys. Asks each for its share and some
- * more, and again those that may have one that precedes others. Of two items with one sort key, the one of the later
- * partition counts.
+ * The first items of several partitions together, in the order of their sort keys. Asks each partition for its share
+ * and some more, and again each that may have an item that precedes others. Of two items with the same sort key, that
+ * of the later partition counts.
  */
 export async function firstOf(cursors: readonly Cursor[], limit: number): Promise<Item[]> {
   const count = Math.min(limit, Math.ceil(limit / cursors.length) + (cursors.length > 1 ? spare : 0));

@@ -142,8 +142,8 @@ export const keys = {
 export const waitingPrefix = "waiting#";
 
 /**
- * Partitions of a line's waiting tasks. A whole type or tier joins the line of a pause or a breaker at once. The line of
- * a limit lets no more tasks start than one partition takes, and many lines are read often.
+ * Partitions of a line's waiting tasks. A whole type or tier joins the line of a pause or a breaker at once. A line of
+ * a limit lets no more tasks start than one partition takes, and is read for each start.
  */
 const waitingShards = 16;
 
