@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { AssetOptions } from "../src/build/asset-code.ts";
@@ -65,36 +65,31 @@ export const buildOptions = {
 } as const satisfies BuildOptions;
 
 /**
+ * Folder that esbuild takes for that of its output. The names of chunks depend on the way from there to the sources, so
+ * it is the same for every bundle: the same sources make the same bytes.
+ */
+const virtualFolder = join(codeFolder, "bundle");
+
+/** Options of a build whose output is written here. */
+const writtenBySelf = {
+  write: false,
+  outdir: virtualFolder,
+  conditions: ["module", leanClients],
+} satisfies BuildOptions & { write: false };
+
+/**
  * Functions that neither run nor settle attempts. All others keep class names when minified, because the API shows the
  * name of a task's error. Keeping names costs a call for each function and class at load time.
  */
 const withoutClassNames: readonly BundleName[] = ["submit", "status", "authorizer"];
 
 /**
- * Bundles `lambdas/<name>.ts` and its imports into a folder, as `index.mjs`. `work` is the program of a container:
- * `node index.mjs`.
- * @returns esbuild's metafile: the contents of each file.
+ * Writes the code of `lambdas/<name>.ts` with its imports into a folder, as `index.mjs`, and the other files. `work` is
+ * the program of a container: `node index.mjs`.
+ * @returns esbuild's metafile: the contents of each file. Undefined: the code was built with this package.
  */
-export function bundle(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
-  const code = name === "worker" || name === "work" ? taskCode({ tasks: "tasks", ...files }).folder : undefined;
-  const options = {
-    ...buildOptions,
-    write: false,
-    outdir: virtualFolder,
-    conditions: ["module", leanClients],
-    keepNames: !withoutClassNames.includes(name),
-  } as const satisfies BuildOptions;
-  const { metafile, outputFiles } =
-    code === undefined
-      ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
-      : withWitness(builtAround(name, code, { ...options, ...withTasks(name, code) }), options);
-  removeUnusedFiles(metafile);
-  for (const { path, text } of outputFiles) {
-    if (metafile.outputs[relative(codeFolder, path)] === undefined) continue;
-    const named = path.endsWith(".map") ? withNames(path, text) : text;
-    writeFileSync(within(folder, relative(virtualFolder, path)), named);
-  }
-  if (code !== undefined) copyBeside(code, folder);
+export function bundle(name: BundleName, folder: string, files: BundleFiles = {}): Metafile | undefined {
+  const metafile = copyBuilt(name, folder) ? undefined : buildCode(name, folder, files);
   for (const [path, text] of Object.entries(files.texts ?? {})) {
     writeFileSync(within(folder, path), typeof text === "string" ? text : text.make());
   }
@@ -102,6 +97,44 @@ export function bundle(name: BundleName, folder: string, files: BundleFiles = {}
     cpSync(resolve(source), within(folder, path), { recursive: true });
   }
   return metafile;
+}
+
+/**
+ * Copies code that has nothing of a project: the package has it built, so that a synth does not build it each time. In
+ * the repository it is built from its sources.
+ */
+function copyBuilt(name: FunctionName | "work" | "threads", folder: string): boolean {
+  const built = join(codeFolder, builtFolder, name);
+  if (codeExtension === ".ts" || !existsSync(built)) return false;
+  cpSync(built, folder, { recursive: true });
+  return true;
+}
+
+/** Folder of built functions in the package. */
+export const builtFolder = "functions";
+
+/** Builds a function's code, and for the worker's function that of the project. */
+export function buildCode(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
+  const code = name === "worker" || name === "work" ? taskCode({ tasks: "tasks", ...files }).folder : undefined;
+  const options = {
+    ...{ ...buildOptions, ...writtenBySelf },
+    keepNames: !withoutClassNames.includes(name),
+  } as const satisfies BuildOptions;
+  const { metafile, outputFiles } =
+    code === undefined
+      ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
+      : builtAround(name, code, { ...options, ...withTasks(name, code) });
+  removeUnusedFiles(metafile);
+  for (const { path, text } of outputFiles) {
+    if (metafile.outputs[relative(codeFolder, path)] === undefined) continue;
+    const named = path.endsWith(".map") ? withNames(path, text) : text;
+    writeFileSync(within(folder, relative(virtualFolder, path)), named);
+  }
+  if (code === undefined) return metafile;
+  copyBeside(code, folder);
+  if (copyBuilt("threads", folder)) return metafile;
+  const { inputs, outputs } = buildThreads(folder);
+  return { inputs: { ...metafile.inputs, ...inputs }, outputs: { ...metafile.outputs, ...outputs } };
 }
 
 const builtBefore = new Map<string, ReturnType<typeof buildAround>>();
@@ -114,20 +147,17 @@ function builtAround(name: BundleName, code: string, options: Parameters<typeof 
   return built;
 }
 
-/** Code of the watchdog's thread (`src/aws/watchdog.ts`), and what it loads when its process is about to end. */
-const threadCode = ["watcher", "witness"];
-
-/** Adds that code, in files of its own: it must cost the worker's start nothing. */
-function withWitness(built: ReturnType<typeof buildAround>, options: BuildOptions & { write: false; metafile: true }) {
-  const entryPoints = Object.fromEntries(threadCode.map((name) => [name, codeFile(`src/aws/${name}`)]));
-  const { metafile, outputFiles } = buildSync({ ...options, splitting: false, entryPoints });
-  return {
-    metafile: {
-      inputs: { ...built.metafile.inputs, ...metafile.inputs },
-      outputs: { ...built.metafile.outputs, ...metafile.outputs },
-    },
-    outputFiles: [...built.outputFiles, ...outputFiles],
-  };
+/**
+ * Builds the code of the watchdog's thread (`src/aws/watchdog.ts`), and what it loads when its process is about to end,
+ * in files of its own: it must cost the worker's start nothing.
+ */
+export function buildThreads(folder: string): Metafile {
+  const entryPoints = Object.fromEntries(["watcher", "witness"].map((name) => [name, codeFile(`src/aws/${name}`)]));
+  const { metafile, outputFiles } = buildSync({
+    ...{ ...buildOptions, ...writtenBySelf, splitting: false, keepNames: true, entryPoints },
+  });
+  for (const { path, text } of outputFiles) writeFileSync(within(folder, relative(virtualFolder, path)), text);
+  return metafile;
 }
 
 /** Folder of worker threads in the built code (`src/build`). */
@@ -140,12 +170,6 @@ function copyBeside(code: string, folder: string): void {
       cpSync(join(code, name), join(folder, name), { recursive: true });
   }
 }
-
-/**
- * Folder that esbuild takes for that of its output. The names of chunks depend on the way from there to the sources, so
- * it is the same for every bundle: the same sources make the same bytes.
- */
-const virtualFolder = join(codeFolder, "bundle");
 
 /**
  * Names the sources in a source map by their places in the project, as the maps of the built code do already. Offload's
@@ -201,7 +225,7 @@ await startContainer(code);`;
  */
 function removeUnusedFiles({ outputs }: Metafile): void {
   const isEntry = (path: string) =>
-    /\/(index|watcher|witness)\.mjs$/.test(path) || outputs[path]?.entryPoint?.startsWith(`${codePrefix}${threads}/`);
+    path.endsWith("/index.mjs") || outputs[path]?.entryPoint?.startsWith(`${codePrefix}${threads}/`);
   const reached = new Set(Object.keys(outputs).filter(isEntry));
   for (const path of reached) {
     for (const { path: target } of outputs[path]?.imports ?? []) if (outputs[target] !== undefined) reached.add(target);

@@ -1,6 +1,9 @@
 import * as z from "zod";
+import { keys, waitingPartitions } from "../src/aws/table.ts";
 import { pause, resume } from "../src/core/flow/manage-flow.ts";
-import type { Lines } from "../src/core/ports/flow.ts";
+import { PortUnavailable } from "../src/core/model/errors.ts";
+import type { Lines, WaitingKey } from "../src/core/ports/flow.ts";
+import type { Clock } from "../src/core/ports/tasks.ts";
 import type { TaskType } from "../src/core/task/task.ts";
 import { columns } from "../src/machine/columns.ts";
 import { memoryPipeline, typeOf } from "./support/memory-pipeline.ts";
@@ -11,7 +14,7 @@ import { workerPool } from "./support/worker-pool.ts";
  * Numbers choose rates, such as `rates 0.1 10`.
  * Prints how fast lines are and what they cost: the real core in memory, with a clock of its own, in which each call of
  * a line takes 10 ms. Some minutes of a processor in all. Calls count as units: an item of 1 KB is written with one,
- * and four of them are read with one.
+ * and four of them are read with one. A partition of the table takes a thousand writes a second; further ones fail.
  */
 
 const input = z.object({ n: z.number(), ms: z.number(), key: z.string() });
@@ -38,13 +41,49 @@ function listing() {
 
 /** Read units of a call. A look at the first tasks reads their messages. */
 function readsOf(method: string, given: readonly unknown[]): number {
-  if (method === "first") return Math.max(1, Math.ceil(Number(given[1]) / 4));
+  if (method === "first") {
+    const partitions = waitingPartitions(String(given[0])).length;
+    const each = partitions === 1 ? Number(given[1]) : Number(given[1]) / partitions + 4;
+    return partitions * Math.max(1, Math.ceil(each / 4));
+  }
   if (method === "states") return (given[0] as unknown[]).length;
   return ["find", "state", "orders", "list"].includes(method) ? 1 : 0;
 }
 
+/** Writes that a partition of the table takes in a second. */
+const partitionWrites = 1_000;
+
+/** The partition of a write. That of a task's entry has a hash of its id. */
+const partitionOf = (method: string, [line, task]: readonly unknown[]): string =>
+  method === "add" || method === "remove"
+    ? keys.waiting(String(line), task as WaitingKey).pk
+    : keys.lineState(String(line)).pk;
+
+/** Refuses the writes of a partition above its limit. */
+function partitions(clock: Pick<Clock, "now">) {
+  let second = 0;
+  let written = new Map<string, number>();
+  const found = { refused: 0, most: 0 };
+  const write = (method: string, given: readonly unknown[]): void => {
+    const units = writes[method] ?? 0;
+    if (units === 0) return;
+    const now = Math.floor(clock.now() / 1_000);
+    if (now !== second) written = new Map();
+    second = now;
+    const partition = partitionOf(method, given);
+    const sum = (written.get(partition) ?? 0) + units;
+    if (sum > partitionWrites) {
+      found.refused += 1;
+      throw new PortUnavailable("the table");
+    }
+    written.set(partition, sum);
+    found.most = Math.max(found.most, sum);
+  };
+  return { write, found };
+}
+
 /** A pipeline whose tier is behind, and what its lines cost. */
-function setUp(options: Partial<TaskType>, behindSeconds = 0) {
+function setUp(options: Partial<TaskType>, { behindSeconds = 0, batch = 1 } = {}) {
   const counts = { writes: 0, reads: 0, messages: 0, checks: 0 };
   const runs: { at: number; endAt: number; n: number }[] = [];
   const handler = async ({ n, ms }: z.output<typeof input>) => {
@@ -56,13 +95,17 @@ function setUp(options: Partial<TaskType>, behindSeconds = 0) {
   const { ports, queues, clock } = pipeline;
   const lines = ports.lines;
   const listed = listing();
+  const table = partitions(clock);
   ports.lines = new Proxy(lines, {
     get: (target, method: string) => {
       const call = Reflect.get(target, method) as (...given: unknown[]) => Promise<unknown>;
       return async (...given: unknown[]) => {
         counts.writes += (writes[method] ?? 0) + listed(method, given);
         counts.reads += readsOf(method, given);
+        // The messages of these tasks are in their entries.
+        if (method === "withEnvelopes") return call.apply(target, given);
         await new Promise<void>((resolve) => clock.after(callMs, resolve));
+        table.write(method, given);
         return call.apply(target, given);
       };
     },
@@ -74,7 +117,7 @@ function setUp(options: Partial<TaskType>, behindSeconds = 0) {
     put(tier, body, { ...more, delaySeconds: (more.delaySeconds ?? 0) + behindSeconds });
   };
   const accept = (n: number, ms: number, key = "") => pipeline.accept({ input: { n, ms, key } });
-  return { ...pipeline, type, pool: workerPool(pipeline), counts, runs, accept };
+  return { ...pipeline, type, pool: workerPool(pipeline, { batch }), table: table.found, counts, runs, accept };
 }
 
 /** Shows a row when it is there, and the table at the end. */
@@ -92,7 +135,7 @@ const percent = (part: number): string => `${Math.round(part * 100)} %`;
 
 /** Tasks of 0.5 to 1.5 s, four for each place and sixty at least, which are there at once. */
 async function placesRow(limit: number, behindSeconds: number): Promise<string[]> {
-  const { accept, pool, runs, counts, clock } = setUp({ concurrency: { limit } }, behindSeconds);
+  const { accept, pool, runs, counts, clock } = setUp({ concurrency: { limit } }, { behindSeconds });
   const tasks = Math.max(60, limit * 4);
   for (let n = 0; n < tasks; n++) await accept(n, 500 + ((n * 7_919) % 1_000));
   const submitted = counts.messages;
@@ -131,7 +174,7 @@ async function places(): Promise<void> {
 /** Submits at a part of the rate for 30 s, for thirty starts of a slow rate, or some thousand of a fast one. */
 async function ratesRow(perSecond: number, load: number, behindSeconds: number): Promise<string[]> {
   const rateLimit = perSecond < 1 ? { limit: 1, perSeconds: 1 / perSecond } : { limit: perSecond, perSeconds: 1 };
-  const { accept, pool, runs, counts } = setUp({ rateLimit }, behindSeconds);
+  const { accept, pool, runs, counts } = setUp({ rateLimit }, { behindSeconds });
   const seconds = perSecond < 1 ? 30 / perSecond : perSecond < 100 ? 30 : Math.max(4, 2_000 / perSecond);
   const tasks = Math.ceil(seconds * perSecond * load);
   const together = Math.ceil(tasks / 100);
@@ -207,27 +250,40 @@ async function waiting(): Promise<void> {
   await shown(rows, "Tasks that wait behind a place", made);
 }
 
-/** An hour's pause of a tier under 20 submits a second, not 5,000: the cost of a task does not depend on it. */
-async function pauseOfTier(perSecond = 20): Promise<void> {
-  const { accept, pool, counts, runs, ports, records, clock } = setUp({});
+/** Tasks a second of the last part of a resume, and the seconds until that many tasks have gone at such a pace. */
+function hourOf(perSecond: number, goneAt: readonly number[]): string {
+  const last = goneAt.slice(-Math.ceil(goneAt.length / 4));
+  const pace = ((last.length - 1) * 1_000) / ((last.at(-1) ?? 0) - (last[0] ?? 0));
+  const tasks = perSecond * 3_600;
+  const hours = (tasks - goneAt.length) / pace / 3_600 + ((goneAt.at(-1) ?? 0) - (goneAt[0] ?? 0)) / 3_600_000;
+  return `at the end ${Math.round(pace)} tasks a second; ${tasks} tasks of an hour would take ${hours.toFixed(1)} h`;
+}
+
+/** A minute's pause of a tier under 5,000 submits a second: an hour's tasks do not fit into memory. */
+async function pauseOfTier(perSecond = 5_000, seconds = 60): Promise<void> {
+  const { accept, pool, counts, runs, table, ports, records, clock } = setUp({}, { batch: 10 });
   // An answer comes when every process knows.
   await Promise.all([pause(ports, { scope: "tier", tier: "normal" }, "olga"), pool.pass(5_000, 500)]);
   let tasks = 0;
-  for (let second = 0; second < 3_600; second += 10) {
-    for (let n = 0; n < perSecond * 10; n++) await accept(tasks++, 20);
-    await pool.pass(10_000, 10_000);
+  for (let tenth = 0; tenth < seconds * 10; tenth++) {
+    for (let n = 0; n < perSecond / 10; n++) await accept(tasks++, 20);
+    await pool.pass(100, 100);
   }
-  const parked = counts.messages;
+  await pool.pass(30_000, 1_000);
+  const parked = { ...counts };
+  const inPause = { ...table };
   const began = clock.now();
   await Promise.all([resume(ports, { scope: "tier", tier: "normal" }, "normal", "olga"), pool.pass(5_000, 500)]);
-  while (runs.length < tasks && clock.now() - began < 7_200_000) await pool.pass(60_000, 1_000);
+  while (runs.length < tasks && clock.now() - began < 7_200_000) await pool.pass(10_000, 250);
   await pool.pass(10_000);
   const failed = records.all().filter(({ status }) => status !== "completed").length;
-  const last = Math.max(...runs.map(({ at }) => at));
-  console.log(`An hour's pause of a tier, ${perSecond} submits a second: ${tasks} tasks`);
+  const goneAt = runs.map(({ at }) => at).sort((a, b) => a - b);
+  console.log(`A pause of a tier for ${seconds} s, ${perSecond} submits a second: ${tasks} tasks`);
   console.log(`not completed ${failed}, runs ${runs.length}, messages of a task ${per(counts.messages, tasks)}`);
+  console.log(`messages under the pause ${per(parked.messages, tasks)}`);
+  console.log(`most writes of a partition in a second ${inPause.most} and ${table.most}, refused ${table.refused}`);
   console.log(
-    `messages under the pause ${per(parked, tasks)}, empty ${Math.round((last - began) / 1_000)} s after the resume`,
+    `empty ${Math.round(((goneAt.at(-1) ?? 0) - began) / 1_000)} s after the resume; ${hourOf(perSecond, goneAt)}`,
   );
   console.log(`writes ${per(counts.writes, tasks)}, reads ${per(counts.reads, tasks)} for each task\n`);
 }

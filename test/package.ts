@@ -106,6 +106,21 @@ async function useLocally(project: string): Promise<void> {
 const templatesIn = (project: string): string[] =>
   readdirSync(join(project, "cdk.out")).filter((file) => file.endsWith(".template.json"));
 
+/** The functions that are deployed as the package has them built. */
+function deployedFunctions(project: string): string[] {
+  const assets = readdirSync(join(project, "cdk.out")).filter((name) => name.startsWith("asset."));
+  const codeIn = (folder: string) => readFileSync(join(folder, "index.mjs"), "utf8");
+  const deployed = new Set(
+    assets
+      .filter((name) => existsSync(join(project, "cdk.out", name, "index.mjs")))
+      .map((name) => codeIn(join(project, "cdk.out", name))),
+  );
+  const built = join(project, "node_modules/offload/dist/functions");
+  return readdirSync(built)
+    .filter((name) => name !== "threads" && deployed.has(codeIn(join(built, name))))
+    .sort();
+}
+
 /** An empty folder becomes a project that tests, compiles, runs and synthesises. */
 async function newProject(file: string): Promise<string> {
   const project = projectWith(file, "new");
@@ -127,6 +142,16 @@ async function newProject(file: string): Promise<string> {
   await useLocally(project);
   call(project, "npm", "run", "synth");
   assert.equal(templatesIn(project).length, 2);
+  assert.deepEqual(deployedFunctions(project), [
+    "authorizer",
+    "console",
+    "control",
+    "fire",
+    "notify",
+    "redrive",
+    "status",
+    "submit",
+  ]);
   assert.match(call(project, "npx", "offload", "init", "--yes"), /Nothing is missing/);
   return project;
 }
@@ -275,7 +300,7 @@ async function main(): Promise<void> {
   assert.deepEqual(
     paths.filter(
       (path) =>
-        !/^package\/(dist\/(commonjs|console|lib|lambdas|src)|bin\/offload\.js$|templates\/|tasks\/probe\.[a-z]+\.ts$|[^/]+$)/.test(
+        !/^package\/(dist\/(commonjs|console|functions|lib|lambdas|src)|bin\/offload\.js$|dist\/LICENSES\.txt$|templates\/|tasks\/probe\.[a-z]+\.ts$|[^/]+$)/.test(
           path,
         ),
     ),

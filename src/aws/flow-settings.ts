@@ -10,6 +10,7 @@ import type {
   TypeLimits,
 } from "../core/ports/flow.ts";
 import type { DynamoTable, Item } from "./dynamo-table.ts";
+import { JoinedReads } from "./joined-reads.ts";
 import { keys } from "./table.ts";
 
 /** All settings are in one partition. */
@@ -18,6 +19,8 @@ const ofAll = { KeyConditionExpression: "pk = :pk", ExpressionAttributeValues: {
 /** Settings of flow in DynamoDB: one item each, in one partition. */
 export class DynamoFlowSettings implements FlowSettings {
   readonly #table: DynamoTable;
+  /** A batch of tasks that a pause stops reads it once or twice. */
+  readonly #found = new JoinedReads<Item | undefined>();
 
   constructor(table: DynamoTable) {
     this.#table = table;
@@ -41,7 +44,7 @@ export class DynamoFlowSettings implements FlowSettings {
   }
 
   async find(name: string): Promise<FlowSetting | undefined> {
-    const item = await this.#table.get(keys.flowSetting(name));
+    const item = await this.#found.read(name, () => this.#table.get(keys.flowSetting(name)));
     return item && settingOf(item);
   }
 

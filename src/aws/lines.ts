@@ -1,5 +1,4 @@
-import type { Envelope } from "../core/model/envelope.ts";
-import { lineOf } from "../core/model/line.ts";
+import { isOfLimit } from "../core/model/line.ts";
 import type {
   HeldPlace,
   LineState,
@@ -13,8 +12,9 @@ import type {
 } from "../core/ports/flow.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
-import { bytesOf, unitBytes } from "./item-bytes.ts";
-import { keys, lineListPartitions, waitingPrefix } from "./table.ts";
+import { JoinedReads } from "./joined-reads.ts";
+import { LineEntries } from "./line-entries.ts";
+import { keys, lineListPartitions } from "./table.ts";
 
 /**
  * A line's state is kept for this time after its last write, in seconds, and its entry in the list after it was
@@ -31,74 +31,47 @@ const placeOf = (task: string): string => `place_${task}`;
 /**
  * Lines in DynamoDB: an item for each waiting task, its entry, and one for the state. Each place is an attribute of the
  * state, so that an update gives or takes it without a look; `places` counts them.
- *
- * A line's partition takes a thousand write units a second, so an entry has its message only if both fit into one unit.
- * Another message is an item of its own in the partition of its task, which no other task writes to. It is written
- * before the entry and deleted after it, by the wait that wrote it: where it is missing, its task was let go, and the
- * entry is a late try of the call that added it. What a death leaves of it is deleted when its time to be kept is over.
  */
 export class DynamoLines implements Lines {
   readonly #table: DynamoTable;
   readonly #now: () => number;
+  readonly #entries: LineEntries;
+  /** A batch of tasks that are put into one line reads it once or twice. */
+  readonly #states = new JoinedReads<Item | undefined>();
 
   /** @param now Epoch milliseconds, from which the items' expiry counts. */
   constructor(table: DynamoTable, now: () => number) {
     this.#table = table;
     this.#now = now;
+    this.#entries = new LineEntries(table);
   }
 
-  async add(line: string, { envelope, taskId, tenantId, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
-    const { id, createdAt } = rest;
-    const text = JSON.stringify(envelope);
-    const entry = { ...keys.waiting(line, { createdAt, taskId }), ...rest, purge_at: purgeAt };
-    if (bytesOf({ ...entry, envelope: text }) <= unitBytes) return this.#table.put({ ...entry, envelope: text });
-    const own = keys.waitingEnvelope(line, { tenantId, taskId });
-    await this.#table.put({ ...own, id, envelope: text, purge_at: purgeAt });
-    await this.#table.put({ ...entry, tenant: tenantId });
+  add(line: string, task: WaitingTask, purgeAt: number): Promise<void> {
+    return this.#entries.add(line, task, purgeAt);
   }
 
-  async first(line: string, limit: number): Promise<WaitingEntry[]> {
-    const values = { ":pk": keys.lineState(line).pk, ":prefix": waitingPrefix };
-    return (await this.#items(limit, { when: "begins_with(sk, :prefix)", values })).map(entryOf);
+  first(line: string, limit: number): Promise<WaitingEntry[]> {
+    return this.#entries.first(line, limit);
   }
 
-  async withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {
-    const apart = tasks.filter(({ envelope }) => envelope === undefined);
-    const own = apart.map((task) => keys.waitingEnvelope(line, task));
-    const items = own.length === 0 ? [] : await getMany(this.#table, own);
-    const found = new Map(items.map(({ pk, envelope }) => [pk, envelopeOf(envelope)]));
-    return tasks.flatMap((task) => {
-      const envelope = task.envelope ?? found.get(keys.waitingEnvelope(line, task).pk);
-      return envelope === undefined ? [] : [{ ...task, envelope }];
-    });
+  withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {
+    return this.#entries.withEnvelopes(line, tasks);
   }
 
-  async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
-    const item = await this.#table.get(keys.waiting(line, task));
-    if (item === undefined) return undefined;
-    return (await this.withEnvelopes(line, [entryOf(item)]))[0];
+  find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
+    return this.#entries.find(line, task);
   }
 
-  async keep(line: string, wait: Wait, purgeAt: number): Promise<void> {
-    const entry = await this.#table.updated(keys.waiting(line, wait), {
-      UpdateExpression: "SET purge_at = :until",
-      ConditionExpression: "id = :id",
-      ExpressionAttributeValues: { ":id": wait.id, ":until": purgeAt },
-    });
-    if (entry?.tenant === undefined) return;
-    await this.#table.updateIf(keys.waitingEnvelope(line, entryOf(entry)), {
-      UpdateExpression: "SET purge_at = :until",
-      ConditionExpression: "attribute_exists(pk)",
-      ExpressionAttributeValues: { ":until": purgeAt },
-    });
+  keep(line: string, wait: Wait, purgeAt: number): Promise<void> {
+    return this.#entries.keep(line, wait, purgeAt);
   }
 
-  async remove(line: string, wait: Wait): Promise<void> {
-    const isThis = { ConditionExpression: "id = :id", ExpressionAttributeValues: { ":id": wait.id } };
-    const entry = await this.#table.deleted(keys.waiting(line, wait), isThis);
-    if (entry?.tenant === undefined) return;
-    // Another wait may have brought its message since.
-    await this.#table.deleteIf(keys.waitingEnvelope(line, entryOf(entry)), isThis);
+  remove(line: string, wait: Wait): Promise<void> {
+    return this.#entries.remove(line, wait);
+  }
+
+  orders(line: string, limit: number, after?: string): Promise<string[]> {
+    return this.#entries.orders(line, limit, after);
   }
 
   async reserve(line: string, task: string, nowMs: number, untilMs: number): Promise<boolean> {
@@ -114,18 +87,9 @@ export class DynamoLines implements Lines {
     await this.#table.delete(keys.reservation(line, task));
   }
 
-  async orders(line: string, limit: number, after?: string): Promise<string[]> {
-    const { pk } = keys.lineState(line);
-    const range =
-      after === undefined
-        ? { when: "begins_with(sk, :from)", values: { ":pk": pk, ":from": waitingPrefix } }
-        : { when: "sk > :from", values: { ":pk": pk, ":from": waitingPrefix + after } };
-    const items = await this.#items(limit, { ...range, only: "sk", how: "eventually" });
-    return items.map(({ sk }) => String(sk).slice(waitingPrefix.length));
-  }
-
   async state(line: string): Promise<LineState> {
-    return stateOf(await this.#table.get(keys.lineState(line)));
+    const key = keys.lineState(line);
+    return stateOf(await this.#states.read(key.pk, () => this.#table.get(key)));
   }
 
   async states(lines: readonly string[]): Promise<LineState[]> {
@@ -334,29 +298,6 @@ interface Update {
   when?: readonly string[];
   names?: Record<string, string>;
   values: Item;
-}
-
-/** True for a line of a limit. Nobody lists the others: pauses and breakers are settings. */
-const isOfLimit = (line: string): boolean => ["concurrency", "rate"].includes(lineOf(line)?.kind ?? "");
-
-const envelopeOf = (text: unknown): Envelope => JSON.parse(String(text)) as Envelope;
-
-/** An entry names its tenant only if its message is not in it. */
-function entryOf({ sk, id, tier, runsOn, createdAt, tenant, envelope: text, ...times }: Item): WaitingEntry {
-  const envelope = text === undefined ? undefined : envelopeOf(text);
-  const { sinceMs, slotMs, tryUntilMs } = times;
-  return {
-    id,
-    tier,
-    createdAt,
-    taskId: String(sk).slice(`${waitingPrefix}${createdAt}#`.length),
-    tenantId: envelope?.tenant_id ?? tenant,
-    ...(envelope === undefined ? {} : { envelope }),
-    ...(runsOn === undefined ? {} : { runsOn }),
-    ...(sinceMs === undefined ? {} : { sinceMs: Number(sinceMs) }),
-    ...(slotMs === undefined ? {} : { slotMs: Number(slotMs) }),
-    ...(tryUntilMs === undefined ? {} : { tryUntilMs: Number(tryUntilMs) }),
-  } as WaitingEntry;
 }
 
 function stateOf(item: Item = {}): LineState {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isOfLimit } from "../core/model/line.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { AuditKey } from "../core/ports/audit.ts";
@@ -55,6 +56,7 @@ import { catalogKey, partitionsOf } from "../settings/config.ts";
  * | act of an operator | `audit#<tenant>` | `<time>#<id>` |
  * | pause, limits of a type, breaker, mark of a tenant with receivers | `flow` | its name, as in `src/core/ports/flow.ts` |
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
+ * | the same, in the line of a pause or a breaker | `line#<line>`, `line#waiting/1/<line>` to `line#waiting/15/<line>` | |
  * | its message, if that does not fit into this item | `task#<tenant>#<task id>` | `waiting#<line>` |
  * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
  * | further places of a line, in buckets of 16 | `line#places/<bucket>/<line>` | `state` |
@@ -120,7 +122,7 @@ export const keys = {
   auditEntry: ({ tenant_id, at, audit_id }: AuditKey) => ({ pk: `audit#${tenant_id}`, sk: `${at}#${audit_id}` }),
   flowSetting: (name: string) => ({ pk: "flow", sk: name }),
   waiting: (line: string, { createdAt, taskId }: WaitingKey) => ({
-    pk: `line#${line}`,
+    pk: waitingPartition(line, hashOf(taskId) % waitingPartitions(line).length),
     sk: `${waitingPrefix}${createdAt}#${taskId}`,
   }),
   waitingEnvelope: (line: string, { tenantId, taskId }: { tenantId: string; taskId: string }) => ({
@@ -138,6 +140,20 @@ export const keys = {
 
 /** The start of the sort keys of waiting tasks in their line's partition, and of their messages in the tasks' own. */
 export const waitingPrefix = "waiting#";
+
+/**
+ * Partitions of a line's waiting tasks. A whole type or tier joins the line of a pause or a breaker at once. A line of
+ * a limit lets no more tasks start than one partition takes, and is read for each start.
+ */
+const waitingShards = 16;
+
+/** No line's name begins with `waiting/`. */
+const waitingPartition = (line: string, shard: number): string =>
+  `line#${shard === 0 ? "" : `waiting/${shard}/`}${line}`;
+
+/** The partitions of the tasks that wait in a line. */
+export const waitingPartitions = (line: string): string[] =>
+  Array.from({ length: isOfLimit(line) ? 1 : waitingShards }, (_, shard) => waitingPartition(line, shard));
 
 /** Partitions of the list of a limit's lines: a partition takes a thousand writes a second. */
 const lineListShards = 4;

@@ -10,7 +10,7 @@ const pauseText =
   "about three seconds. The request can be repeated.";
 const resumeText =
   "The tasks that wait start within about three seconds, in order of submission: ten a second at first, twice as many every three seconds, and " +
-  "at most a hundred a second. The request can be repeated.";
+  "a hundred a second at most; of a tier, twice as many every thirty seconds then, up to 2,000. The request can be repeated.";
 
 withName("RateChange", rateSchema);
 

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync, type Metafile } from "esbuild";
-import { buildOptions, bundle, leanClients } from "../../lib/esbuild.ts";
+import { buildCode, buildOptions, leanClients } from "../../lib/esbuild.ts";
 import { tiers } from "../../src/core/model/tier.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
 import { toEnv } from "../../src/settings/config.ts";
@@ -39,7 +39,7 @@ export function build(folder: string, kind: Kind): Built[] {
   return contestants.map((contestant) => {
     const outdir = join(folder, `${contestant}-${kind}`);
     mkdirSync(outdir, { recursive: true });
-    const metafile = contestant === "offload" ? bundle(kind, outdir) : bundleContestant(contestant, kind, outdir);
+    const metafile = contestant === "offload" ? buildCode(kind, outdir) : bundleContestant(contestant, kind, outdir);
     return { contestant, kind, file: join(outdir, "index.mjs"), ...bytesOf(metafile) };
   });
 }

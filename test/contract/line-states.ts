@@ -8,6 +8,9 @@ export const untilMs = 1_800_000_000_000;
 /** A name of a line that no other test uses. */
 export const newLine = (): string => `concurrency/t-${randomUUID()}/acme/`;
 
+/** A name of a pause's line that no other test uses. */
+export const newPause = (): string => `pause/type/t-${randomUUID()}`;
+
 /** The promises of the places of a line. */
 export function describePlaces(lines: () => Lines): void {
   const placesIn = async (line: string) => Object.fromEntries((await lines().state(line)).places);

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DynamoTable, type Item } from "../../src/aws/dynamo-table.ts";
 import { bytesOf, unitBytes } from "../../src/aws/item-bytes.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
-import { keys } from "../../src/aws/table.ts";
+import { keys, waitingPartitions } from "../../src/aws/table.ts";
 import type { Lines, PlannedCheck } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { emulatedTable } from "./emulators.ts";
-import { newLine } from "./line-states.ts";
+import { newLine, newPause } from "./line-states.ts";
 import { describeLines, kib, newTask, purgeAt, waitOf } from "./lines.ts";
 
 const now = () => 1_800_000_000_000;
@@ -236,6 +236,36 @@ describe("the messages of a line in DynamoDB", () => {
     expect(await lines.withEnvelopes(line, found === undefined ? [] : [found])).toEqual([]);
     expect(await lines.find(line, waitOf(task))).toBeUndefined();
     await lines.remove(line, waitOf(task));
+    expect(await lines.first(line, 1)).toEqual([]);
+  });
+
+  test("the tasks of a pause are spread over sixteen partitions, those of a limit are in one", async () => {
+    const [pause, limit] = [newPause(), newLine()];
+    const tasks = Array.from({ length: 320 }, () => newTask());
+    for (const line of [pause, limit]) await Promise.all(tasks.map((task) => lines.add(line, task, purgeAt)));
+    const counts = await Promise.all(waitingPartitions(pause).map(async (pk) => (await itemsOf(pk)).length));
+    expect(counts).toHaveLength(16);
+    expect(Math.max(...counts)).toBeLessThan(50);
+    expect(await inLine(limit)).toHaveLength(320);
+  });
+
+  test("the tasks that an earlier release has put into the line of a pause are in one partition, and in its order", async () => {
+    const line = newPause();
+    const tasks = Array.from({ length: 40 }, (_, second) => newTask({ second }));
+    const [pk] = waitingPartitions(line);
+    for (const [second, { envelope, taskId, tenantId, ...rest }] of tasks.entries()) {
+      const { sk } = keys.waiting(line, { createdAt: rest.createdAt, taskId });
+      const text = JSON.stringify(envelope);
+      if (second % 2 === 0) await table.dynamoTable.put({ pk, sk, ...rest, envelope: text, purge_at: purgeAt });
+      else await lines.add(line, { envelope, taskId, tenantId, ...rest }, purgeAt);
+    }
+    expect(await lines.first(line, 100)).toEqual(tasks);
+    expect(await lines.first(line, 10)).toEqual(tasks.slice(0, 10));
+    for (const task of tasks) {
+      expect(await lines.find(line, waitOf(task))).toEqual(task);
+      await lines.keep(line, waitOf(task), purgeAt + 1);
+      await lines.remove(line, waitOf(task));
+    }
     expect(await lines.first(line, 1)).toEqual([]);
   });
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Envelope, largestEnvelopeBytes } from "../../src/core/model/envelope.ts";
 import type { Lines, Wait, WaitingTask } from "../../src/core/ports/flow.ts";
-import { describeChecks, describePlaces, describeStarts, newLine, untilMs } from "./line-states.ts";
+import { describeChecks, describePlaces, describeStarts, newLine, newPause, untilMs } from "./line-states.ts";
 
 /** An implementation of `Lines`. */
 export interface LinesUnderTest {
@@ -55,8 +55,15 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
     const tasksIn = async (line: string, limit = 100) => lines.withEnvelopes(line, await lines.first(line, limit));
     const idsIn = async (line: string, limit = 100) => (await lines.first(line, limit)).map(idOf);
 
-    describeWaiting({ lines: () => lines, addAll, idsIn, tasksIn });
-    describeMessages({ lines: () => lines, addAll, idsIn, tasksIn });
+    describe.each([
+      { kind: "a limit", newLine },
+      { kind: "a pause", newLine: newPause },
+      { kind: "a breaker", newLine: () => `breaker/t-${randomUUID()}/acme` },
+    ])("the line of $kind", ({ newLine }) => {
+      const waiting: Waiting = { lines: () => lines, addAll, idsIn, tasksIn, newLine };
+      describeWaiting(waiting);
+      describeMessages(waiting);
+    });
     describePlaces(() => lines);
     describeStarts(() => lines);
     describeChecks(() => lines);
@@ -106,13 +113,14 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
 }
 
 interface Waiting {
+  newLine(): string;
   lines(): Lines;
   addAll(line: string, tasks: readonly WaitingTask[]): Promise<void>;
   idsIn(line: string, limit?: number): Promise<string[]>;
   tasksIn(line: string, limit?: number): Promise<WaitingTask[]>;
 }
 
-function describeWaiting({ lines, addAll, idsIn, tasksIn }: Waiting): void {
+function describeWaiting({ lines, addAll, idsIn, tasksIn, newLine }: Waiting): void {
   describe("waiting tasks", () => {
     test("a line without tasks has none, and its state is empty", async () => {
       const line = newLine();
@@ -165,6 +173,18 @@ function describeWaiting({ lines, addAll, idsIn, tasksIn }: Waiting): void {
       expect(await idsIn(line)).toEqual([idOf(other)]);
     });
 
+    test("some hundred tasks are returned in order, from each end that a caller may ask for", async () => {
+      const line = newLine();
+      const tasks = Array.from({ length: 230 }, (_, second) => newTask({ second }));
+      await Promise.all(tasks.map((task) => lines().add(line, task, purgeAt)));
+      const ids = tasks.map(idOf);
+      for (const limit of [1, 5, 100, 101, 229, 230, 1_000])
+        expect(await idsIn(line, limit)).toEqual(ids.slice(0, limit));
+      const orders = tasks.map((task) => `${task.createdAt}#${idOf(task)}`);
+      expect(await lines().orders(line, 101)).toEqual(orders.slice(0, 101));
+      expect(await lines().orders(line, 101, orders[99])).toEqual(orders.slice(100, 201));
+    });
+
     test("many tasks with the largest messages are returned, whole and in order", async () => {
       const line = newLine();
       const tasks = largeTasks();
@@ -208,7 +228,7 @@ function describeWaiting({ lines, addAll, idsIn, tasksIn }: Waiting): void {
 }
 
 /** Messages of both kinds: those that fit beside their entries, and larger ones. */
-function describeMessages({ lines, addAll, idsIn, tasksIn }: Waiting): void {
+function describeMessages({ lines, addAll, idsIn, tasksIn, newLine }: Waiting): void {
   describe("messages of waiting tasks", () => {
     test("a message keeps every character, and members that this release does not know", async () => {
       const line = newLine();

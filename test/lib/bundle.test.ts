@@ -15,9 +15,9 @@ import { inService, resources, stage } from "./synthesis.ts";
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
   submit: 324,
-  status: 134,
+  status: 135,
   control: 407,
-  worker: 460,
+  worker: 462,
   redrive: 286,
   fire: 395,
   authorizer: 94,
@@ -89,7 +89,7 @@ const wholeBytes = (name: FunctionName): number =>
 
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
-  ["submit", 405],
+  ["submit", 406],
   ["status", 407],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {

@@ -326,6 +326,20 @@ export const flowMutations: readonly Mutation[] = [
     replace: "",
   },
   {
+    name: "flow: a resumed tier goes on with a hundred tasks a second",
+    test: "test/core/flow/pause.test.ts",
+    file: "flow/opened.ts",
+    find: "if (tasks < mostTasks || !isOfTier(line)) return tasks;",
+    replace: "return tasks;",
+  },
+  {
+    name: "flow: a resumed type goes on as a tier",
+    test: "test/core/flow/pause.test.ts",
+    file: "flow/opened.ts",
+    find: "if (tasks < mostTasks || !isOfTier(line)) return tasks;",
+    replace: "if (tasks < mostTasks) return tasks;",
+  },
+  {
     name: "flow: an entry whose message is gone stays in its line",
     theme: "flow",
     file: "flow/send-all.ts",

@@ -1,7 +1,7 @@
 import type { Envelope } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import { isInternal } from "../model/internal-names.ts";
-import { type Line, lineOf, type PauseTarget } from "../model/line.ts";
+import { isOfTier, type Line, lineOf, type PauseTarget } from "../model/line.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { WaitingFor } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
@@ -219,9 +219,6 @@ export async function park(
   if (place !== undefined) await leave(ports, place, envelope, tier);
   return undefined;
 }
-
-/** True for the line of a paused tier. */
-const isOfTier = ({ name }: Line): boolean => name.startsWith("pause/tier/");
 
 /**
  * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no

@@ -37,7 +37,7 @@ export async function pause(ports: ManageFlowPorts, target: PauseTarget, by: str
 }
 
 /**
- * Resumes. Waiting tasks start in order of submission, ten a second at first and a hundred a second later. Repeatable:
+ * Resumes. Waiting tasks start in order of submission, ten a second at first and more of them later. Repeatable:
  * the line is checked before the pause is removed and after it, so that a death in between leaves no line without a
  * check. A type is paused again by itself if its first tasks all fail.
  * @param tier Tier in whose queue the check waits.

@@ -27,7 +27,7 @@ interface Front {
 export const orderOf = ({ createdAt, taskId }: WaitingKey): string => `${createdAt}#${taskId}`;
 
 /**
- * The places of tasks in lines, as one process knows them. A count reads whole messages, so a process makes one a
+ * The places of tasks in lines, as one process knows them. A count reads whole entries, so a process makes one a
  * minute for a line at most, however many tasks of it are polled. In between it looks at the line's first task every
  * five seconds, and at the tasks that were added behind those it knows.
  */

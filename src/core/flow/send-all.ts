@@ -6,8 +6,8 @@ import type { WaitingEntry, WaitingTask } from "../ports/flow.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { LinePorts } from "./line-ports.ts";
 
-/** Messages that are sent at the same time. Many tasks of a fast rate go within a second. */
-const lanes = { rate: 50, concurrency: 10, pause: 10, breaker: 10 } as const;
+/** Messages that are sent at the same time. Many tasks of a fast rate, or after a pause, go within a second. */
+const lanes = { rate: 50, concurrency: 10, pause: 50, breaker: 10 } as const;
 
 /**
  * A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim

@@ -31,6 +31,12 @@ export function lineOf(name: string): Line | undefined {
   return { name, kind: kind as LineKind, ...(type === undefined ? {} : { type }) };
 }
 
+/** True for a line of a limit. The others are those of pauses and breakers, which are settings, too. */
+export const isOfLimit = (line: string): boolean => ["concurrency", "rate"].includes(lineOf(line)?.kind ?? "");
+
+/** True for the line of a paused tier. */
+export const isOfTier = ({ name }: Line): boolean => name.startsWith("pause/tier/");
+
 /** A pause, as operators name it. A pause of a type without a tenant is one for all tenants. */
 export type PauseTarget =
   | { scope: "tier"; tier: Tier }

@@ -130,6 +130,32 @@ test("a resume lets at most a hundred tasks go in a second", async () => {
   expect(ran).toHaveLength(350);
 });
 
+test.each<[PauseTarget, number, number]>([
+  [{ scope: "tier", tier: "normal" }, 125, 200],
+  [{ scope: "type", type: "test.task" }, 50, 100],
+])("forty seconds after the resume of %j %i to %i tasks go in a second", async (target, least, most) => {
+  const { accept, pool, paused, ports, queues, clock } = setUp();
+  await paused(target);
+  for (let n = 0; n < 4_500; n++) await accept({ input: n });
+  await pool.pass(5_000, 1_000);
+  const sent: { at: number; id: string }[] = [];
+  const put = queues.put.bind(queues);
+  queues.put = (tier, body, more) => {
+    const { task_id: id } = JSON.parse(body) as { task_id?: string };
+    if (id !== undefined) sent.push({ at: clock.now(), id });
+    put(tier, body, more);
+  };
+  await resume(ports, target, "normal", "olga");
+  await pool.pass(42_000, 500);
+  const pace = sent.filter(({ at }) => at > clock.now() - 8_000).length / 8;
+  expect(pace).toBeGreaterThan(least);
+  expect(pace).toBeLessThanOrEqual(most);
+  const [first] = sent;
+  expect(sent.filter(({ at }) => at < (first?.at ?? 0) + 10_000).length).toBeLessThan(700);
+  // Workers that learn of the resume late send their task once more.
+  expect(new Set(sent.map(({ id }) => id)).size).toBeGreaterThan(sent.length - 100);
+});
+
 test("workers that learn of a resume late send their own task again, and no others", async () => {
   const { accept, pool, ran, paused, ports, queues } = setUp();
   const target = { scope: "tier", tier: "normal" } as const;

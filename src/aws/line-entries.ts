@@ -1,0 +1,140 @@
+import type { Envelope } from "../core/model/envelope.ts";
+import type { Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
+import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
+import { getMany } from "./get-many.ts";
+import { bytesOf, unitBytes } from "./item-bytes.ts";
+import { type Cursor, firstOf } from "./merged.ts";
+import { keys, waitingPartitions, waitingPrefix } from "./table.ts";
+
+/**
+ * The waiting tasks of lines in DynamoDB: an item each, its entry.
+ *
+ * A partition takes a thousand write units a second. So an entry has its message only if both fit into one unit.
+ * Another message is an item of its own in the partition of its task, which no other task writes to. It is written
+ * before the entry and deleted after it, by the wait that wrote it: where it is missing, its task was let go, and the
+ * entry is a late try of the call that added it. What a death leaves of it is deleted when its time to be kept is over.
+ *
+ * A whole type or tier joins the line of a pause or a breaker at once: its entries are spread over 16 partitions. All
+ * are read for its first tasks, in order.
+ */
+export class LineEntries {
+  readonly #table: DynamoTable;
+
+  constructor(table: DynamoTable) {
+    this.#table = table;
+  }
+
+  async add(line: string, { envelope, taskId, tenantId, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
+    const { id, createdAt } = rest;
+    const text = JSON.stringify(envelope);
+    const entry = { ...keys.waiting(line, { createdAt, taskId }), ...rest, purge_at: purgeAt };
+    if (bytesOf({ ...entry, envelope: text }) <= unitBytes) return this.#table.put({ ...entry, envelope: text });
+    const own = keys.waitingEnvelope(line, { tenantId, taskId });
+    await this.#table.put({ ...own, id, envelope: text, purge_at: purgeAt });
+    await this.#table.put({ ...entry, tenant: tenantId });
+  }
+
+  async first(line: string, limit: number): Promise<WaitingEntry[]> {
+    return (await this.#first(line, limit, {})).map(entryOf);
+  }
+
+  async orders(line: string, limit: number, after?: string): Promise<string[]> {
+    const items = await this.#first(line, limit, { after, only: "sk", how: "eventually" });
+    return items.map(({ sk }) => String(sk).slice(waitingPrefix.length));
+  }
+
+  async withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {
+    const apart = tasks.filter(({ envelope }) => envelope === undefined);
+    const own = apart.map((task) => keys.waitingEnvelope(line, task));
+    const items = own.length === 0 ? [] : await getMany(this.#table, own);
+    const found = new Map(items.map(({ pk, envelope }) => [pk, envelopeOf(envelope)]));
+    return tasks.flatMap((task) => {
+      const envelope = task.envelope ?? found.get(keys.waitingEnvelope(line, task).pk);
+      return envelope === undefined ? [] : [{ ...task, envelope }];
+    });
+  }
+
+  async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
+    const item = await this.#inPartition(line, task, (key) => this.#table.get(key));
+    if (item === undefined) return undefined;
+    return (await this.withEnvelopes(line, [entryOf(item)]))[0];
+  }
+
+  async keep(line: string, wait: Wait, purgeAt: number): Promise<void> {
+    const until = {
+      UpdateExpression: "SET purge_at = :until",
+      ConditionExpression: "id = :id",
+      ExpressionAttributeValues: { ":id": wait.id, ":until": purgeAt },
+    };
+    const entry = await this.#inPartition(line, wait, (key) => this.#table.updated(key, until));
+    if (entry?.tenant === undefined) return;
+    await this.#table.updateIf(keys.waitingEnvelope(line, entryOf(entry)), {
+      UpdateExpression: "SET purge_at = :until",
+      ConditionExpression: "attribute_exists(pk)",
+      ExpressionAttributeValues: { ":until": purgeAt },
+    });
+  }
+
+  async remove(line: string, wait: Wait): Promise<void> {
+    const isThis = { ConditionExpression: "id = :id", ExpressionAttributeValues: { ":id": wait.id } };
+    const entry = await this.#inPartition(line, wait, (key) => this.#table.deleted(key, isThis));
+    if (entry?.tenant === undefined) return;
+    // Another wait may have brought its message since.
+    await this.#table.deleteIf(keys.waitingEnvelope(line, entryOf(entry)), isThis);
+  }
+
+  /** Does something with an entry. An earlier release has put all entries of a line into its first partition. */
+  async #inPartition(
+    line: string,
+    task: WaitingKey,
+    act: (key: Item) => Promise<Item | undefined>,
+  ): Promise<Item | undefined> {
+    const { pk, sk } = keys.waiting(line, task);
+    const [first = pk] = waitingPartitions(line);
+    return (await act({ pk, sk })) ?? (first === pk ? undefined : act({ pk: first, sk }));
+  }
+
+  /** The first entries of a line, behind the order `after`. */
+  #first(line: string, limit: number, { after, only, how = "consistently" }: Reading): Promise<Item[]> {
+    const from = waitingPrefix + (after ?? "");
+    const cursors = waitingPartitions(line).map((pk): Cursor => {
+      return (count, last = from) =>
+        this.#table.all({
+          KeyConditionExpression: "pk = :pk AND sk > :from",
+          ExpressionAttributeValues: { ":pk": pk, ":from": last },
+          Limit: count,
+          ConsistentRead: how === "consistently",
+          ...(only === undefined ? {} : { ProjectionExpression: only }),
+        });
+    });
+    return firstOf(cursors, limit);
+  }
+}
+
+interface Reading {
+  /** Absent: the line's first tasks. */
+  after?: string | undefined;
+  /** The attribute that is read. Absent: all. */
+  only?: string;
+  how?: Consistency;
+}
+
+const envelopeOf = (text: unknown): Envelope => JSON.parse(String(text)) as Envelope;
+
+/** An entry names its tenant only if its message is not in it. */
+function entryOf({ sk, id, tier, runsOn, createdAt, tenant, envelope: text, ...times }: Item): WaitingEntry {
+  const envelope = text === undefined ? undefined : envelopeOf(text);
+  const { sinceMs, slotMs, tryUntilMs } = times;
+  return {
+    id,
+    tier,
+    createdAt,
+    taskId: String(sk).slice(`${waitingPrefix}${createdAt}#`.length),
+    tenantId: envelope?.tenant_id ?? tenant,
+    ...(envelope === undefined ? {} : { envelope }),
+    ...(runsOn === undefined ? {} : { runsOn }),
+    ...(sinceMs === undefined ? {} : { sinceMs: Number(sinceMs) }),
+    ...(slotMs === undefined ? {} : { slotMs: Number(slotMs) }),
+    ...(tryUntilMs === undefined ? {} : { tryUntilMs: Number(tryUntilMs) }),
+  } as WaitingEntry;
+}
