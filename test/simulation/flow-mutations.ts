@@ -236,6 +236,27 @@ export const flowMutations: readonly Mutation[] = [
     replace: "return breaker;",
   },
   {
+    name: "flow: a task that was let go to try does so when another one tries",
+    file: "flow/try-breaker.ts",
+    find: "if (openUntilMs === undefined || openUntilMs === tryUntilMs) return true;",
+    replace: "if (openUntilMs !== null) return true;",
+    test: "test/core/flow/breaker.test.ts",
+  },
+  {
+    name: "flow: a task that cannot try keeps the try of its breaker",
+    file: "flow/breaker.ts",
+    find: "const passed = await ports.flowSettings.tryBreaker(line.name, tryUntilMs, ports.clock.now());",
+    replace: "const passed = (await ports.flowSettings.find(line.name)) === null;",
+    test: "test/core/flow/breaker.test.ts",
+  },
+  {
+    name: "flow: redrive drops the check of a line",
+    file: "work/redrive.ts",
+    find: "  await queues.sendCheck({ tier, check, delaySeconds: longestDelaySeconds });\n",
+    replace: "",
+    test: "test/core/flow/blocked.test.ts",
+  },
+  {
     name: "flow: a type that fails again after its resume goes on",
     theme: "resumes",
     file: "flow/guard.ts",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
@@ -120,4 +121,19 @@ describe("the place of a dead worker's task", () => {
     await pool.pass(65_000);
     expect(starts.map(({ n }) => n)).toEqual([0, 1]);
   });
+});
+
+test("a line whose check no worker could take for hours goes on with it: redrive keeps it", async () => {
+  const { submitMany, pool, starts, lines, clock } = setUp(1);
+  await lines.takePlaces("concurrency/test.task/acme/", ["gone"], 2 * clock.now(), 1);
+  await submitMany(1, 1_000);
+  const states = lines.states.bind(lines);
+  lines.states = () => Promise.reject(new PortUnavailable("down"));
+  await pool.pass(12 * 60 * minute, minute);
+  expect(starts).toHaveLength(0);
+  lines.states = states;
+  for (const [task, untilMs] of (await lines.state("concurrency/test.task/acme/")).places)
+    await lines.dropPlace("concurrency/test.task/acme/", task, untilMs);
+  await pool.pass(120 * minute, minute);
+  expect(starts).toHaveLength(1);
 });
