@@ -123,21 +123,29 @@ function givingOf(
 /** The next looks at a line whose first start that nobody has is at a time. */
 function nextLook(startMs: number, intervalMs: number, nowMs: number, { most, behindMs }: Giving) {
   if (most > 1) return { nextMs: startMs > nowMs + aheadMs + soonMs ? startMs - aheadMs / 2 : nowMs + soonMs };
-  const nextMs = startMs - aheadMs / 2;
-  if (behindMs <= aheadMs) return { nextMs };
-  return { nextMs: nextMs - behindMs, furtherMs: furtherLooks(startMs, intervalMs, nowMs, behindMs) };
+  if (behindMs <= aheadMs) return { nextMs: startMs - aheadMs / 2 };
+  return looksBehind(startMs, intervalMs, nowMs, behindMs);
 }
 
 /**
- * The times of further messages in a tier that is behind: one for each start between the arrivals of the next planned
- * check and of that after it, at most as many as a check lets go. Two for each start of a slow rate: starts move when
- * tasks come between them, and a message that is too early for one finds the next one far away.
+ * The looks in a tier that is behind: the planned check, and further messages, one for each start between its arrival
+ * and that of the planned check after it, at most as many as a check lets go.
  */
-function furtherLooks(startMs: number, intervalMs: number, nowMs: number, behindMs: number): number[] {
-  const eachMs = intervalMs > nearMs ? intervalMs / 2 : intervalMs;
-  const stepMs = Math.max(eachMs, behindMs / mostLetGo);
-  const arrivesMs = nowMs + behindMs;
-  const firstMs = startMs + Math.max(0, Math.ceil((arrivesMs - startMs) / stepMs)) * stepMs;
-  const count = Math.max(0, Math.ceil((arrivesMs + behindMs - firstMs) / stepMs));
-  return Array.from({ length: count }, (_, index) => firstMs + index * stepMs - behindMs - soonMs);
+function looksBehind(startMs: number, intervalMs: number, nowMs: number, behindMs: number) {
+  const stepMs = Math.max(lookEachMs(intervalMs, behindMs), behindMs / mostLetGo);
+  const nextMs = Math.max(nowMs + soonMs, startMs - behindMs - aheadMs / 2);
+  // The planned check serves a start that is soon after its arrival.
+  const fromMs = nextMs + behindMs + Math.min(stepMs, aheadMs);
+  const untilMs = nextMs + behindMs + soonMs + behindMs;
+  const firstMs = startMs + Math.max(0, Math.ceil((fromMs - startMs) / stepMs)) * stepMs;
+  const count = Math.max(0, Math.ceil((untilMs - firstMs) / stepMs));
+  const furtherMs = Array.from({ length: count }, (_, index) => firstMs + index * stepMs - behindMs);
+  return { nextMs, furtherMs };
 }
+
+/**
+ * The time between two looks. A message that comes too early finds its start too far away, and one start is missed: as
+ * starts move when tasks come between them, a slow rate in a queue that is behind by several starts has two for each.
+ */
+const lookEachMs = (intervalMs: number, behindMs: number): number =>
+  intervalMs > 3 * aheadMs && behindMs > intervalMs ? intervalMs / 2 : intervalMs;

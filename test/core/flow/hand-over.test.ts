@@ -169,7 +169,7 @@ describe("a line of a rate keeps its pace in a tier that is behind", () => {
     "$limit starts in $perSeconds s, with more tasks than that, in a tier that is $behindSeconds s behind",
     async (of) => {
       const { limit, perSeconds, behindSeconds } = of;
-      const { pool, starts, accept, records } = setUp(1, behindSeconds, {
+      const { pool, starts, accept, records, grants } = setUp(1, behindSeconds, {
         ...noPlaces,
         rateLimit: { limit, perSeconds },
       });
@@ -186,6 +186,9 @@ describe("a line of a rate keeps its pace in a tier that is behind", () => {
       expect((count - 1) / seconds / (limit / perSeconds)).toBeGreaterThanOrEqual(0.93);
       for (const [index, time] of at.entries())
         expect((at[index + limit] ?? 1e15) - time).toBeGreaterThanOrEqual(perSeconds * 1_000);
+      // Each task's own message, its spare one and a check; and the checks of one passage, which come after the last one.
+      const passage = behindSeconds / (perSeconds / limit);
+      expect(grants.length).toBeLessThanOrEqual(count * 3.2 + Math.min(100, passage));
       await pool.pass(900_000);
       expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
     },
