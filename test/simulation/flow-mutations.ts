@@ -89,9 +89,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that a worker takes from its line has no spare message",
     file: "flow/send-all.ts",
-    find: "    await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });",
-    replace:
-      "    if (!spare) await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });",
+    find: "const left = queues.send(message).then(",
+    replace: "const left = (spare ? Promise.resolve() : queues.send(message)).then(",
     theme: "flow",
   },
   {
@@ -343,7 +342,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks that are let go stay in their line",
     file: "flow/send-all.ts",
-    find: "    await lines.remove(line.name, task);",
+    find: ".then(() => lines.remove(line.name, task))",
     replace: "",
   },
   {

@@ -25,6 +25,7 @@ const lanes = 10;
 export async function advance(ports: LinePorts, line: Line, known: Known): Promise<void> {
   const { lines, clock } = ports;
   const { tier, checkId, changed } = known;
+  await ports.taker?.left;
   let rest = await letGo(ports, line, known);
   if (rest.empty && checkId !== undefined) {
     // A submit that adds a task after this finds no plan, and a task that was added before is seen now.
@@ -72,6 +73,7 @@ export async function handOver(
   { tier, next = [] }: { tier: Tier; next?: readonly WaitingEntry[] | undefined },
 ): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
+  await ports.taker?.left;
   const limit = await placesOf(ports.flow, type);
   if (limit === undefined) return giveBack(ports, line, place, tier);
   const sizes = { limit, size: ports.bucketSize };

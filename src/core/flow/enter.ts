@@ -264,9 +264,11 @@ export function readNext(ports: FlowPorts, place: Place): void {
 }
 
 async function nextOf(
-  { flow, lines, registry, bucketSize: size }: FlowPorts,
+  { flow, lines, registry, taker, bucketSize: size }: FlowPorts,
   { line }: Place,
 ): Promise<WaitingEntry[]> {
+  // The task itself is among them until it has left.
+  await taker?.left;
   const limit = (await placesOf(flow, registry.get(line.type ?? ""))) ?? 1;
   return lines.first(line.name, firstTasks({ limit, size }));
 }

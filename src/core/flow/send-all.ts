@@ -18,7 +18,8 @@ const spareMarginSeconds = 15;
 /**
  * Sends the messages of tasks, each with what earlier lines granted it and with `more`, and removes the tasks from
  * their line. A message for a later start arrives up to a second before it. A task that is sent and not removed is sent
- * again, which makes a twin.
+ * again, which makes a twin. The task that this worker takes begins meanwhile, as it has its place or its start: if the
+ * process dies before the spare message is sent, the task is still in its line.
  */
 export async function sendAll(
   ports: LinePorts,
@@ -36,10 +37,16 @@ export async function sendAll(
     const grant: Grant = spare ? { ...granted, spare } : granted;
     const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
     const delaySeconds = spare ? spareSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
-    await queues.send({ tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant });
-    await lines.remove(line.name, task);
+    const message = { tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant };
+    const left = queues.send(message).then(() => lines.remove(line.name, task));
+    if (spare) taker.leaves(logged(ports, left));
+    else await left;
   });
 }
+
+/** A task that could not leave its line is let go again, and found at work or at its end. */
+const logged = ({ log }: LinePorts, left: Promise<void>): Promise<void> =>
+  left.catch((error: unknown) => log.warn("a task could not leave its line", { error: String(error) }));
 
 /**
  * The tasks with their messages. An entry whose message is gone is of a wait that is over, which a late try has added

@@ -13,6 +13,7 @@ export class Taker {
   readonly #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;
   #behindMs: number;
   #message: TaskMessage | undefined;
+  #left: Promise<void> = Promise.resolve();
 
   /**
    * @param messageOf Returns undefined for a task that the worker cannot run, or not in its time.
@@ -43,6 +44,15 @@ export class Taker {
     if (this.#message !== undefined) return false;
     this.#message = this.#messageOf(task, grant);
     return this.#message !== undefined;
+  }
+
+  /** The task that was taken leaves its line while it begins. Never rejects. */
+  get left(): Promise<void> {
+    return this.#left;
+  }
+
+  leaves(left: Promise<void>): void {
+    this.#left = left;
   }
 
   /** The message of the task that was taken, once. */

@@ -52,6 +52,7 @@ export async function runTaken(ports: TakingPorts): Promise<void> {
     const verdict = begun.as === "crashed" ? "again" : await finish(ports, noMessage, begun);
     if (verdict === "again") await sendAgain(ports, begun);
   }
+  await taker.left;
 }
 
 /**

@@ -76,6 +76,24 @@ describe("a line hands its places over in the worker", () => {
     expect((starts[1]?.at ?? 0) - cancelledAt).toBeLessThan(45_000);
   });
 
+  test.each([100, 1])("tasks of %s ms begin while the spare messages are on their way", async (ms) => {
+    const { submitMany, pool, starts, clock, ports, records, grants } = setUp(1, 0);
+    await submitMany(6, ms);
+    const { queues } = ports;
+    const sendMs = 40;
+    const send = queues.send.bind(queues);
+    queues.send = async (message) => {
+      if (message.grant?.spare) await new Promise<void>((resolve) => clock.after(sendMs, resolve));
+      return send(message);
+    };
+    await pool.pass(5_000, 1);
+    const apart = starts.slice(2).map(({ at }, index) => at - (starts[index + 1]?.at ?? 0));
+    expect(Math.max(...apart)).toBeLessThanOrEqual(Math.max(ms, sendMs) + 5);
+    await pool.pass(600_000);
+    expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
+    expect(grants.filter((grant) => grant?.spare)).toHaveLength(5);
+  });
+
   test("a task whose worker dies in the middle of a line starts again, and the line goes on", async () => {
     const { submitMany, pool, starts, records } = setUp(1, 0);
     await submitMany(6, 1_000);
