@@ -109,13 +109,13 @@ describe("the place of a dead worker's task", () => {
 
   test("that it had just passed on is found a minute later, although nothing had looked at the line for long", async () => {
     const { submitMany, pool, starts, queues } = setUp(1);
-    await submitMany(3, 300_000);
+    await submitMany(3, 400_000);
     const put = queues.put.bind(queues);
     queues.put = (tier, body, options = {}) => {
       if (options.grant?.held) pool.kill(() => 0);
       else put(tier, body, options);
     };
-    await pool.pass(302_000);
+    await pool.pass(402_000);
 
     queues.put = put;
     await pool.pass(65_000);
