@@ -24,6 +24,12 @@ const lookNames: ReadonlySet<string> = new Set(["breaker_open", "pause_age_ms", 
 const lookMs = 360_000;
 const pauseLookMs = 960_000;
 
+/** A worker goes on with a line for a minute; the time in which its chain surely is not over, in milliseconds. */
+const chainMs = 45_000;
+
+/** A task that a worker takes from its line is claimed in this time, in milliseconds, however far its tier is behind. */
+const paceMs = 20_000;
+
 /** Starts of the type `rated` in this time, in milliseconds, for each key. Two workers' clocks may differ by 800 ms, and a claim takes some time. */
 const rate = { limit: 2, windowMs: 10_000 - 2_000 };
 
@@ -31,6 +37,8 @@ const rate = { limit: 2, windowMs: 10_000 - 2_000 };
 export class FlowLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
+  /** Time that messages wait behind others in their tier, in milliseconds: one that was let go may come so late. */
+  behindMs = 0;
   /** Number of pauses so far. */
   pauses = 0;
   /** Times at which pauses were answered, by name. */
@@ -42,6 +50,10 @@ export class FlowLaws {
   /** Times of the last starts of a rate, by tenant and key. */
   readonly #starts = new Map<string, number[]>();
   readonly #isPrompt: () => boolean;
+  /** Times at which workers began to go on with lines, by the tasks that they run. */
+  readonly #chains = new Map<string, number>();
+  /** Hand-overs whose tasks were not claimed yet, by task. */
+  readonly #handedOver = new Map<string, { chainMs: number; atMs: number }>();
   /** Checks of lines that were sent. */
   checks = 0;
   /** Tasks that were put into lines. */
@@ -71,6 +83,28 @@ export class FlowLaws {
       if (since !== undefined && now > since + slackMs) this.#lives.violated(`it starts under ${name}`, record.task_id);
     }
     this.#placesLaw(record);
+    const handed = this.#handedOver.get(record.task_id);
+    this.#handedOver.delete(record.task_id);
+    const isTaken = handed !== undefined && now <= handed.atMs + paceMs;
+    this.#chains.set(record.task_id, isTaken ? handed.chainMs : now);
+  }
+
+  /** The next task of a line starts when one ends, and not when its tier gets to a message. */
+  handedOver(line: string, from: string, to: string): void {
+    const { time, table } = this.#watched;
+    const atMs = time.now;
+    const since = this.#chains.get(from);
+    // A task whose message has just come takes the place of one that is on its way.
+    if (since === undefined) return;
+    this.#handedOver.set(to, { chainMs: since, atMs });
+    if (atMs > since + chainMs) return;
+    time.after(paceMs, () => {
+      const { tenantId = "" } = this.#lives.life(to) ?? {};
+      // A worker that has read the line before may hand over to a task that has just ended.
+      const isOpen = table.read({ tenant_id: tenantId, task_id: to })?.status === "pending";
+      const waits = isOpen && this.#handedOver.get(to)?.atMs === atMs;
+      if (waits && this.#isPrompt()) this.#lives.violated(`it got a place in ${line}, and does not start`, to);
+    });
   }
 
   /** No window of a rate has more starts than its limit, whoever lets tasks go. */
@@ -143,7 +177,8 @@ export class FlowLaws {
     { placed, atOnce }: { placed: ReadonlySet<string>; atOnce: number },
   ): void {
     const last = Math.max(...going.map((task) => waiting.indexOf(task)));
-    const wasRead = (task: string) => (this.#waitsSince.get(`${line} ${task}`) ?? 0) < this.#watched.time.now - readMs;
+    const readAtMs = this.#watched.time.now - readMs - this.behindMs;
+    const wasRead = (task: string) => (this.#waitsSince.get(`${line} ${task}`) ?? 0) < readAtMs;
     const before = waiting.slice(0, Math.max(0, last)).filter((task) => !going.includes(task) && !placed.has(task));
     const passed = before.filter(wasRead);
     if (passed.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, passed[0]);

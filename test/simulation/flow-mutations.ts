@@ -340,6 +340,20 @@ export const flowMutations: readonly Mutation[] = [
     replace: "",
   },
   {
+    name: "flow: the next task of a line always goes by message",
+    file: "flow/taker.ts",
+    find: "    this.#message = this.#messageOf(task, grant);\n    return this.#message !== undefined;",
+    replace: "    return false;",
+    theme: "behind",
+  },
+  {
+    name: "flow: a task that a worker takes has two spare messages",
+    file: "flow/send-all.ts",
+    find: "    const left = queues.send(message).then(",
+    replace: "    if (spare) await queues.send(message);\n    const left = queues.send(message).then(",
+    theme: "behind",
+  },
+  {
     name: "flow: tasks that are let go stay in their line",
     file: "flow/send-all.ts",
     find: ".then(() => lines.remove(line.name, task))",

@@ -50,6 +50,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       expect(await faultsOf(seed, "resumes")).toEqual([]);
   });
 
+  test("a line goes on with each end of a task in a tier that is minutes behind", async () => {
+    for (const seed of [...seeds(1, 60), ...seeds(firstOfCommit(), 60)])
+      expect(await faultsOf(seed, "behind")).toEqual([]);
+  });
+
   test("one idempotency key has one task in small worlds in which few submits meet at few keys", async () => {
     for (const seed of [...seeds(1, 500), ...seeds(firstOfCommit(), 1000)]) {
       expect(await faultsOf(seed, "keys")).toEqual([]);

@@ -86,6 +86,7 @@ const stepsShare = {
   late: 0.9,
   resumes: 0,
   receivers: 0.1,
+  behind: 0,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -149,6 +150,7 @@ const longShare = {
   late: 0,
   resumes: 0,
   receivers: 0.03,
+  behind: 0,
 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
@@ -165,6 +167,7 @@ const longestShare = {
   late: 0,
   resumes: 0,
   receivers: 0.1,
+  behind: 0,
 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */

@@ -36,6 +36,13 @@ interface PutOptions {
   grant?: Grant | undefined;
 }
 
+interface QueueOptions {
+  /** Called with each moment at which a message becomes visible. */
+  wake: (queue: QueueName, atMs: number) => void;
+  /** Time that a message waits behind others in its tier, in milliseconds. */
+  behindMs: number;
+}
+
 /** As deployed: visibility in seconds, and how often a message is handed out before it is moved on. */
 const settings = {
   tier: { visibilitySeconds: 6 * workerTimeoutSeconds, maxReceives: maxReceiveCount },
@@ -58,19 +65,23 @@ export class SimQueues {
   readonly #dice: Dice;
   readonly #weather: Weather;
   readonly #wake: (queue: QueueName, atMs: number) => void;
+  readonly behindMs: number;
+  /** Messages of tasks that were sent to tiers. */
+  sent = 0;
   readonly #messages = new Map<number, Message>();
   #nextId = 1;
 
-  /** @param wake Called with each moment at which a message becomes visible. */
-  constructor(time: Scheduler, dice: Dice, weather: Weather, wake: (queue: QueueName, atMs: number) => void) {
+  constructor(time: Scheduler, dice: Dice, weather: Weather, { wake, behindMs }: QueueOptions) {
     this.#time = time;
     this.#dice = dice;
     this.#weather = weather;
     this.#wake = wake;
+    this.behindMs = behindMs;
   }
 
   send({ tier, envelope, delaySeconds, solo, redrives, grant }: Outgoing): number {
     const tenantId = envelope.tenant_id;
+    this.sent += 1;
     return this.put(tier, JSON.stringify(envelope), { delaySeconds, solo, redrives, tenantId, grant });
   }
 
@@ -88,7 +99,7 @@ export class SimQueues {
     const now = this.#time.now;
     const sent = { receiveCount: 0, handle: "", sentAt: now, visibleAt: 0 };
     this.#messages.set(id, { id, queue: tier, tier, body, solo, redrives, tenantId, grant, ...sent });
-    this.#show(this.#messages.get(id), now + delaySeconds * 1000);
+    this.#show(this.#messages.get(id), now + delaySeconds * 1000 + this.behindMs);
     return id;
   }
 

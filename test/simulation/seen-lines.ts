@@ -92,7 +92,10 @@ export class SeenLines extends MemoryLines {
   override async passPlace(bucket: string, from: HeldPlace, to: HeldPlace, limit: number) {
     const see = await this.#witness(bucket);
     const state = await super.passPlace(bucket, from, to, limit);
-    if (state !== undefined) see([to.task]);
+    if (state !== undefined) {
+      see([to.task]);
+      this.#laws().handedOver(lineOf(bucket), from.task, to.task);
+    }
     this.#laws().waits(lineOf(bucket), from.task);
     return state;
   }

@@ -6,6 +6,7 @@ import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
+import { submitBursts } from "./bursts.ts";
 import { client } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
@@ -62,6 +63,7 @@ export async function simulate(
   );
   if (theme === "keys") meetAtKeys(world);
   else if (theme === "resumes") void failAfterResumes(world);
+  else if (theme === "behind") void submitBursts(world);
   else beginAll(world);
   const rested = await time.run(mostHappenings, () => witness.violations.length > 0);
   if (witness.violations.length === 0) {
@@ -134,7 +136,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       ] as const);
   const theme = given ?? drawn;
   const weather = drawWeather(dice, theme);
-  const isSmall = theme === "keys" || theme === "resumes";
+  const isSmall = theme === "keys" || theme === "resumes" || theme === "behind";
   const events = !isSmall && dice.chance(0.2);
   const hasReceivers = theme === "receivers";
   const heard = new Set(!isSmall && dice.chance(0.3) ? ["acme/bob"] : []);
@@ -150,7 +152,10 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     story,
     processes: { living: new Set(), started: 1 },
     table,
-    queues: new SimQueues(time, dice, weather, (queue, atMs) => sources.wake(queue, atMs)),
+    queues: new SimQueues(time, dice, weather, {
+      wake: (queue, atMs) => sources.wake(queue, atMs),
+      behindMs: theme === "behind" ? dice.int(30_000, 300_000) : 0,
+    }),
     families: new MemoryFamilies(),
     lines: new SeenLines(() => world.witness.flow, { apart: seed % 4 === 2 }),
     // In every fourth world each place of a line is an item of its own.
@@ -175,6 +180,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       () => daily.orphaned(),
     ),
   };
+  world.witness.flow.behindMs = world.queues.behindMs;
   const sources = new EventSources(world);
   const daily = new DailyRescue(world);
   return world;

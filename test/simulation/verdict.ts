@@ -64,6 +64,7 @@ function judgeCosts(world: World): void {
   // An outage of hours uses up receives again and again.
   if (outages.count > 0) return;
   const excuses = { troubles: weather.used, deaths: witness.costs.deaths };
+  if (world.theme === "behind" && excuses.troubles + excuses.deaths === 0) judgeMessages(world);
   const parentClaims = new Map<string, number>();
   for (const parent of witness.lives.values()) {
     for (const child of parent.children.values()) parentClaims.set(child, parent.claims.length);
@@ -79,6 +80,12 @@ function judgeCosts(world: World): void {
     const broken = witness.costs.broken(taskId, claims.length, family, excuses);
     for (const text of broken) witness.violated(text, taskId);
   }
+}
+
+/** A task that waits for a place has two messages for each attempt: that of its submit or retry, and the spare one. */
+function judgeMessages({ witness, queues }: World): void {
+  const attempts = [...witness.lives.values()].reduce((sum, { claims }) => sum + claims.length, 0);
+  if (queues.sent > 2 * attempts) witness.violated(`${queues.sent} messages were sent for ${attempts} attempts`);
 }
 
 function judgeTask(world: World, life: Life): void {

@@ -8,12 +8,13 @@ export type Service = (typeof services)[number];
  * The main subject of a world: everything; attempts that outlive their leases; messages that no worker can start; batches that mix
  * tasks of seconds and of minutes; without any fault of AWS, long tasks that crash beside others; tasks with steps, sleeps and signals; tasks
  * that wait for places, rates and pauses; submits that share unique and idempotency keys; in small worlds, a handful of those; long
- * steps in processes that stand still for longer than a lease; or, in small worlds, tasks that all fail after the resume of their type.
+ * steps in processes that stand still for longer than a lease; or, in small worlds, tasks that all fail after the resume of their type, or
+ * tasks that wait for places in a tier that is minutes behind.
  */
 export type Theme = (typeof themes)[number];
 export const themes = [
   ...(["mixed", "long", "battered", "crowded", "calm"] as const),
-  ...(["steps", "flow", "unique", "keys", "late", "resumes", "receivers"] as const),
+  ...(["steps", "flow", "unique", "keys", "late", "resumes", "receivers", "behind"] as const),
 ] as const;
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
@@ -76,12 +77,12 @@ const none = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, 0])) as 
 /** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
 export function drawWeather(dice: Dice, theme: Theme): Weather {
   if (theme === "keys" || theme === "resumes") return drawSmallWeather(dice);
-  const calm = dice.chance(theme === "crowded" ? 0.5 : theme === "steps" ? 0.3 : 0.1);
+  const calm = dice.chance(theme === "crowded" || theme === "behind" ? 0.5 : theme === "steps" ? 0.3 : 0.1);
   const draw = (most: number) => (calm || dice.chance(0.6) ? 0 : most * dice.next());
   const weather: Record<string, number> = {};
   for (const [kind, most] of Object.entries(kinds)) weather[kind] = draw(most);
   const drawn = { ...(weather as Record<keyof typeof kinds, number>), budget: dice.spread(3, 100), used: 0 };
-  if (theme === "calm") return { ...drawn, ...none, budget: 0 };
+  if (theme === "calm" || (theme === "behind" && calm)) return { ...drawn, ...none, budget: 0 };
   // Workers that go on after their lease, in the middle of a step.
   if (theme === "steps" && dice.chance(0.3)) return { ...drawn, stand: 0.08, echo: 0.08, budget: drawn.budget + 30 };
   if (theme === "late") return { ...drawn, stand: 0.05, budget: drawn.budget + 20 };

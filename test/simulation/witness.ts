@@ -62,7 +62,7 @@ export class Witness extends Lives {
     this.keys = new KeyLaws(watched, this);
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
-    this.flow = new FlowLaws(watched, this, () => isPrompt("flow") && this.costs.deaths === 0);
+    this.flow = new FlowLaws(watched, this, () => (isPrompt("flow") || isPrompt("behind")) && this.costs.deaths === 0);
     this.resumes = new ResumeLaws(
       this,
       () => watched.time.now,
