@@ -19,6 +19,7 @@ const names = readdirSync(join(root, "lambdas"))
   .filter((file) => file.endsWith(".ts") && file !== "worker.ts")
   .map((file) => file.slice(0, -".ts".length) as FunctionName);
 const { metafile: page } = await build({
+  absWorkingDir: join(root, "dist"),
   entryPoints: [join(root, "console/src/main.tsx")],
   ...{ bundle: true, write: false, metafile: true, splitting: true, format: "esm", outdir: "out" },
   ...{ jsx: "automatic", jsxImportSource: "preact" },
@@ -30,15 +31,16 @@ const built = [
 ];
 writeFileSync(join(root, "dist/LICENSES.txt"), licencesOf(built.flatMap(({ inputs }) => Object.keys(inputs))));
 
+/** @param sources Paths below `dist`, as all builds start there. */
 function licencesOf(sources: readonly string[]): string {
-  const found = sources.map((source) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(source)?.[0]);
-  const folders = new Set(found.flatMap((folder) => (folder === undefined ? [] : [folder.replace(/^(\.\.\/)*/, "")])));
-  const byText = Map.groupBy([...folders].sort(), (folder) => textOf(join(root, folder)));
+  const paths = sources.map((source) => resolve(root, "dist", source));
+  const folders = new Set(paths.flatMap((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+  const byText = Map.groupBy([...folders].sort(), textOf);
   return [...byText].map(([text, those]) => `${those.map(nameOf).join("\n")}\n\n${text}\n`).join("\n\n");
 }
 
 function nameOf(folder: string): string {
-  const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   return `${name} ${version}: ${license}`;
 }
 
