@@ -155,7 +155,7 @@ export class PipelineFunction extends Construct implements IGrantable {
     this.acknowledge(props.withoutDlq);
   }
 
-  /** Gives a function its code, whose files were not known when it was made. */
+  /** Bundles the code of a function whose files were not known when it was made. */
   bundle(files: BundleFiles): void {
     const code = bundledCode(this.name, files);
     const { s3Location } = code.bind(this.function);

@@ -338,7 +338,7 @@ export class ServiceStack extends PipelineStack {
     return { ...this.dispatch.settings, ...this.props.limitSettings, ...callbackSettings(this.props.tell) };
   }
 
-  /** Gives functions their code with the files that follow from the task files. */
+  /** Bundles the functions that have files which follow from the task files. */
   private bundleTexts({ catalog, openApi, schedules, triggers }: AppParts): void {
     const rules = { schedules, triggers };
     const types = { "catalog.json": catalog };

@@ -69,7 +69,7 @@ export function addWorkers(scope: Construct, props: WorkersProps): Workers {
   return { workers, taskRole, network, containers };
 }
 
-/** Gives the workers what follows from the task files, which are loaded meanwhile: their code, and what it needs. */
+/** Adds to the workers what follows from the task files, which are loaded meanwhile: code, variables, secrets. */
 export function equipWorkers(scope: Construct, props: WorkersProps, { workers, taskRole }: Workers): void {
   const { files, handlers } = props.options;
   const { variables, secrets } = environmentOf(props);

@@ -250,7 +250,7 @@ async function waiting(): Promise<void> {
   await shown(rows, "Tasks that wait behind a place", made);
 }
 
-/** Tasks a second of the last part of a resume, and the seconds until that many tasks have gone at such a pace. */
+/** The pace at the end of a resume, and the hours that the tasks of a whole hour would take at this pace. */
 function hourOf(perSecond: number, goneAt: readonly number[]): string {
   const last = goneAt.slice(-Math.ceil(goneAt.length / 4));
   const pace = ((last.length - 1) * 1_000) / ((last.at(-1) ?? 0) - (last[0] ?? 0));

@@ -227,7 +227,7 @@ function describeWaiting({ lines, addAll, idsIn, tasksIn, newLine }: Waiting): v
   });
 }
 
-/** Messages of both kinds: those that fit beside their entries, and larger ones. */
+/** Messages of both kinds: small ones, which fit beside their entries, and larger ones. */
 function describeMessages({ lines, addAll, idsIn, tasksIn, newLine }: Waiting): void {
   describe("messages of waiting tasks", () => {
     test("a message keeps every character, and members that this release does not know", async () => {

@@ -67,7 +67,7 @@ async function attackOnce(
   return world.faultOf(request, answer);
 }
 
-/** The list has each operation once, and those that make tasks more often, as the others need tasks. */
+/** The list has each operation once, and submits more often, as the other operations need tasks. */
 const routes = [
   ...apiRoutes,
   ...apiRoutes.filter(({ name }) => ["submitTask", "submitBatch", "createSchedule", "createReceiver"].includes(name)),

@@ -29,6 +29,13 @@ describe.each(functions)("function $name", (fn) => {
     expect(fn.get("Architectures")).toEqual(["arm64"]);
   });
 
+  test("the function has its code, also where this follows from the task files, which are loaded meanwhile", () => {
+    expect(fn.get("Code")).toEqual({
+      S3Bucket: expect.anything(),
+      S3Key: expect.stringMatching(/^[0-9a-f]{64}\.zip$/),
+    });
+  });
+
   test("the function has 512 MB, and the console's, which only answers files, 256 MB", () => {
     expect(fn.get("MemorySize")).toBe(fn.name === "Console/Function" ? 256 : 512);
   });

@@ -37,7 +37,7 @@ const rate = { limit: 2, windowMs: 10_000 - 2_000 };
 export class FlowLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
-  /** Time that messages wait behind others in their tier, in milliseconds: one that was let go may come so late. */
+  /** Time that a message waits behind others in its tier, in milliseconds: that of a task that was let go comes so late. */
   behindMs = 0;
   /** Number of pauses so far. */
   pauses = 0;
@@ -94,7 +94,7 @@ export class FlowLaws {
     const { time, table } = this.#watched;
     const atMs = time.now;
     const since = this.#chains.get(from);
-    // A task whose message has just come takes the place of one that is on its way.
+    // Not in a chain: a task whose message has just come takes the place of another task, which is on its way.
     if (since === undefined) return;
     this.#handedOver.set(to, { chainMs: since, atMs });
     if (atMs > since + chainMs) return;

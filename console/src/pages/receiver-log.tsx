@@ -50,7 +50,7 @@ export function DeliveryLog({ of, path }: { of: Paged<ReceiverDelivery>; path: s
 }
 
 /**
- * A replay covers the filters' range of time: deliveries that were given up, or those that arrived if these are shown.
+ * A replay covers the filters' range of time: failed deliveries, or the arrived ones if the list shows them.
  */
 function replayOf(path: string): Bulk {
   const { status, after, before } = route.value.query;

@@ -51,6 +51,7 @@ export class Taker {
     return this.#left;
   }
 
+  /** @param left Resolves when the task's spare message is sent and its entry removed. Must not reject. */
   leaves(left: Promise<void>): void {
     this.#left = left;
   }

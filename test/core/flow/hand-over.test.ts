@@ -204,7 +204,7 @@ describe("a line of a rate keeps its pace in a tier that is behind", () => {
       expect((count - 1) / seconds / (limit / perSeconds)).toBeGreaterThanOrEqual(0.93);
       for (const [index, time] of at.entries())
         expect((at[index + limit] ?? 1e15) - time).toBeGreaterThanOrEqual(perSeconds * 1_000);
-      // Each task's own message, its spare one and a check; and the checks of one passage, which come after the last one.
+      // Each task's own message, its spare message and a check. The last checks come after the last task.
       const passage = behindSeconds / (perSeconds / limit);
       expect(grants.length).toBeLessThanOrEqual(count * 3.2 + Math.min(100, passage));
       await pool.pass(900_000);
