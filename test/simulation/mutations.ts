@@ -502,7 +502,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "the end of an expired child is not counted",
     file: "work/claim.ts",
-    find: "  if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record, envelope);\n",
+    find: "  if (changed.record !== undefined && isTerminal(changed.record.status))\n    await followUp(ports, changed.record, envelope);\n",
     replace: "",
   },
   {
@@ -552,7 +552,7 @@ export const mutations: readonly Mutation[] = [
     name: "an expiry whose answer was lost is not followed up",
     theme: "steps",
     file: "work/claim.ts",
-    find: "if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record, envelope);",
+    find: "if (changed.record !== undefined && isTerminal(changed.record.status))\n    await followUp(ports, changed.record, envelope);",
     replace: "if (changed.done) await followUp(ports, changed.record, envelope);",
   },
   {

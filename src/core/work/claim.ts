@@ -203,7 +203,8 @@ export async function expire(
   const changed = await ports.records.change(record, expiryOf(ports, record));
   if (changed.done) reportChanged(ports, changed.record, "expired");
   // Also when this write was made at its first try, whose answer was lost.
-  if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record, envelope);
+  if (changed.record !== undefined && isTerminal(changed.record.status))
+    await followUp(ports, changed.record, envelope);
   // Still not started: only the retention has changed.
   if (changed.done || changed.record?.status !== "pending" || changed.record.attempts_total > 0) return "done";
   return tries > 1 ? expire(ports, changed.record, envelope, tries - 1) : "again";
