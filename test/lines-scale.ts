@@ -10,8 +10,8 @@ import { memoryPipeline, typeOf } from "./support/memory-pipeline.ts";
 import { workerPool } from "./support/worker-pool.ts";
 
 /*
- * npm run test:lines -- [places|rates|waiting|pause]... [number]...
- * Numbers choose rates, such as `rates 0.1 10`.
+ * npm run test:lines -- [places|rates|growing|waiting|pause]... [number]...
+ * Numbers choose rates, such as `rates 0.01 10`.
  * Prints how fast lines are and what they cost: the real core in memory, with a clock of its own, in which each call of
  * a line takes 10 ms. Some minutes of a processor in all. Calls count as units: an item of 1 KB is written with one,
  * and four of them are read with one. A partition of the table takes a thousand writes a second; further ones fail.
@@ -82,8 +82,11 @@ function partitions(clock: Pick<Clock, "now">) {
   return { write, found };
 }
 
+/** The seconds by which a tier is behind for a message that becomes visible so many seconds after the world's begin. */
+type Behind = (seconds: number) => number;
+
 /** A pipeline whose tier is behind, and what its lines cost. */
-function setUp(options: Partial<TaskType>, { behindSeconds = 0, batch = 1 } = {}) {
+function setUp(options: Partial<TaskType>, { behind = () => 0, batch = 1 }: { behind?: Behind; batch?: number } = {}) {
   const counts = { writes: 0, reads: 0, messages: 0, checks: 0 };
   const runs: { at: number; endAt: number; n: number }[] = [];
   const handler = async ({ n, ms }: z.output<typeof input>) => {
@@ -111,10 +114,11 @@ function setUp(options: Partial<TaskType>, { behindSeconds = 0, batch = 1 } = {}
     },
   }) as Lines & typeof lines;
   const put = queues.put.bind(queues);
-  queues.put = (tier, body, more = {}) => {
+  const began = clock.now();
+  queues.put = (tier, body, { delaySeconds = 0, ...more } = {}) => {
     counts.messages += 1;
     if (body.includes("check_id")) counts.checks += 1;
-    put(tier, body, { ...more, delaySeconds: (more.delaySeconds ?? 0) + behindSeconds });
+    put(tier, body, { ...more, delaySeconds: delaySeconds + behind((clock.now() - began) / 1_000 + delaySeconds) });
   };
   const accept = (n: number, ms: number, key = "") => pipeline.accept({ input: { n, ms, key } });
   return { ...pipeline, type, pool: workerPool(pipeline, { batch }), table: table.found, counts, runs, accept };
@@ -135,7 +139,7 @@ const percent = (part: number): string => `${Math.round(part * 100)} %`;
 
 /** Tasks of 0.5 to 1.5 s, four for each place and sixty at least, which are there at once. */
 async function placesRow(limit: number, behindSeconds: number): Promise<string[]> {
-  const { accept, pool, runs, counts, clock } = setUp({ concurrency: { limit } }, { behindSeconds });
+  const { accept, pool, runs, counts, clock } = setUp({ concurrency: { limit } }, { behind: () => behindSeconds });
   const tasks = Math.max(60, limit * 4);
   for (let n = 0; n < tasks; n++) await accept(n, 500 + ((n * 7_919) % 1_000));
   const submitted = counts.messages;
@@ -171,10 +175,12 @@ async function places(): Promise<void> {
   await shown(rows, "Places (writes, reads and messages for each task)", made);
 }
 
+const rateOf = (perSecond: number) =>
+  perSecond < 1 ? { limit: 1, perSeconds: 1 / perSecond } : { limit: perSecond, perSeconds: 1 };
+
 /** Submits at a part of the rate for 30 s, for thirty starts of a slow rate, or some thousand of a fast one. */
 async function ratesRow(perSecond: number, load: number, behindSeconds: number): Promise<string[]> {
-  const rateLimit = perSecond < 1 ? { limit: 1, perSeconds: 1 / perSecond } : { limit: perSecond, perSeconds: 1 };
-  const { accept, pool, runs, counts } = setUp({ rateLimit }, { behindSeconds });
+  const { accept, pool, runs, counts } = setUp({ rateLimit: rateOf(perSecond) }, { behind: () => behindSeconds });
   const seconds = perSecond < 1 ? 30 / perSecond : perSecond < 100 ? 30 : Math.max(4, 2_000 / perSecond);
   const tasks = Math.ceil(seconds * perSecond * load);
   const together = Math.ceil(tasks / 100);
@@ -183,7 +189,8 @@ async function ratesRow(perSecond: number, load: number, behindSeconds: number):
     if (n % together === 0) await pool.pass(Math.round((seconds * 1_000 * together) / tasks), 100);
   }
   const submitted = tasks;
-  for (let waited = 0; runs.length < tasks && waited < 40; waited++) await pool.pass(30_000, 500);
+  const waitMs = Math.max(30_000, seconds * 50);
+  for (let waited = 0; runs.length < tasks && waited < 40; waited++) await pool.pass(waitMs, 500);
   const times = runs.map(({ at }) => at).sort((a, b) => a - b);
   const took = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1_000;
   return [
@@ -200,8 +207,9 @@ async function rates(): Promise<void> {
     [1.5, 0],
     [1.5, 30],
     [1.5, 90],
+    [1.5, 300],
   ] as const;
-  const made = [0.1, 10, 300, 1_000].filter(isChosen).flatMap((perSecond) =>
+  const made = chosenRates([0.1, 10, 300, 1_000]).flatMap((perSecond) =>
     loads.map(
       ([load, behind]) =>
         () =>
@@ -209,6 +217,53 @@ async function rates(): Promise<void> {
     ),
   );
   await shown(rows, "Rates (writes, reads and messages for each task)", made);
+}
+
+/** Tiers that fall behind by half a second in each, and that catch up by as much. Both change for ten minutes. */
+const changing = [
+  { name: "grows", behind: (seconds: number) => Math.min(300, seconds / 2), seconds: 600 },
+  { name: "shrinks", behind: (seconds: number) => Math.max(0, 300 - seconds / 2), seconds: 300 },
+] as const;
+
+/** Submits a limit's tasks of these times within 20 s, and shows the part of the limit that is used meanwhile. */
+async function growingRow(
+  { name, behind, seconds }: (typeof changing)[number],
+  of: string,
+  options: Partial<TaskType>,
+  perSecond: number,
+): Promise<string[]> {
+  const isRate = options.rateLimit !== undefined;
+  const watchedMs = Math.min(seconds, 20_000 / perSecond) * 1_000;
+  const { accept, pool, runs, counts, clock } = setUp(options, { behind });
+  const tasks = Math.ceil((1.2 * perSecond * watchedMs) / 1_000);
+  const together = Math.ceil(tasks / 500);
+  const fromMs = clock.now() + behind(0) * 1_000;
+  for (let n = 0; n < tasks; n++) {
+    await accept(n, isRate ? 50 : 500 + ((n * 7_919) % 1_000));
+    if (n % together === 0) await pool.pass(Math.round((20_000 * together) / tasks), 100);
+  }
+  const untilMs = fromMs + watchedMs;
+  while (clock.now() < untilMs) await pool.pass(Math.min(10_000, untilMs - clock.now()), 500);
+  const busyMs = runs.reduce((sum, { at, endAt }) => sum + Math.min(endAt, untilMs) - at, 0);
+  const used = isRate ? (runs.length * 1_000) / (perSecond * watchedMs) : busyMs / (perSecond * watchedMs);
+  return [
+    ...[of, name, `${watchedMs / 1_000} s`, `${runs.length}`, percent(used)],
+    ...[per(counts.writes, runs.length), per(counts.reads, runs.length), per(counts.messages - tasks, runs.length)],
+  ];
+}
+
+async function growing(): Promise<void> {
+  const rows = [["limit", "backlog", "watched for", "starts", "used", "writes", "reads", "messages"]];
+  const limits = [
+    { of: "3 places", options: { concurrency: { limit: 3 } }, perSecond: 3 },
+    ...chosenRates([0.1, 10, 300]).map((perSecond) => ({
+      ...{ of: `${perSecond}/s`, perSecond, options: { rateLimit: rateOf(perSecond) } },
+    })),
+  ];
+  const made = limits.flatMap(({ of, options, perSecond }) =>
+    changing.map((one) => () => growingRow(one, of, options, perSecond)),
+  );
+  await shown(rows, "Backlogs that change (writes, reads and messages for each start)", made);
 }
 
 /** Tasks that wait behind places which are in use for an hour. */
@@ -288,12 +343,12 @@ async function pauseOfTier(perSecond = 5_000, seconds = 60): Promise<void> {
   console.log(`writes ${per(counts.writes, tasks)}, reads ${per(counts.reads, tasks)} for each task\n`);
 }
 
-/** True for a number that the arguments choose, or when they have none. */
-function isChosen(one: number): boolean {
+/** The rates that the arguments choose. */
+function chosenRates(others: number[]): number[] {
   const numbers = process.argv.slice(2).map(Number).filter(Number.isFinite);
-  return numbers.length === 0 || numbers.includes(one);
+  return numbers.length === 0 ? others : numbers;
 }
 
-const sections = { places, rates, waiting, pause: () => pauseOfTier() };
+const sections = { places, rates, growing, waiting, pause: () => pauseOfTier() };
 const chosen = process.argv.slice(2).filter((name) => name in sections);
 for (const [name, run] of Object.entries(sections)) if (chosen.length === 0 || chosen.includes(name)) await run();

@@ -124,8 +124,15 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a rate in a tier that is behind has two checks for each start",
     file: "flow/let-go-starts.ts",
-    find: "intervalMs > 3 * aheadMs && behindMs > intervalMs ?",
-    replace: "intervalMs > aheadMs ?",
+    find: "isSlow(found) && found.isPlanned && found.lateMs > found.intervalMs / 4 ?",
+    replace: "isSlow(found) ?",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a check that comes too early for its start moves the next ones to that",
+    file: "flow/let-go-starts.ts",
+    find: "isPlanned && isEarly && startMs < soonestMs ? nowMs :",
+    replace: "",
     test: "test/core/flow/hand-over.test.ts",
   },
   {

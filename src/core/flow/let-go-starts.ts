@@ -62,8 +62,13 @@ async function letSomeStart(
   if (await setNearer(ports, line, nextSlotMs, now + aheadMs + intervalMs)) return "refused";
   const slotMs = Math.max(now, nextSlotMs ?? 0);
   const giving = givingOf(ports, intervalMs, check, known);
-  const rest = (startMs: number): Rest => ({ ...nextLook(startMs, intervalMs, now, giving), empty: false, state });
   const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
+  const found = { intervalMs, nowMs: now, isPlanned: isPlannedCheck(check, known), isEarly: count < 1 };
+  const lateMs = nextSlotMs === undefined ? 0 : now - nextSlotMs;
+  const rest = (startMs: number): Rest => ({
+    ...nextLook({ ...found, startMs, lateMs }, giving),
+    ...{ empty: false, state },
+  });
   const isOneOfMany = intervalMs < fastMs && count === 1 && giving.taker !== undefined;
   const tasks = await lines.first(line.name, isOneOfMany ? firstOfMany : Math.max(1, count));
   const [oldest] = tasks;
@@ -102,16 +107,19 @@ async function setNearer(ports: LinePorts, line: Line, nextMs: number | undefine
   return true;
 }
 
+const isPlannedCheck = (planned: PlannedCheck | undefined, { checkId }: Known): planned is PlannedCheck =>
+  checkId !== undefined && planned?.id === checkId;
+
 function givingOf(
   { taker, clock }: LinePorts,
   intervalMs: number,
   planned: PlannedCheck | undefined,
-  { checkId }: Known,
+  known: Known,
 ): Giving {
-  const isPlanned = checkId !== undefined && planned?.id === checkId;
+  const isPlanned = isPlannedCheck(planned, known);
   if (isPlanned) taker?.limitBehind(clock.now() - planned.atMs);
   const isLate = isPlanned && clock.now() - planned.atMs > aheadMs;
-  const sendsAhead = isPlanned ? !isLate : checkId === undefined && taker === undefined;
+  const sendsAhead = isPlanned ? !isLate : known.checkId === undefined && taker === undefined;
   if (sendsAhead) return { most: mostLetGo, untilMs: aheadMs, behindMs: 0 };
   const behindMs = taker?.behindMs ?? 0;
   if (intervalMs < fastMs && behindMs <= aheadMs) return { most: 0, untilMs: 0, behindMs };
@@ -120,32 +128,64 @@ function givingOf(
   return { most: 1, untilMs, behindMs, taker };
 }
 
-/** The next looks at a line whose first start that nobody has is at a time. */
-function nextLook(startMs: number, intervalMs: number, nowMs: number, { most, behindMs }: Giving) {
+/** What a call found, from which the times of the next looks follow. */
+interface Found {
+  /** Epoch milliseconds of the first start that nobody has. */
+  startMs: number;
+  intervalMs: number;
+  nowMs: number;
+  /** True for the planned check. */
+  isPlanned: boolean;
+  /** True when the first start was too far away. */
+  isEarly: boolean;
+  /** Milliseconds for which the first start had passed. */
+  lateMs: number;
+}
+
+/** The next looks at a line. */
+function nextLook(found: Found, { most, behindMs }: Giving): Pick<Rest, "nextMs" | "furtherMs"> {
+  const { startMs, nowMs } = found;
   if (most > 1) return { nextMs: startMs > nowMs + aheadMs + soonMs ? startMs - aheadMs / 2 : nowMs + soonMs };
   if (behindMs <= aheadMs) return { nextMs: startMs - aheadMs / 2 };
-  return looksBehind(startMs, intervalMs, nowMs, behindMs);
+  return looksBehind(found, behindMs);
 }
+
+/** True for a rate whose next start is too far away for the worker that ends a task, and for most looks. */
+const isSlow = ({ intervalMs }: Found): boolean => intervalMs > 3 * aheadMs;
 
 /**
  * The looks in a tier that is behind: the planned check, and further messages, one for each start between its arrival
  * and that of the planned check after it, at most as many as a check lets go.
  */
-function looksBehind(startMs: number, intervalMs: number, nowMs: number, behindMs: number) {
-  const stepMs = Math.max(lookEachMs(intervalMs, behindMs), behindMs / mostLetGo);
-  const nextMs = Math.max(nowMs + soonMs, startMs - behindMs - aheadMs / 2);
+function looksBehind(found: Found, behindMs: number) {
+  const { startMs, nowMs } = found;
+  const stepMs = Math.max(lookEachMs(found), behindMs / mostLetGo);
+  const soonestMs = nowMs + soonMs + behindMs;
+  const comesMs = isSlow(found) ? inStepMs(found, stepMs, soonestMs) : Math.max(soonestMs, startMs - aheadMs / 2);
+  const gridMs = isSlow(found) ? comesMs : startMs;
   // The planned check serves a start that is soon after its arrival.
-  const fromMs = nextMs + behindMs + Math.min(stepMs, aheadMs);
-  const untilMs = nextMs + behindMs + soonMs + behindMs;
-  const firstMs = startMs + Math.max(0, Math.ceil((fromMs - startMs) / stepMs)) * stepMs;
+  const fromMs = comesMs + Math.min(stepMs, aheadMs);
+  const untilMs = comesMs + soonMs + behindMs;
+  const firstMs = gridMs + Math.max(0, Math.ceil((fromMs - gridMs) / stepMs)) * stepMs;
   const count = Math.max(0, Math.ceil((untilMs - firstMs) / stepMs));
   const furtherMs = Array.from({ length: count }, (_, index) => firstMs + index * stepMs - behindMs);
-  return { nextMs, furtherMs };
+  return { nextMs: comesMs - behindMs, furtherMs };
 }
 
 /**
- * The time between two looks. A message that comes too early finds its start too far away, and one start is missed: as
- * starts move when tasks come between them, a slow rate in a queue that is behind by several starts has two for each.
+ * The arrival of the next planned check of a slow rate: a whole number of steps after the start that this call found, or
+ * after this check, which came too early for one. The further looks follow it in steps. So each finds a start, or
+ * another call has taken one since. Looks at the times of the starts would not: starts move when one is late, the next
+ * ones are then between the looks on their way and those that are sent now, and are late, too.
  */
-const lookEachMs = (intervalMs: number, behindMs: number): number =>
-  intervalMs > 3 * aheadMs && behindMs > intervalMs ? intervalMs / 2 : intervalMs;
+function inStepMs({ startMs, nowMs, isPlanned, isEarly }: Found, stepMs: number, soonestMs: number): number {
+  const fromMs = isPlanned && isEarly && startMs < soonestMs ? nowMs : startMs - soonMs / 2;
+  return fromMs + Math.max(0, Math.ceil((soonestMs - fromMs) / stepMs)) * stepMs;
+}
+
+/**
+ * The time between two looks. A planned check that comes late shows that the tier falls further behind, and that the
+ * others come too seldom: a slow rate has two for each start then.
+ */
+const lookEachMs = (found: Found): number =>
+  isSlow(found) && found.isPlanned && found.lateMs > found.intervalMs / 4 ? found.intervalMs / 2 : found.intervalMs;

@@ -180,6 +180,7 @@ describe("a line of a rate keeps its pace in a tier that is behind", () => {
     { limit: 1, perSeconds: 10, behindSeconds: 0 },
     { limit: 1, perSeconds: 10, behindSeconds: 30 },
     { limit: 1, perSeconds: 10, behindSeconds: 90 },
+    { limit: 1, perSeconds: 30, behindSeconds: 90 },
     { limit: 10, perSeconds: 1, behindSeconds: 0 },
     { limit: 10, perSeconds: 1, behindSeconds: 30 },
     { limit: 10, perSeconds: 1, behindSeconds: 90 },
