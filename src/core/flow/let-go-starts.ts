@@ -63,7 +63,7 @@ async function letSomeStart(
   const slotMs = Math.max(now, nextSlotMs ?? 0);
   const giving = givingOf(ports, intervalMs, check, known);
   const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
-  const found = { intervalMs, nowMs: now, isPlanned: isPlannedCheck(check, known), isEarly: count < 1 };
+  const found = { intervalMs, nowMs: now, isPlanned: isPlannedCheck(check, known.checkId), isEarly: count < 1 };
   const lateMs = nextSlotMs === undefined ? 0 : now - nextSlotMs;
   const rest = (startMs: number): Rest => ({
     ...nextLook({ ...found, startMs, lateMs }, giving),
@@ -107,19 +107,19 @@ async function setNearer(ports: LinePorts, line: Line, nextMs: number | undefine
   return true;
 }
 
-const isPlannedCheck = (planned: PlannedCheck | undefined, { checkId }: Known): planned is PlannedCheck =>
+const isPlannedCheck = (planned: PlannedCheck | undefined, checkId: string | undefined): planned is PlannedCheck =>
   checkId !== undefined && planned?.id === checkId;
 
 function givingOf(
   { taker, clock }: LinePorts,
   intervalMs: number,
   planned: PlannedCheck | undefined,
-  known: Known,
+  { checkId }: Known,
 ): Giving {
-  const isPlanned = isPlannedCheck(planned, known);
+  const isPlanned = isPlannedCheck(planned, checkId);
   if (isPlanned) taker?.limitBehind(clock.now() - planned.atMs);
   const isLate = isPlanned && clock.now() - planned.atMs > aheadMs;
-  const sendsAhead = isPlanned ? !isLate : known.checkId === undefined && taker === undefined;
+  const sendsAhead = isPlanned ? !isLate : checkId === undefined && taker === undefined;
   if (sendsAhead) return { most: mostLetGo, untilMs: aheadMs, behindMs: 0 };
   const behindMs = taker?.behindMs ?? 0;
   if (intervalMs < fastMs && behindMs <= aheadMs) return { most: 0, untilMs: 0, behindMs };
@@ -128,7 +128,7 @@ function givingOf(
   return { most: 1, untilMs, behindMs, taker };
 }
 
-/** What a call found, from which the times of the next looks follow. */
+/** The findings of a call, from which the times of the next looks follow. */
 interface Found {
   /** Epoch milliseconds of the first start that nobody has. */
   startMs: number;
@@ -173,10 +173,10 @@ function looksBehind(found: Found, behindMs: number) {
 }
 
 /**
- * The arrival of the next planned check of a slow rate: a whole number of steps after the start that this call found, or
- * after this check, which came too early for one. The further looks follow it in steps. So each finds a start, or
- * another call has taken one since. Looks at the times of the starts would not: starts move when one is late, the next
- * ones are then between the looks on their way and those that are sent now, and are late, too.
+ * The arrival of the next planned check of a slow rate: a whole number of steps after the start that this call found,
+ * or after this check, which came too early for a start. The further looks follow it in steps: each finds a start, or
+ * another call has taken a start since. Looks at the times of the starts would not: starts move when a look is late,
+ * the next looks then come between those on their way and those that are sent now, and are late, too.
  */
 function inStepMs({ startMs, nowMs, isPlanned, isEarly }: Found, stepMs: number, soonestMs: number): number {
   const fromMs = isPlanned && isEarly && startMs < soonestMs ? nowMs : startMs - soonMs / 2;
