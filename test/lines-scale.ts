@@ -219,15 +219,20 @@ async function rates(): Promise<void> {
   await shown(rows, "Rates (writes, reads and messages for each task)", made);
 }
 
-/** Tiers that fall behind by half a second in each, and that catch up by as much. Both change for ten minutes. */
-const changing = [
+/**
+ * Tiers that are behind for ten minutes: as much all the time, by half a second more in each, and by as much less. The
+ * first task comes after five minutes in the last one.
+ */
+const backlogs = [
+  { name: "30 s", behind: () => 30, seconds: 600 },
+  { name: "90 s", behind: () => 90, seconds: 600 },
   { name: "grows", behind: (seconds: number) => Math.min(300, seconds / 2), seconds: 600 },
   { name: "shrinks", behind: (seconds: number) => Math.max(0, 300 - seconds / 2), seconds: 300 },
 ] as const;
 
 /** Submits a limit's tasks of these times within 20 s, and shows the part of the limit that is used meanwhile. */
 async function growingRow(
-  { name, behind, seconds }: (typeof changing)[number],
+  { name, behind, seconds }: (typeof backlogs)[number],
   of: string,
   options: Partial<TaskType>,
   perSecond: number,
@@ -261,9 +266,9 @@ async function growing(): Promise<void> {
     })),
   ];
   const made = limits.flatMap(({ of, options, perSecond }) =>
-    changing.map((one) => () => growingRow(one, of, options, perSecond)),
+    backlogs.map((one) => () => growingRow(one, of, options, perSecond)),
   );
-  await shown(rows, "Backlogs that change (writes, reads and messages for each start)", made);
+  await shown(rows, "Ten minutes behind a backlog (writes, reads and messages for each start)", made);
 }
 
 /** Tasks that wait behind places which are in use for an hour. */
@@ -343,7 +348,7 @@ async function pauseOfTier(perSecond = 5_000, seconds = 60): Promise<void> {
   console.log(`writes ${per(counts.writes, tasks)}, reads ${per(counts.reads, tasks)} for each task\n`);
 }
 
-/** The rates that the arguments choose. */
+/** The rates that the arguments choose, or those of the tables. */
 function chosenRates(others: number[]): number[] {
   const numbers = process.argv.slice(2).map(Number).filter(Number.isFinite);
   return numbers.length === 0 ? others : numbers;
