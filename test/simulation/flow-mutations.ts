@@ -129,6 +129,20 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/flow/hand-over.test.ts",
   },
   {
+    name: "flow: a line in a tier that is behind waits for a message after each minute",
+    file: "work/run-taken.ts",
+    find: "behindMs > aheadMs ? 300_000 : 60_000",
+    replace: "behindMs > aheadMs ? 60_000 : 60_000",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: the tier of a message that was delayed counts as behind by the delay",
+    file: "work/work-message.ts",
+    find: "    ports.taker?.limitBehind(ports.clock.now() - Date.parse(record.due_at));\n",
+    replace: "",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
     name: "flow: a check that comes too early for its start moves the next ones to that",
     file: "flow/let-go-starts.ts",
     find: "isPlanned && isEarly && startMs < soonestMs ? nowMs :",

@@ -1,3 +1,4 @@
+import { aheadMs } from "../flow/line-ports.ts";
 import { Taker } from "../flow/taker.ts";
 import { messageText, parseEnvelope } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
@@ -11,9 +12,10 @@ import { type Begun, begin, type Crashed, finish, type WorkPorts } from "./work-
 
 /**
  * A worker goes on with the tasks of a line for this time, in milliseconds, after the message that led to it. Then the
- * next one goes by message: tasks of other lines and tenants are in the same queue.
+ * next one goes by message: tasks of other lines and tenants are in the same queue. In a tier that is behind, the line
+ * would wait for that message for longer than it was worked on.
  */
-const longestChainMs = 60_000;
+const longestChainMs = (behindMs: number): number => (behindMs > aheadMs ? 300_000 : 60_000);
 
 /** The next task of a line comes by no message that could be hidden. */
 const noMessage: Visibility = { renew: () => Promise.resolve() };
@@ -33,12 +35,13 @@ export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Numb
   const cameMs = clock.now();
   const messageFor = (task: WaitingTask, grant: Grant) => {
     const now = clock.now();
-    if (isStopping?.() || now > cameMs + longestChainMs || task.tier !== tier || task.runsOn !== runsOn)
+    if (isStopping?.() || now > cameMs + longestChainMs(taker.behindMs) || task.tier !== tier || task.runsOn !== runsOn)
       return undefined;
     const message = messageOf(ports, task, grant);
     return message?.type !== undefined && fitsIn(message, now, deadlineMs) ? message : undefined;
   };
-  return new Taker(messageFor, cameMs - Math.max(sentAt, given?.slotMs ?? 0));
+  const taker = new Taker(messageFor, cameMs - Math.max(sentAt, given?.slotMs ?? 0));
+  return taker;
 }
 
 /**

@@ -134,6 +134,8 @@ async function beginEntered(
     return again();
   }
   if (record !== undefined) {
+    // Its message may have been delayed: the tier is not behind by that.
+    ports.taker?.limitBehind(ports.clock.now() - Date.parse(record.due_at));
     reportStarted({ ...ports, log: log.with({ attempt: record.attempts }) }, record);
     return { ...message, as: "claimed", record, entered };
   }

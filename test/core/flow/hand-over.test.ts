@@ -42,7 +42,7 @@ function setUp(limit: number, behindSeconds: number, more: Partial<TaskType> = {
     }
     return accepted;
   };
-  const accept = (given: z.output<typeof input>) => pipeline.accept({ input: given });
+  const accept = (given: z.output<typeof input>, more = {}) => pipeline.accept({ input: given, ...more });
   return { ...pipeline, type, pool: workerPool(pipeline), starts, accept, submitMany, grants };
 }
 
@@ -117,6 +117,24 @@ describe("a line hands its places over in the worker", () => {
       ["completed", 1],
       ["completed", 2],
     ]);
+  });
+
+  test.each([30, 90])(
+    "a line with ten minutes of work uses 4 of 5 minutes of its place in a tier that is %s s behind",
+    async (behindSeconds) => {
+      const { submitMany, pool, starts } = setUp(1, behindSeconds);
+      await submitMany(700, 1_000);
+      await pool.pass((behindSeconds + 600) * 1_000);
+      expect(starts.length).toBeGreaterThanOrEqual(480);
+    },
+  );
+
+  test("a line of tasks that were delayed gives the worker back after a minute: their tier is not behind by that", async () => {
+    const { accept, pool, starts, grants } = setUp(1, 0);
+    for (let n = 0; n < 200; n++) await accept({ n, ms: 1_000 }, { delay_seconds: 300 });
+    await pool.pass(600_000);
+    expect(starts).toHaveLength(200);
+    expect(grants.filter((grant) => grant?.held && !grant.spare).length).toBeGreaterThanOrEqual(3);
   });
 
   test("a line gives the worker back to others after a minute", async () => {
