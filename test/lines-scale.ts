@@ -11,7 +11,7 @@ import { workerPool } from "./support/worker-pool.ts";
 
 /*
  * npm run test:lines -- [places|rates|growing|waiting|pause]... [number]...
- * Numbers choose rates, such as `rates 0.01 10`.
+ * Numbers choose rates or places, such as `rates 0.01 10`.
  * Prints how fast lines are and what they cost: the real core in memory, with a clock of its own, in which each call of
  * a line takes 10 ms. Some minutes of a processor in all. Calls count as units: an item of 1 KB is written with one,
  * and four of them are read with one. A partition of the table takes a thousand writes a second; further ones fail.
@@ -179,9 +179,9 @@ async function places(): Promise<void> {
   const rows = [
     ["places", "behind", "tasks", "first start", "first to last", "in use", "at once", "writes", "reads", "messages"],
   ];
-  const made = [3, 100, 1_000, 10_000]
-    .filter(isChosen)
-    .flatMap((limit) => [0, 30, 90].map((behind) => () => placesRow(limit, behind)));
+  const made = chosenOf([3, 100, 1_000, 10_000]).flatMap((limit) =>
+    [0, 30, 90].map((behind) => () => placesRow(limit, behind)),
+  );
   await shown(rows, "Places (writes, reads and messages for each task)", made);
 }
 
@@ -219,7 +219,7 @@ async function rates(): Promise<void> {
     [1.5, 90],
     [1.5, 300],
   ] as const;
-  const made = chosenRates([0.1, 10, 300, 1_000]).flatMap((perSecond) =>
+  const made = chosenOf([0.1, 10, 300, 1_000]).flatMap((perSecond) =>
     loads.map(
       ([load, behind]) =>
         () =>
@@ -271,7 +271,7 @@ async function growing(): Promise<void> {
   const rows = [["limit", "backlog", "watched for", "starts", "used", "writes", "reads", "messages"]];
   const limits = [
     { of: "3 places", options: { concurrency: { limit: 3 } }, perSecond: 3 },
-    ...chosenRates([0.1, 10, 300]).map((perSecond) => ({
+    ...chosenOf([0.1, 10, 300]).map((perSecond) => ({
       ...{ of: `${perSecond}/s`, perSecond, options: { rateLimit: rateOf(perSecond) } },
     })),
   ];
@@ -358,8 +358,8 @@ async function pauseOfTier(perSecond = 5_000, seconds = 60): Promise<void> {
   console.log(`writes ${per(counts.writes, tasks)}, reads ${per(counts.reads, tasks)} for each task\n`);
 }
 
-/** The rates that the arguments choose, or those of the tables. */
-function chosenRates(others: number[]): number[] {
+/** The numbers that the arguments choose, or those of a table. */
+function chosenOf(others: number[]): number[] {
   const numbers = process.argv.slice(2).map(Number).filter(Number.isFinite);
   return numbers.length === 0 ? others : numbers;
 }
