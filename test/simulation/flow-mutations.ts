@@ -81,6 +81,27 @@ export const flowMutations: readonly Mutation[] = [
     replace: "(leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000",
   },
   {
+    name: "flow: a place is passed on before the end of its attempt is stored",
+    theme: "flow",
+    file: "work/settle.ts",
+    find: '  const settled = await endAs(ports, "completed", claimed',
+    replace: '  onCompleted?.();\n  const settled = await endAs(ports, "completed", claimed',
+  },
+  {
+    name: "flow: a place that was passed on some time ago is not kept anew",
+    file: "flow/take-place.ts",
+    find: "keptUntilMs(now - justNowMs, type)",
+    replace: "0",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a task that its worker takes has to keep its place",
+    file: "flow/advance.ts",
+    find: "message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type)",
+    replace: "onTheWayUntilMs(now)",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
     name: "flow: a task that waits is in no line",
     file: "flow/enter.ts",
     find: "  await ports.lines.add(line.name, waiting, record.purge_at);\n",
