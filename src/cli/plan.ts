@@ -24,6 +24,7 @@ interface PlanOptions {
   places?: string;
   starts?: string;
   busiestKey?: string;
+  blockedKeys?: string;
   files?: string;
   fileBytes?: string;
   resultBytes?: string;
@@ -54,6 +55,7 @@ Examples:
   npx offload plan --rate 0.01 --children 10000 --polls 1
   npx offload plan --rate 2 --polls 0 --steps 5 --sleeps 4
   npx offload plan --rate 5 --ms 2000 --places 10 --busiest-key 20
+  npx offload plan --rate 0.1 --places 1 --blocked-keys 1000
   npx offload plan --rate 5 --files 1 --file-bytes 20000000 --result-bytes 1000000
   npx offload plan --rate 50 --webhooks 100 --receiver-ms 300
   npx offload plan --rate 1 --container-tasks 200 --container-minutes 90
@@ -79,6 +81,10 @@ export const register: Register = (command, terminal) => {
     .option("--places <number>", "places of each key: all tasks have a type with concurrency")
     .option("--starts <number>", "starts of each key per second: all tasks have a type with rateLimit")
     .option("--busiest-key <percent>", "percentage of tasks that have the busiest key; default: 100")
+    .option(
+      "--blocked-keys <number>",
+      "keys at any time whose tasks wait for hours: each is looked at 15 times an hour",
+    )
     .option("--files <number>", "files that each task comes with")
     .option("--file-bytes <bytes>", "size of a file; default: 1000000")
     .option("--result-bytes <bytes>", "size of a result; one over 300 KiB is stored in S3")
@@ -160,9 +166,10 @@ const containerFields = ({ containerTasks, containerMinutes }: PlanOptions) => (
   ...field("minutes", "container-minutes", containerMinutes),
 });
 
-const limitFields = ({ places, starts, busiestKey }: PlanOptions) => ({
+const limitFields = ({ places, starts, busiestKey, blockedKeys }: PlanOptions) => ({
   ...field("places", "places", places),
   ...field("startsPerSecond", "starts", starts),
+  ...field("blockedKeys", "blocked-keys", blockedKeys),
   ...(busiestKey !== undefined && { busiestKeyShare: number("busiest-key", busiestKey) / 100 }),
 });
 

@@ -95,7 +95,7 @@ export const partOperations = {
     summary: "Read the input of a task",
     description:
       "Offload keeps an input where that costs nothing: where the record with the input needs no more write units of 1 KB than the record alone. It also keeps " +
-      "the inputs of types with `keepInput`, of dead letters and of tasks with a long wait, and an input that a later submit or retry replaced. " +
+      "the inputs of types with `keepInput`, of dead letters, of children that were cancelled or expired and of tasks with a long wait, and an input that a later submit or retry replaced. " +
       "The input of a sensitive type is kept only for a dead letter, can be read only by operators, and only if it is not large.",
     answers: { 200: uncached("The input.", input) },
     problems: ["not_found", "input_not_kept"],

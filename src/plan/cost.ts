@@ -2,7 +2,7 @@ import { tiers } from "../core/model/tier.ts";
 import { containerAlarms, containerCost } from "./containers.ts";
 import { familyLoad } from "./families.ts";
 import { hoursPerMonth, idlePolls, type PriceName, type Prices, prices, secondsPerMonth } from "./figures.ts";
-import { lineLoad } from "./limited.ts";
+import { blockedKeysCost, lineLoad } from "./limited.ts";
 import { noticeLoad, noticeMetrics, requestsPerNotice } from "./notices.ts";
 import { bytesKept, objectLoad } from "./objects.ts";
 import type { Scenario } from "./scenario.ts";
@@ -256,6 +256,7 @@ function fixedLines(scenario: Scenario, outcome: Outcome): CostLine[] {
   return [
     { what: "SQS: empty polls", perMonth: (polls * price.queueRequests) / 1e6 },
     { what: "provisioned pollers", perMonth: pollers * hoursPerMonth * price.pollerHours },
+    { what: "looks at blocked keys", perMonth: blockedKeysCost(scenario, price) },
     { what: "Fargate: container workers", perMonth: containerCost(scenario, price) },
     { what: "alarms", perMonth: (scenario.alarms + containerAlarms(scenario)) * price.alarms },
     { what: "dashboards", perMonth: scenario.dashboards * price.dashboards },

@@ -1,5 +1,8 @@
+import { leastOftenMs } from "../core/flow/line-ports.ts";
+import { placesPerUnit } from "../core/task/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";
+import { hoursPerMonth, type Prices } from "./figures.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Outcome } from "./simulate.ts";
 
@@ -54,6 +57,34 @@ export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffi
     queueRequests: resumed * requestsPerWait,
     seconds: (resumed * overhead.batchMs) / 1000,
   };
+}
+
+/** Looks at a key in an hour while its first task waits. */
+const looksPerHour = 3_600_000 / leastOftenMs;
+
+/** Requests to SQS of a look: its message is sent, received and deleted. */
+const requestsPerLook = 3;
+
+/** The most first tasks of a line with several items of places that a look reads. */
+const tasksPerLook = 16;
+
+/**
+ * Cost of the looks at keys whose places are taken for hours, or whose rate has no start for as long, in a month: a
+ * message and its invocation, the write that plans the next look, and the reads of places and of the first tasks.
+ */
+export function blockedKeysCost({ limited, overhead, messageBytes, workerMemoryMb }: Scenario, price: Prices): number {
+  const looks = limited.blockedKeys * looksPerHour * hoursPerMonth;
+  const items = Math.ceil((limited.places ?? 1) / placesPerUnit);
+  const bytesOfTask = Math.min(entryBytes + messageBytes, 1024);
+  const tasks = items === 1 ? 1 : Math.ceil((tasksPerLook * bytesOfTask) / 4096);
+  const gbSeconds = (overhead.batchMs / 1000) * (workerMemoryMb / 1024);
+  const logBytes = overhead.attemptLogBytes + overhead.batchLogBytes + overhead.invocationLogBytes;
+  const perMillion =
+    price.tableWrites +
+    (items + tasks) * price.tableReads +
+    requestsPerLook * price.queueRequests +
+    price.lambdaRequests;
+  return looks * (perMillion / 1e6 + gbSeconds * price.lambdaGbSeconds + (logBytes * price.logs) / 1e9);
 }
 
 /** The limits of the busiest key. Tasks of a key that needs more than it has wait longer and longer. */

@@ -142,8 +142,8 @@ export const scenarioSchema = z
       .prefault({}),
     /**
      * Tasks of types with `concurrency` or `rateLimit`: their share of all tasks, 0 to 1; the busiest key's share of
-     * those; the places of each key; its starts per second. Only a limit that is set costs anything. Default: no
-     * limits; shares of 1.
+     * those; the places of each key; its starts per second. Only a limit that is set costs anything. And the number of
+     * keys whose tasks wait for hours, at any time. Default: no limits; shares of 1; no such keys.
      */
     limited: z
       .strictObject({
@@ -151,6 +151,7 @@ export const scenarioSchema = z
         busiestKeyShare: share.default(1),
         places: z.int().min(1).max(mostPlaces).optional(),
         startsPerSecond: z.number().positive().max(mostStarts).optional(),
+        blockedKeys: z.number().min(0).default(0),
       })
       .prefault({}),
     /**

@@ -67,6 +67,7 @@ const types = [
 const folder = mkdtempSync(join(tmpdir(), "offload-flow-budget-"));
 const cleanups: (() => Promise<void>)[] = [];
 let settings: DynamoFlowSettings;
+let lines: DynamoLines;
 let resumePause: (type: string) => Promise<void>;
 let submitted: (type: string, input?: object) => Promise<string>;
 let receive: () => Promise<SQSEvent>;
@@ -121,8 +122,8 @@ beforeAll(async () => {
     }
   };
   settings = new DynamoFlowSettings(table.dynamoTable);
+  lines = new DynamoLines(table.dynamoTable, clock.now);
   resumePause = (type) => {
-    const lines = new DynamoLines(table.dynamoTable, clock.now);
     const log = createLog("control");
     const sending = new SqsQueues(queues.client, queueUrls, dlqUrls, log);
     const ports = { clock, log, queues: sending, lines, flowSettings: settings, newId: () => "check" };
@@ -269,6 +270,23 @@ describe("the budget of a type with a limit of places", () => {
     expect(sentCounts()).toEqual({ ChangeMessageVisibilityBatch: 1, GetItem: 1 });
     shifted.byMs += 900_000;
     expect((await receive()).Records).toEqual([]);
+  });
+});
+
+describe("the budget of a key whose place is taken for hours", () => {
+  test("each look costs an update, a message and two reads, and is the next one's only sender", async () => {
+    const line = "concurrency/places/acme/";
+    const far = clock.now() + 86_400_000;
+    await lines.takePlaces(line, ["another"], far, 1);
+    await submitted("places");
+    await work();
+    for (let looks = 0; looks < 3; looks++) {
+      shifted.byMs += 242_000;
+      await work();
+    }
+    expect(sentCounts()).toEqual({ GetItem: 1, Query: 1, UpdateItem: 1, SendMessage: 1 });
+    expectConsistentReads();
+    await lines.dropPlace(line, "another", far);
   });
 });
 

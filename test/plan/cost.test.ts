@@ -182,6 +182,34 @@ describe("the price of limits", () => {
     expect(limitOf(rated, "places of the busiest key")).toBeUndefined();
     expect(limitOf(keyed, "starts of the busiest key")).toBeUndefined();
   });
+
+  // Looks of a month, 15 an hour: a write, three requests to SQS, an invocation of 30 ms with half a GB and its logs.
+  const looks = 15 * hoursPerMonth;
+  const look = 0.625 / 1e6 + (3 * 0.4) / 1e6 + 0.2 / 1e6 + 0.03 * 0.5 * 0.0000133334 + ((470 + 750 + 350) / 1e9) * 0.5;
+
+  test.each([
+    ["one place", { places: 1 }, 2],
+    ["a rate", { startsPerSecond: 0.001 }, 2],
+    ["100 places: seven items, and sixteen tasks of 950 bytes", { places: 100 }, 7 + 4],
+  ])(
+    "a thousand keys of %s whose tasks wait for hours cost their looks, whatever the number of tasks",
+    (_, limits, reads) => {
+      const blocked = of({ ...limits, blockedKeys: 1_000 }).cost;
+      const line = blocked.fixed.find(({ what }) => what === "looks at blocked keys");
+      within5Percent(line?.perMonth, 1_000 * looks * (look + (reads * 0.125) / 1e6));
+      const without = of(limits).cost;
+      expect(without.fixed.find(({ what }) => what === "looks at blocked keys")?.perMonth).toBe(0);
+      expect(blocked.perMillionTasks).toBeCloseTo(without.perMillionTasks);
+      expect(blocked.perMonth - without.perMonth).toBeCloseTo(line?.perMonth ?? 0);
+    },
+  );
+
+  test("a key whose only place is taken costs 4 cents a month", () => {
+    expect(of({ places: 1, blockedKeys: 1 }).cost.fixed).toContainEqual({
+      what: "looks at blocked keys",
+      perMonth: expect.closeTo(0.036, 3),
+    });
+  });
 });
 
 describe("the price of steps", () => {

@@ -239,6 +239,17 @@ describe("the command", () => {
     expect(JSON.parse(lines.out.join("")).waits).toEqual({ perTask: 1, seconds: 8, places: 100 });
   });
 
+  test("options set the limits and the keys whose tasks wait", async () => {
+    const { lines, terminal } = kept();
+    const limits = ["--places", "3", "--starts", "0.5", "--busiest-key", "20", "--blocked-keys", "40"];
+    expect(await run(["plan", ...limits, "--defaults"], terminal)).toBe(0);
+    expect(JSON.parse(lines.out.join("")).limited).toEqual({
+      ...{ share: 1, busiestKeyShare: 0.2, places: 3, startsPerSecond: 0.5, blockedKeys: 40 },
+    });
+    expect(await run(["plan", ...limits], terminal)).toBe(0);
+    expect(lines.out.join("")).toMatch(/looks at blocked keys \(fixed\) +\$1\.4/);
+  });
+
   test("the command prints each price and limit with its source", async () => {
     const { lines, terminal } = kept();
     expect(await run(["plan", "--figures"], terminal)).toBe(0);
@@ -255,6 +266,7 @@ describe("the command", () => {
     [["--rate", "5,many"], "--rate many: expected a number"],
     [["--polls", "-1"], "pollsPerTask: "],
     [["--waits", "-1"], "waits.perTask: "],
+    [["--blocked-keys", "-1"], "limited.blockedKeys: "],
     [["--wait-seconds", "21"], "waits.seconds: "],
     [["missing.json"], "missing.json"],
   ])("%j is a misuse that one line explains", async (args, message) => {

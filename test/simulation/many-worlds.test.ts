@@ -71,6 +71,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
     ["another request with an idempotency key is accepted while a call joins a task", 1359, "keys"],
+    ["a child that has expired starts again in a round without its spawn", 67249644, undefined],
     ["the messages of a discarded task each request a sweep", 862967, "keys"],
     ["an attempt dies before a child's message, and the next one spawns others", 2323, undefined],
     ["a rescue ends a child, and the answer of its write is lost", 2027033, undefined],

@@ -343,7 +343,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "redrive makes a dead letter of an expired task",
     file: "work/redrive.ts",
-    find: "  if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);\n",
+    find: "  if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record, envelope);\n",
     replace: "",
     also: { find: "      start_by: { above: iso(ports.clock.now()), orAbsent: true },\n", replace: "" },
   },
@@ -456,6 +456,20 @@ export const mutations: readonly Mutation[] = [
     replace: "created_at.slice(0, 1)",
   },
   {
+    name: "the message of a child that was cancelled or expired is not kept",
+    file: "end/follow-up.ts",
+    find: "    await keepForNextRound(ports, ended, message);\n",
+    replace: "",
+    test: "test/core/children/history.test.ts",
+  },
+  {
+    name: "the message of a child that expires is not kept",
+    file: "work/claim.ts",
+    find: "await followUp(ports, changed.record, envelope);\n  // Still",
+    replace: "await followUp(ports, changed.record);\n  // Still",
+    test: "test/core/children/history.test.ts",
+  },
+  {
     name: "a child that failed is not started again in its parent's new round",
     file: "children/spawn-child.ts",
     find: "(child.family_round ?? family.round) < family.round",
@@ -488,7 +502,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "the end of an expired child is not counted",
     file: "work/claim.ts",
-    find: "  if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record);\n",
+    find: "  if (changed.record !== undefined && isTerminal(changed.record.status))\n    await followUp(ports, changed.record, envelope);\n",
     replace: "",
   },
   {
@@ -538,8 +552,8 @@ export const mutations: readonly Mutation[] = [
     name: "an expiry whose answer was lost is not followed up",
     theme: "steps",
     file: "work/claim.ts",
-    find: "if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record);",
-    replace: "if (changed.done) await followUp(ports, changed.record);",
+    find: "if (changed.record !== undefined && isTerminal(changed.record.status))\n    await followUp(ports, changed.record, envelope);",
+    replace: "if (changed.done) await followUp(ports, changed.record, envelope);",
   },
   {
     name: "a crash that was settled at a lost try is not followed up",

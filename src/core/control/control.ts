@@ -1,4 +1,5 @@
 import { followUp } from "../end/follow-up.ts";
+import { childEnvelope, needsMessage } from "../end/keep-for-round.ts";
 import { requestCancelChildren } from "../end/request-cancel-children.ts";
 import { sweepBeforeNextRound } from "../end/request-sweep.ts";
 import { tellBeforeNextRound } from "../end/tell.ts";
@@ -80,7 +81,7 @@ export async function cancelAny(
     if (changed.done) {
       if (changed.record.status === "cancelled") {
         reportChanged(ports, changed.record, "cancelled");
-        await followUp(ports, changed.record);
+        await followUp(ports, changed.record, childEnvelope(ports, current));
         await deleteOneOff(ports, current, nowIso);
       }
       return changed.record;
@@ -279,7 +280,7 @@ const change = (
 /** Parts stored beside a terminal record, without those of its history. */
 function partsOf(record: TaskRecord): Part[] {
   return [
-    ...(record.status === "failed" ? (["envelope"] as const) : []),
+    ...(record.status === "failed" || needsMessage(record) ? (["envelope"] as const) : []),
     ...(record.result_ref === undefined ? [] : [`result#${record.result_ref.part}` as const]),
   ];
 }

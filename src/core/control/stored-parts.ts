@@ -70,9 +70,9 @@ function shownResult(room: AnswerRoom, value: string | undefined): unknown {
 }
 
 /**
- * The input of a task, if the table still has it: that of a dead letter, of a long wait, of a later submit or retry, or
- * a small one of a task that waits. Of a sensitive type only what the list of dead letters has, too. Undefined: it has
- * not.
+ * The input of a task, if the table still has it: that of a dead letter, of a child that was cancelled or expired, of
+ * a long wait, of a later submit or retry, or a small one of a task that waits. Of a sensitive type only what the list
+ * of dead letters has, too. Undefined: it has not.
  * @throws PermanentError when a large input is no longer in the bucket; PortUnavailable
  */
 export async function inputOf(

@@ -4,6 +4,7 @@ import type { DispatchPorts } from "../ports/step-ports.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { deadLetterOf } from "./bury.ts";
 import { countEnd } from "./close-family.ts";
+import { keepForNextRound } from "./keep-for-round.ts";
 import { noteNewFailure } from "./new-failure.ts";
 import { requestCancelChildren } from "./request-cancel-children.ts";
 import { requestSweep } from "./request-sweep.ts";
@@ -11,8 +12,8 @@ import { tellEnd } from "./tell.ts";
 
 /**
  * Does what follows from a task's end, by a worker or an operator: a dead letter gets its DLQ message, a cancelled
- * parent's children are cancelled, and a child's end is counted, which may end its parent. Subscribers are told of each
- * end. Every redelivery repeats it until it is done.
+ * parent's children are cancelled, and a child's end is counted, which may end its parent: before that, what its next
+ * round needs is stored. Subscribers are told of each end. Every redelivery repeats it until it is done.
  * @param envelope The task's message. Undefined: loaded where it is needed.
  */
 export async function followUp(ports: DispatchPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
@@ -21,6 +22,7 @@ export async function followUp(ports: DispatchPorts, record: TaskRecord, envelop
     // First: a dead letter that is buried has been told.
     await tellEnd(ports, ended);
     await buryOnce(ports, ended, message);
+    await keepForNextRound(ports, ended, message);
     if (ended.status === "cancelled" && ended.family_state !== undefined) {
       await requestCancelChildren(ports, ended);
     }

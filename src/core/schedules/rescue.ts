@@ -2,6 +2,7 @@ import { failForGood } from "../end/bury.ts";
 import { closeIfFull, isFamilyFull } from "../end/close-family.ts";
 import { expiryOf } from "../end/expiry.ts";
 import { followUp } from "../end/follow-up.ts";
+import { childEnvelope } from "../end/keep-for-round.ts";
 import { requestSweep } from "../end/request-sweep.ts";
 import type { Changed } from "../model/change.ts";
 import { classify } from "../model/classify.ts";
@@ -122,24 +123,29 @@ async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
 async function expire(pass: Pass, record: TaskRecord): Promise<void> {
   const { when, set, remove } = expiryOf(pass.ports, record);
   const change = { when, set: { ...set, ...rescued(pass) }, ...(remove && { remove }) };
-  await ended(pass, await pass.ports.records.change(record, change), "expired");
+  await ended(pass, await pass.ports.records.change(record, change), "expired", childEnvelope(pass.ports, record));
 }
 
 /** The mark of a task that a rescue ends. */
 const rescued = ({ nowMs }: Pass) => ({ rescued_at: iso(nowMs) });
 
-async function ended(pass: Pass, { done, record }: Changed, outcome: "expired" | "failed"): Promise<void> {
+async function ended(
+  pass: Pass,
+  { done, record }: Changed,
+  outcome: "expired" | "failed",
+  envelope?: Envelope,
+): Promise<void> {
   const { ports, found } = pass;
   // The answer of the write may have been lost, and its repeat finds the task ended.
   if (record === undefined || !isTerminal(record.status)) return;
   if (done) reportChanged(ports, record, outcome);
   if (done) found.ended += 1;
-  await follow(pass, record);
+  await follow(pass, record, envelope);
 }
 
 /** Does what follows from the end of a task. The mark stays until it is done, for the next pass. */
-async function follow({ ports }: Pass, record: TaskRecord): Promise<void> {
-  await followUp(ports, record);
+async function follow({ ports }: Pass, record: TaskRecord, envelope?: Envelope): Promise<void> {
+  await followUp(ports, record, envelope);
   const { rescued_at: at } = record;
   if (at !== undefined)
     await ports.records.change(record, { when: { rescued_at: { is: at } }, set: {}, remove: ["rescued_at"] });

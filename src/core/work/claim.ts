@@ -91,7 +91,7 @@ export async function resolveUnclaimed(
     return "done";
   }
   if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);
-  if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record);
+  if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record, envelope);
   if (record.due_at > iso(now) || wasReplaced(record)) return resolveEarly(ports, visibility, message, record);
   return record.priority === message.delivery.tier ? "again" : sendOn(ports, message, record);
 }
@@ -194,12 +194,18 @@ export const reportCrashed = (ports: SettlePorts, record: TaskRecord, settled: S
 const mostExpireTries = 3;
 
 /** Ends a task that did not start before `start_by`. */
-export async function expire(ports: SettlePorts, record: TaskRecord, tries = mostExpireTries): Promise<Verdict> {
+export async function expire(
+  ports: SettlePorts,
+  record: TaskRecord,
+  envelope: Envelope,
+  tries = mostExpireTries,
+): Promise<Verdict> {
   const changed = await ports.records.change(record, expiryOf(ports, record));
   if (changed.done) reportChanged(ports, changed.record, "expired");
   // Also when this write was made at its first try, whose answer was lost.
-  if (changed.record !== undefined && isTerminal(changed.record.status)) await followUp(ports, changed.record);
+  if (changed.record !== undefined && isTerminal(changed.record.status))
+    await followUp(ports, changed.record, envelope);
   // Still not started: only the retention has changed.
   if (changed.done || changed.record?.status !== "pending" || changed.record.attempts_total > 0) return "done";
-  return tries > 1 ? expire(ports, changed.record, tries - 1) : "again";
+  return tries > 1 ? expire(ports, changed.record, envelope, tries - 1) : "again";
 }

@@ -104,7 +104,7 @@ async function redrivePending(
   record: TaskRecord,
 ): Promise<Verdict> {
   const nowIso = iso(ports.clock.now());
-  if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record);
+  if (record.start_by !== undefined && record.start_by <= nowIso) return expire(ports, record, envelope);
   // A message that came before its due time, as a twin does, does not show that the task cannot start.
   const counts = record.due_at <= nowIso;
   if (counts && delivery.redrives >= mostRedrives) return giveUp(ports, envelope, record);

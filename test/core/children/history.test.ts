@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { submitChild } from "../../../src/core/children/child.ts";
-import { cancel, retry } from "../../../src/core/control/control.ts";
+import { cancel, extend, retry } from "../../../src/core/control/control.ts";
 import { listChildren } from "../../../src/core/control/list-children.ts";
 import { countEnd } from "../../../src/core/end/close-family.ts";
 import { viewTask } from "../../../src/core/end/view.ts";
@@ -497,6 +497,105 @@ describe("whatever starts a dead letter's task again takes its message out of th
     await family.drain();
     expect(lettersOf(family)).toBe(1);
     expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "failed", round: 2 });
+  });
+});
+
+describe("a child that is started again without its spawn has the input that it had", () => {
+  const inputs = [
+    ["small", "x"],
+    ["that its record keeps while it waits", "x".repeat(60)],
+    ["that only its message has", "x".repeat(2_000)],
+  ] as const;
+
+  /** A family whose only attempt that spawns fails by itself, while its child waits. */
+  async function failedBefore(n: string, expiresInSeconds?: number) {
+    let begun = false;
+    const expires = expiresInSeconds === undefined ? {} : { expiresInSeconds };
+    const family: Family = familyOf(async (task) => {
+      if (begun) return;
+      begun = true;
+      family.ids.push(await task.spawn({ type: "leaf", priority: "low", input: { n }, ...expires }));
+      throw new PermanentError("not now");
+    });
+    const parent = keyOf(await family.accept());
+    await family.work();
+    await family.work();
+    const child = { tenant_id: "acme", task_id: family.ids[0] ?? "" };
+    expect(await family.recordOf(child)).toMatchObject({ status: "pending", attempts_total: 0 });
+    return { family, parent, child };
+  }
+
+  async function expectAgain(
+    { family, parent, child }: Awaited<ReturnType<typeof failedBefore>>,
+    n: string,
+    ended: "cancelled" | "expired",
+  ) {
+    expect(await family.recordOf(child)).toMatchObject({ status: ended });
+    await retry(family.ports, await family.recordOf(parent));
+    await family.drain();
+    expect([...family.runs]).toEqual([[n, 1]]);
+    expect(await family.recordOf(parent)).toMatchObject({ status: "completed", family_counts: { completed: 1 } });
+  }
+
+  test.each(inputs)("after it expired, with an input %s", async (_, n) => {
+    const given = await failedBefore(n, 60);
+    await given.family.clock.advance(61_000);
+    await given.family.work("low");
+    await expectAgain(given, n, "expired");
+  });
+
+  test.each(inputs)("after redrive ended it, with an input %s", async (_, n) => {
+    const given = await failedBefore(n, 60);
+    await given.family.clock.advance(61_000);
+    await given.family.redrive("low");
+    await expectAgain(given, n, "expired");
+  });
+
+  test.each(inputs.slice(0, 2))("after a rescue ended it without its message, with an input %s", async (_, n) => {
+    const given = await failedBefore(n, 60);
+    const { clock, queues } = given.family;
+    for (const { receiptHandle } of queues.take("low", 10, 60)) queues.acknowledge(receiptHandle);
+    await clock.advance(day * 1_000);
+    await given.family.rescue(clock.now() + 60_000);
+    await expectAgain(given, n, "expired");
+  });
+
+  test.each(inputs)("after it was cancelled before its first attempt, with an input %s", async (_, n) => {
+    const given = await failedBefore(n);
+    await cancel(given.family.ports, await given.family.recordOf(given.child));
+    await given.family.work("low");
+    await expectAgain(given, n, "cancelled");
+  });
+
+  test.each(inputs.slice(0, 2))("and before its message came, with an input %s", async (_, n) => {
+    const given = await failedBefore(n);
+    const { queues } = given.family;
+    await cancel(given.family.ports, await given.family.recordOf(given.child));
+    for (const { receiptHandle } of queues.take("low", 10, 60)) queues.acknowledge(receiptHandle);
+    await expectAgain(given, n, "cancelled");
+  });
+
+  test("as long as its record is kept, also when that was extended", async () => {
+    const n = "x".repeat(2_000);
+    const given = await failedBefore(n, 60);
+    const { family, child } = given;
+    await family.clock.advance(61_000);
+    await family.work("low");
+    await extend(family.ports, await family.recordOf(child), 20 * day);
+    await extend(family.ports, await family.recordOf(given.parent), 20 * day);
+    await family.clock.advance(19 * day * 1_000);
+    await expectAgain(given, n, "expired");
+  });
+
+  test("and none is kept of a child whose parent ended for good", async () => {
+    const family: Family = familyOf((task) => family.spawn(task, "x".repeat(2_000)));
+    const parent = keyOf(await family.accept());
+    await family.work();
+    await cancel(family.ports, await family.recordOf(parent));
+    await family.drain();
+    const child = { tenant_id: "acme", task_id: family.ids[0] ?? "" };
+    expect(await family.recordOf(child)).toMatchObject({ status: "cancelled" });
+    expect(await family.records.loadPart(child, "envelope")).toBeUndefined();
   });
 });
 
