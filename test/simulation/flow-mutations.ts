@@ -350,8 +350,9 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a place is passed to a second task",
     test: "test/core/flow/places.test.ts",
     file: "flow/advance.ts",
-    find: "  await sendAll(ports, line, [own], heldIn(index));\n",
-    replace: "  await sendAll(ports, line, await ports.lines.first(line.name, 2), heldIn(index));\n",
+    find: "  await sendOne(ports, line, own, grant, taken);\n",
+    replace:
+      "  for (const one of await withEnvelopes(ports, line, await ports.lines.first(line.name, 2)))\n    await sendOne(ports, line, one, grant, one.taskId === own.taskId ? taken : undefined);\n",
   },
   {
     name: "flow: a place that is passed on plans no check",
@@ -363,15 +364,15 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the next task of a line always goes by message",
     file: "flow/taker.ts",
-    find: "    this.#message = this.#messageOf(task, grant);\n    return this.#message !== undefined;",
-    replace: "    return false;",
+    find: "return this.isFree ? this.#messageOf(task, grant) : undefined;",
+    replace: "return this.isFree ? undefined : this.#messageOf(task, grant);",
     theme: "behind",
   },
   {
     name: "flow: a task that a worker takes has two spare messages",
     file: "flow/send-all.ts",
-    find: "    const left = queues.send(message).then(",
-    replace: "    if (spare) await queues.send(message);\n    const left = queues.send(message).then(",
+    find: "  const left = queues.send(message).then(",
+    replace: "  if (spare) await queues.send(message);\n  const left = queues.send(message).then(",
     theme: "behind",
   },
   {
