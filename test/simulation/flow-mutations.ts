@@ -102,6 +102,20 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/flow/hand-over.test.ts",
   },
   {
+    name: "flow: a process hears of each verdict that its batch had them all",
+    file: "work/work.ts",
+    find: "if (verdicts.size === count) process",
+    replace: "process",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a task that must run alone runs beside another batch of its process",
+    file: "work/work.ts",
+    find: "batch.process?.isShared() || ",
+    replace: "",
+    test: "test/core/work/work.test.ts",
+  },
+  {
     name: "flow: a task that waits is in no line",
     file: "flow/enter.ts",
     find: "  await ports.lines.add(line.name, waiting, record.purge_at);\n",

@@ -7,6 +7,7 @@ import type { Grant } from "../../../src/core/model/grant.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { Queues } from "../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
+import { workBatch } from "../../../src/core/work/work.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 
@@ -110,6 +111,22 @@ describe("a line hands its places over in the worker", () => {
     const kept = await Promise.all(keepPlace.mock.results.map(({ value }) => value));
     // The first one that waited got its place when the line was looked at.
     expect(kept.filter((isKept) => isKept)).toHaveLength(1);
+  });
+
+  test("a process hears when a batch has only tasks of a line left, which came by none of its messages", async () => {
+    const { submitMany, starts, clock, ports, queues } = setUp(1, 0);
+    await submitMany(3, 1_000);
+    const decided: boolean[] = [];
+    const shared = { onDecided: () => decided.push(true), isShared: () => false };
+    const deliveries = queues.take("normal", 10, 60);
+    const working = workBatch(ports, deliveries, clock.now() + 900_000, shared);
+    await clock.advance(0);
+    expect(decided).toEqual([]);
+    await clock.advance(1_000);
+    expect(decided).toHaveLength(1);
+    for (let seconds = 0; seconds < 2; seconds++) await clock.advance(1_000);
+    expect(await working).toEqual(["done", "done", "done"]);
+    expect(starts).toHaveLength(3);
   });
 
   test("a place that was passed on for some time before its task starts outlasts the lease", async () => {
