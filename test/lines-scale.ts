@@ -2,7 +2,7 @@ import * as z from "zod";
 import { keys, waitingPartitions } from "../src/aws/table.ts";
 import { pause, resume } from "../src/core/flow/manage-flow.ts";
 import { PortUnavailable } from "../src/core/model/errors.ts";
-import type { Lines, WaitingKey } from "../src/core/ports/flow.ts";
+import type { Lines, Sharded, WaitingKey, WantedSlot } from "../src/core/ports/flow.ts";
 import type { Clock } from "../src/core/ports/tasks.ts";
 import type { TaskType } from "../src/core/task/task.ts";
 import { columns } from "../src/machine/columns.ts";
@@ -24,7 +24,7 @@ const callMs = 10;
 
 const writes: Readonly<Record<string, number>> = {
   ...{ add: 1, remove: 1, keep: 1, takePlaces: 1, keepPlace: 1, dropPlace: 1, passPlace: 1, takeSlot: 1, takeSlots: 1 },
-  ...{ reserve: 1, planCheck: 1, endChecks: 2 },
+  ...{ reserve: 1, release: 1, planCheck: 1, endChecks: 2, shard: 1, unshard: 1 },
 };
 
 /** Write units for the list of lines: the first two checks of a line write its entry. */
@@ -42,7 +42,7 @@ function listing() {
 /** Read units of a call. A look at the first tasks reads their messages. */
 function readsOf(method: string, given: readonly unknown[]): number {
   if (method === "first") {
-    const partitions = waitingPartitions(String(given[0])).length;
+    const partitions = waitingPartitions(String(given[0]), given[2] as number[] | undefined).length;
     const each = partitions === 1 ? Number(given[1]) : Number(given[1]) / partitions + 4;
     return partitions * Math.max(1, Math.ceil(each / 4));
   }
@@ -54,18 +54,19 @@ function readsOf(method: string, given: readonly unknown[]): number {
 const partitionWrites = 1_000;
 
 /** The partition of a write. That of a task's entry has a hash of its id. */
-const partitionOf = (method: string, [line, task]: readonly unknown[]): string =>
-  method === "add" || method === "remove"
-    ? keys.waiting(String(line), task as WaitingKey).pk
-    : keys.lineState(String(line)).pk;
+function partitionOf(method: string, [line, task]: readonly unknown[]): string {
+  const name = String(line);
+  if (method === "add" || method === "remove") return keys.waiting(name, task as WaitingKey & Sharded).pk;
+  if (method === "reserve" || method === "release") return keys.reservation(name, task as Sharded).pk;
+  return keys.lineState(name).pk;
+}
 
 /** Refuses the writes of a partition above its limit. */
 function partitions(clock: Pick<Clock, "now">) {
   let second = 0;
   let written = new Map<string, number>();
   const found = { refused: 0, most: 0 };
-  const write = (method: string, given: readonly unknown[]): void => {
-    const units = writes[method] ?? 0;
+  const write = (method: string, given: readonly unknown[], units: number): void => {
     if (units === 0) return;
     const now = Math.floor(clock.now() / 1_000);
     if (now !== second) written = new Map();
@@ -95,17 +96,24 @@ function setUp(options: Partial<TaskType>, { behindSeconds = 0, batch = 1 } = {}
   const { ports, queues, clock } = pipeline;
   const lines = ports.lines;
   const listed = listing();
+  /** A start that is not now is asked for by a second write, unless the caller knows. */
+  const unitsOfStart = async ([line, want]: readonly unknown[]) => {
+    const { nowMs, knownMs = 0 } = want as WantedSlot;
+    const { nextSlotMs = 0 } = await lines.state(String(line));
+    return knownMs < nowMs && nextSlotMs >= nowMs ? 2 : 1;
+  };
   const table = partitions(clock);
   ports.lines = new Proxy(lines, {
     get: (target, method: string) => {
       const call = Reflect.get(target, method) as (...given: unknown[]) => Promise<unknown>;
       return async (...given: unknown[]) => {
-        counts.writes += (writes[method] ?? 0) + listed(method, given);
+        const units = method === "takeSlot" ? await unitsOfStart(given) : (writes[method] ?? 0);
+        counts.writes += units + listed(method, given);
         counts.reads += readsOf(method, given);
         // The messages of these tasks are in their entries.
         if (method === "withEnvelopes") return call.apply(target, given);
         await new Promise<void>((resolve) => clock.after(callMs, resolve));
-        table.write(method, given);
+        table.write(method, given, units);
         return call.apply(target, given);
       };
     },
@@ -167,7 +175,9 @@ async function places(): Promise<void> {
   const rows = [
     ["places", "behind", "tasks", "first start", "first to last", "in use", "at once", "writes", "reads", "messages"],
   ];
-  const made = [3, 100, 1_000].flatMap((limit) => [0, 30, 90].map((behind) => () => placesRow(limit, behind)));
+  const made = [3, 100, 1_000, 10_000]
+    .filter(isChosen)
+    .flatMap((limit) => [0, 30, 90].map((behind) => () => placesRow(limit, behind)));
   await shown(rows, "Places (writes, reads and messages for each task)", made);
 }
 

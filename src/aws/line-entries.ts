@@ -1,10 +1,12 @@
 import type { Envelope } from "../core/model/envelope.ts";
-import type { Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
+import { isOfLimit } from "../core/model/line.ts";
+import { shardOf } from "../core/model/line-shards.ts";
+import type { Sharded, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { bytesOf, unitBytes } from "./item-bytes.ts";
 import { type Cursor, firstOf } from "./merged.ts";
-import { keys, waitingPartitions, waitingPrefix } from "./table.ts";
+import { keys, shardIn, waitingPartitions, waitingPrefix } from "./table.ts";
 
 /**
  * The waiting tasks of lines in DynamoDB: an item each, its entry.
@@ -15,7 +17,7 @@ import { keys, waitingPartitions, waitingPrefix } from "./table.ts";
  * entry is a late try of the call that added it. What a death leaves of it is deleted when its time to be kept is over.
  *
  * A whole type or tier joins the line of a pause or a breaker at once: its entries are spread over 16 partitions. All
- * are read for its first tasks, in order.
+ * are read for its first tasks, in order. The entries of a limit's line are in the shards that the core says.
  */
 export class LineEntries {
   readonly #table: DynamoTable;
@@ -24,22 +26,22 @@ export class LineEntries {
     this.#table = table;
   }
 
-  async add(line: string, { envelope, taskId, tenantId, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
+  async add(line: string, { envelope, taskId, tenantId, shard, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
     const { id, createdAt } = rest;
     const text = JSON.stringify(envelope);
-    const entry = { ...keys.waiting(line, { createdAt, taskId }), ...rest, purge_at: purgeAt };
+    const entry = { ...keys.waiting(line, { createdAt, taskId, shard }), ...rest, purge_at: purgeAt };
     if (bytesOf({ ...entry, envelope: text }) <= unitBytes) return this.#table.put({ ...entry, envelope: text });
     const own = keys.waitingEnvelope(line, { tenantId, taskId });
     await this.#table.put({ ...own, id, envelope: text, purge_at: purgeAt });
     await this.#table.put({ ...entry, tenant: tenantId });
   }
 
-  async first(line: string, limit: number): Promise<WaitingEntry[]> {
-    return (await this.#first(line, limit, {})).map(entryOf);
+  async first(line: string, limit: number, shards?: readonly number[]): Promise<WaitingEntry[]> {
+    return (await this.#first(line, limit, { shards })).map((item) => entryOf(line, item));
   }
 
-  async orders(line: string, limit: number, after?: string): Promise<string[]> {
-    const items = await this.#first(line, limit, { after, only: "sk", how: "eventually" });
+  async orders(line: string, limit: number, after?: string, shards?: readonly number[]): Promise<string[]> {
+    const items = await this.#first(line, limit, { after, shards, only: "sk", how: "eventually" });
     return items.map(({ sk }) => String(sk).slice(waitingPrefix.length));
   }
 
@@ -57,7 +59,7 @@ export class LineEntries {
   async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
     const item = await this.#inPartition(line, task, (key) => this.#table.get(key));
     if (item === undefined) return undefined;
-    return (await this.withEnvelopes(line, [entryOf(item)]))[0];
+    return (await this.withEnvelopes(line, [entryOf(line, item)]))[0];
   }
 
   async keep(line: string, wait: Wait, purgeAt: number): Promise<void> {
@@ -68,7 +70,7 @@ export class LineEntries {
     };
     const entry = await this.#inPartition(line, wait, (key) => this.#table.updated(key, until));
     if (entry?.tenant === undefined) return;
-    await this.#table.updateIf(keys.waitingEnvelope(line, entryOf(entry)), {
+    await this.#table.updateIf(keys.waitingEnvelope(line, entryOf(line, entry)), {
       UpdateExpression: "SET purge_at = :until",
       ConditionExpression: "attribute_exists(pk)",
       ExpressionAttributeValues: { ":until": purgeAt },
@@ -80,24 +82,30 @@ export class LineEntries {
     const entry = await this.#inPartition(line, wait, (key) => this.#table.deleted(key, isThis));
     if (entry?.tenant === undefined) return;
     // Another wait may have brought its message since.
-    await this.#table.deleteIf(keys.waitingEnvelope(line, entryOf(entry)), isThis);
+    await this.#table.deleteIf(keys.waitingEnvelope(line, entryOf(line, entry)), isThis);
   }
 
-  /** Does something with an entry. An earlier release has put all entries of a line into its first partition. */
+  /**
+   * Does something with an entry, wherever it is: a task of a limit may wait in its own shard, and an earlier release
+   * has put all entries of a pause into the first partition.
+   */
   async #inPartition(
     line: string,
-    task: WaitingKey,
+    task: WaitingKey & Sharded,
     act: (key: Item) => Promise<Item | undefined>,
   ): Promise<Item | undefined> {
-    const { pk, sk } = keys.waiting(line, task);
-    const [first = pk] = waitingPartitions(line);
-    return (await act({ pk, sk })) ?? (first === pk ? undefined : act({ pk: first, sk }));
+    const key = keys.waiting(line, task);
+    if (task.shard !== undefined) return act(key);
+    const other = isOfLimit(line)
+      ? keys.waiting(line, { ...task, shard: shardOf(task.taskId) })
+      : { ...key, pk: String(waitingPartitions(line)[0]) };
+    return (await act(key)) ?? (other.pk === key.pk ? undefined : act(other));
   }
 
   /** The first entries of a line, behind the order `after`. */
-  #first(line: string, limit: number, { after, only, how = "consistently" }: Reading): Promise<Item[]> {
+  #first(line: string, limit: number, { after, shards, only, how = "consistently" }: Reading): Promise<Item[]> {
     const from = waitingPrefix + (after ?? "");
-    const cursors = waitingPartitions(line).map((pk): Cursor => {
+    const cursors = waitingPartitions(line, shards).map((pk): Cursor => {
       return (count, last = from) =>
         this.#table.all({
           KeyConditionExpression: "pk = :pk AND sk > :from",
@@ -114,6 +122,8 @@ export class LineEntries {
 interface Reading {
   /** Absent: the line's first tasks. */
   after?: string | undefined;
+  /** The shards of a limit's line that are read. Absent: 0. */
+  shards?: readonly number[] | undefined;
   /** The attribute that is read. Absent: all. */
   only?: string;
   how?: Consistency;
@@ -122,7 +132,10 @@ interface Reading {
 const envelopeOf = (text: unknown): Envelope => JSON.parse(String(text)) as Envelope;
 
 /** An entry names its tenant only if its message is not in it. */
-function entryOf({ sk, id, tier, runsOn, createdAt, tenant, envelope: text, ...times }: Item): WaitingEntry {
+function entryOf(
+  line: string,
+  { pk, sk, id, tier, runsOn, createdAt, tenant, envelope: text, ...times }: Item,
+): WaitingEntry {
   const envelope = text === undefined ? undefined : envelopeOf(text);
   const { sinceMs, slotMs, tryUntilMs } = times;
   return {
@@ -131,6 +144,7 @@ function entryOf({ sk, id, tier, runsOn, createdAt, tenant, envelope: text, ...t
     createdAt,
     taskId: String(sk).slice(`${waitingPrefix}${createdAt}#`.length),
     tenantId: envelope?.tenant_id ?? tenant,
+    ...shardIn(line, String(pk)),
     ...(envelope === undefined ? {} : { envelope }),
     ...(runsOn === undefined ? {} : { runsOn }),
     ...(sinceMs === undefined ? {} : { sinceMs: Number(sinceMs) }),

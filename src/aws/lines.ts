@@ -3,7 +3,9 @@ import type {
   HeldPlace,
   LineState,
   Lines,
+  NextCheck,
   PlannedCheck,
+  Sharded,
   Wait,
   WaitingEntry,
   WaitingKey,
@@ -50,8 +52,8 @@ export class DynamoLines implements Lines {
     return this.#entries.add(line, task, purgeAt);
   }
 
-  first(line: string, limit: number): Promise<WaitingEntry[]> {
-    return this.#entries.first(line, limit);
+  first(line: string, limit: number, shards?: readonly number[]): Promise<WaitingEntry[]> {
+    return this.#entries.first(line, limit, shards);
   }
 
   withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {
@@ -70,11 +72,11 @@ export class DynamoLines implements Lines {
     return this.#entries.remove(line, wait);
   }
 
-  orders(line: string, limit: number, after?: string): Promise<string[]> {
-    return this.#entries.orders(line, limit, after);
+  orders(line: string, limit: number, after?: string, shards?: readonly number[]): Promise<string[]> {
+    return this.#entries.orders(line, limit, after, shards);
   }
 
-  async reserve(line: string, task: string, nowMs: number, untilMs: number): Promise<boolean> {
+  async reserve(line: string, task: Sharded, nowMs: number, untilMs: number): Promise<boolean> {
     const reserved = await this.#table.updated(keys.reservation(line, task), {
       UpdateExpression: "SET until_ms = :until, purge_at = :purge_at",
       ConditionExpression: "attribute_not_exists(until_ms) OR until_ms <= :now",
@@ -83,7 +85,7 @@ export class DynamoLines implements Lines {
     return reserved !== undefined;
   }
 
-  async release(line: string, task: string): Promise<void> {
+  async release(line: string, task: Sharded): Promise<void> {
     await this.#table.delete(keys.reservation(line, task));
   }
 
@@ -149,7 +151,9 @@ export class DynamoLines implements Lines {
   }
 
   async takeSlot(line: string, want: WantedSlot): Promise<number | undefined> {
-    return (await this.#takeFreeSlot(line, want)) ?? (await this.#takeSlotAhead(line, want));
+    const { nowMs, knownMs = 0 } = want;
+    const free = knownMs < nowMs ? await this.#takeFreeSlot(line, want) : undefined;
+    return free ?? (await this.#takeSlotAhead(line, want));
   }
 
   /** The start that is now, where the rate has not been reached. */
@@ -184,15 +188,20 @@ export class DynamoLines implements Lines {
     return taken !== undefined;
   }
 
-  async planCheck(line: string, { id, atMs }: PlannedCheck, seen: PlannedCheck | undefined): Promise<boolean> {
+  async planCheck(line: string, { id, atMs, sharded }: NextCheck, seen: PlannedCheck | undefined): Promise<boolean> {
     const isListed = isOfLimit(line);
     const listedMs = isListed && seen !== undefined ? await this.#keepListed(line, seen) : atMs;
     const planned = await this.#update(line, {
-      set: ["check_id = :id", "check_at_ms = :at", ...(isListed ? ["listed_ms = :listed"] : [])],
+      set: [
+        ...["check_id = :id", "check_at_ms = :at"],
+        ...(isListed ? ["listed_ms = :listed"] : []),
+        ...(sharded ? ["sharded = :sharded"] : []),
+      ],
       when: [seen === undefined ? "attribute_not_exists(check_id)" : "check_id = :seen"],
       values: {
         ...{ ":id": id, ":at": atMs },
         ...(isListed && { ":listed": listedMs }),
+        ...(sharded && { ":sharded": true }),
         ...(seen !== undefined && { ":seen": seen.id }),
       },
     });
@@ -220,6 +229,18 @@ export class DynamoLines implements Lines {
       UpdateExpression: "SET listed_ms = :listed, purge_at = :purge_at",
       ConditionExpression: "attribute_not_exists(listed_ms) OR listed_ms <= :listed",
       ExpressionAttributeValues: { ":listed": listedMs, ":purge_at": this.#purgeAt() },
+    });
+  }
+
+  async shard(line: string): Promise<LineState> {
+    return stateOf(await this.#update(line, { set: ["sharded = :sharded"], values: { ":sharded": true } }));
+  }
+
+  async unshard(line: string): Promise<void> {
+    await this.#update(line, {
+      remove: "sharded",
+      when: ["attribute_exists(sharded)", "attribute_not_exists(check_id)"],
+      values: {},
     });
   }
 
@@ -302,11 +323,12 @@ interface Update {
 
 function stateOf(item: Item = {}): LineState {
   const places = Object.entries(item).filter(([name]) => name.startsWith("place_"));
-  const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs } = item;
+  const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs, sharded } = item;
   const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };
   return {
     places: new Map(places.map(([name, untilMs]) => [name.slice("place_".length), Number(untilMs)])),
     ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
     ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
+    ...(sharded === true && { sharded }),
   };
 }

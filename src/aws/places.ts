@@ -1,10 +1,14 @@
 import { PlaceBook } from "../core/flow/place-book.ts";
+import { isOfLimit } from "../core/model/line.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { LineEntries } from "./line-entries.ts";
+import { keys } from "./table.ts";
 
 /** The places in lines, as this process knows them. */
 export function placeBook(table: DynamoTable, clock: Clock): PlaceBook {
-  const lines = new LineEntries(table);
-  return new PlaceBook(clock, (...query) => lines.orders(...query));
+  const entries = new LineEntries(table);
+  const isSharded = async (line: string): Promise<boolean> =>
+    isOfLimit(line) && (await table.get(keys.lineState(line), "eventually"))?.sharded === true;
+  return new PlaceBook(clock, { orders: (...query) => entries.orders(...query), isSharded });
 }

@@ -5,7 +5,7 @@ import type { Tier } from "../core/model/tier.ts";
 import type { AuditKey } from "../core/ports/audit.ts";
 import { type BlobEntry, blobListShards } from "../core/ports/blob-list.ts";
 import type { FamilyKey } from "../core/ports/family.ts";
-import type { WaitingKey } from "../core/ports/flow.ts";
+import type { Sharded, WaitingKey } from "../core/ports/flow.ts";
 import type { Channel } from "../core/ports/push.ts";
 import type { ReceiverKey } from "../core/ports/receivers.ts";
 import type { StepOwner } from "../core/ports/steps.ts";
@@ -56,11 +56,11 @@ import { catalogKey, partitionsOf } from "../settings/config.ts";
  * | act of an operator | `audit#<tenant>` | `<time>#<id>` |
  * | pause, limits of a type, breaker, mark of a tenant with receivers | `flow` | its name, as in `src/core/ports/flow.ts` |
  * | task that waits in a line | `line#<line>` | `waiting#<time of the submit>#<task id>` |
- * | the same, in the line of a pause or a breaker | `line#<line>`, `line#waiting/1/<line>` to `line#waiting/15/<line>` | |
+ * | the same, in the line of a pause, of a breaker or of a large limit | `line#<line>`, `line#waiting/1/<line>` to `line#waiting/15/<line>` | |
  * | its message, if that does not fit into this item | `task#<tenant>#<task id>` | `waiting#<line>` |
- * | state of a line: its places, its next start, its next check | `line#<line>` | `state` |
+ * | state of a line: its places, its next start, its next check, its mark of tasks in further partitions | `line#<line>` | `state` |
  * | further places of a line, in buckets of 16 | `line#places/<bucket>/<line>` | `state` |
- * | mark of a task that a call lets go now, in a line of several buckets | `line#reserved/<line>` | `<task id>` |
+ * | mark of a task that a call lets go now, in a line of several buckets | `line#reserved/<line>`, `line#reserved/waiting/<shard>/<line>` | `<task id>` |
  * | entry for each line of a limit in which tasks wait; `lines` in earlier releases | `lines#<kind>/<type>#<shard>` | `<line>` |
  */
 export const keys = {
@@ -121,8 +121,8 @@ export const keys = {
   waits: (interval: number) => ({ pk: `waits#${interval}`, sk: "waits" }),
   auditEntry: ({ tenant_id, at, audit_id }: AuditKey) => ({ pk: `audit#${tenant_id}`, sk: `${at}#${audit_id}` }),
   flowSetting: (name: string) => ({ pk: "flow", sk: name }),
-  waiting: (line: string, { createdAt, taskId }: WaitingKey) => ({
-    pk: waitingPartition(line, hashOf(taskId) % waitingPartitions(line).length),
+  waiting: (line: string, { createdAt, taskId, shard = 0 }: WaitingKey & Sharded) => ({
+    pk: `line#${waitingName(line, isOfLimit(line) ? shard : hashOf(taskId) % waitingShards)}`,
     sk: `${waitingPrefix}${createdAt}#${taskId}`,
   }),
   waitingEnvelope: (line: string, { tenantId, taskId }: { tenantId: string; taskId: string }) => ({
@@ -130,7 +130,10 @@ export const keys = {
     sk: `${waitingPrefix}${line}`,
   }),
   lineState: (line: string) => ({ pk: `line#${line}`, sk: "state" }),
-  reservation: (line: string, task: string) => ({ pk: `line#reserved/${line}`, sk: task }),
+  reservation: (line: string, { taskId, shard = 0 }: Sharded) => ({
+    pk: `line#reserved/${waitingName(line, shard)}`,
+    sk: taskId,
+  }),
   lineEntry: (line: string) => ({
     pk: lineListPartition(limitOf(line), hashOf(line) % lineListShards),
     sk: line,
@@ -142,18 +145,28 @@ export const keys = {
 export const waitingPrefix = "waiting#";
 
 /**
- * Partitions of a line's waiting tasks. A whole type or tier joins the line of a pause or a breaker at once. A line of
- * a limit lets no more tasks start than one partition takes, and is read for each start.
+ * Partitions of a line's waiting tasks. A whole type or tier joins the line of a pause or a breaker at once. The core
+ * says in which shard of a limit's line a task waits.
  */
 const waitingShards = 16;
 
 /** No line's name begins with `waiting/`. */
-const waitingPartition = (line: string, shard: number): string =>
-  `line#${shard === 0 ? "" : `waiting/${shard}/`}${line}`;
+const waitingName = (line: string, shard: number): string => `${shard === 0 ? "" : `waiting/${shard}/`}${line}`;
 
-/** The partitions of the tasks that wait in a line. */
-export const waitingPartitions = (line: string): string[] =>
-  Array.from({ length: isOfLimit(line) ? 1 : waitingShards }, (_, shard) => waitingPartition(line, shard));
+/**
+ * The partitions of the tasks that wait in a line.
+ * @param shards Those of a limit's line.
+ */
+export const waitingPartitions = (line: string, shards: readonly number[] = [0]): string[] =>
+  (isOfLimit(line) ? shards : pauseShards).map((shard) => `line#${waitingName(line, shard)}`);
+
+const pauseShards = Array.from({ length: waitingShards }, (_, shard) => shard);
+
+/** The shard of a partition of a limit's line. Absent: 0. */
+export function shardIn(line: string, partition: string): { shard?: number } {
+  const [, shard] = /^line#waiting\/(\d+)\//.exec(partition) ?? [];
+  return shard === undefined || !isOfLimit(line) ? {} : { shard: Number(shard) };
+}
 
 /** Partitions of the list of a limit's lines: a partition takes a thousand writes a second. */
 const lineListShards = 4;

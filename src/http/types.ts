@@ -43,7 +43,7 @@ export const typeReads = ({ types, flowSettings, lines }: TypePorts) =>
 interface TypePorts extends ApiPorts {
   types: KnownTypes;
   flowSettings: FlowSettings;
-  lines: Pick<Lines, "first" | "list">;
+  lines: Pick<Lines, "first" | "list" | "states">;
 }
 
 const runsOnOf = ({ runs_on = "function" }: { runs_on?: RunsOn }): RunsOn => runs_on;

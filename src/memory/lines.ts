@@ -1,9 +1,12 @@
 import { orderOf } from "../core/flow/place-book.ts";
+import { shardOf } from "../core/model/line-shards.ts";
 import type {
   HeldPlace,
   LineState,
   Lines,
+  NextCheck,
   PlannedCheck,
+  Sharded,
   Wait,
   WaitingEntry,
   WaitingKey,
@@ -12,16 +15,26 @@ import type {
 } from "../core/ports/flow.ts";
 import { copy } from "./copy.ts";
 
-interface StoredLine {
+/** The waiting tasks of a shard. */
+interface Shard {
   /** By their order; the order of the map itself, unless a task came late. */
   waiting: Map<string, WaitingTask>;
   last: string;
   late: boolean;
+}
+
+interface StoredLine {
+  shards: Map<number, Shard>;
   places: Map<string, number>;
   reserved: Map<string, number>;
   nextSlotMs?: number;
   check?: PlannedCheck;
+  sharded?: true;
 }
+
+/** The shards in which a task may wait. */
+const shardsOf = (task: Sharded): readonly number[] =>
+  task.shard === undefined ? [0, shardOf(task.taskId)] : [task.shard];
 
 /** Lines in memory. */
 export class MemoryLines implements Lines {
@@ -30,53 +43,63 @@ export class MemoryLines implements Lines {
 
   async add(line: string, task: WaitingTask): Promise<void> {
     const order = orderOf(task);
-    const stored = this.#of(line);
-    if (order < stored.last) stored.late = true;
-    else stored.last = order;
-    stored.waiting.set(order, copy(task));
+    const shard = this.#shard(line, task.shard ?? 0);
+    if (order < shard.last) shard.late = true;
+    else shard.last = order;
+    shard.waiting.set(order, copy(task));
   }
 
-  async first(line: string, limit: number): Promise<WaitingEntry[]> {
-    const tasks: WaitingEntry[] = [];
-    for (const task of this.#ordered(line).values()) {
-      if (tasks.length >= limit) break;
-      tasks.push(copy(task));
+  async first(line: string, limit: number, shards?: readonly number[]): Promise<WaitingEntry[]> {
+    return this.#first(line, limit, shards).map(copy);
+  }
+
+  /** Of a task that waits in two shards, as its line was sharded between them, the later shard counts. */
+  #first(line: string, limit: number, shards: readonly number[] = [0], after = ""): WaitingTask[] {
+    const found = new Map<string, WaitingTask>();
+    for (const shard of shards) {
+      let count = 0;
+      for (const [order, task] of this.#ordered(line, shard)) {
+        if (count >= limit) break;
+        if (order <= after) continue;
+        found.set(order, task);
+        count += 1;
+      }
     }
-    return tasks;
+    const inOrder = shards.length === 1 ? [...found] : [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+    return inOrder.slice(0, limit).map(([, task]) => task);
   }
 
   async withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {
-    const { waiting } = this.#of(line);
     return tasks.flatMap((task) => {
-      const found = waiting.get(orderOf(task));
+      const found = this.#shard(line, task.shard ?? 0).waiting.get(orderOf(task));
       return found?.id === task.id ? [copy({ ...task, envelope: found.envelope })] : [];
     });
   }
 
-  async find(line: string, task: WaitingKey): Promise<WaitingTask | undefined> {
-    return copy(this.#of(line).waiting.get(orderOf(task)));
+  async find(line: string, task: WaitingKey & Sharded): Promise<WaitingTask | undefined> {
+    return copy(shardsOf(task).flatMap((shard) => this.#shard(line, shard).waiting.get(orderOf(task)) ?? [])[0]);
   }
 
   async keep(): Promise<void> {}
 
   async remove(line: string, wait: Wait): Promise<void> {
-    const { waiting } = this.#of(line);
-    if (waiting.get(orderOf(wait))?.id === wait.id) waiting.delete(orderOf(wait));
+    const found = shardsOf(wait).map((shard) => this.#shard(line, shard).waiting);
+    found.find((waiting) => waiting.get(orderOf(wait))?.id === wait.id)?.delete(orderOf(wait));
   }
 
-  async reserve(line: string, task: string, nowMs: number, untilMs: number): Promise<boolean> {
+  async reserve(line: string, { taskId }: Sharded, nowMs: number, untilMs: number): Promise<boolean> {
     const { reserved } = this.#of(line);
-    if ((reserved.get(task) ?? 0) > nowMs) return false;
-    reserved.set(task, untilMs);
+    if ((reserved.get(taskId) ?? 0) > nowMs) return false;
+    reserved.set(taskId, untilMs);
     return true;
   }
 
-  async release(line: string, task: string): Promise<void> {
-    this.#of(line).reserved.delete(task);
+  async release(line: string, { taskId }: Sharded): Promise<void> {
+    this.#of(line).reserved.delete(taskId);
   }
 
-  async orders(line: string, limit: number, after = ""): Promise<string[]> {
-    return [...this.#ordered(line).keys()].filter((order) => order > after).slice(0, limit);
+  async orders(line: string, limit: number, after?: string, shards?: readonly number[]): Promise<string[]> {
+    return this.#first(line, limit, shards, after).map(orderOf);
   }
 
   async state(line: string): Promise<LineState> {
@@ -131,12 +154,25 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async planCheck(line: string, check: PlannedCheck, seen: PlannedCheck | undefined): Promise<boolean> {
+  async planCheck(line: string, check: NextCheck, seen: PlannedCheck | undefined): Promise<boolean> {
     const stored = this.#of(line);
     if (stored.check?.id !== seen?.id) return false;
-    stored.check = { ...check };
+    const { sharded, ...planned } = check;
+    stored.check = planned;
+    if (sharded) stored.sharded = true;
     this.#listed.add(line);
     return true;
+  }
+
+  async shard(line: string): Promise<LineState> {
+    const stored = this.#of(line);
+    stored.sharded = true;
+    return stateOf(stored);
+  }
+
+  async unshard(line: string): Promise<void> {
+    const stored = this.#of(line);
+    if (stored.check === undefined) delete stored.sharded;
   }
 
   async endChecks(line: string, id: string): Promise<void> {
@@ -159,24 +195,26 @@ export class MemoryLines implements Lines {
     return stored;
   }
 
-  #ordered(line: string): ReadonlyMap<string, WaitingTask> {
-    const stored = this.#of(line);
+  #shard(line: string, shard: number): Shard {
+    const { shards } = this.#of(line);
+    const stored = shards.get(shard) ?? { waiting: new Map(), last: "", late: false };
+    shards.set(shard, stored);
+    return stored;
+  }
+
+  #ordered(line: string, shard: number): ReadonlyMap<string, WaitingTask> {
+    const stored = this.#shard(line, shard);
     if (stored.late) stored.waiting = new Map([...stored.waiting].sort(([a], [b]) => (a < b ? -1 : 1)));
     stored.late = false;
     return stored.waiting;
   }
 }
 
-const newLine = (): StoredLine => ({
-  waiting: new Map(),
-  places: new Map(),
-  reserved: new Map(),
-  last: "",
-  late: false,
-});
+const newLine = (): StoredLine => ({ shards: new Map(), places: new Map(), reserved: new Map() });
 
-const stateOf = ({ places, nextSlotMs, check }: StoredLine): LineState => ({
+const stateOf = ({ places, nextSlotMs, check, sharded }: StoredLine): LineState => ({
   places: new Map(places),
   ...(nextSlotMs !== undefined && { nextSlotMs }),
   ...(check !== undefined && { check: { ...check } }),
+  ...(sharded && { sharded }),
 });

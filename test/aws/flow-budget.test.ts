@@ -55,6 +55,8 @@ const input = z.strictObject({ hold: z.boolean(), fail: z.boolean().default(fals
 const types = [
   defineTask({ name: "plain", input, handler }),
   defineTask({ name: "places", input, concurrency: { limit: 1 }, handler }),
+  defineTask({ name: "many-places", input, concurrency: { limit: 129 }, handler }),
+  defineTask({ name: "fast-rate", input, rateLimit: { limit: 200, perSeconds: 1 }, handler }),
   defineTask({ name: "rate", input, rateLimit: { limit: 1, perSeconds: 10 }, handler }),
   defineTask({
     name: "breaker",
@@ -273,6 +275,18 @@ describe("the budget of a type with a limit of places", () => {
   });
 });
 
+describe("the budget of a large limit, whose tasks wait in shards", () => {
+  test("a free place costs two updates, a query and two gets, and a free start an update and a query", async () => {
+    await submitted("many-places");
+    await work();
+    expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 2, Query: 1, GetItem: 2 });
+    await submitted("fast-rate");
+    await work();
+    expect(sentCounts()).toEqual({ ...plain, UpdateItem: 2 + 1, Query: 1 });
+    expectConsistentReads();
+  });
+});
+
 describe("the budget of a key whose place is taken for hours", () => {
   test("each look costs an update, a message and two reads, and is the next one's only sender", async () => {
     const line = "concurrency/places/acme/";
@@ -304,13 +318,18 @@ describe("the budget of a poll", () => {
     const looks = async () => {
       sent.length = 0;
       expect(await poll(last)).toMatchObject({ waiting_for: { kind: "concurrency", place: 3 } });
-      const [get, ...queries] = sent;
+      const [get, ...rest] = sent;
       expect(get?.command).toBe("GetItemCommand");
-      for (const { command, input } of queries) {
+      // A count asks the line's state if tasks wait in its shards.
+      const [states, queries] = [0, 1].map((at) => rest.filter(({ command }) => /^Get/.test(command) === (at === 0)));
+      for (const { input } of states ?? [])
+        expect(input).toMatchObject({ ConsistentRead: false, Key: { sk: { S: "state" } } });
+      expect(states?.length).toBe(queries?.filter(({ input: { Limit } }) => Limit === 101).length);
+      for (const { command, input } of queries ?? []) {
         expect(command).toBe("QueryCommand");
         expect(input).toMatchObject({ ConsistentRead: false, ProjectionExpression: "sk" });
       }
-      return queries.map(({ input: { Limit } }) => Limit);
+      return (queries ?? []).map(({ input: { Limit } }) => Limit);
     };
     expect(await looks()).toEqual([101]);
     expect(await looks()).toEqual([]);
@@ -333,12 +352,12 @@ describe("the budget of a type with a rate", () => {
     expectConsistentReads();
   });
 
-  test("a task that waits for its start has tried to take it twice, and its slow rate costs a check for each start", async () => {
+  test("a task that waits for its start asks for none that its process knows to be far, and its slow rate costs a check for each start", async () => {
     await submitted("rate");
     await work();
     await submitted("rate");
     await work();
-    expect(sentCounts()).toEqual({ ...parked, GetItem: 1, UpdateItem: 2 + 3, SendMessage: 1 });
+    expect(sentCounts()).toEqual({ ...parked, GetItem: 1, UpdateItem: 1 + 2, SendMessage: 1 });
     expectConsistentReads();
     shifted.byMs += 9_000;
     await work();

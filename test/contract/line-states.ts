@@ -150,14 +150,14 @@ export function describePlaces(lines: () => Lines): void {
 
     test("a task is reserved by one call of many, until it is released or the time is over", async () => {
       const line = newLine();
-      const reserve = (task: string, nowMs: number) => lines().reserve(line, task, nowMs, nowMs + 1_000);
+      const reserve = (taskId: string, nowMs: number) => lines().reserve(line, { taskId }, nowMs, nowMs + 1_000);
       const reserved = await Promise.all(Array.from({ length: 10 }, () => reserve("a", untilMs)));
       expect(reserved.filter(Boolean)).toHaveLength(1);
       expect(await reserve("b", untilMs)).toBe(true);
       expect(await reserve("a", untilMs + 999)).toBe(false);
       expect(await reserve("a", untilMs + 1_000)).toBe(true);
-      await lines().release(line, "a");
-      await lines().release(line, "nobody");
+      await lines().release(line, { taskId: "a" });
+      await lines().release(line, { taskId: "nobody" });
       expect(await reserve("a", untilMs + 1_001)).toBe(true);
       expect(await lines().state(line)).toEqual({ places: new Map() });
       expect(await lines().first(line, 1)).toEqual([]);
@@ -196,6 +196,8 @@ export function describeStarts(lines: () => Lines): void {
       expect(await lines().takeSlot(line, want)).toBeCloseTo(untilMs + 1000 / 3, 3);
       expect(await lines().takeSlot(line, want)).toBeUndefined();
       expect((await lines().state(line)).nextSlotMs).toBeCloseTo(untilMs + 2000 / 3, 3);
+      const later = { ...want, nowMs: untilMs + 500 };
+      expect(await lines().takeSlot(line, { ...later, knownMs: later.nowMs })).toBeCloseTo(untilMs + 2000 / 3, 3);
       // A rate that was not used saves nothing up.
       expect(await lines().takeSlot(line, { ...want, nowMs: untilMs + 60_000 })).toBe(untilMs + 60_000);
     });
@@ -241,6 +243,23 @@ export function describeChecks(lines: () => Lines): void {
       expect(await lines().planCheck(line, { id: "b", atMs: 2 }, seen)).toBe(true);
       expect(await lines().planCheck(line, { id: "c", atMs: 3 }, seen)).toBe(false);
       expect(await checkOf(line)).toMatchObject({ id: "b", atMs: 2 });
+    });
+
+    test("the mark of tasks in shards is noted alone or with a check, and stays while one is planned", async () => {
+      const line = newLine();
+      expect(await lines().shard(line)).toEqual({ places: new Map(), sharded: true });
+      expect(await lines().shard(line)).toMatchObject({ sharded: true });
+      await lines().unshard(line);
+      await lines().unshard(line);
+      expect((await lines().state(line)).sharded).toBeUndefined();
+      await lines().planCheck(line, { id: "a", atMs: 1, sharded: true }, undefined);
+      await lines().unshard(line);
+      expect(await lines().state(line)).toMatchObject({ sharded: true, check: { id: "a", atMs: 1 } });
+      await planNext(line, "b");
+      await lines().endChecks(line, "b");
+      expect((await lines().state(line)).sharded).toBe(true);
+      await lines().unshard(line);
+      expect((await lines().states([line, newLine()])).map(({ sharded }) => sharded)).toEqual([undefined, undefined]);
     });
 
     test("of twenty who plan a check at the same time, one does", async () => {

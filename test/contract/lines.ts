@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Envelope, largestEnvelopeBytes } from "../../src/core/model/envelope.ts";
+import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
 import type { Lines, Wait, WaitingTask } from "../../src/core/ports/flow.ts";
 import { describeChecks, describePlaces, describeStarts, newLine, newPause, untilMs } from "./line-states.ts";
 
@@ -79,6 +80,43 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
       await lines.keep(line, waitOf(task), purgeAt + 1);
       expect(await lines.find(line, waitOf(task))).toBeUndefined();
       expect(await idsIn(line)).toHaveLength(1);
+    });
+
+    test("the tasks of a limit wait in the shards that the caller says, and each is found", async () => {
+      const line = newLine();
+      const task = (second: number, shard?: number) => newTask({ second, ...(shard !== undefined && { shard }) });
+      const own = newTask({ second: 3 });
+      const tasks = [task(0, 7), task(1), task(2, 15), { ...own, shard: shardOf(own.taskId) }];
+      await addAll(line, tasks.toReversed());
+      expect(await lines.first(line, 10)).toEqual([tasks[1]]);
+      expect(await lines.first(line, 10, [15, 7])).toEqual([tasks[0], tasks[2]]);
+      expect(await lines.first(line, 3, allShards)).toEqual(tasks.slice(0, 3));
+      expect(await lines.orders(line, 2, undefined, allShards)).toHaveLength(2);
+      expect(await lines.orders(line, 10)).toHaveLength(1);
+      // Who does not know the shard finds a task in its own one.
+      expect(await lines.find(line, waitOf(own))).toEqual(tasks[3]);
+      await lines.keep(line, waitOf(own), purgeAt + 1);
+      await lines.remove(line, waitOf(own));
+      for (const one of tasks.slice(0, 3)) await lines.remove(line, one);
+      expect(await lines.first(line, 10, allShards)).toEqual([]);
+    });
+
+    test("a task that waits in two shards is told once", async () => {
+      const line = newLine();
+      const early = newTask();
+      const late = { ...early, id: "late", shard: shardOf(early.taskId) };
+      await addAll(line, [early, late]);
+      expect(await lines.first(line, 10, allShards)).toEqual([late]);
+      await lines.remove(line, late);
+      expect(await lines.first(line, 10, allShards)).toEqual([early]);
+    });
+
+    test("the messages of tasks in shards are theirs", async () => {
+      const line = newLine();
+      const task = newTask({ input: kib(2), shard: 4 });
+      await lines.add(line, task, purgeAt);
+      const first = await lines.first(line, 1, [4]);
+      expect(await lines.withEnvelopes(line, first)).toEqual([task]);
     });
 
     test("lines never mix, whatever their names", async () => {

@@ -144,16 +144,17 @@ function queuesFor(world: World, from: Invocation): Queues {
 export function flowPortsFor(
   world: World,
   from: Invocation,
-): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "audit" | "bucketSize"> {
+): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "audit" | "bucketSize" | "mostInOne"> {
   const clock = clockFor(world, from);
   const flowSettings = asking(world, from, "settings", world.flowSettings);
   const lines = asking<Lines>(world, from, "lines", world.lines);
   const { FlowBook } = world.core.flowBook;
   const audit = asking(world, from, "audit", world.audit);
-  const { bucketSize } = world;
+  const { bucketSize, mostInOne } = world;
   return {
     ...{ lines, flowSettings, audit, flow: new FlowBook({ clock, log: silent, flowSettings }) },
     ...(bucketSize !== undefined && { bucketSize }),
+    ...(mostInOne !== undefined && { mostInOne }),
   };
 }
 

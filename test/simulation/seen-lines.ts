@@ -1,3 +1,4 @@
+import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
 import type { HeldPlace, LineState, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import type { FlowLaws } from "./flow-laws.ts";
@@ -27,8 +28,12 @@ export class SeenLines extends MemoryLines {
   readonly #apart: Map<string, Apart> | undefined;
   readonly #added = new Set<string>();
 
-  constructor(laws: () => FlowLaws, { apart }: { apart: boolean }) {
+  /** True when the tasks of each limit's line wait in shards. */
+  readonly #sharded: boolean;
+
+  constructor(laws: () => FlowLaws, { apart, sharded }: { apart: boolean; sharded: boolean }) {
     super();
+    this.#sharded = sharded;
     this.#laws = laws;
     this.#apart = apart ? new Map() : undefined;
   }
@@ -45,8 +50,8 @@ export class SeenLines extends MemoryLines {
     await super.add(line, task);
   }
 
-  override async first(line: string, limit: number): Promise<WaitingEntry[]> {
-    const tasks = await super.first(line, limit);
+  override async first(line: string, limit: number, shards?: readonly number[]): Promise<WaitingEntry[]> {
+    const tasks = await super.first(line, limit, shards);
     if (this.#apart === undefined) return tasks;
     return tasks.map(({ envelope: _, ...task }) => task);
   }
@@ -105,10 +110,19 @@ export class SeenLines extends MemoryLines {
     const line = lineOf(bucket);
     const buckets = new Set([...(this.#buckets.get(line) ?? [line]), bucket]);
     this.#buckets.set(line, buckets);
-    const [waiting, states] = await Promise.all([this.first(line, 1_000), this.states([...buckets])]);
-    const ids = waiting.map(({ taskId }) => taskId);
+    const [waiting, states] = await Promise.all([this.first(line, 1_000, allShards), this.states([...buckets])]);
     const placed = new Set(states.flatMap(({ places }) => [...places.keys()]));
     // Of several buckets, each takes one of the first sixteen tasks.
-    return (going) => this.#laws().letGo(line, going, ids, { placed, atOnce: buckets.size === 1 ? 1 : 16 });
+    const atOnce = buckets.size === 1 ? 1 : 16;
+    return (going) => {
+      const shards = new Set(going.map((task) => this.#shardOf(task)));
+      const ids = waiting.map(({ taskId }) => taskId).filter((task) => shards.has(this.#shardOf(task)));
+      this.#laws().letGo(line, going, ids, { placed, atOnce });
+    };
+  }
+
+  /** Tasks of different shards may overtake each other. */
+  #shardOf(task: string): number {
+    return this.#sharded ? shardOf(task) : 0;
   }
 }

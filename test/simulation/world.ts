@@ -38,6 +38,8 @@ export interface World {
   lines: SeenLines;
   /** Places in a bucket of a line. Undefined: as deployed. */
   bucketSize: number | undefined;
+  /** Places, or starts a second, of a line that has no shards. Undefined: as deployed. */
+  mostInOne: number | undefined;
   flowSettings: MemoryFlowSettings;
   audit: MemoryAuditLog;
   entries: Entries;

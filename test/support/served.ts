@@ -207,7 +207,10 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
   const status = inRole("status", ports);
   const control = inRole("control", ports);
   const withInternal = { ...control, types: new Map([...ports.types, ...internalTypes]) };
-  const places = new PlaceBook(ports.clock, (...query) => ports.lines.orders(...query));
+  const places = new PlaceBook(ports.clock, {
+    orders: (...query) => ports.lines.orders(...query),
+    isSharded: async (line) => (await ports.lines.state(line)).sharded === true,
+  });
   const apps = {
     submit: submitApi(inRole("submit", ports)),
     status: apiOf("status", status, {

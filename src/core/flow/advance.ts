@@ -11,6 +11,7 @@ import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs } from "./l
 import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
 import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
 import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
+import { markSharded, unmark } from "./shards.ts";
 import { watchLine } from "./watch-line.ts";
 
 /** Further checks that are sent at the same time. */
@@ -24,23 +25,32 @@ const lanes = 10;
  */
 export async function advance(ports: LinePorts, line: Line, known: Known): Promise<void> {
   const { lines, clock } = ports;
-  const { tier, checkId, changed } = known;
+  const { tier, checkId, changed, added } = known;
   await ports.taker?.left;
-  let rest = await letGo(ports, line, known);
-  if (rest.empty && checkId !== undefined) {
-    // A submit that adds a task after this finds no plan, and a task that was added before is seen now.
-    await lines.endChecks(line.name, checkId);
-    rest = await letGo(ports, line, { tier });
-  }
+  const marked = added?.shard === undefined ? undefined : await markSharded(ports, line, added);
+  const rest = await letGoOrEnd(ports, line, known);
   if (rest.nextMs === undefined) return;
-  const seen = rest.state ?? (changed?.index === 0 ? changed.state : undefined);
-  const { check: planned } = seen ?? (await lines.state(line.name));
+  const seen = rest.state ?? (changed?.index === 0 ? changed.state : undefined) ?? marked;
+  const { check: planned, sharded } = seen ?? (await lines.state(line.name));
   const now = clock.now();
   if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);
   const latestMs = now + (line.kind === "pause" ? longestDelayMs : leastOftenMs);
   const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), latestMs);
   if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return;
-  if (await plan(ports, line, { tier, atMs }, planned)) await sendFurther(ports, line, tier, rest);
+  const at = { tier, atMs, ...((marked ?? sharded) && { sharded: true as const }) };
+  if (await plan(ports, line, at, planned)) await sendFurther(ports, line, tier, rest);
+}
+
+/** Lets tasks go. A check that finds none ends the checks, and looks once more. */
+async function letGoOrEnd(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+  const { lines, flow } = ports;
+  const { tier, checkId } = known;
+  const rest = await letGo(ports, line, known);
+  if (!rest.empty || checkId === undefined) return rest;
+  // A submit that adds a task after this finds no plan, and a task that was added before is seen now.
+  await lines.endChecks(line.name, checkId);
+  if (flow.lines.isSharded(line.name)) await unmark(ports, line);
+  return letGo(ports, line, { tier });
 }
 
 /** Sends what lets a line keep its pace in a tier that is behind. Without it, the noted check goes on with the line. */
@@ -93,6 +103,7 @@ export async function handOver(
     await leaveToOthers(ports, line, [own], sizes);
     return giveBack(ports, line, place, tier);
   }
+  if (index === 0) ports.flow.lines.noteSharded(line.name, state.sharded === true);
   // The line's own state alone tells of its check.
   const isChecked = index > 0 || stands(ports, state.check);
   await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, state.check);

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Line } from "../model/line.ts";
+import { numberOf } from "../model/line-shards.ts";
 import type { Lines, WaitingEntry } from "../ports/flow.ts";
 import type { Clock } from "../ports/tasks.ts";
 import { placesPerUnit } from "../task/type-limits.ts";
@@ -91,7 +91,7 @@ export async function reserved(
   for (const { task } of inOrder.sort((a, b) => a.at - b.at)) {
     if (own.length >= most) break;
     const now = clock.now();
-    if (await lines.reserve(line.name, task.taskId, now, now + reservedMs)) own.push(task);
+    if (await lines.reserve(line.name, task, now, now + reservedMs)) own.push(task);
   }
   return own;
 }
@@ -104,11 +104,8 @@ export async function leaveToOthers(
   sizes: Sizes,
 ): Promise<void> {
   if (bucketCount(sizes) === 1) return;
-  for (const { taskId } of tasks) await lines.release(line.name, taskId);
+  for (const task of tasks) await lines.release(line.name, task);
 }
 
 /** From 0 to 1. */
 const chanceOf = (salt: string, { taskId }: WaitingEntry): number => numberOf(`${salt} ${taskId}`) / 2 ** 32;
-
-/** A number of 32 bits that a text gives at random. */
-const numberOf = (text: string): number => createHash("md5").update(text).digest().readUInt32BE();

@@ -1,7 +1,8 @@
 import type { Envelope } from "../model/envelope.ts";
-import { PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
+import { LineUnavailable, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import { isInternal } from "../model/internal-names.ts";
 import { isOfTier, type Line, lineOf, type PauseTarget } from "../model/line.ts";
+import { allShards, shardOf } from "../model/line-shards.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { WaitingFor } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
@@ -18,10 +19,12 @@ import { dataOf, parseInput } from "../task/parsed-input.ts";
 import type { Registry, TaskType } from "../task/task.ts";
 import { canStart, type TaskMessage } from "../task/task-message.ts";
 import { advance, handOver } from "./advance.ts";
-import { bucketName, firstTasks } from "./buckets.ts";
+import { bucketCount, bucketName, firstTasks } from "./buckets.ts";
+import { isIdle } from "./let-go-places.ts";
 import { type LimitsInForce, limitsInForce, lineFor, placesOf } from "./limit-lines.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-end.ts";
+import { firstOfShard, isSharded, shardFor } from "./shards.ts";
 import { takePlace } from "./take-place.ts";
 import { takeStart } from "./take-start.ts";
 import { mayTry } from "./try-breaker.ts";
@@ -77,10 +80,14 @@ const admitted: Admitted = { as: "admitted" };
 /** A task waits at most this long in a line, in seconds: 60 days. Then its record is deleted. */
 const longestLineSeconds = 60 * 86_400;
 
+function ofLine(error: unknown): never {
+  throw error instanceof PortUnavailable ? new LineUnavailable("the line", { cause: error }) : error;
+}
+
 /**
  * Decides if a task may start or has to wait in a line: of a pause, of its type's rate, of its type's places, in this
  * order. A type without limits costs nothing here, as the limits that operators set are known.
- * @throws PortUnavailable
+ * @throws PortUnavailable; LineUnavailable, when the settings are known and a line does not answer
  */
 export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
   const { envelope, type } = message;
@@ -92,11 +99,11 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if (limits.concurrency === undefined && limits.rateLimit === undefined) return admitted;
   const lines = await limitLines(ports, message, type, limits);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
-  const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type);
+  const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
   if (slot === "stopped") return { as: "stopped", line: lines.rate as Line, ...(await givenPlace(ports, message)) };
   const rate = message.grant?.slotMs === undefined ? undefined : lines.rate;
   if (lines.concurrency === undefined) return { as: "admitted", ...slot, ...(rate && { rate }) };
-  const place = await takePlace(ports, message, lines.concurrency, type);
+  const place = await takePlace(ports, message, lines.concurrency, type).catch(ofLine);
   return place !== undefined ? { as: "admitted", place, ...slot } : { as: "stopped", line: lines.concurrency, ...slot };
 }
 
@@ -208,6 +215,7 @@ export async function park(
     taskId: record.task_id,
     tenantId: record.tenant_id,
     sinceMs: now,
+    ...(await shardFor(ports, line, record.task_id)),
     ...(slotMs !== undefined && { slotMs }),
     ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
   };
@@ -265,14 +273,20 @@ export function readNext(ports: FlowPorts, place: Place): void {
   place.next.catch(() => {});
 }
 
-async function nextOf(
-  { flow, lines, registry, taker, bucketSize: size }: FlowPorts,
-  { line }: Place,
-): Promise<WaitingEntry[]> {
+async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]> {
+  const { flow, lines, registry, taker, bucketSize: size } = ports;
   // The task itself is among them until it has left.
   await taker?.left;
   const limit = (await placesOf(flow, registry.get(line.type ?? ""))) ?? 1;
-  return lines.first(line.name, firstTasks({ limit, size }));
+  const sizes = { limit, size };
+  const most = firstTasks(sizes);
+  if (!(await isSharded(ports, line))) return lines.first(line.name, most);
+  if (bucketCount(sizes) === 1) return lines.first(line.name, most, allShards);
+  const state = await lines.state(line.name);
+  if (isIdle(state)) return [];
+  if (state.sharded === undefined) return lines.first(line.name, most);
+  // Who finds none here gives the place back, and looks at all shards.
+  return lines.first(line.name, firstOfShard, [shardOf(ports.newId())]);
 }
 
 /**

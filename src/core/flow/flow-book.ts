@@ -12,6 +12,7 @@ import {
 } from "../ports/flow.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
+import { KnownLines } from "./known-lines.ts";
 
 /** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
 const patienceMs = 1_000;
@@ -27,9 +28,6 @@ const mostSettings = 500;
 
 /** Breakers that are known by themselves at most. */
 const mostBreakers = 1_000;
-
-/** Lines that are known as spread at most. */
-const mostSpread = 1_000;
 
 interface Page<Content> {
   content: Promise<Content>;
@@ -52,7 +50,7 @@ export class FlowBook {
   #page: Page<Known> | undefined;
   #latest: Known["settings"] = new Map();
   readonly #breakers = new Map<string, Page<Breaker | undefined>>();
-  readonly #spread = new Set<string>();
+  readonly lines = new KnownLines();
 
   constructor(ports: FlowBookPorts) {
     this.#ports = ports;
@@ -69,16 +67,6 @@ export class FlowBook {
     if (pause !== undefined || !hasBreaker) return pause;
     const breaker = await this.breakerOf(work.type, work.tenantId);
     return breaker?.openUntilMs === undefined ? undefined : breaker.name;
-  }
-
-  /** True for a line of which this process knows that its places are spread over buckets. */
-  isSpread(line: string): boolean {
-    return this.#spread.has(line);
-  }
-
-  noteSpread(line: string): void {
-    if (this.#spread.size >= mostSpread) this.#spread.clear();
-    this.#spread.add(line);
   }
 
   /** The limits that an operator set for a type. */

@@ -1,7 +1,16 @@
 import { heldIn } from "../model/grant.ts";
 import type { Line } from "../model/line.ts";
 import type { LineState, PlannedCheck, WaitingEntry } from "../ports/flow.ts";
-import { type Bucket, bucketOf, bucketsOf, firstTasks, leaveToOthers, ownTasks, type Sizes } from "./buckets.ts";
+import {
+  type Bucket,
+  bucketCount,
+  bucketOf,
+  bucketsOf,
+  firstTasks,
+  leaveToOthers,
+  ownTasks,
+  type Sizes,
+} from "./buckets.ts";
 import {
   type Known,
   type LinePorts,
@@ -16,6 +25,7 @@ import {
 import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
 import { planSooner } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
+import { firstOfOne, firstOfShard, isSharded, shardsIn } from "./shards.ts";
 
 /** Tasks that get a place together. */
 const mostTogether = 10;
@@ -45,10 +55,12 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
   const buckets = changed === undefined ? bucketsOf(line, sizes) : [bucketOf(line, changed.index, sizes)];
   if (added !== undefined && buckets.length > 1 && !(await isFirst(ports, line, added)))
     return { nextMs: ports.clock.now() + leastOftenMs, empty: false };
+  const apart = await stateApart(ports, line, known);
+  if (apart !== undefined && isIdle(apart)) return nothing;
   let seen = changed && (await withoutEnded(ports, buckets, [changed.state]));
   for (let tries = 0; tries < mostTries; tries++) {
     seen ??= await withoutEnded(ports, buckets, await ports.lines.states(buckets.map(({ name }) => name)));
-    const step = await letSomeGo(ports, line, sizes, seen, known);
+    const step = await letSomeGo(ports, line, sizes, seen, { ...known, apart });
     if (step.as === "rest") return step.rest;
     // A line of one bucket is read again, as others may have changed it. Of many, this call knows its own changes.
     if (step.as === "refused" || buckets.length === 1) seen = undefined;
@@ -58,24 +70,38 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
 
 type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
 
+/**
+ * The line's own state, for a caller that has changed another bucket of a sharded line. Undefined: it is among the
+ * states that the caller reads, or the line is not sharded.
+ */
+async function stateApart(ports: LinePorts, line: Line, { changed }: Known): Promise<LineState | undefined> {
+  if (changed === undefined || changed.index === 0 || !(await isSharded(ports, line))) return undefined;
+  return ports.lines.state(line.name);
+}
+
+/** True for a line in whose shards no task waits, and which has no check for a task in shard 0. */
+export const isIdle = ({ sharded, check }: LineState): boolean => sharded === undefined && check === undefined;
+
 /** Lets up to ten tasks go, into the bucket that has most room, and notes their places. */
 async function letSomeGo(
   ports: LinePorts,
   line: Line,
   sizes: Sizes,
   seen: readonly Seen[],
-  known: Known,
+  known: Known & { apart: LineState | undefined },
 ): Promise<Step> {
   const { clock, lines } = ports;
   const { tier, added } = known;
-  const full: Rest = { nextMs: nextLookMs(clock.now(), seen, known), empty: false, state: ownState(seen) };
+  const state = ownState(seen) ?? known.apart;
+  const full: Rest = { nextMs: nextLookMs(clock.now(), seen, known), empty: false, state };
   const { bucket, places } = roomiest(seen);
-  const room = isClosed(seen) ? 0 : Math.max(0, bucket.room - places.size);
+  const room = roomIn(seen);
   const free = Math.min(room, mostOf(ports));
   const soon: Rest = { ...full, nextMs: clock.now() + soonMs };
   if (free === 0 && room > 0) return { as: "rest", rest: soon };
   if (free === 0 && added !== undefined) return { as: "rest", rest: full };
-  const { next, empty } = await nextWithoutPlace(ports, line, seen, Math.max(firstTasks(sizes), free));
+  const read = readerOf(ports, line, sizes, { ...known, state });
+  const { next, empty } = await nextWithoutPlace(read, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
   const going = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });
   if (going.length === 0)
@@ -93,8 +119,27 @@ async function letSomeGo(
   return { as: "let go" };
 }
 
-async function isFirst({ lines }: LinePorts, line: Line, { taskId }: WaitingEntry): Promise<boolean> {
-  const [first] = await lines.first(line.name, 1);
+type ReadFirst = (count: number) => Promise<WaitingEntry[]>;
+
+/**
+ * Reads the first tasks of a line: a worker that has ended a task of a sharded line reads those of one shard, as others
+ * end theirs at the same time.
+ */
+function readerOf(
+  ports: LinePorts,
+  line: Line,
+  sizes: Sizes,
+  known: Known & { state: LineState | undefined },
+): ReadFirst {
+  const { changed, state } = known;
+  const shards = shardsIn(ports, line, state, known);
+  if (changed === undefined || state?.sharded === undefined || bucketCount(sizes) === 1)
+    return (count) => ports.lines.first(line.name, count, shards);
+  return (most) => firstOfOne(ports, line, { most, mostOfOne: firstOfShard });
+}
+
+async function isFirst({ lines }: LinePorts, line: Line, { taskId, shard = 0 }: WaitingEntry): Promise<boolean> {
+  const [first] = await lines.first(line.name, 1, [shard]);
   return first === undefined || first.taskId === taskId;
 }
 
@@ -120,6 +165,9 @@ const roomiest = (seen: readonly Seen[]): Seen =>
  */
 const isClosed = ([first]: readonly Seen[]): boolean => first?.bucket.index === 0 && freeIn(first) < 0;
 
+/** The free places of the bucket that has most. */
+const roomIn = (seen: readonly Seen[]): number => (isClosed(seen) ? 0 : Math.max(0, freeIn(roomiest(seen))));
+
 /** A place that was not renewed ends: its worker died, or its message did not arrive in time. */
 async function withoutEnded(
   { clock, lines }: LinePorts,
@@ -139,18 +187,17 @@ async function withoutEnded(
 
 /** A task that has a place can be in its line, too, when a sender died between the two. */
 async function nextWithoutPlace(
-  ports: LinePorts,
-  line: Line,
+  first: ReadFirst,
   seen: readonly Seen[],
   count: number,
 ): Promise<{ next: WaitingEntry[]; empty: boolean }> {
   const hasPlace = ({ taskId }: WaitingEntry) => seen.some(({ places }) => places.has(taskId));
   const without = (tasks: readonly WaitingEntry[]) => tasks.filter((task) => !hasPlace(task));
-  const few = await ports.lines.first(line.name, count);
+  const few = await first(count);
   const next = without(few);
   if (next.length > 0 || few.length < count) return { next, empty: few.length === 0 };
   const placed = seen.reduce((sum, { places }) => sum + places.size, 0);
-  return { next: without(await ports.lines.first(line.name, count + Math.min(placed, mostLetGo))), empty: false };
+  return { next: without(await first(count + Math.min(placed, mostLetGo))), empty: false };
 }
 
 /**

@@ -1,8 +1,10 @@
 import type { Line } from "../model/line.ts";
-import type { PlannedCheck, WaitingEntry } from "../ports/flow.ts";
+import type { LineState, PlannedCheck, WaitingEntry } from "../ports/flow.ts";
 import { reserved } from "./buckets.ts";
 import { aheadMs, type Known, type LinePorts, mostLetGo, mostTries, nothing, type Rest, soonMs } from "./line-ports.ts";
 import { sendAll } from "./send-all.ts";
+import { firstOfOne, shardsIn } from "./shards.ts";
+import { takeNear } from "./take-start.ts";
 import type { Taker } from "./taker.ts";
 
 /** A worker waits for the start of the next task of a rate at most this long, in milliseconds. */
@@ -14,8 +16,8 @@ const nearMs = 1_500;
  */
 const fastMs = 50;
 
-/** Workers choose among this many first tasks then. */
-const firstOfMany = 48;
+/** Workers choose among this many first tasks then, or among those of one shard. */
+const [firstOfMany, manyOfShard] = [48, 24];
 
 /** The planned check lets this many hundreds of tasks go at most: the starts of four seconds of a rate of 1,000. */
 const mostRounds = 40;
@@ -55,9 +57,10 @@ async function letSomeStart(
   intervalMs: number,
   known: Known,
 ): Promise<Rest | "refused" | "more"> {
-  const { clock, lines } = ports;
+  const { clock, lines, flow } = ports;
   const state = await lines.state(line.name);
   const { nextSlotMs, check } = state;
+  if (nextSlotMs !== undefined) flow.lines.noteNextStart(line.name, nextSlotMs);
   const now = clock.now();
   if (await setNearer(ports, line, nextSlotMs, now + aheadMs + intervalMs)) return "refused";
   const slotMs = Math.max(now, nextSlotMs ?? 0);
@@ -65,7 +68,7 @@ async function letSomeStart(
   const rest = (startMs: number): Rest => ({ ...nextLook(startMs, intervalMs, now, giving), empty: false, state });
   const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
   const isOneOfMany = intervalMs < fastMs && count === 1 && giving.taker !== undefined;
-  const tasks = await lines.first(line.name, isOneOfMany ? firstOfMany : Math.max(1, count));
+  const tasks = await firstToStart(ports, line, { count, isOneOfMany, state, known });
   const [oldest] = tasks;
   if (oldest === undefined) return nothing;
   if (isOneOfMany) await takeOne(ports, line, tasks, { intervalMs, untilMs: giving.untilMs });
@@ -78,6 +81,27 @@ async function letSomeStart(
   return count === mostLetGo ? "more" : { ...rest(endMs), oldest };
 }
 
+interface Wanted {
+  /** Starts that the caller gives away. */
+  count: number;
+  isOneOfMany: boolean;
+  state: LineState;
+  known: Known;
+}
+
+/** The first tasks of a line. A caller that gives no start away and has added a task looks at this one's shard only. */
+function firstToStart(
+  ports: LinePorts,
+  line: Line,
+  { count, isOneOfMany, state, known }: Wanted,
+): Promise<WaitingEntry[]> {
+  const shards = shardsIn(ports, line, state, known);
+  if (isOneOfMany && state.sharded) return firstOfOne(ports, line, { most: firstOfMany, mostOfOne: manyOfShard });
+  const { shard } = known.added ?? {};
+  if (count < 1 && shard !== undefined) return ports.lines.first(line.name, 1, [shard]);
+  return ports.lines.first(line.name, isOneOfMany ? firstOfMany : Math.max(1, count), shards);
+}
+
 /** Takes one of the first tasks for this worker, while others do so: each has its own task and its own start. */
 async function takeOne(
   ports: LinePorts,
@@ -85,8 +109,8 @@ async function takeOne(
   first: readonly WaitingEntry[],
   { intervalMs, untilMs }: { intervalMs: number; untilMs: number },
 ): Promise<void> {
-  const { lines, clock } = ports;
-  const slotMs = await lines.takeSlot(line.name, { nowMs: clock.now(), intervalMs, aheadMs: untilMs });
+  const { clock } = ports;
+  const slotMs = await takeNear(ports, line, { nowMs: clock.now(), intervalMs, aheadMs: untilMs });
   if (slotMs === undefined) return;
   const [own] = await reserved(ports, line, first, { most: 1, salt: ports.newId() });
   if (own !== undefined) await sendAll(ports, line, [{ ...own, slotMs: Math.ceil(slotMs) }]);

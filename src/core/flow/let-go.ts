@@ -7,6 +7,7 @@ import { paceOf, placesOf } from "./limit-lines.ts";
 import { type Known, type LinePorts, leastOftenMs, mostLetGo, nothing, type Rest, soonMs } from "./line-ports.ts";
 import { tasksNow } from "./opened.ts";
 import { sendAll } from "./send-all.ts";
+import { shardsIn } from "./shards.ts";
 import { takeTry } from "./try-breaker.ts";
 
 /**
@@ -52,11 +53,13 @@ async function letAllGo(ports: LinePorts, line: Line, { added }: Known): Promise
     await sendAll(ports, line, [added]);
     return soon;
   }
-  const most = await tasksNow(lines, line, now);
+  const state = await lines.state(line.name);
+  const shards = shardsIn(ports, line, state, {});
+  const most = tasksNow(line, state, now);
   // The next check continues where the processor is slower: no check takes as long as its message is hidden.
   for (let sent = 0; sent < most && clock.now() < now + soonMs; ) {
     const count = Math.min(most - sent, mostLetGo);
-    const tasks = await lines.first(line.name, count);
+    const tasks = await lines.first(line.name, count, shards);
     await sendAll(ports, line, tasks);
     if (tasks.length < count) return nothing;
     sent += count;

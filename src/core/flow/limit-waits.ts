@@ -1,3 +1,4 @@
+import { allShards } from "../model/line-shards.ts";
 import { iso } from "../model/record.ts";
 import type { Lines, WaitingEntry } from "../ports/flow.ts";
 import type { LimitsView } from "./view-flow.ts";
@@ -20,7 +21,7 @@ export interface LimitWait {
  * @param tenantId The tenant whose lines are read: those that tenants share tell of others. Undefined: all lines.
  */
 export async function limitWait(
-  lines: Pick<Lines, "first" | "list">,
+  lines: Pick<Lines, "first" | "list" | "states">,
   { concurrency, rate_limit }: LimitsView,
   type: string,
   tenantId: string | undefined,
@@ -29,7 +30,10 @@ export async function limitWait(
   const prefixes = kinds.map((kind) => `${kind}/${type}/${tenantId === undefined ? "" : `${tenantId}/`}`);
   const listed = await Promise.all(prefixes.map((prefix) => lines.list(prefix, mostLines + 1)));
   const read = listed.flatMap((found) => found.slice(0, mostLines));
-  const waiting = await Promise.all(read.map((line) => lines.first(line, mostTasks + 1)));
+  const states = await lines.states(read);
+  const waiting = await Promise.all(
+    read.map((line, index) => lines.first(line, mostTasks + 1, states[index]?.sharded && allShards)),
+  );
   const since = waiting.flat().map(sinceOf).sort()[0];
   if (since === undefined) return null;
   return {

@@ -22,6 +22,8 @@ export interface LinePorts {
   newId: NewId;
   /** Places in a bucket of a line. Absent: as many as one write unit pays for. */
   bucketSize?: number;
+  /** Places, or starts a second, of a line whose tasks wait in one partition. Absent: as many as that serves. */
+  mostInOne?: number;
   /** Takes the next task of a line for this worker. Absent: each goes by message. */
   taker?: Taker | undefined;
 }

@@ -1,5 +1,5 @@
 import { isOfTier, type Line } from "../model/line.ts";
-import type { Lines } from "../ports/flow.ts";
+import type { LineState, Lines } from "../ports/flow.ts";
 
 /** Tasks that go in the first second after a pause or a breaker has ended, and the most in any second. */
 const [firstTasks, mostTasks] = [10, 100];
@@ -30,8 +30,7 @@ export async function noteOpened(lines: Lines, line: Line, atMs: number): Promis
  * Tasks that may go in this second: ten at first, twice as many every three seconds, and a hundred at most; of a tier
  * twice as many every thirty seconds then, and two thousand at most.
  */
-export async function tasksNow(lines: Lines, line: Line, nowMs: number): Promise<number> {
-  const { nextSlotMs: openedMs } = await lines.state(line.name);
+export function tasksNow(line: Line, { nextSlotMs: openedMs }: LineState, nowMs: number): number {
   if (openedMs === undefined) return mostTasks;
   const sinceMs = Math.max(0, nowMs - openedMs);
   const tasks = Math.min(mostTasks, doubled(firstTasks, sinceMs, doubleMs));

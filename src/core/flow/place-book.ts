@@ -1,4 +1,5 @@
-import type { WaitingKey } from "../ports/flow.ts";
+import { allShards } from "../model/line-shards.ts";
+import type { Lines, WaitingKey } from "../ports/flow.ts";
 import type { Clock } from "../ports/tasks.ts";
 
 /** The last place that is counted. */
@@ -13,10 +14,14 @@ const oldMs = 60_000;
 /** Lines that a process knows at most. */
 const mostLines = 200;
 
-/** Reads the orders of a line's first tasks, after one of them. A reading may miss the changes of the last second. */
-type ReadOrders = (line: string, limit: number, after?: string) => Promise<string[]>;
+/** Readings may miss the changes of the last second. */
+interface PlaceReads extends Pick<Lines, "orders"> {
+  /** True when tasks of a limit's line may wait in its shards above 0. */
+  isSharded(line: string): Promise<boolean>;
+}
 
 interface Front {
+  shards: readonly number[];
   /** The orders of the first tasks, the first one first. */
   orders: string[];
   seenMs: number;
@@ -33,12 +38,12 @@ export const orderOf = ({ createdAt, taskId }: WaitingKey): string => `${created
  */
 export class PlaceBook {
   readonly #clock: Clock;
-  readonly #read: ReadOrders;
+  readonly #lines: PlaceReads;
   readonly #fronts = new Map<string, Front>();
 
-  constructor(clock: Clock, read: ReadOrders) {
+  constructor(clock: Clock, lines: PlaceReads) {
     this.#clock = clock;
-    this.#read = read;
+    this.#lines = lines;
   }
 
   /**
@@ -51,7 +56,8 @@ export class PlaceBook {
     const last = front.orders.at(-1);
     // The task may have been added behind those that are known.
     if (front.orders.length <= lastPlace && (last === undefined || last < own)) {
-      front.orders.push(...(await this.#read(line, lastPlace + 1 - front.orders.length, last)));
+      const left = lastPlace + 1 - front.orders.length;
+      front.orders.push(...(await this.#lines.orders(line, left, last, front.shards)));
     }
     const before = front.orders.filter((order) => order < own).length;
     return before < lastPlace ? before + 1 : null;
@@ -62,7 +68,7 @@ export class PlaceBook {
     const known = this.#fronts.get(line);
     if (known === undefined || now - known.countedMs >= oldMs) return this.#count(line, now);
     if (now - known.seenMs < freshMs) return known;
-    const [first] = await this.#read(line, 1);
+    const [first] = await this.#lines.orders(line, 1, undefined, known.shards);
     if (first === undefined || first > (known.orders.at(-1) ?? "")) return this.#count(line, now);
     const rest = known.orders.filter((order) => order > first);
     known.orders = [first, ...rest].slice(0, lastPlace + 1);
@@ -71,7 +77,9 @@ export class PlaceBook {
   }
 
   async #count(line: string, nowMs: number): Promise<Front> {
-    const front = { orders: await this.#read(line, lastPlace + 1), seenMs: nowMs, countedMs: nowMs };
+    const shards = (await this.#lines.isSharded(line)) ? allShards : [0];
+    const orders = await this.#lines.orders(line, lastPlace + 1, undefined, shards);
+    const front = { shards, orders, seenMs: nowMs, countedMs: nowMs };
     this.#fronts.delete(line);
     this.#fronts.set(line, front);
     const [oldest] = this.#fronts.keys();

@@ -1,7 +1,7 @@
 import { PortUnavailable } from "../model/errors.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
-import type { PlannedCheck } from "../ports/flow.ts";
+import type { NextCheck, PlannedCheck } from "../ports/flow.ts";
 import type { LinePorts } from "./line-ports.ts";
 
 /** A planned look at a line counts as lost this long after its time, in milliseconds. */
@@ -15,12 +15,12 @@ export const stands = ({ clock, taker }: LinePorts, planned: PlannedCheck | unde
 export async function plan(
   ports: LinePorts,
   line: Line,
-  { tier, atMs }: { tier: Tier; atMs: number },
+  { tier, ...at }: { tier: Tier } & Omit<NextCheck, "id">,
   planned: PlannedCheck | undefined,
 ): Promise<boolean> {
-  const id = ports.newId();
-  await sendCheck(ports, line, { tier, atMs, id });
-  return ports.lines.planCheck(line.name, { id, atMs }, planned);
+  const check = { id: ports.newId(), ...at };
+  await sendCheck(ports, line, { tier, ...check });
+  return ports.lines.planCheck(line.name, check, planned);
 }
 
 /**

@@ -71,10 +71,10 @@ async function bucketsAsked(
   sizes: Sizes,
 ): Promise<readonly Bucket[]> {
   const asked = bucketsFor(line, task, sizes);
-  if (bucketCount(sizes) === 1 || flow.isSpread(line.name)) return asked;
+  if (bucketCount(sizes) === 1 || flow.lines.isSpread(line.name)) return asked;
   const own = bucketOf(line, 0, sizes);
   if ((await lines.state(own.name)).places.size > own.room) return [own];
-  flow.noteSpread(line.name);
+  flow.lines.noteSpread(line.name);
   return asked;
 }
 

@@ -1,9 +1,12 @@
 import type { Envelope } from "../model/envelope.ts";
+import { PortUnavailable } from "../model/errors.ts";
 import type { Line } from "../model/line.ts";
+import type { WantedSlot } from "../ports/flow.ts";
 import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { paceOf, slowMs } from "./limit-lines.ts";
 import { aheadMs, type LinePorts } from "./line-ports.ts";
+import { shardFor } from "./shards.ts";
 
 /**
  * A task that never waited takes a start that is at most this far away, in milliseconds, and its worker waits for it:
@@ -20,22 +23,47 @@ export const longestSlotWaitMs = aheadMs;
  * @returns `stopped`: it waits in the line.
  */
 export async function takeStart(
-  { clock, flow, lines }: LinePorts,
+  ports: LinePorts,
   { envelope, grant }: TaskMessage,
   line: Line,
   type: TaskType,
 ): Promise<{ slotMs?: number } | "stopped"> {
+  const { clock, flow } = ports;
   const pace = await paceOf(flow, type);
   if (pace === undefined) return {};
   const given = grant?.slotMs;
   const now = clock.now();
   if (given !== undefined && now - given <= pace.lateMs) return { slotMs: given };
-  if (given === undefined && (await isBehind({ lines }, line, envelope))) return "stopped";
-  if (given !== undefined && (await movesStart(lines, line, { given, now, intervalMs: pace.intervalMs })))
+  if (given === undefined && (await isBehind(ports, line, envelope))) return "stopped";
+  if (given !== undefined && (await movesStart(ports.lines, line, { given, now, intervalMs: pace.intervalMs })))
     return { slotMs: now };
   const mostMs = given === undefined ? shortWaitMs : aheadMs;
-  const slotMs = await lines.takeSlot(line.name, { nowMs: now, intervalMs: pace.intervalMs, aheadMs: mostMs });
+  const slotMs = await takeNear(ports, line, { nowMs: now, intervalMs: pace.intervalMs, aheadMs: mostMs });
   return slotMs === undefined ? "stopped" : { slotMs: Math.ceil(slotMs) };
+}
+
+/**
+ * Takes the next start if it is near. Asks for none that this process knows to be far: at a rate that is reached, each
+ * question would be a write. An operator may have set a higher rate since, which leaves no start behind `latestMs`.
+ */
+export async function takeNear(
+  { flow, lines }: LinePorts,
+  { name }: Line,
+  want: Omit<WantedSlot, "knownMs">,
+): Promise<number | undefined> {
+  const { nowMs, intervalMs, aheadMs: mostMs } = want;
+  const known = flow.lines.nextStartOf(name) ?? 0;
+  const latestMs = nowMs + aheadMs + intervalMs;
+  if (known > nowMs + mostMs && known <= latestMs) return undefined;
+  const slotMs = await lines.takeSlot(name, { ...want, knownMs: known }).catch(unlessThrottled);
+  // The task that gets none waits in the line, and those that come next would wait behind it.
+  flow.lines.noteNextStart(name, slotMs === undefined ? nowMs + mostMs + shortWaitMs : slotMs + intervalMs);
+  return slotMs;
+}
+
+/** A line that many ask for starts may be throttled: who gets no answer waits in it, in another partition. */
+function unlessThrottled(error: unknown): undefined {
+  if (!(error instanceof PortUnavailable)) throw error;
 }
 
 /**
@@ -49,8 +77,9 @@ const movesStart = (
 ): Promise<boolean> =>
   intervalMs < slowMs ? Promise.resolve(false) : lines.takeSlots(line.name, given + intervalMs, now + intervalMs);
 
-/** True when a task that was submitted before waits in the line. */
-export async function isBehind({ lines }: Pick<LinePorts, "lines">, line: Line, envelope: Envelope): Promise<boolean> {
-  const [first] = await lines.first(line.name, 1);
+/** True when a task that was submitted before waits in the line, or in the task's own shard of it. */
+export async function isBehind(ports: LinePorts, line: Line, envelope: Envelope): Promise<boolean> {
+  const { shard = 0 } = await shardFor(ports, line, envelope.task_id);
+  const [first] = await ports.lines.first(line.name, 1, [shard]);
   return first !== undefined && first.createdAt < envelope.enqueued_at && first.taskId !== envelope.task_id;
 }

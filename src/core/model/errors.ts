@@ -149,6 +149,9 @@ export class PortUnavailable extends Error {
   }
 }
 
+/** A line of a limit does not answer: it is throttled, or the table is down. */
+export class LineUnavailable extends PortUnavailable {}
+
 /**
  * Another writer changed the record between every read and write of this one. Another try is likely to succeed; clients
  * get 503.

@@ -15,6 +15,8 @@ export interface WaitingEntry extends MainQueue {
   slotMs?: number;
   /** Epoch milliseconds until which a breaker lets it try. Absent: none does. */
   tryUntilMs?: number;
+  /** The shard of a limit's line in which it waits. Absent: 0. */
+  shard?: number;
   /** Its message, if the line has it beside the entry. Absent: `withEnvelopes` reads it. */
   envelope?: Envelope;
 }
@@ -33,6 +35,8 @@ export interface WaitingKey {
 /** One wait of a task in a line. */
 export interface Wait extends WaitingKey {
   id: string;
+  /** The shard of a limit's line in which it waits. Absent: 0, or the task's own one. */
+  shard?: number;
 }
 
 /** The part of a line that decides which task starts. */
@@ -43,6 +47,8 @@ export interface LineState {
   nextSlotMs?: number;
   /** The message that looks at the line again. Absent: none was sent. */
   check?: PlannedCheck;
+  /** Tasks of a limit's line may wait in its shards above 0. Absent: none does. */
+  sharded?: true;
 }
 
 /** A planned look at a line. */
@@ -53,6 +59,19 @@ export interface PlannedCheck {
   atMs: number;
   /** Tells `planCheck` when the line was listed, in epoch milliseconds. Absent: it does not need to know. */
   listedMs?: number;
+}
+
+/** A look at a line that is planned now. */
+export interface NextCheck extends PlannedCheck {
+  /** Tasks wait in the line's shards above 0. Absent: the caller knows of none. */
+  sharded?: true;
+}
+
+/** A task and the shard in which it waits. */
+export interface Sharded {
+  taskId: string;
+  /** Absent: 0. */
+  shard?: number | undefined;
 }
 
 /** A task's place. */
@@ -70,6 +89,8 @@ export interface WantedSlot {
   intervalMs: number;
   /** The task waits for its start at most this long, in milliseconds. */
   aheadMs: number;
+  /** Epoch milliseconds before which no start was free, as the caller knows. Absent: unknown. */
+  knownMs?: number;
 }
 
 /**
@@ -79,8 +100,11 @@ export interface WantedSlot {
 export interface Lines {
   /** Adds a task to a line. A task that is in the line already keeps its turn, and waits with the new id. */
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void>;
-  /** The first tasks of a line. */
-  first(line: string, limit: number): Promise<WaitingEntry[]>;
+  /**
+   * The first tasks of a line.
+   * @param shards Those of a limit's line that are read. Absent: 0.
+   */
+  first(line: string, limit: number, shards?: readonly number[]): Promise<WaitingEntry[]>;
   /**
    * Tasks of a line, as they are given, with their messages. A task whose wait is over is left out if its message is
    * gone.
@@ -96,14 +120,15 @@ export interface Lines {
    * Keeps others from letting a task of a line go. Returns false when another call has done so, until a time after
    * `nowMs`.
    */
-  reserve(line: string, task: string, nowMs: number, untilMs: number): Promise<boolean>;
+  reserve(line: string, task: Sharded, nowMs: number, untilMs: number): Promise<boolean>;
   /** Ends a reservation: the caller did not let the task go. */
-  release(line: string, task: string): Promise<void>;
+  release(line: string, task: Sharded): Promise<void>;
   /**
    * The orders of a line's first tasks, `<createdAt>#<task id>`: all of them, or those after `after`. Reads eventually
    * consistent.
+   * @param shards Those of a limit's line that are read. Absent: 0.
    */
-  orders(line: string, limit: number, after?: string): Promise<string[]>;
+  orders(line: string, limit: number, after?: string, shards?: readonly number[]): Promise<string[]>;
   state(line: string): Promise<LineState>;
   /** The states of several lines, in the same order. */
   states(lines: readonly string[]): Promise<LineState[]>;
@@ -138,7 +163,11 @@ export interface Lines {
    * one is no longer `seen`, as the line's state told it.
    * @param seen Undefined: none was planned.
    */
-  planCheck(line: string, check: PlannedCheck, seen: PlannedCheck | undefined): Promise<boolean>;
+  planCheck(line: string, check: NextCheck, seen: PlannedCheck | undefined): Promise<boolean>;
+  /** Notes that tasks wait in the line's shards above 0, and returns the line's state after it. */
+  shard(line: string): Promise<LineState>;
+  /** Notes that no task waits in the line's shards above 0. Does nothing while a check is planned. */
+  unshard(line: string): Promise<void>;
   /**
    * Forgets the planned check of an empty line, and removes it from the list of lines. Does nothing when another check
    * is planned.

@@ -1,7 +1,7 @@
 import { type Admitted, enter, goOn, leave, park, placeOf, type Stopped } from "../flow/enter.ts";
 import { giveUp } from "../flow/give-up.ts";
 import { longestSlotWaitMs } from "../flow/take-start.ts";
-import { PortUnavailable } from "../model/errors.ts";
+import { LineUnavailable, PortUnavailable } from "../model/errors.ts";
 import { type Grant, heldIn } from "../model/grant.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
@@ -21,7 +21,7 @@ export interface WorkPorts extends RunPorts {
   newId: NewId;
 }
 
-/** A message that could not be put into its line comes again after this time, in seconds, or up to twice of it. */
+/** A message whose line does not answer comes again after this time, in seconds, or up to twice of it. */
 const laterSeconds = 10;
 
 interface LoggedMessage extends TaskMessage {
@@ -83,12 +83,27 @@ async function beginLogged(
   try {
     const spared = message.grant?.spare ? await resolveSpare(ports, visibility, { ...message, log }) : undefined;
     if (spared !== undefined) return spared;
-    const entered = await enter(ports, message);
+    const entered = await enterOrLater(ports, message, beginning);
+    if (entered === "later") return { ...message, log, as: "resolved", verdict: "done" };
     // The other tasks of the batch do not wait until it is in its line.
     if (entered.as === "stopped") return { ...message, log, as: "stopped", stopped: entered };
     return await beginEntered(ports, visibility, { ...message, log }, entered, beginning);
   } catch (error) {
     return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
+  }
+}
+
+/**
+ * Decides if a task may start. A line of a limit that many look at may be throttled: the message is sent anew then.
+ * @throws PortUnavailable
+ */
+async function enterOrLater(ports: WorkPorts, message: TaskMessage, { isLate }: Beginning) {
+  try {
+    return await enter(ports, message);
+  } catch (error) {
+    if (!(error instanceof LineUnavailable) || isLate()) throw error;
+    if ((await sendLater(ports, message, error)) === "done") return "later";
+    throw error;
   }
 }
 
@@ -211,12 +226,12 @@ async function waitInLine(
 }
 
 /**
- * Sends a message anew that could not be put into its line, such as one of a line that is throttled. Its receives do
- * not count towards redrive, which would end a task that nothing is wrong with.
+ * Sends a message anew whose task could not ask its line or be put into it, such as one of a line that is throttled.
+ * Its receives do not count towards redrive, which would end a task that nothing is wrong with.
  */
 function sendLater({ queues, log, random }: WorkPorts, message: TaskMessage, error: PortUnavailable): Promise<Verdict> {
   const delaySeconds = Math.ceil(laterSeconds * (1 + random()));
-  log.warn("could not put a task into its line; its message is sent anew", { error: String(error) });
+  log.warn("a task's line does not answer; the task's message is sent anew", { error: String(error) });
   return queues.send(sentAgain(message, { delaySeconds })).then(
     () => "done",
     (failed: unknown) => leaveInQueue(log, failed),

@@ -147,7 +147,7 @@ describe("a line of many places", () => {
     // Its place has ended, and another task has it.
     const place = { line, bucket: 1, untilMs: clock.now() + 1_000, next };
     await leave(ports, place, { tenant_id: "acme", task_id: "ended" }, "normal");
-    expect(await lines.reserve(line.name, record.task_id, clock.now(), clock.now() + 1_000)).toBe(true);
+    expect(await lines.reserve(line.name, { taskId }, clock.now(), clock.now() + 1_000)).toBe(true);
   });
 
   test("a task finds the only free place, wherever it is", async () => {

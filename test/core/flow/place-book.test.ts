@@ -9,10 +9,13 @@ function setUp(count: number) {
   const clock = new FakeClock(1_000_000);
   const orders = Array.from({ length: count }, (_, n) => orderOf(task(n)));
   const reads: number[] = [];
-  const book = new PlaceBook(clock, async (_line, limit, after = "") => {
-    const found = orders.filter((order) => order > after).slice(0, limit);
-    reads.push(found.length);
-    return found;
+  const book = new PlaceBook(clock, {
+    orders: async (_line, limit, after = "") => {
+      const found = orders.filter((order) => order > after).slice(0, limit);
+      reads.push(found.length);
+      return found;
+    },
+    isSharded: async () => false,
   });
   const placeOf = (second: number) => book.placeOf("line", task(second));
   return { clock, orders, reads, placeOf };
