@@ -188,7 +188,7 @@ export class WorkerPool {
     await Promise.all(exits);
   }
 
-  /** A process for a batch: a process without a batch, or else one whose batches only go on with tasks of lines. */
+  /** A free process: without a batch, or else with batches that only go on with tasks of lines. */
   #free({ alone }: { alone: boolean }): Slot | undefined {
     const inService = [...this.#slots].filter((slot) => slot.ready && !slot.retired);
     const mayShare = !alone && this.#waitingAlone === 0;

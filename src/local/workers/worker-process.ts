@@ -42,7 +42,7 @@ export type Reply =
   | { kind: "loaded" }
   | { kind: "ready" }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
-  /** Each message of the batch has its verdict: the process, which goes on with tasks of lines, can get another batch. */
+  /** Each message of the batch has its verdict: the process can get another batch while it goes on with lines. */
   | { kind: "decided"; id: number }
   | { kind: "error"; id: number; error: string }
   /**
