@@ -8,10 +8,15 @@ import { reportOwnStray } from "../src/aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
 import type { WorkerCode } from "../src/aws/worker-types.ts";
 import { Drain } from "../src/core/work/drain.ts";
-import { workBatch } from "../src/core/work/work.ts";
+import { type SharedProcess, workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/machine/disk.ts";
 import { catchStrayErrors } from "../src/machine/stray-errors.ts";
 import { fromEnv } from "../src/settings/config.ts";
+
+/** The context of an invocation. Lambda's process has one invocation at a time. */
+export interface WorkerContext extends Context {
+  process?: SharedProcess;
+}
 
 /**
  * Makes a worker's handler.
@@ -38,12 +43,14 @@ export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace
     endSoon();
   };
   const working = { ...ports, onStopping, isStopping, endProcess };
-  const work = (event: SQSEvent, context: Context): Promise<SQSBatchResponse> =>
+  const work = (event: SQSEvent, context: WorkerContext): Promise<SQSBatchResponse> =>
     answerBatch(
       event,
       () => ({ tier: config.tier }),
-      (deliveries) =>
-        workBatch(working, deliveries, Date.now() + context.getRemainingTimeInMillis()).finally(() => releases.flush()),
+      (deliveries) => {
+        const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
+        return workBatch(working, deliveries, deadlineMs, context.process).finally(() => releases.flush());
+      },
     );
   return endsInTime(observed({ metrics, tracing }, work));
 }

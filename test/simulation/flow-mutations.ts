@@ -81,6 +81,41 @@ export const flowMutations: readonly Mutation[] = [
     replace: "(leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000",
   },
   {
+    name: "flow: a place is passed on before the end of its attempt is stored",
+    theme: "flow",
+    file: "work/settle.ts",
+    find: '  const settled = await endAs(ports, "completed", claimed',
+    replace: '  onCompleted?.();\n  const settled = await endAs(ports, "completed", claimed',
+  },
+  {
+    name: "flow: a place that was passed on some time ago is not kept anew",
+    file: "flow/take-place.ts",
+    find: "keptUntilMs(now - justNowMs, type)",
+    replace: "0",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a task that its worker takes has to keep its place",
+    file: "flow/advance.ts",
+    find: "message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type)",
+    replace: "onTheWayUntilMs(now)",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a process hears of each verdict that its batch had them all",
+    file: "work/work.ts",
+    find: "if (verdicts.size === count) process",
+    replace: "process",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a task that must run alone runs beside another batch of its process",
+    file: "work/work.ts",
+    find: "batch.process?.isShared() || ",
+    replace: "",
+    test: "test/core/work/work.test.ts",
+  },
+  {
     name: "flow: a task that waits is in no line",
     file: "flow/enter.ts",
     find: "  await ports.lines.add(line.name, waiting, record.purge_at);\n",
@@ -350,8 +385,9 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a place is passed to a second task",
     test: "test/core/flow/places.test.ts",
     file: "flow/advance.ts",
-    find: "  await sendAll(ports, line, [own], heldIn(index));\n",
-    replace: "  await sendAll(ports, line, await ports.lines.first(line.name, 2), heldIn(index));\n",
+    find: "  await sendOne(ports, line, own, grant, taken);\n",
+    replace:
+      "  for (const one of await withEnvelopes(ports, line, await ports.lines.first(line.name, 2)))\n    await sendOne(ports, line, one, grant, one.taskId === own.taskId ? taken : undefined);\n",
   },
   {
     name: "flow: a place that is passed on plans no check",
@@ -363,15 +399,15 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the next task of a line always goes by message",
     file: "flow/taker.ts",
-    find: "    this.#message = this.#messageOf(task, grant);\n    return this.#message !== undefined;",
-    replace: "    return false;",
+    find: "return this.isFree ? this.#messageOf(task, grant) : undefined;",
+    replace: "return this.isFree ? undefined : this.#messageOf(task, grant);",
     theme: "behind",
   },
   {
     name: "flow: a task that a worker takes has two spare messages",
     file: "flow/send-all.ts",
-    find: "    const left = queues.send(message).then(",
-    replace: "    if (spare) await queues.send(message);\n    const left = queues.send(message).then(",
+    find: "  const left = queues.send(message).then(",
+    replace: "  if (spare) await queues.send(message);\n  const left = queues.send(message).then(",
     theme: "behind",
   },
   {

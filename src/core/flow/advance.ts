@@ -8,9 +8,9 @@ import { bucketName, bucketOf, leaveToOthers, ownTasks } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
 import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs } from "./line-ports.ts";
-import { onTheWayUntilMs } from "./place-end.ts";
+import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
 import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
-import { sendAll } from "./send-all.ts";
+import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
 import { markSharded, unmark } from "./shards.ts";
 import { watchLine } from "./watch-line.ts";
 
@@ -85,12 +85,18 @@ export async function handOver(
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   await ports.taker?.left;
   const limit = await placesOf(ports.flow, type);
-  if (limit === undefined) return giveBack(ports, line, place, tier);
+  if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
   const sizes = { limit, size: ports.bucketSize };
   const { index, name, room } = bucketOf(line, place.bucket, sizes);
-  const [own] = room === 0 ? [] : await ownTasks(ports, line, next, { most: 1, salt: place.task, sizes });
+  const going = room === 0 ? [] : await ownTasks(ports, line, next, { most: 1, salt: place.task, sizes });
+  const [own] = await withEnvelopes(ports, line, going);
   if (own === undefined) return giveBack(ports, line, place, tier);
-  const to = { task: own.taskId, untilMs: onTheWayUntilMs(ports.clock.now()) };
+  const grant = grantOf(own, heldIn(index));
+  const message = ports.taker?.messageOf(own, grant);
+  const now = ports.clock.now();
+  // The task that this worker takes keeps its place with the same write.
+  const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
+  const to = { task: own.taskId, untilMs };
   const state = await ports.lines.passPlace(name, place, to, room);
   // Another call has just let this task go, or the limit is lower now.
   if (state === undefined) {
@@ -100,8 +106,9 @@ export async function handOver(
   if (index === 0) ports.flow.lines.noteSharded(line.name, state.sharded === true);
   // The line's own state alone tells of its check.
   const isChecked = index > 0 || stands(ports, state.check);
-  await planSooner(ports, line, { tier, atMs: to.untilMs + soonMs }, state.check);
-  await sendAll(ports, line, [own], heldIn(index));
+  await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, state.check);
+  const taken = message && { ...message, place: { line: line.name, bucket: index, untilMs } };
+  await sendOne(ports, line, own, grant, taken);
   if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
   return true;
 }

@@ -48,6 +48,8 @@ export interface Place {
   renewal?: Promise<void>;
   /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
   next?: Promise<WaitingEntry[]>;
+  /** Resolves when the place was returned to its line. Absent: the task has it. */
+  left?: Promise<void>;
 }
 
 /** A task that may start. */
@@ -288,10 +290,16 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
 }
 
 /**
- * Returns a task's place to its line, and lets the next task go. Never throws: a place that is not given back ends.
+ * Returns a task's place to its line, once, and lets the next task go. Never throws: a place that is not given back
+ * ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
-export async function leave(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
+export function leave(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
+  place.left ??= leaveNow(ports, place, task, tier);
+  return place.left;
+}
+
+async function leaveNow(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
   // A renewal that is under way changes the time at which the place ends.
   await place.renewal?.catch(() => {});
   try {

@@ -20,6 +20,12 @@ export interface TakenPlace {
 }
 
 /**
+ * A task whose place was passed on no longer than this ago keeps it without a write, in milliseconds: a place outlasts
+ * the lease of its attempt by little.
+ */
+const justNowMs = 1_000;
+
+/**
  * Takes a place. A task that has a place keeps it: it was let go, or this is a second message of it.
  * @returns Undefined: there is no place.
  * @throws PortUnavailable
@@ -31,10 +37,12 @@ export async function takePlace(
   type: TaskType,
 ): Promise<TakenPlace | undefined> {
   const { clock, flow, lines } = ports;
-  const { envelope, grant } = message;
+  const { envelope, grant, place: passed } = message;
   const task = envelope.task_id;
   const now = clock.now();
   const untilMs = takenUntilMs(now, type);
+  if (passed?.line === line.name && passed.untilMs > keptUntilMs(now - justNowMs, type))
+    return { line, bucket: passed.bucket, untilMs: passed.untilMs, kept: true };
   const keepIn = async ({ name, index }: Bucket): Promise<TakenPlace | undefined> => {
     const kept = keptUntilMs(now, type);
     return (await lines.keepPlace(name, task, kept)) ? { line, bucket: index, untilMs: kept, kept: true } : undefined;

@@ -39,11 +39,14 @@ export class Taker {
     this.#behindMs = Math.min(Math.max(0, ms), this.#behindMs);
   }
 
-  /** Returns false when the task has to go by message. */
-  take(task: WaitingTask, grant: Grant): boolean {
-    if (this.#message !== undefined) return false;
-    this.#message = this.#messageOf(task, grant);
-    return this.#message !== undefined;
+  /** The message with which this worker can take a task. Undefined: the task has to go by message. */
+  messageOf(task: WaitingTask, grant: Grant): TaskMessage | undefined {
+    return this.isFree ? this.#messageOf(task, grant) : undefined;
+  }
+
+  /** Takes the task of a message that `messageOf` has just returned. */
+  take(message: TaskMessage): void {
+    this.#message = message;
   }
 
   /** The task that was taken leaves its line while it begins. Never rejects. */

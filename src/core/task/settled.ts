@@ -14,6 +14,8 @@ export interface Settling {
   stack?: string | undefined;
   /** True: the handler threw a bug of its own code. */
   isOwnBug?: boolean;
+  /** Called when the end of a completed attempt is stored, before anybody is told. */
+  onCompleted?: () => void;
 }
 
 /**

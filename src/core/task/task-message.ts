@@ -12,6 +12,18 @@ export interface TaskMessage {
   type: TaskType | undefined;
   /** The grant of the line from which the message comes. Absent: it comes from no line. */
   grant?: Grant | undefined;
+  /** The place that its worker has just passed to the task. Absent: another call gave it one, or it has none. */
+  place?: PassedPlace | undefined;
+}
+
+/** A place that a worker passed on to the task that it starts next. */
+export interface PassedPlace {
+  /** The name of its line. */
+  line: string;
+  /** The bucket of the line's places that has it. */
+  bucket: number;
+  /** Epoch milliseconds. */
+  untilMs: number;
 }
 
 /** Time-out in seconds for a type that the registry does not have. */

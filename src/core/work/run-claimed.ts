@@ -1,6 +1,6 @@
 import { tellChange } from "../end/tell.ts";
 import { countForBreaker } from "../flow/breaker.ts";
-import { type Admitted, type FlowPorts, keepPlace, readNext } from "../flow/enter.ts";
+import { type Admitted, type FlowPorts, keepPlace, leave, readNext } from "../flow/enter.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
@@ -45,7 +45,8 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const bug = ended.how === "threw" && (await isBugOf(ports, type, ended.error));
-    const settled = await settleInTime(ports, { record, envelope, type, stack, isOwnBug: bug }, ended);
+    const onCompleted = () => leaveEarly(ports, message);
+    const settled = await settleInTime(ports, { record, envelope, type, stack, isOwnBug: bug, onCompleted }, ended);
     endProcessOf(ports, settled, left);
     noteOver(entered, settled);
     await countForBreaker(ports, type, { ...settled, record: settled.record && record }, message.delivery.tier);
@@ -55,6 +56,13 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** Passes the place of a completed attempt on while others are told of the end. A failure is counted before. */
+function leaveEarly(ports: RunPorts, { entered: { place }, envelope, delivery }: Claimed): void {
+  if (place === undefined) return;
+  place.over = true;
+  void leave(ports, place, envelope, delivery.tier);
+}
 
 /** Ends the process of a handler that goes on after a cancel `now`. */
 function endProcessOf({ endProcess }: RunPorts, { as, record }: Settled, goesOn = false): void {

@@ -45,8 +45,7 @@ export async function serveMessage(
   }
   const verdict = await finish(working, held, begun);
   await hidden;
-  if (verdict === "done") await held.remove();
-  await runTaken(working);
+  await Promise.all([verdict === "done" && held.remove(), runTaken(working)]);
   return "ended";
 }
 

@@ -58,7 +58,7 @@ export async function settleCrashed(ports: SettlePorts, settling: Settling): Pro
 
 async function settleCompleted(
   ports: SettlePorts,
-  { record: claimed, envelope, type }: Settling,
+  { record: claimed, envelope, type, onCompleted }: Settling,
   packed: Packed,
 ): Promise<Settled> {
   const settled = await endAs(ports, "completed", claimed, fence(claimed), async (record) => {
@@ -80,6 +80,7 @@ async function settleCompleted(
       append: attempt,
     });
   });
+  if (settled.as === "completed") onCompleted?.();
   if (settled.as !== "stale" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
 }

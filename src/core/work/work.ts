@@ -14,9 +14,21 @@ import { type Begun, begin, finish, type WorkPorts } from "./work-message.ts";
 /** An answer is given this many seconds before the worker is stopped. */
 const answerSeconds = 5;
 
+/** The process of a worker, which may work on a further batch while this one only goes on with tasks of lines. */
+export interface SharedProcess {
+  /** Called when each message has its verdict. */
+  onDecided(): void;
+  /** True while another batch goes on in the process: a task that must run alone is sent again. */
+  isShared(): boolean;
+}
+
 /** One invocation of a worker. */
 interface Batch {
   ports: WorkPorts;
+  /** Absent: the process has one batch at a time. */
+  process?: SharedProcess | undefined;
+  /** Number of its messages. */
+  count: number;
   visibility: BatchVisibility;
   /** Epoch milliseconds at which the worker is stopped. */
   deadlineMs: number;
@@ -34,8 +46,10 @@ export async function workBatch(
   ports: WorkPorts,
   deliveries: readonly Delivery[],
   deadlineMs: number,
+  process?: SharedProcess,
 ): Promise<Verdict[]> {
-  const batch = { ports, deadlineMs, visibility: new BatchVisibility(ports, deadlineMs), verdicts: new Map() };
+  const visibility = new BatchVisibility(ports, deadlineMs);
+  const batch: Batch = { ports, process, count: deliveries.length, deadlineMs, visibility, verdicts: new Map() };
   try {
     const leftMs = deadlineMs - answerSeconds * 1000 - ports.clock.now();
     await within(ports.clock, leftMs, workAll(batch, deliveries), () => {});
@@ -56,9 +70,10 @@ async function workAll(batch: Batch, deliveries: readonly Delivery[]): Promise<v
 }
 
 /** A message that is done stays hidden until Lambda deletes it, which is when the whole batch has ended. */
-function decide({ visibility, verdicts }: Batch, delivery: Delivery, verdict: Verdict): void {
+function decide({ visibility, verdicts, process, count }: Batch, delivery: Delivery, verdict: Verdict): void {
   if (verdict === "done") visibility.finished(delivery);
   verdicts.set(delivery, verdict);
+  if (verdicts.size === count) process?.onDecided();
 }
 
 interface Read {
@@ -146,7 +161,7 @@ const hideUntilDeadline = ({ ports, visibility, deadlineMs }: Batch, messages: r
 async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promise<void> {
   const { ports, visibility, deadlineMs } = batch;
   for (const message of messages) {
-    if (ports.isStopping?.() || !fitsIn(message, ports.clock.now(), deadlineMs)) {
+    if (ports.isStopping?.() || batch.process?.isShared() || !fitsIn(message, ports.clock.now(), deadlineMs)) {
       await sendBack(batch, message, true);
       continue;
     }

@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { parseEnvelope } from "../../core/model/envelope.ts";
-import { workerTimeoutSeconds } from "../../settings/config.ts";
+import { messageAttributes, workerTimeoutSeconds } from "../../settings/config.ts";
 import { onMoved } from "../time/moved-time.ts";
 import { processorUse } from "./processor-use.ts";
 import { forkWorker } from "./worker-fork.ts";
@@ -19,8 +19,11 @@ const growMs = 150;
 /** The same on a machine whose processors are in use: another process would slow down those that run. */
 const growOnBusyMachineMs = 2_000;
 
-/** Share of the processors' time from which a machine is busy. */
-const busyShare = 0.9;
+/** Share of the processors' time, while all processes were busy, from which a machine is busy. */
+const busyShare = 0.75;
+
+/** Batches on which one process works at the same time, at most. All but one only go on with tasks of lines. */
+const mostBatches = 3;
 
 /** A process without work is ended after this time, except the last process of its tier. */
 const idleMs = 20_000;
@@ -42,10 +45,21 @@ export interface PoolOptions {
   onUndeclared?(name: string): void;
 }
 
+/** A batch on which a process works. */
+interface Batch {
+  /** Types and ids of its tasks. */
+  tasks: string[];
+  /** True when each of its messages has its verdict: the process goes on with tasks of lines. */
+  decided: boolean;
+  /** Ends the invocation. */
+  finish(answer: SQSBatchResponse | Error): void;
+}
+
 interface Slot {
   process: ChildProcess;
   ready: boolean;
-  busy: boolean;
+  /** By the ids of their invocations. */
+  batches: Map<number, Batch>;
   /** True when it has old code, or must end: it gets no more batches, and ends after its present batch. */
   retired: boolean;
   /**
@@ -56,23 +70,21 @@ interface Slot {
   /** Called when it is ready, or with false when it did not start. */
   started?: ((ready: boolean) => void) | undefined;
   idleSince: number;
-  /** Types and ids of the tasks of the running invocation. */
-  tasks: string[];
-  /** Ends the running invocation. */
-  finish?: ((answer: SQSBatchResponse | Error) => void) | undefined;
 }
 
 /**
- * The execution environments of one worker function. Each is a process that works on one batch at a time; its death
- * does not affect the other processes.
+ * The execution environments of one worker function. Each is a process that works on one batch at a time, and on a
+ * further one while the first only goes on with tasks of lines: as many environments as in AWS would cost a laptop more
+ * than the tasks. Its death does not affect the other processes.
  */
 export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #slots = new Set<Slot>();
   readonly #idleCheck: NodeJS.Timeout;
   readonly #stopFollowing: () => void;
-  readonly #processorUse = processorUse();
   #waiting: (() => void)[] = [];
+  /** Batches that wait for a process without another one. */
+  #waitingAlone = 0;
   #nextId = 1;
   #closed = false;
 
@@ -125,41 +137,39 @@ export class WorkerPool {
    * machine.
    */
   async free(): Promise<void> {
-    while (!this.#closed && this.#idle() === undefined) {
-      const starting = [...this.#slots].some((slot) => !slot.ready && !slot.retired);
-      const grow = starting || !this.#canGrow() ? undefined : this.#growSoon();
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-      clearTimeout(grow);
-    }
+    await this.#slotFor({ alone: false });
   }
 
-  /** Invokes a free process. Rejects when it dies or exceeds the function's time-out. Call `free` first. */
-  invoke(event: SQSEvent): Promise<SQSBatchResponse> {
-    const slot = this.#idle();
-    if (slot === undefined) return Promise.reject(new Error("no worker process is free"));
-    slot.busy = true;
-    slot.tasks = event.Records.map(({ body }) => taskIn(body));
+  /**
+   * Invokes a free process. A task that must run alone gets one without another batch. Rejects when the process dies or
+   * exceeds the function's time-out. Call `free` first.
+   */
+  async invoke(event: SQSEvent): Promise<SQSBatchResponse> {
+    const alone = event.Records.some((record) => messageAttributes.solo in record.messageAttributes);
+    const slot = this.#free({ alone }) ?? (await this.#slotForAlone());
+    if (slot === undefined) throw new Error("no worker process is free");
+    const tasks = event.Records.map(({ body }) => taskIn(body));
     const id = this.#nextId++;
     const limitMs = this.#options.inspectPort === undefined ? workerTimeoutSeconds * 1000 : debuggedMs;
     const deadlineMs = Date.now() + limitMs;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => slot.process.kill("SIGKILL"), limitMs).unref();
-      slot.finish = (answer) => {
+      const finish = (answer: SQSBatchResponse | Error) => {
         clearTimeout(timer);
-        slot.finish = undefined;
-        slot.busy = false;
+        slot.batches.delete(id);
         slot.idleSince = Date.now();
-        if (slot.retired) slot.process.kill(slot.worn ? "SIGKILL" : "SIGTERM");
+        if (slot.retired && isIdle(slot)) slot.process.kill(slot.worn ? "SIGKILL" : "SIGTERM");
         answer instanceof Error ? reject(answer) : resolve(answer);
         this.#wake();
       };
+      slot.batches.set(id, { tasks, decided: false, finish });
       slot.process.send({ id, event, deadlineMs });
     });
   }
 
   /** True while a process works on a batch. */
   get busy(): boolean {
-    return [...this.#slots].some((slot) => slot.busy);
+    return [...this.#slots].some((slot) => !isIdle(slot));
   }
 
   /** Process ids, for tests that kill processes. */
@@ -178,8 +188,31 @@ export class WorkerPool {
     await Promise.all(exits);
   }
 
-  #idle(): Slot | undefined {
-    return [...this.#slots].find((slot) => slot.ready && !slot.busy && !slot.retired);
+  /** A free process: without a batch, or else with batches that only go on with tasks of lines. */
+  #free({ alone }: { alone: boolean }): Slot | undefined {
+    const inService = [...this.#slots].filter((slot) => slot.ready && !slot.retired);
+    const mayShare = !alone && this.#waitingAlone === 0;
+    return inService.find(isIdle) ?? (mayShare ? inService.find(isShareable) : undefined);
+  }
+
+  /** Meanwhile no process gets a further batch, so that one becomes free. */
+  async #slotForAlone(): Promise<Slot | undefined> {
+    this.#waitingAlone += 1;
+    return this.#slotFor({ alone: true }).finally(() => {
+      this.#waitingAlone -= 1;
+    });
+  }
+
+  /** Waits for a process. Undefined: the pool was closed. */
+  async #slotFor(batch: { alone: boolean }): Promise<Slot | undefined> {
+    for (;;) {
+      const slot = this.#free(batch);
+      if (slot !== undefined || this.#closed) return slot;
+      const starting = [...this.#slots].some((one) => !one.ready && !one.retired);
+      const stopGrowing = starting || !this.#canGrow() ? undefined : this.#growSoon();
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      stopGrowing?.();
+    }
   }
 
   /** Retired processes do not count, except where the next process needs the same debugger port. */
@@ -188,9 +221,18 @@ export class WorkerPool {
     return [...this.#slots].filter((slot) => inspectPort !== undefined || !slot.retired).length < maxProcesses;
   }
 
-  #growSoon(): NodeJS.Timeout {
-    const growAfterMs = this.#processorUse() < busyShare ? growMs : growOnBusyMachineMs;
-    return setTimeout(() => this.#spawn(), this.#slots.size === 0 ? 0 : growAfterMs);
+  /** Returns a function that keeps another process from being started. */
+  #growSoon(): () => void {
+    if (this.#slots.size === 0) {
+      this.#spawn();
+      return () => {};
+    }
+    const use = processorUse();
+    let timer = setTimeout(() => {
+      if (use() < busyShare) this.#spawn();
+      else timer = setTimeout(() => this.#spawn(), growOnBusyMachineMs - growMs);
+    }, growMs);
+    return () => clearTimeout(timer);
   }
 
   #spawn(started?: (ready: boolean) => void): void {
@@ -206,31 +248,31 @@ export class WorkerPool {
     const slot: Slot = {
       process: child,
       ready: false,
-      busy: false,
+      batches: new Map(),
       retired: false,
       worn: false,
       idleSince: Date.now(),
-      tasks: [],
       started,
     };
     this.#slots.add(slot);
     const hasErrorOutput = passOnErrorOutput(child);
     child.on("message", (message: Reply) => this.#onMessage(slot, message));
-    child.on("error", (error) => slot.finish?.(error));
+    child.on("error", (error) => finishAll(slot, error));
     child.on("exit", (code, signal) => {
       this.#slots.delete(slot);
       slot.started?.(false);
       const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-      const { busy, ready, retired } = slot;
+      const { ready, retired } = slot;
+      const lost = isIdle(slot) ? undefined : lostAttempts(slot);
       // The reason is in the process's error output, which ends after the process.
       child.once("close", () => {
         const see = hasErrorOutput() && signal !== "SIGKILL" ? "; its error output is above" : "";
         if (this.#closed) return;
-        if (busy)
-          this.#options.onExit(`A worker process died (${how})${reasonOf(signal)}${see}. ${lostAttempts(slot)}`);
+        if (lost !== undefined)
+          this.#options.onExit(`A worker process died (${how})${reasonOf(signal)}${see}. ${lost}`);
         else if (!ready && !retired) this.#options.onExit(`A worker process did not start (${how})${see}.`);
       });
-      slot.finish?.(new Error(`the worker process died: ${how}`));
+      finishAll(slot, new Error(`the worker process died: ${how}`));
       setTimeout(() => this.#wake(), slot.ready ? 0 : 1_000).unref();
     });
   }
@@ -242,26 +284,30 @@ export class WorkerPool {
       slot.started = undefined;
       this.#wake();
     } else if (message.kind === "answer") {
-      slot.finish?.(message.response);
+      slot.batches.get(message.id)?.finish(message.response);
+    } else if (message.kind === "decided") {
+      const batch = slot.batches.get(message.id);
+      if (batch !== undefined) batch.decided = true;
+      this.#wake();
     } else if (message.kind === "worn") {
       slot.worn = true;
       this.#retire(slot);
     } else if (message.kind === "undeclared") {
       this.#options.onUndeclared?.(message.name);
     } else if (message.kind === "error") {
-      slot.finish?.(new Error(message.error));
+      slot.batches.get(message.id)?.finish(new Error(message.error));
     }
   }
 
-  /** Retires a process: it ends after its present batch. */
+  /** Retires a process: it ends after its present batches. */
   #retire(slot: Slot): void {
     slot.retired = true;
-    if (!slot.busy) slot.process.kill();
+    if (isIdle(slot)) slot.process.kill();
   }
 
   #endIdle(): void {
     const idle = [...this.#slots].filter(
-      (slot) => slot.ready && !slot.busy && !slot.retired && Date.now() - slot.idleSince > idleMs,
+      (slot) => slot.ready && isIdle(slot) && !slot.retired && Date.now() - slot.idleSince > idleMs,
     );
     for (const slot of idle.slice(0, Math.max(0, Math.min(idle.length, this.#slots.size - 1)))) slot.process.kill();
   }
@@ -273,6 +319,15 @@ export class WorkerPool {
   }
 }
 
+const isIdle = ({ batches }: Slot): boolean => batches.size === 0;
+
+const isShareable = ({ batches }: Slot): boolean =>
+  batches.size < mostBatches && [...batches.values()].every(({ decided }) => decided);
+
+function finishAll({ batches }: Slot, error: Error): void {
+  for (const { finish } of [...batches.values()]) finish(error);
+}
+
 /** Type and id of the task in a message. */
 function taskIn(body: string): string {
   const parsed = parseEnvelope(body);
@@ -282,7 +337,8 @@ function taskIn(body: string): string {
 /** Tasks that a line of the log names, at most. */
 const mostNamed = 5;
 
-function lostAttempts({ tasks }: Slot): string {
+function lostAttempts({ batches }: Slot): string {
+  const tasks = [...batches.values()].flatMap((batch) => batch.tasks);
   const more = tasks.length > mostNamed ? ` and ${tasks.length - mostNamed} more` : "";
   return `Running: ${tasks.slice(0, mostNamed).join(", ")}${more}. As in AWS, an attempt counts as crashed when its lease ends.`;
 }

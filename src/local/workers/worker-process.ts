@@ -3,7 +3,8 @@ import { url } from "node:inspector";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
+import type { WorkerContext } from "../../../lambdas/worker.ts";
 import { threadWatchdog } from "../../aws/watchdog.ts";
 import type { Watchdog } from "../../core/ports/tasks.ts";
 import { internalOptions } from "../../core/task/internal-types.ts";
@@ -41,6 +42,8 @@ export type Reply =
   | { kind: "loaded" }
   | { kind: "ready" }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
+  /** Each message of the batch has its verdict: the process can get another batch while it goes on with lines. */
+  | { kind: "decided"; id: number }
   | { kind: "error"; id: number; error: string }
   /**
    * The process must get no further batch, and be replaced: an exception was not caught, or an attempt did not stop
@@ -97,7 +100,7 @@ if (process.env[spareVariable] !== undefined) await waitAsSpare();
 
 useRole(process.env.OFFLOAD_TIER === internalOptions.sweep.priority ? "internalWorker" : "worker");
 
-type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+type Handler = (event: SQSEvent, context: WorkerContext) => Promise<SQSBatchResponse>;
 
 /** The handler of this installation's worker, with the project's code. */
 async function localHandler(): Promise<Handler> {
@@ -126,16 +129,23 @@ const own = {
 const { [workerFolderVariable]: workerFolder } = process.env;
 const handler = await (workerFolder === undefined ? localHandler() : deployedHandler(workerFolder));
 
+/** Batches on which the process works. */
+let batches = 0;
+
 process.on("message", async (message: Invocation | Moved) => {
   if ("movedMs" in message) return followTime(message.movedMs);
   const { id, event, deadlineMs } = message;
   // The worker adds what is left to the machine's time, and compares the sum with its clock.
   const leftMs = () => deadlineMs - Date.now() + (movedMs() ?? 0);
-  const context = { getRemainingTimeInMillis: leftMs } as Context;
+  const shared = { onDecided: () => reply({ kind: "decided", id }), isShared: () => batches > 1 };
+  const context = { getRemainingTimeInMillis: leftMs, process: shared } as WorkerContext;
+  batches += 1;
   try {
     reply({ kind: "answer", id, response: await handler(event, context) });
   } catch (error) {
     reply({ kind: "error", id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  } finally {
+    batches -= 1;
   }
 });
 

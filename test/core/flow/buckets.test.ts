@@ -142,7 +142,8 @@ describe("a line of many places", () => {
     const { ports, lines, pipeline, clock } = setUp(40);
     const record = await pipeline.accept({ input: { n: 0, ms: 10 } });
     const { created_at: createdAt, task_id: taskId, tenant_id: tenantId } = record;
-    const next = Promise.resolve([{ id: "w1", tier: "normal" as const, createdAt, taskId, tenantId }]);
+    const envelope = envelopeOf(record, { n: 0, ms: 10 });
+    const next = Promise.resolve([{ id: "w1", tier: "normal" as const, createdAt, taskId, tenantId, envelope }]);
     // Its place has ended, and another task has it.
     const place = { line, bucket: 1, untilMs: clock.now() + 1_000, next };
     await leave(ports, place, { tenant_id: "acme", task_id: "ended" }, "normal");

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { cancel } from "../../../src/core/control/control.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
@@ -7,6 +7,7 @@ import type { Grant } from "../../../src/core/model/grant.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { Queues } from "../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
+import { workBatch } from "../../../src/core/work/work.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
 
@@ -94,6 +95,54 @@ describe("a line hands its places over in the worker", () => {
     expect(grants.filter((grant) => grant?.spare)).toHaveLength(5);
   });
 
+  test("a place is passed on while others are told of the end, and kept with the same write", async () => {
+    const { submitMany, pool, starts, clock, ports, records } = setUp(1, 0);
+    await submitMany(6, 100);
+    const { lines, notices } = ports;
+    const [passPlace, keepPlace] = [lines.passPlace.bind(lines), vi.spyOn(lines, "keepPlace")];
+    const wait = () => new Promise<void>((resolve) => clock.after(40, resolve));
+    lines.passPlace = (...given) => wait().then(() => passPlace(...given));
+    notices.events = true;
+    notices.send = wait;
+    await pool.pass(5_000, 1);
+    const apart = starts.slice(2).map(({ at }, index) => at - (starts[index + 1]?.at ?? 0));
+    expect(Math.max(...apart)).toBeLessThanOrEqual(145);
+    expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
+    const kept = await Promise.all(keepPlace.mock.results.map(({ value }) => value));
+    // The first one that waited got its place when the line was looked at.
+    expect(kept.filter((isKept) => isKept)).toHaveLength(1);
+  });
+
+  test("a process hears when a batch has only tasks of a line left, which came by none of its messages", async () => {
+    const { submitMany, starts, clock, ports, queues } = setUp(1, 0);
+    await submitMany(3, 1_000);
+    const decided: boolean[] = [];
+    const shared = { onDecided: () => decided.push(true), isShared: () => false };
+    const deliveries = queues.take("normal", 10, 60);
+    const working = workBatch(ports, deliveries, clock.now() + 900_000, shared);
+    await clock.advance(0);
+    expect(decided).toEqual([]);
+    await clock.advance(1_000);
+    expect(decided).toHaveLength(1);
+    for (let seconds = 0; seconds < 2; seconds++) await clock.advance(1_000);
+    expect(await working).toEqual(["done", "done", "done"]);
+    expect(starts).toHaveLength(3);
+  });
+
+  test("a place that was passed on for some time before its task starts outlasts the lease", async () => {
+    const { submitMany, pool, starts, clock, ports, lines, records } = setUp(1, 0);
+    await submitMany(3, 5_000);
+    const { notices } = ports;
+    notices.events = true;
+    notices.send = () => new Promise<void>((resolve) => clock.after(25_000, resolve));
+    await pool.pass(62_000, 100);
+    expect(starts).toHaveLength(3);
+    const running = records.all()[2];
+    expect(running?.status).toBe("processing");
+    const { places } = await lines.state("concurrency/test.task/acme/");
+    expect(places.get(running?.task_id ?? "")).toBeGreaterThan(Date.parse(running?.lease_until ?? ""));
+  });
+
   test("a task whose worker dies in the middle of a line starts again, and the line goes on", async () => {
     const { submitMany, pool, starts, records } = setUp(1, 0);
     await submitMany(6, 1_000);
@@ -159,12 +208,12 @@ describe("a line hands its places over in the worker", () => {
   });
 
   test("a worker has one next task at a time, and only those that it may run", () => {
-    const task = (id: string): Parameters<Taker["take"]> => [{ id } as Parameters<Taker["take"]>[0], {}];
+    const task = (id: string): Parameters<Taker["messageOf"]> => [{ id } as Parameters<Taker["messageOf"]>[0], {}];
     const messageOf = (id: string) => ({ delivery: { messageId: id } }) as NonNullable<ReturnType<Taker["taken"]>>;
     const taker = new Taker(({ id }) => (id === "other" ? undefined : messageOf(id)));
-    expect(taker.take(...task("other"))).toBe(false);
-    expect(taker.take(...task("a"))).toBe(true);
-    expect(taker.take(...task("b"))).toBe(false);
+    expect(taker.messageOf(...task("other"))).toBeUndefined();
+    taker.take(messageOf("a"));
+    expect(taker.messageOf(...task("b"))).toBeUndefined();
     expect(taker.taken()).toEqual(messageOf("a"));
     expect(taker.taken()).toBeUndefined();
   });

@@ -546,6 +546,19 @@ describe("a task that must run alone", () => {
     expect(order.slice(2)).toEqual(["a ends", "b ends", "alone starts", "alone ends"]);
   });
 
+  test("a task that must run alone is sent again while another batch goes on in its process", async () => {
+    const { accept, ports, queues, clock, recordOf } = setUp(() => 1);
+    const alone = await accept();
+    queues.take("normal", 1, 3_600);
+    queues.put("normal", JSON.stringify(envelopeOf(alone, null)), { solo: true });
+    const shared = { onDecided: vi.fn<() => void>(), isShared: () => true };
+    const deliveries = queues.take("normal", 10, 60);
+    expect(await workBatch(ports, deliveries, clock.now() + 900_000, shared)).toEqual(["done"]);
+    expect(shared.onDecided).toHaveBeenCalledOnce();
+    expect(await recordOf(alone)).toMatchObject({ status: "pending", attempts: 0 });
+    expect(queues.take("normal", 10, 60)).toMatchObject([{ solo: true }]);
+  });
+
   test("a task that must run alone is held again when its turn comes", async () => {
     const open = gate();
     const { accept, work, queues, clock } = setUp((input) => (input === "alone" ? 1 : open.opened), {
