@@ -2,6 +2,7 @@ import type { Line } from "../model/line.ts";
 import type { LineState, PlannedCheck, WaitingEntry } from "../ports/flow.ts";
 import { reserved } from "./buckets.ts";
 import { aheadMs, type Known, type LinePorts, mostLetGo, mostTries, nothing, type Rest, soonMs } from "./line-ports.ts";
+import { stands } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
 import { firstOfOne, shardsIn } from "./shards.ts";
 import { takeNear } from "./take-start.ts";
@@ -68,6 +69,8 @@ async function letSomeStart(
   const rest = (startMs: number): Rest => ({ ...nextLook(startMs, intervalMs, now, giving), empty: false, state });
   const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
   const isOneOfMany = intervalMs < fastMs && count === 1 && giving.taker !== undefined;
+  // Nobody waits for an answer about the tasks: the planned check looks at them.
+  if (count < 1 && known.checkId === undefined && stands(ports, check)) return rest(slotMs);
   const tasks = await firstToStart(ports, line, { count, isOneOfMany, state, known });
   const [oldest] = tasks;
   if (oldest === undefined) return nothing;
