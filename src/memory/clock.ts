@@ -1,3 +1,4 @@
+import { Heap } from "../core/model/heap.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 
 interface Timer {
@@ -9,7 +10,7 @@ interface Timer {
 /** A clock whose time changes only by `advance`. Timers run in the order of their times. */
 export class FakeClock implements Clock {
   #now: number;
-  readonly #timers = new Set<Timer>();
+  readonly #timers = new Heap<Timer>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
   #order = 0;
 
   /** @param startMs Epoch milliseconds. Default: 2027-01-01T00:00:00Z. */
@@ -23,19 +24,19 @@ export class FakeClock implements Clock {
 
   after(delayMs: number, callback: () => void): () => void {
     const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, callback };
-    this.#timers.add(timer);
-    return () => void this.#timers.delete(timer);
+    this.#timers.put(timer);
+    return () => this.#timers.delete(timer);
   }
 
   /** Time of the next timer, in epoch milliseconds. Undefined: there are no timers. */
   nextTimer(): number | undefined {
-    return this.#first()?.at;
+    return this.#timers.first()?.at;
   }
 
   /** Advances the time, and runs the timers that become due. Pending promises run between them. */
   async advance(ms: number): Promise<void> {
     const target = this.#now + ms;
-    for (let timer = this.#first(); timer !== undefined && timer.at <= target; timer = this.#first()) {
+    for (let timer = this.#timers.first(); timer !== undefined && timer.at <= target; timer = this.#timers.first()) {
       this.#now = Math.max(this.#now, timer.at);
       this.#timers.delete(timer);
       timer.callback();
@@ -43,15 +44,6 @@ export class FakeClock implements Clock {
     }
     this.#now = target;
     await settlePromises();
-  }
-
-  #first(): Timer | undefined {
-    let first: Timer | undefined;
-    for (const timer of this.#timers) {
-      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order))
-        first = timer;
-    }
-    return first;
   }
 }
 

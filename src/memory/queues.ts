@@ -120,10 +120,12 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   /** Receives up to `max` visible messages, oldest first, and hides them for `visibilitySeconds`. */
   take(tier: Tier, max: number, visibilitySeconds: number, runsOn?: "container"): Delivery[] {
     const now = this.#clock.now();
-    const visible = [...this.#messages.values()].filter(
-      (held) => held.tier === tier && held.runsOn === runsOn && held.visibleAt <= now,
-    );
-    return visible.slice(0, max).map((held) => {
+    const visible: Held[] = [];
+    for (const held of this.#messages.values()) {
+      if (visible.length >= max) break;
+      if (held.tier === tier && held.runsOn === runsOn && held.visibleAt <= now) visible.push(held);
+    }
+    return visible.map((held) => {
       held.receiveCount += 1;
       held.receiptHandle = `${held.id}:${held.receiveCount}`;
       held.visibleAt = now + visibilitySeconds * 1000;
