@@ -14,6 +14,7 @@ export class Taker {
   #behindMs: number;
   #message: TaskMessage | undefined;
   #left: Promise<void> = Promise.resolve();
+  #isOver = false;
 
   /**
    * @param messageOf Returns undefined for a task that the worker cannot run, or not in its time.
