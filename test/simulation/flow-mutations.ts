@@ -171,6 +171,13 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/flow/hand-over.test.ts",
   },
   {
+    name: "flow: a task that could not leave its line is taken again and again",
+    file: "flow/send-all.ts",
+    find: "    taker?.end();\n",
+    replace: "",
+    test: "test/core/flow/hand-over.test.ts",
+  },
+  {
     name: "flow: the tier of a message that was delayed counts as behind by the delay",
     file: "work/work-message.ts",
     find: "    ports.taker?.limitBehind(ports.clock.now() - Date.parse(record.due_at));\n",

@@ -59,8 +59,11 @@ export async function sendOne(
 }
 
 /** A task that could not leave its line is let go again, and found at work or at its end. */
-const logged = ({ log }: LinePorts, left: Promise<void>): Promise<void> =>
-  left.catch((error: unknown) => log.warn("a task could not leave its line", { error: String(error) }));
+const logged = ({ log, taker }: LinePorts, left: Promise<void>): Promise<void> =>
+  left.catch((error: unknown) => {
+    log.warn("a task could not leave its line", { error: String(error) });
+    taker?.end();
+  });
 
 /**
  * The tasks with their messages. An entry whose message is gone is of a wait that is over, which a late try has added

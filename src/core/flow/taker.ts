@@ -10,7 +10,7 @@ const longestBehindMs = 900_000;
  * queue, however far that is behind. Has one task at a time.
  */
 export class Taker {
-  readonly #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;
+  #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;
   #behindMs: number;
   #message: TaskMessage | undefined;
   #left: Promise<void> = Promise.resolve();
@@ -57,6 +57,11 @@ export class Taker {
   /** @param left Resolves when the task's spare message is sent and its entry removed. Must not reject. */
   leaves(left: Promise<void>): void {
     this.#left = left;
+  }
+
+  /** Takes no further task: a task that could not leave its line would be taken again and again. */
+  end(): void {
+    this.#messageOf = () => undefined;
   }
 
   /** The message of the task that was taken, once. */

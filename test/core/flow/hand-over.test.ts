@@ -3,6 +3,7 @@ import { z } from "zod";
 import { cancel } from "../../../src/core/control/control.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
 import { Taker } from "../../../src/core/flow/taker.ts";
+import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { Grant } from "../../../src/core/model/grant.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { Queues } from "../../../src/core/ports/tasks.ts";
@@ -177,6 +178,24 @@ describe("a line hands its places over in the worker", () => {
       expect(starts.length).toBeGreaterThanOrEqual(480);
     },
   );
+
+  test("a worker takes no further task after one could not leave its line, as the queue is down", async () => {
+    const { submitMany, pool, starts, lines, queues, clock } = setUp(1, 0);
+    const [first, send] = [lines.first.bind(lines), queues.send.bind(queues)];
+    await submitMany(5, 1_000);
+    await pool.pass(500);
+    let looks = 0;
+    lines.first = (...given) => {
+      looks += 1;
+      return first(...given);
+    };
+    queues.send = () => new Promise((_, fail) => clock.after(20, () => fail(new PortUnavailable("the queue"))));
+    await pool.pass(20_000, 100);
+    expect(looks).toBeLessThan(30);
+    queues.send = send;
+    await pool.pass(400_000);
+    expect(new Set(starts.map(({ n }) => n)).size).toBe(5);
+  });
 
   test("a line of tasks that were delayed gives the worker back after a minute: their tier is not behind by that", async () => {
     const { accept, pool, starts, grants } = setUp(1, 0);
