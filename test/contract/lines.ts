@@ -85,7 +85,9 @@ export function describeLines(name: string, make: () => Promise<LinesUnderTest>)
     test("the tasks of a limit wait in the shards that the caller says, and each is found", async () => {
       const line = newLine();
       const task = (second: number, shard?: number) => newTask({ second, ...(shard !== undefined && { shard }) });
-      const own = newTask({ second: 3 });
+      // Its own shard is none of the others.
+      const ids = Array.from({ length: 200 }, () => randomUUID());
+      const own = newTask({ second: 3, task_id: String(ids.find((id) => ![7, 15].includes(shardOf(id)))) });
       const tasks = [task(0, 7), task(1), task(2, 15), { ...own, shard: shardOf(own.taskId) }];
       await addAll(line, tasks.toReversed());
       expect(await lines.first(line, 10)).toEqual([tasks[1]]);

@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 324,
   status: 135,
   control: 408,
-  worker: 468,
+  worker: 469,
   redrive: 287,
   fire: 396,
   authorizer: 94,
