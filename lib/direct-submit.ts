@@ -4,11 +4,11 @@ import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import { Construct, type IDependable } from "constructs";
 import { inShort } from "../src/core/model/foreign-value.ts";
+import { leanClients } from "../src/installed/installation.ts";
 import { catalogKey, type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { allowSubmit } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import { allowKeyOf } from "./encryption.ts";
-import { leanClients } from "./esbuild.ts";
 import { type LogOptions, PipelineFunction } from "./function.ts";
 import { settingError } from "./setting-error.ts";
 

@@ -3,7 +3,14 @@ import { dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { AssetOptions } from "../src/build/asset-code.ts";
 import { codeName } from "../src/build/names.ts";
-import { codeExtension, codeFile, codeFolder, entries, ownFolders } from "../src/installed/installation.ts";
+import {
+  codeExtension,
+  codeFile,
+  codeFolder,
+  entries,
+  leanClients,
+  ownFolders,
+} from "../src/installed/installation.ts";
 import type { FunctionName } from "../src/settings/config.ts";
 import { buildAround, codePrefix } from "./around-code.ts";
 import { taskCode } from "./task-code.ts";
@@ -38,13 +45,6 @@ const commonJsNames = [
   "const require = commonJsRequire(import.meta.url);",
   "const __filename = import.meta.filename, __dirname = import.meta.dirname;",
 ].join("\n");
-
-/**
- * Import condition that resolves `#aws-sdk/...` in `src/aws` to the small clients in `src/aws/lean`, which need a
- * quarter of the SDK's time per call and a tenth of its bytes. `package.json` defines it. `@aws-sdk/...` in a task
- * stays the SDK.
- */
-export const leanClients = codeExtension === ".ts" ? "offload-lean-source" : "offload-lean";
 
 /** Build options for Lambda code. A dynamic import becomes a separate file, which loads when it is first needed. */
 export const buildOptions = {

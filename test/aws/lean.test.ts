@@ -427,6 +427,25 @@ describe("a call that can pass later", () => {
     }
   });
 
+  test("a client's configuration wins over the environment", async () => {
+    const config = {
+      endpoint: sdkConfig.endpoint,
+      region: "us-east-1",
+      credentials: { ...credentials, accessKeyId: "own" },
+    };
+    const { AWS_ENDPOINT_URL_SQS } = process.env;
+    process.env.AWS_ENDPOINT_URL_SQS = "http://127.0.0.1:1";
+    try {
+      const client = new leanQueues.SQSClient(config);
+      await client.send(
+        new leanQueues.SendMessageCommand({ QueueUrl: `${sdkConfig.endpoint}/0/queue`, MessageBody: "" }),
+      );
+    } finally {
+      process.env.AWS_ENDPOINT_URL_SQS = AWS_ENDPOINT_URL_SQS;
+    }
+    expect(sent[0]?.headers.authorization).toMatch(/ Credential=own\/\d{8}\/us-east-1\/sqs\/aws4_request,/);
+  });
+
   test("a call that was refused for good is not tried again", async () => {
     answers = [{ status: 400, body: '{"__type":"x#ValidationException","message":"wrong"}' }];
     await expect(get()).rejects.toMatchObject({ name: "ValidationException", message: "wrong" });

@@ -1,7 +1,11 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
+import { leanClients } from "../../src/installed/installation.ts";
+import { spareVariable } from "../../src/local/workers/local-code.ts";
+import { forkWorker } from "../../src/local/workers/worker-fork.ts";
 import { Client } from "../support/http-client.ts";
 import { startOwnServer } from "../support/local-server.ts";
 
@@ -41,3 +45,11 @@ test("the local server starts beside any AWS settings, and handlers keep them", 
     rmSync(folder, { recursive: true, force: true });
   }
 }, 300_000);
+
+test("a worker process has the small clients of AWS, as a deployed one", async () => {
+  const child = forkWorker({ env: { [spareVariable]: "1" } });
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+  expect(child.spawnargs).toContain(`--conditions=${leanClients}`);
+});

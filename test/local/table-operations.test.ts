@@ -1,6 +1,7 @@
 import dynalite, { type Store, type Write } from "dynalite/db/index.js";
 import { expect, test } from "vitest";
 import { runOperation } from "../../src/local/dynamodb/table-operations.ts";
+import { TableStore } from "../../src/local/dynamodb/table-store.ts";
 
 const TableName = "tasks";
 const item = (at: string) => ({ pk: { S: "a" }, at: { S: at }, kind: { S: "task" } });
@@ -24,8 +25,7 @@ async function setUp() {
     ],
   });
   await new Promise((resolve) => setTimeout(resolve, 20));
-  const killed = (_: readonly Write[], done: (error: unknown, value: never) => void) =>
-    done(new Error("killed"), undefined as never);
+  const killed = (_: readonly Write[]) => Promise.reject(new Error("killed"));
   const dying: Store = { ...store, db: Object.assign(Object.create(store.db), { batch: killed }) };
   const inIndex = async () => {
     const query = {
@@ -58,4 +58,30 @@ test("a change or a delete that does not reach the item leaves the item's index 
   expect(await inIndex()).toEqual(["1"]);
   await runOperation(store, "UpdateItem", change);
   expect(await inIndex()).toEqual([]);
+});
+
+test("a read of an item waits for no other request", async () => {
+  const store = await TableStore.open(undefined);
+  const key = { pk: { S: "a" } };
+  await store.run("CreateTable", {
+    TableName,
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: [{ AttributeName: "pk", AttributeType: "S" }],
+    KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }],
+  });
+  expect(await store.tableNames()).toEqual([TableName]);
+  await store.run("PutItem", { TableName, Item: key });
+  const order: string[] = [];
+  const turn = new Promise<void>((resolve) => {
+    setImmediate(() => {
+      order.push("turn of the event loop");
+      resolve();
+    });
+  });
+  expect(await store.run("GetItem", { TableName, Key: key })).toEqual({ Item: key });
+  order.push("answer");
+  await turn;
+  expect(order).toEqual(["answer", "turn of the event loop"]);
+  await store.close();
+  await expect(store.run("GetItem", { TableName, Key: key })).rejects.toThrow();
 });

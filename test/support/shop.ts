@@ -7,9 +7,10 @@ import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { buildSync } from "esbuild";
-import { buildOptions, leanClients } from "../../lib/esbuild.ts";
+import { buildOptions } from "../../lib/esbuild.ts";
 import type { TaskPipeline } from "../../lib/task-pipeline.ts";
 import { acknowledgeTracing } from "../../lib/tracing.ts";
+import { leanClients } from "../../src/installed/installation.ts";
 
 /** The function's bundle, as a user's own build makes it. */
 function callerCode(): Code {

@@ -146,12 +146,6 @@ export class AbortMultipartUploadCommand extends ObjectCommand {
 
 interface S3Config extends ClientConfig {
   readonly forcePathStyle?: boolean;
-  /** Default: from the environment. */
-  readonly endpoint?: string;
-  /** Default: from the environment. */
-  readonly region?: string;
-  /** Default: from the environment. */
-  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
 /** A small replacement for the SDK's S3 client, with the operations on objects that Offload uses. */

@@ -56,6 +56,12 @@ export interface ClientConfig {
   readonly maxAttempts?: number;
   /** Default: a new one. */
   readonly requestHandler?: BoundedHttpHandler;
+  /** Default: from the environment. */
+  readonly endpoint?: string;
+  /** Default: from the environment. */
+  readonly region?: string;
+  /** Default: from the environment. */
+  readonly credentials?: Credentials;
 }
 
 /**
@@ -77,14 +83,17 @@ export class Service {
     spec: ServiceSpec,
     config: ClientConfig,
     env: NodeJS.ProcessEnv = process.env,
-    credentials: () => Promise<Credentials> = () => credentialsOf(env),
+    credentials: () => Promise<Credentials> = async () => config.credentials ?? credentialsOf(env),
   ) {
     this.#spec = spec;
     this.#env = env;
     this.#tries = new Tries(config.maxAttempts);
     this.#handler = config.requestHandler ?? new BoundedHttpHandler();
-    const region = required(env, "AWS_REGION");
-    this.#endpoint = endpointOf(spec.name, spec.id ?? spec.name, env, region);
+    const region = config.region ?? required(env, "AWS_REGION");
+    this.#endpoint =
+      config.endpoint === undefined
+        ? endpointOf(spec.name, spec.id ?? spec.name, env, region)
+        : parseEndpoint(config.endpoint);
     this.#signer = new SignatureV4({
       service: spec.name,
       region,

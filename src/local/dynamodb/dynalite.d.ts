@@ -28,7 +28,9 @@ declare module "dynalite/db/index.js" {
       /** Rejects with the cause when the folder cannot be opened. */
       open(): Promise<void>;
       close(): Promise<void>;
-      batch(writes: readonly Write[], done: Done<void>): void;
+      batch(writes: readonly Write[]): Promise<void>;
+      get(key: string, done: Done<unknown>): void;
+      getSync(key: string): unknown;
       keys(range: { gte: string; lt: string }): LevelIterator;
       values(range: { gte: string; lt: string }): LevelIterator;
       /** A database in memory does not have it. */

@@ -1,8 +1,11 @@
 import { createRequire } from "node:module";
 import type { Items, Store, Write } from "dynalite/db/index.js";
 import validations from "dynalite/validations/index.js";
+import { type Parser, rememberParsed } from "./known-expressions.ts";
 
 const require = createRequire(import.meta.url);
+
+for (const name of ["conditionParser", "updateParser"]) rememberParsed(require(`dynalite/db/${name}`) as Parser);
 
 type Answer = (error: unknown, answer?: object) => void;
 type Action = (store: Store, input: object, done: Answer) => void;
@@ -59,16 +62,21 @@ function atomic(store: Store): Store {
   const later = (prefix: string): Pick<Items, "put" | "del"> => ({
     put(key, value, done) {
       entries.push({ type: "put", key: prefix + key, value });
-      setImmediate(done, null);
+      process.nextTick(done, null);
     },
     del(key, done) {
       entries.push({ type: "del", key: prefix + key });
-      setImmediate(done, null);
+      process.nextTick(done, null);
     },
   });
+  const write = (item: Write, done: (error: unknown, value: undefined) => void) =>
+    void store.db.batch([...entries, item]).then(
+      () => done(null, undefined),
+      (error: unknown) => done(error, undefined),
+    );
   const now = (prefix: string): Pick<Items, "put" | "del"> => ({
-    put: (key, value, done) => store.db.batch([...entries, { type: "put", key: prefix + key, value }], done),
-    del: (key, done) => store.db.batch([...entries, { type: "del", key: prefix + key }], done),
+    put: (key, value, done) => write({ type: "put", key: prefix + key, value }, done),
+    del: (key, done) => write({ type: "del", key: prefix + key }, done),
   });
   return {
     ...store,

@@ -3,7 +3,7 @@ import { ownEndpointPrefix, ownKeyVariable } from "../../aws/lean/environment.ts
 import { type LocalServices, localCredentials, localServicesVariable } from "../../aws/local-services.ts";
 import { lambdaEnvironment } from "../../describe/lambda-environment.ts";
 import { keptVariables } from "../../describe/worker-environment.ts";
-import { codeFile } from "../../installed/installation.ts";
+import { codeFile, leanClients } from "../../installed/installation.ts";
 import { movedMs, movedVariable } from "../time/moved-time.ts";
 import { compiledEnv } from "./compiled-code.ts";
 import { workerFolderVariable } from "./local-code.ts";
@@ -32,6 +32,7 @@ export function forkWorker({ env, workerFolder, inspectPort }: WorkerFork): Chil
     execArgv: [
       `--max-old-space-size=${heapMb}`,
       "--enable-source-maps",
+      `--conditions=${leanClients}`,
       ...(inspectPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectPort}`]),
     ],
     // A command that runs one task prints its result to the output.
