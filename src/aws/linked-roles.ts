@@ -68,7 +68,7 @@ const ownNames: Readonly<Record<string, string>> = {
 
 function endpointOfIam(env: NodeJS.ProcessEnv, home: string): Endpoint {
   const { AWS_USE_FIPS_ENDPOINT: _, AWS_USE_DUALSTACK_ENDPOINT: __, ...plain } = env;
-  const found = endpointOf("iam", "iam", plain, home);
+  const found = endpointOf("iam", plain, home);
   const host = ownNames[found.host];
   return host === undefined ? found : { ...found, host, hostname: host };
 }

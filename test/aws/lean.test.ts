@@ -468,7 +468,7 @@ test.each(regions)("the addresses of services in %s are the SDK's, with dual sta
       scheduler: new sdkScheduler.SchedulerClient({ region }).config.endpointProvider(given).url.host,
       s3: new S3Client({ region }).config.endpointProvider(given).url.host,
     };
-    const hosts = Object.keys(sdkHosts).map((name) => [name, endpointOf(name, name, env, region).host]);
+    const hosts = Object.keys(sdkHosts).map((name) => [name, endpointOf(name, env, region).host]);
     expect(Object.fromEntries(hosts)).toEqual(sdkHosts);
   }
 });

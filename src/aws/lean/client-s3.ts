@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { BoundedHttpHandler, named, wholeBody } from "../http-handler.ts";
 import { AwsError } from "./aws-error.ts";
-import { credentialsOf, type Endpoint, endpointOf, parseEndpoint, required } from "./environment.ts";
+import { credentialsOf, type Endpoint, endpointOf, required } from "./environment.ts";
 import { type ClientConfig, Command, type Fields } from "./service.ts";
 import { Sha256 } from "./sha256.ts";
 import { Tries } from "./tries.ts";
@@ -160,14 +160,13 @@ export class S3Client {
     this.#config = config;
     this.#handler = config.requestHandler ?? new BoundedHttpHandler();
     const region = config.region ?? required(env, "AWS_REGION");
-    this.#endpoint =
-      config.endpoint === undefined ? endpointOf("s3", "s3", env, region) : parseEndpoint(config.endpoint);
+    this.#endpoint = endpointOf("s3", env, region, config.endpoint);
     this.#tries = new Tries(config.maxAttempts);
     this.#signer = new SignatureV4({
       service: "s3",
       region,
       sha256: Sha256,
-      credentials: async () => config.credentials ?? credentialsOf(env),
+      credentials: config.credentials ?? (() => credentialsOf(env)),
       // Unlike other services, S3 signs the path as it is sent.
       uriEscapePath: false,
     });

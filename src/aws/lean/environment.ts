@@ -66,11 +66,13 @@ function variablesOf(env: NodeJS.ProcessEnv): Credentials {
 /**
  * The endpoint in `AWS_ENDPOINT_URL_<SERVICE>` or `AWS_ENDPOINT_URL`. Without them, AWS's endpoint of the Region.
  * @param name The service's name in host names
+ * @param given The address in a client's configuration. It wins over the variables.
  * @param id The service's name in variables
  */
-export function endpointOf(name: string, id: string, env: NodeJS.ProcessEnv, region: string): Endpoint {
+export function endpointOf(name: string, env: NodeJS.ProcessEnv, region: string, given?: string, id = name): Endpoint {
   const service = id.toUpperCase();
-  const configured = env[ownEndpointPrefix + service] || env[`AWS_ENDPOINT_URL_${service}`] || env.AWS_ENDPOINT_URL;
+  const configured =
+    given || env[ownEndpointPrefix + service] || env[`AWS_ENDPOINT_URL_${service}`] || env.AWS_ENDPOINT_URL;
   if (configured) return parseEndpoint(configured);
   const [, domain, dualStackDomain] = partitions.find(([start]) => region.startsWith(start)) ?? commercial;
   const isDualStack = env.AWS_USE_DUALSTACK_ENDPOINT === "true";

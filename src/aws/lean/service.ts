@@ -61,7 +61,7 @@ export interface ClientConfig {
   /** Default: from the environment. */
   readonly region?: string;
   /** Default: from the environment. */
-  readonly credentials?: Credentials;
+  readonly credentials?: Credentials | (() => Promise<Credentials>);
 }
 
 /**
@@ -78,27 +78,18 @@ export class Service {
   readonly #handler: BoundedHttpHandler;
   readonly #signer: SignatureV4;
 
-  /** @param credentials Default: those of the environment. */
-  constructor(
-    spec: ServiceSpec,
-    config: ClientConfig,
-    env: NodeJS.ProcessEnv = process.env,
-    credentials: () => Promise<Credentials> = async () => config.credentials ?? credentialsOf(env),
-  ) {
+  constructor(spec: ServiceSpec, config: ClientConfig, env: NodeJS.ProcessEnv = process.env) {
     this.#spec = spec;
     this.#env = env;
     this.#tries = new Tries(config.maxAttempts);
     this.#handler = config.requestHandler ?? new BoundedHttpHandler();
     const region = config.region ?? required(env, "AWS_REGION");
-    this.#endpoint =
-      config.endpoint === undefined
-        ? endpointOf(spec.name, spec.id ?? spec.name, env, region)
-        : parseEndpoint(config.endpoint);
+    this.#endpoint = endpointOf(spec.name, env, region, config.endpoint, spec.id);
     this.#signer = new SignatureV4({
       service: spec.name,
       region,
       sha256: Sha256,
-      credentials,
+      credentials: config.credentials ?? (() => credentialsOf(env)),
     });
   }
 

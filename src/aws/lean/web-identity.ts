@@ -22,7 +22,7 @@ export function webIdentityCredentials(
   const { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_SESSION_NAME: session } = env;
   if (!role || !file) return undefined;
   return new KeptCredentials(async () => {
-    const { protocol, host } = endpointOf("sts", "sts", env, required(env, "AWS_REGION"));
+    const { protocol, host } = endpointOf("sts", env, required(env, "AWS_REGION"));
     const url = new URL(`${protocol}//${host}/`);
     const asked = { Action: "AssumeRoleWithWebIdentity", Version: "2011-06-15", RoleArn: role };
     for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);

@@ -21,9 +21,9 @@ export async function jsonCalls(resolved: Resolved, env: NodeJS.ProcessEnv = pro
   const credentials = () => resolved.credentials();
   const regional = { ...env, AWS_REGION: await resolved.region() };
   const contentType = "application/x-amz-json-1.1";
-  const logs = new Service({ name: "logs", id: "cloudwatch_logs", contentType }, {}, regional, credentials);
-  const ecs = new Service({ name: "ecs", contentType }, {}, regional, credentials);
-  const xray = new Service({ name: "xray", contentType: "application/json" }, {}, regional, credentials);
+  const logs = new Service({ name: "logs", id: "cloudwatch_logs", contentType }, { credentials }, regional);
+  const ecs = new Service({ name: "ecs", contentType }, { credentials }, regional);
+  const xray = new Service({ name: "xray", contentType: "application/json" }, { credentials }, regional);
   const post = (service: Service, target: string, input: Fields) =>
     service.send({ method: "POST", path: "/", headers: { "x-amz-target": target }, body: JSON.stringify(input) });
   return {
