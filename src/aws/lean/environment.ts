@@ -52,7 +52,7 @@ function variablesOf(env: NodeJS.ProcessEnv): Credentials {
   if (!env.AWS_ACCESS_KEY_ID && env.AWS_CONTAINER_CREDENTIALS_FULL_URI) {
     throw new Error(
       "AWS_ACCESS_KEY_ID is not set. The clients in src/aws/lean do not support credentials from " +
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI (SnapStart, containers). To use the SDK's clients, remove the condition " +
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI. To use the SDK's clients, remove the condition " +
         "offload-lean from the bundles (lib/esbuild.ts).",
     );
   }
