@@ -1,7 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { ConflictException, CreateScheduleGroupCommand, SchedulerClient } from "@aws-sdk/client-scheduler";
 import { DynamoDBDocumentClient, ScanCommand } from "@aws-sdk/lib-dynamodb";
-import { schedulerClient } from "../../aws/clients.ts";
+import { schedulerClient, tableClient } from "../../aws/clients.ts";
 import { DynamoTable } from "../../aws/dynamo-table.ts";
 import { boundedTries } from "../../aws/http-handler.ts";
 import { localConfig } from "../../aws/local-services.ts";
@@ -32,13 +32,15 @@ export async function prepareTable(keys: string, print: Print): Promise<TaskReco
   const client = new DynamoDBClient({ ...boundedTries(), ...localConfig("dynamodb") });
   await createTable(client, localTable);
   const documents = DynamoDBDocumentClient.from(client);
-  const tenants = new DynamoTenants(new DynamoTable(documents, localTable));
+  const table = new DynamoTable(tableClient(), localTable);
+  const tenants = new DynamoTenants(table);
   const ids = new Set([...parseLocalKeys(keys).values()].map(({ tenantId }) => tenantId));
   await Promise.all([...ids].map((tenantId) => tenants.note(tenantId)));
   const open = await readOpenTasks(documents);
   const ended = await endLeases(documents, open);
   if (ended > 0) print(`Unfinished attempts of the last server: ${ended}. Their tasks will be tried again.`);
   client.destroy();
+  table.destroy();
   return open;
 }
 
