@@ -1,7 +1,10 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { leanClients } from "../../src/installed/installation.ts";
 import { spareVariable } from "../../src/local/workers/local-code.ts";
@@ -52,4 +55,28 @@ test("a worker process has the small clients of AWS, as a deployed one", async (
   child.kill("SIGKILL");
   await ended;
   expect(child.spawnargs).toContain(`--conditions=${leanClients}`);
+});
+
+test("the command that starts a server loads the small clients of AWS", async () => {
+  const dev = JSON.stringify(pathToFileURL(resolve("src/cli/dev.ts")));
+  const clients = JSON.stringify(pathToFileURL(resolve("src/aws/clients.ts")));
+  const program = `
+    const { Command } = await import("commander");
+    const { registerStart } = await import(${dev});
+    const command = new Command();
+    registerStart(command);
+    // There is no such folder: the server does not start, and its modules are loaded.
+    await command.parseAsync(["--ephemeral"], { from: "user" }).catch(() => {});
+    const { queueClient } = await import(${clients});
+    console.log("config" in queueClient());
+    process.exit();
+  `;
+  const env = { ...process.env, ...own, OFFLOAD_LOCAL_SERVICES: JSON.stringify({ sqs: "http://127.0.0.1:1" }) };
+  const none = join(tmpdir(), "offload-no-such-folder");
+  const args = ["--input-type=module", "--eval", program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: resolve("."),
+    env: { ...env, OFFLOAD_TASKS: none },
+  });
+  expect(stdout.trim().split("\n").at(-1)).toBe("false");
 });
