@@ -102,7 +102,16 @@ const localParts = [
   "test/local/console/rules.test.ts",
   "test/local/events/event-bus.test.ts",
   `test/local/{${[
-    ...["app-schedules", "console-link", "gateway", "gateway-edges", "guard", "known-expressions", "metric-store"],
+    ...[
+      "app-schedules",
+      "console-link",
+      "gateway",
+      "gateway-edges",
+      "gather",
+      "guard",
+      "known-expressions",
+      "metric-store",
+    ],
     "processor-use",
     ...["schedules", "source-places", "table", "table-operations", "tenants-of-keys", "web-sockets", "webhook-key"],
   ].join(",")}}.test.ts`,

@@ -10,6 +10,9 @@ type ReceivedMessage = ReturnType<QueueStore["receive"]>[number];
 /** Wait after the first message, so that more messages can join its batch. Lambda's polling has the same effect. */
 const gatherMs = 10;
 
+/** Waits of that time while more messages come, at most. */
+const mostWaits = 3;
+
 /** Wait after the queue could not be written, in milliseconds. */
 const faultWaitMs = 1_000;
 
@@ -44,7 +47,10 @@ export function startEventSource(options: EventSourceOptions): () => Promise<voi
     await store.whenAvailable(queue, stopping.signal);
     await target.free();
     if (stopping.signal.aborted) return;
-    await sleep(gatherMs);
+    await gather(
+      () => store.counts(queue).visible,
+      () => sleep(gatherMs),
+    );
     const messages = store.receive(queue, workerBatchSize);
     if (messages.length === 0) return;
     const one = invoke(options, messages).finally(() => running.delete(one));
@@ -64,6 +70,20 @@ export function startEventSource(options: EventSourceOptions): () => Promise<voi
     await Promise.race([looping, Promise.all(running)]);
     await Promise.all(running);
   };
+}
+
+/**
+ * Waits while more messages come. The first message of a burst would have a batch of its own otherwise, and the function
+ * is busy with it for as long as its task runs.
+ */
+export async function gather(visible: () => number, wait: () => Promise<unknown>): Promise<void> {
+  let before = 1;
+  for (let waits = 0; waits < mostWaits; waits++) {
+    await wait();
+    const now = visible();
+    if (now <= before || now >= workerBatchSize) return;
+    before = now;
+  }
 }
 
 async function invoke(
