@@ -13,6 +13,8 @@ declare module "dynalite/db/index.js" {
   /** Keys, or values, of a range. It keeps what it can see until it is closed. */
   export interface LevelIterator extends AsyncIterable<string> {
     next(): Promise<unknown>;
+    /** Empty: there are no further ones. */
+    nextv(most: number): Promise<unknown[]>;
     close(): Promise<void>;
   }
 
