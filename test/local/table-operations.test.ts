@@ -1,5 +1,5 @@
 import dynalite, { type Store, type Write } from "dynalite/db/index.js";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { runOperation } from "../../src/local/dynamodb/table-operations.ts";
 import { TableStore } from "../../src/local/dynamodb/table-store.ts";
 
@@ -84,4 +84,19 @@ test("a read of an item waits for no other request", async () => {
   expect(order).toEqual(["answer", "turn of the event loop"]);
   await store.close();
   await expect(store.run("GetItem", { TableName, Key: key })).rejects.toThrow();
+});
+
+test("entries of a query are read at once", async (context) => {
+  const create = vi.spyOn(dynalite, "create");
+  context.onTestFinished(() => create.mockRestore());
+  const store = await TableStore.open(undefined);
+  const made = create.mock.results[0]?.value as Store;
+  await made.db.batch(["a", "b", "c"].map((key) => ({ type: "put", key, value: key })));
+  const values = made.db.values({ gte: "a", lt: "c" });
+  const read = vi.spyOn(values, "nextv");
+  expect([await values.next(), await values.next()]).toEqual(["a", "b"]);
+  expect(read).toHaveBeenCalledTimes(1);
+  expect(await values.next()).toBeUndefined();
+  await values.close();
+  await store.close();
 });

@@ -73,8 +73,8 @@ export function startEventSource(options: EventSourceOptions): () => Promise<voi
 }
 
 /**
- * Waits while more messages come. The first message of a burst would have a batch of its own otherwise, and the function
- * is busy with it for as long as its task runs.
+ * Waits while more messages come. The first message of a burst would have a batch of its own otherwise, and the
+ * function is busy with it for as long as its task runs.
  */
 export async function gather(visible: () => number, wait: () => Promise<unknown>): Promise<void> {
   let before = 1;
