@@ -156,7 +156,7 @@ describe("the price of limits", () => {
     },
   );
 
-  test.each([
+  test.each<[ScenarioInput["limited"], number, number]>([
     [{ places: 16 }, 5, 4],
     [{ places: 100 }, 7, 10],
     [{ places: 128 }, 7, 10],
@@ -165,8 +165,7 @@ describe("the price of limits", () => {
     [{ startsPerSecond: 1_000 }, 5, 21],
   ])(
     "a limit of %o costs %i write units and %i read units more, and half of the tasks half of it",
-    (limited, ...more) => {
-      const [writes, reads] = more;
+    (limited, writes, reads) => {
       const half = of({ ...limited, share: 0.5 });
       within5Percent(line(half, "DynamoDB: writes") - line(plain, "DynamoDB: writes"), 0.5 * writes * 0.625);
       within5Percent(line(half, "DynamoDB: reads of lines"), 0.5 * reads * 0.125);
