@@ -118,8 +118,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that waits is in no line",
     file: "flow/enter.ts",
-    find: "  await ports.lines.add(line.name, waiting, record.purge_at);\n",
-    replace: "",
+    find: "const waiting = await join(ports, line, entry, record.purge_at);",
+    replace: "const waiting: WaitingTask = entry;",
   },
   {
     name: "flow: a task that a worker takes from its line has no spare message",
@@ -162,6 +162,27 @@ export const flowMutations: readonly Mutation[] = [
     find: "isSlow(found) && found.isPlanned && found.lateMs > found.intervalMs / 4 ?",
     replace: "isSlow(found) ?",
     test: "test/core/flow/hand-over.test.ts",
+  },
+  {
+    name: "flow: a line that many join is not spread",
+    file: "flow/shards.ts",
+    find: "if (task.shard !== undefined || !isOfLimit(name) || !isThrottled(error)) throw error;",
+    replace: "throw error;",
+    test: "test/core/flow/shards.test.ts",
+  },
+  {
+    name: "flow: an outage of the table spreads lines",
+    file: "flow/shards.ts",
+    find: " || !isThrottled(error)",
+    replace: "",
+    test: "test/core/flow/shards.test.ts",
+  },
+  {
+    name: "flow: tasks that joined a line before it was spread are passed over",
+    file: "flow/shards.ts",
+    find: "const shard = anyShard(newId());",
+    replace: "const shard = shardOf(newId());",
+    test: "test/core/flow/shards.test.ts",
   },
   {
     name: "flow: a line in a tier that is behind waits for a message after each minute",
