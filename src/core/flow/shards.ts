@@ -11,8 +11,8 @@ import type { Known, LinePorts } from "./line-ports.ts";
 /*
  * A partition of the table takes a thousand write units a second, and a task that waits costs it two. The tasks of a
  * line whose limit is large, or whose shard 0 has refused one, therefore wait in shards, 1 to 15, each a partition of
- * its own; those of other lines in shard 0, which is also that of the line's state. The state of a line has a mark while
- * tasks may wait in the shards above 0: without it nobody looks there.
+ * its own; those of other lines in shard 0, which is also that of the line's state. The state of a line has a mark
+ * while tasks may wait in the shards above 0: without it nobody looks there.
  *
  * A task is added before its caller makes sure of the mark, and the caller looks at the line after it. Who removes the
  * mark has found all shards empty while no check was planned, and looks once more after it. Who plans a check of a line
