@@ -57,8 +57,8 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     });
   }
 
-  async sendCheck({ tier, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): Promise<void> {
-    this.put(tier, messageText(check), { delaySeconds });
+  async sendCheck({ tier, runsOn, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): Promise<void> {
+    this.put(tier, messageText(check), { delaySeconds, runsOn });
   }
 
   /** Puts any text into a tier, as a sender with access to the queue could. */

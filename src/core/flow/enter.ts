@@ -294,12 +294,12 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
  * ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
-export function leave(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
+export function leave(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
   place.left ??= leaveNow(ports, place, task, tier);
   return place.left;
 }
 
-async function leaveNow(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
+async function leaveNow(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
   // A renewal that is under way changes the time at which the place ends.
   await place.renewal?.catch(() => {});
   try {
@@ -328,7 +328,7 @@ export async function goOn(ports: FlowPorts, line: Line, tier: Tier): Promise<vo
 async function leaveKept(
   ports: FlowPorts,
   { line, bucket }: Place,
-  { task_id: task }: TaskKey,
+  { task_id: task }: Pick<TaskKey, "task_id">,
   tier: Tier,
 ): Promise<void> {
   const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(task);

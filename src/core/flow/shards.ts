@@ -18,7 +18,7 @@ import type { Known, LinePorts } from "./line-ports.ts";
  */
 
 /** Places, or starts a second, of a line whose tasks wait in shard 0. */
-const mostInOne = 128;
+export const mostInOne = 128;
 
 /** A task that joins a line without a mark waits for less than this before its caller notes one, in milliseconds. */
 const longestJoinMs = 500;
