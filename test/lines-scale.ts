@@ -61,13 +61,25 @@ function partitionOf(method: string, [line, task]: readonly unknown[]): string {
   return keys.lineState(name).pk;
 }
 
+/** Tries of a write that is refused, as the clients of the functions make them. */
+const mostTries = 3;
+
+/** The longest pause before the second try of a write, in milliseconds; before the third one it is twice as long. */
+const longestPauseMs = 500;
+
 /** Refuses the writes of a partition above its limit. */
-function partitions(clock: Pick<Clock, "now">) {
+function partitions(clock: Pick<Clock, "now" | "after">) {
   let second = 0;
   let written = new Map<string, number>();
   const found = { refused: 0, most: 0 };
-  const write = (method: string, given: readonly unknown[], units: number): void => {
-    if (units === 0) return;
+  let tries = 0;
+  /** Resolves after a part of the longest pause. The parts of many pauses are spread evenly. */
+  const pauseAfter = (attempt: number): Promise<void> => {
+    tries += 1;
+    const pauseMs = ((tries * 0.618) % 1) * longestPauseMs * 2 ** (attempt - 1);
+    return new Promise((resolve) => clock.after(pauseMs, resolve));
+  };
+  const isRefused = (method: string, given: readonly unknown[], units: number): boolean => {
     const now = Math.floor(clock.now() / 1_000);
     if (now !== second) written = new Map();
     second = now;
@@ -75,10 +87,18 @@ function partitions(clock: Pick<Clock, "now">) {
     const sum = (written.get(partition) ?? 0) + units;
     if (sum > partitionWrites) {
       found.refused += 1;
-      throw new PortUnavailable("the table");
+      return true;
     }
     written.set(partition, sum);
     found.most = Math.max(found.most, sum);
+    return false;
+  };
+  const write = async (method: string, given: readonly unknown[], units: number): Promise<void> => {
+    if (units === 0) return;
+    for (let attempt = 1; isRefused(method, given, units); attempt++) {
+      if (attempt === mostTries) throw new PortUnavailable("the table");
+      await pauseAfter(attempt);
+    }
   };
   return { write, found };
 }
@@ -116,7 +136,7 @@ function setUp(options: Partial<TaskType>, { behind = () => 0, batch = 1 }: { be
         // The messages of these tasks are in their entries.
         if (method === "withEnvelopes") return call.apply(target, given);
         await new Promise<void>((resolve) => clock.after(callMs, resolve));
-        table.write(method, given, units);
+        await table.write(method, given, units);
         return call.apply(target, given);
       };
     },

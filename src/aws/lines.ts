@@ -6,6 +6,7 @@ import type {
   NextCheck,
   PlannedCheck,
   Sharded,
+  Successor,
   Wait,
   WaitingEntry,
   WaitingKey,
@@ -148,6 +149,35 @@ export class DynamoLines implements Lines {
       values: { ":from": from.untilMs, ":to": to.untilMs, ":limit": limit },
     });
     return passed && stateOf(passed);
+  }
+
+  async awaitPlace(line: string, { id, untilMs }: Successor, nowMs: number): Promise<boolean> {
+    const noted = await this.#update(line, {
+      set: ["successor = :id", "successor_until_ms = :until"],
+      when: ["(attribute_not_exists(successor) OR successor_until_ms <= :now)"],
+      values: { ":id": id, ":until": untilMs, ":now": nowMs },
+    });
+    return noted !== undefined;
+  }
+
+  async endWait(line: string, id: string): Promise<boolean> {
+    const ended = await this.#update(line, {
+      remove: "successor, successor_until_ms",
+      when: ["successor = :id"],
+      values: { ":id": id },
+    });
+    return ended !== undefined;
+  }
+
+  async givePlace(line: string, from: HeldPlace, { id, untilMs }: Successor): Promise<boolean> {
+    const given = await this.#update(line, {
+      set: ["#to = :to"],
+      remove: "#from, successor, successor_until_ms",
+      when: ["#from = :from", "successor = :id"],
+      names: { "#from": placeOf(from.task), "#to": placeOf(id) },
+      values: { ":from": from.untilMs, ":to": untilMs, ":id": id },
+    });
+    return given !== undefined;
   }
 
   async takeSlot(line: string, want: WantedSlot): Promise<number | undefined> {
@@ -324,11 +354,13 @@ interface Update {
 function stateOf(item: Item = {}): LineState {
   const places = Object.entries(item).filter(([name]) => name.startsWith("place_"));
   const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs, sharded } = item;
+  const { successor, successor_until_ms: untilMs } = item;
   const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };
   return {
     places: new Map(places.map(([name, untilMs]) => [name.slice("place_".length), Number(untilMs)])),
     ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
     ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
     ...(sharded === true && { sharded }),
+    ...(successor !== undefined && { successor: { id: String(successor), untilMs: Number(untilMs) } }),
   };
 }

@@ -67,9 +67,9 @@ export class SqsQueues implements Queues {
     await viaPort(port, this.#client.send(new SendMessageCommand(sendRequest(this.#urlOf(message), message))));
   }
 
-  async sendCheck({ tier, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): Promise<void> {
+  async sendCheck({ check, delaySeconds, ...queue }: Parameters<Queues["sendCheck"]>[0]): Promise<void> {
     const command = new SendMessageCommand({
-      QueueUrl: this.#urlOf({ tier }),
+      QueueUrl: this.#urlOf(queue),
       MessageBody: messageText(check),
       ...(delaySeconds > 0 ? { DelaySeconds: delaySeconds } : {}),
     });

@@ -23,9 +23,12 @@ export function wakingQueues(queues: SqsQueues, functionName: string | undefined
 export const withWake = (queues: MainQueues, wake: () => Promise<void>): MainQueues => ({
   hold: queues.hold.bind(queues),
   bury: queues.bury.bind(queues),
-  sendCheck: queues.sendCheck.bind(queues),
   async send(message) {
     await queues.send(message);
+    if (message.runsOn === "container") await wake();
+  },
+  async sendCheck(message) {
+    await queues.sendCheck(message);
     if (message.runsOn === "container") await wake();
   },
   async sendMany(queue, messages) {

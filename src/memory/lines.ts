@@ -7,6 +7,7 @@ import type {
   NextCheck,
   PlannedCheck,
   Sharded,
+  Successor,
   Wait,
   WaitingEntry,
   WaitingKey,
@@ -30,6 +31,7 @@ interface StoredLine {
   nextSlotMs?: number;
   check?: PlannedCheck;
   sharded?: true;
+  successor?: Successor;
 }
 
 /** The shards in which a task may wait. */
@@ -139,6 +141,29 @@ export class MemoryLines implements Lines {
     return stateOf(this.#of(line));
   }
 
+  async awaitPlace(line: string, successor: Successor, nowMs: number): Promise<boolean> {
+    const stored = this.#of(line);
+    if ((stored.successor?.untilMs ?? 0) > nowMs) return false;
+    stored.successor = { ...successor };
+    return true;
+  }
+
+  async endWait(line: string, id: string): Promise<boolean> {
+    const stored = this.#of(line);
+    if (stored.successor?.id !== id) return false;
+    delete stored.successor;
+    return true;
+  }
+
+  async givePlace(line: string, from: HeldPlace, { id, untilMs }: Successor): Promise<boolean> {
+    const stored = this.#of(line);
+    if (stored.places.get(from.task) !== from.untilMs || stored.successor?.id !== id) return false;
+    delete stored.successor;
+    stored.places.delete(from.task);
+    stored.places.set(id, untilMs);
+    return true;
+  }
+
   async takeSlot(line: string, { nowMs, intervalMs, aheadMs }: WantedSlot): Promise<number | undefined> {
     const stored = this.#of(line);
     const slotMs = Math.max(nowMs, stored.nextSlotMs ?? 0);
@@ -212,9 +237,10 @@ export class MemoryLines implements Lines {
 
 const newLine = (): StoredLine => ({ shards: new Map(), places: new Map(), reserved: new Map() });
 
-const stateOf = ({ places, nextSlotMs, check, sharded }: StoredLine): LineState => ({
+const stateOf = ({ places, nextSlotMs, check, sharded, successor }: StoredLine): LineState => ({
   places: new Map(places),
   ...(nextSlotMs !== undefined && { nextSlotMs }),
   ...(check !== undefined && { check: { ...check } }),
   ...(sharded && { sharded }),
+  ...(successor !== undefined && { successor: { ...successor } }),
 });

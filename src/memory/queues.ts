@@ -1,5 +1,6 @@
 import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
 import type { Grant } from "../core/model/grant.ts";
+import { Heap } from "../core/model/heap.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/ports/dead-letters.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";
@@ -26,10 +27,17 @@ interface Letter {
   handle: string;
 }
 
+/** The messages of a queue: the visible ones, oldest first, and the hidden ones, in the order in which they appear. */
+interface Queue {
+  visible: Heap<Held>;
+  hidden: Heap<Held>;
+}
+
 /** The tier queues and their DLQs in memory. The caller plays the event source with `take` and `acknowledge`. */
 export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
+  readonly #queues = new Map<string, Queue>();
   readonly #letters = new Map<Tier, Letter[]>(tiers.map((tier) => [tier, []]));
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
@@ -49,8 +57,8 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     });
   }
 
-  async sendCheck({ tier, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): Promise<void> {
-    this.put(tier, messageText(check), { delaySeconds });
+  async sendCheck({ tier, runsOn, check, delaySeconds }: Parameters<Queues["sendCheck"]>[0]): Promise<void> {
+    this.put(tier, messageText(check), { delaySeconds, runsOn });
   }
 
   /** Puts any text into a tier, as a sender with access to the queue could. */
@@ -68,7 +76,7 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   ): void {
     const now = this.#clock.now();
     const id = this.#nextId++;
-    this.#messages.set(id, {
+    const held: Held = {
       id,
       tier,
       body,
@@ -81,7 +89,9 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
       receiptHandle: "",
       visibleAt: now + (options.delaySeconds ?? 0) * 1000,
       sentAt: now,
-    });
+    };
+    this.#messages.set(id, held);
+    this.#place(held);
     this.#announce();
   }
 
@@ -92,7 +102,9 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   ): Promise<void> {
     for (const { receiptHandle, seconds } of messages) {
       const held = this.#byHandle(receiptHandle);
-      if (held !== undefined) held.visibleAt = this.#clock.now() + seconds * 1000;
+      if (held === undefined) continue;
+      held.visibleAt = this.#clock.now() + seconds * 1000;
+      this.#place(held);
     }
     this.#announce();
   }
@@ -103,10 +115,10 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     return () => this.#listeners.delete(call);
   }
 
-  /** Time at which the next hidden message of a queue becomes visible. Infinity: none is hidden. */
+  /** Time at which the next message of a queue is visible: now or earlier, if one is. Infinity: there is none. */
   nextVisibleAt(tier: Tier, runsOn?: "container"): number {
-    const held = [...this.#messages.values()].filter((one) => one.tier === tier && one.runsOn === runsOn);
-    return Math.min(...held.map(({ visibleAt }) => visibleAt));
+    const { visible, hidden } = this.#queueNow({ tier, runsOn });
+    return (visible.first() ?? hidden.first())?.visibleAt ?? Number.POSITIVE_INFINITY;
   }
 
   #announce(): void {
@@ -120,15 +132,17 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   /** Receives up to `max` visible messages, oldest first, and hides them for `visibilitySeconds`. */
   take(tier: Tier, max: number, visibilitySeconds: number, runsOn?: "container"): Delivery[] {
     const now = this.#clock.now();
-    const visible: Held[] = [];
-    for (const held of this.#messages.values()) {
-      if (visible.length >= max) break;
-      if (held.tier === tier && held.runsOn === runsOn && held.visibleAt <= now) visible.push(held);
+    const { visible } = this.#queueNow({ tier, runsOn });
+    const taken: Held[] = [];
+    for (let held = visible.first(); held !== undefined && taken.length < max; held = visible.first()) {
+      taken.push(held);
+      visible.delete(held);
     }
-    return visible.map((held) => {
+    return taken.map((held) => {
       held.receiveCount += 1;
       held.receiptHandle = `${held.id}:${held.receiveCount}`;
       held.visibleAt = now + visibilitySeconds * 1000;
+      this.#place(held);
       const { id, visibleAt, ...rest } = held;
       return { ...rest, messageId: String(id) };
     });
@@ -137,7 +151,11 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   /** Deletes a message by its latest receipt handle. */
   acknowledge(receiptHandle: string): void {
     const held = this.#byHandle(receiptHandle);
-    if (held !== undefined) this.#messages.delete(held.id);
+    if (held === undefined) return;
+    this.#messages.delete(held.id);
+    const { visible, hidden } = this.#queue(held);
+    visible.delete(held);
+    hidden.delete(held);
   }
 
   /** All messages of a tier, visible and hidden. */
@@ -188,8 +206,38 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
     return { visible: letters.length - inFlight, inFlight, delayed: 0 };
   }
 
+  /** Sorts a new message, or a message whose `visibleAt` has changed, into its queue. */
+  #place(held: Held): void {
+    const { visible, hidden } = this.#queue(held);
+    visible.delete(held);
+    hidden.put(held);
+  }
+
+  #queue({ tier, runsOn }: MainQueue): Queue {
+    const name = `${tier}/${runsOn ?? "function"}`;
+    const queue = this.#queues.get(name) ?? newQueue();
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  /** A queue whose messages are visible as far as their time has come. */
+  #queueNow(name: MainQueue): Queue {
+    const { visible, hidden } = this.#queue(name);
+    const now = this.#clock.now();
+    for (let held = hidden.first(); held !== undefined && held.visibleAt <= now; held = hidden.first()) {
+      hidden.delete(held);
+      visible.put(held);
+    }
+    return { visible, hidden };
+  }
+
   #byHandle(receiptHandle: string): Held | undefined {
     const held = this.#messages.get(Number(receiptHandle.split(":")[0]));
     return held?.receiptHandle === receiptHandle ? held : undefined;
   }
 }
+
+const newQueue = (): Queue => ({
+  visible: new Heap((a, b) => a.id < b.id),
+  hidden: new Heap((a, b) => a.visibleAt < b.visibleAt),
+});

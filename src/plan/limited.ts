@@ -1,4 +1,5 @@
 import { leastOftenMs } from "../core/flow/line-ports.ts";
+import { mostInOne } from "../core/flow/shards.ts";
 import { placesPerUnit } from "../core/task/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";
@@ -14,6 +15,14 @@ const readsPerPlace = 4;
 
 /** Consistent reads of a task that waits for a start: those of a place, and two for the next start. */
 const readsPerStart = 5;
+
+/**
+ * Units more of a task that waits in a line with several items of places, and in a line whose tasks wait in several
+ * partitions, as `npm run test:lines -- places 3 100 1000` measures them: the task asks further items for a place, its
+ * turn is reserved, and the first tasks of a partition are read.
+ */
+const moreOfItems = { writes: 2, reads: 6 };
+const moreOfPartitions = { writes: 2, reads: 16 };
 
 /** Bytes of a task's entry in a line without its message, and of the keys of a message that does not fit there. */
 const entryBytes = 250;
@@ -50,13 +59,20 @@ export function lineLoad({ limited, overhead, messageBytes }: Scenario, { traffi
   const startWrites = startsPerSecond === undefined ? 0 : 2;
   const reads =
     places === undefined ? readsPerStart : startsPerSecond === undefined ? readsPerPlace : readsPerPlace + 2;
+  const more = moreOf(limited);
   return {
     resumed,
-    writes: resumed * (waiting + placeWrites + startWrites),
-    reads: resumed * (reads + (isApart ? Math.ceil(messageBytes / 4096) : 0)),
+    writes: resumed * (waiting + placeWrites + startWrites + more.writes),
+    reads: resumed * (reads + more.reads + (isApart ? Math.ceil(messageBytes / 4096) : 0)),
     queueRequests: resumed * requestsPerWait,
     seconds: (resumed * overhead.batchMs) / 1000,
   };
+}
+
+function moreOf({ places = 0, startsPerSecond = 0 }: Scenario["limited"]) {
+  if (places > mostInOne) return moreOfPartitions;
+  if (places > placesPerUnit) return moreOfItems;
+  return { writes: 0, reads: startsPerSecond > mostInOne ? moreOfPartitions.reads : 0 };
 }
 
 /** Looks at a key in an hour while its first task waits. */

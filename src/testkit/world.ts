@@ -215,7 +215,8 @@ export class World implements WorkerWorld {
   }
 
   #linePorts() {
-    return { ...this.#ports(), flow: this.flow, registry: registry(this.types) };
+    const at = { random: this.random, timeScale: 1 };
+    return { ...this.#ports(), ...at, flow: this.flow, registry: registry(this.types) };
   }
 
   #redrive(delivery: Delivery): Promise<string[]> {

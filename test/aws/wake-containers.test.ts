@@ -98,6 +98,14 @@ describe("queues with a wake", () => {
     expect(events).toEqual(["send", "send"]);
   });
 
+  test("a check for container workers wakes them, another one wakes nothing", async () => {
+    const { woken, events } = setUp();
+    const check = { line: "concurrency/t/acme/", check_id: "id" };
+    await woken.sendCheck({ tier: "low", check, delaySeconds: 0 });
+    await woken.sendCheck({ tier: "low", runsOn: "container", check, delaySeconds: 0 });
+    expect(events).toEqual(["send", "send", "wake"]);
+  });
+
   test("many messages wake once", async () => {
     const { woken, events } = setUp();
     await woken.sendMany({ tier: "low", runsOn: "container" }, [message("container"), message("container")]);

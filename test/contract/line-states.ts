@@ -123,6 +123,52 @@ export function describePlaces(lines: () => Lines): void {
       expect(await lines().passPlace(line, from, to, 1)).toEqual({ places: new Map([[c, untilMs]]) });
     });
 
+    test("one worker at a time waits for a place, until its time is over or it ends its wait", async () => {
+      const line = newLine();
+      const [a, b] = idsOf(2) as [string, string];
+      const waits = (id: string, nowMs: number) => lines().awaitPlace(line, { id, untilMs: nowMs + 1_000 }, nowMs);
+      const waiting = await Promise.all(Array.from({ length: 5 }, (_, n) => waits(`${a}${n}`, untilMs)));
+      expect(waiting.filter(Boolean)).toHaveLength(1);
+      const first = `${a}${waiting.indexOf(true)}`;
+      expect(await lines().state(line)).toEqual({
+        places: new Map(),
+        successor: { id: first, untilMs: untilMs + 1_000 },
+      });
+      expect(await waits(b, untilMs + 999)).toBe(false);
+      expect(await waits(b, untilMs + 1_000)).toBe(true);
+      expect(await lines().endWait(line, first)).toBe(false);
+      expect((await lines().state(line)).successor).toEqual({ id: b, untilMs: untilMs + 2_000 });
+      expect(await lines().endWait(line, b)).toBe(true);
+      expect(await lines().endWait(line, b)).toBe(false);
+      expect(await lines().state(line)).toEqual({ places: new Map() });
+      expect(await lines().endWait(newLine(), b)).toBe(false);
+    });
+
+    test("a place is given to the worker that waits, by the one who knows its end, and once", async () => {
+      const line = newLine();
+      const [a, b, worker] = idsOf(3) as [string, string, string];
+      const to = { id: worker, untilMs: untilMs + 7 };
+      const give = (task: string, endsMs = untilMs) => lines().givePlace(line, { task, untilMs: endsMs }, to);
+      await lines().takePlaces(line, [a], untilMs, 2);
+      expect(await give(a)).toBe(false);
+      await lines().awaitPlace(line, { id: worker, untilMs: untilMs + 1_000 }, untilMs);
+      const other = { task: b, untilMs: untilMs + 3 };
+      const passed = await lines().passPlace(line, { task: a, untilMs }, other, 2);
+      expect(passed?.successor).toEqual({ id: worker, untilMs: untilMs + 1_000 });
+      expect(await give(a)).toBe(false);
+      expect(await give(b)).toBe(false);
+      expect(await lines().givePlace(line, other, { id: a, untilMs })).toBe(false);
+      expect(await placesIn(line)).toEqual({ [b]: untilMs + 3 });
+      const given = await Promise.all(Array.from({ length: 5 }, () => give(b, untilMs + 3)));
+      expect(given.filter(Boolean)).toHaveLength(1);
+      expect(await lines().state(line)).toEqual({ places: new Map([[worker, untilMs + 7]]) });
+      expect(await lines().endWait(line, worker)).toBe(false);
+      const next = { task: a, untilMs: untilMs + 9 };
+      expect(await lines().passPlace(line, { task: worker, untilMs: untilMs + 7 }, next, 1)).toEqual({
+        places: new Map([[a, untilMs + 9]]),
+      });
+    });
+
     test("the state after a place was taken back is the whole state", async () => {
       const line = newLine();
       await lines().takePlaces(line, ["a"], untilMs, 1);

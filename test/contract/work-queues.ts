@@ -67,6 +67,14 @@ export function describeWorkQueues(name: string, make: () => Promise<WorkQueuesU
       ]);
     });
 
+    test("a check of a line goes to the queue of worker functions, unless it is for containers", async () => {
+      const check = { line: "places/0/concurrency/test.task/acme/", check_id: "id" };
+      await under.queues.sendCheck({ tier: "high", check, delaySeconds: 0 });
+      expect(await received("high")).toEqual([]);
+      await under.queues.sendCheck({ tier: "high", runsOn: "container", check, delaySeconds: 0 });
+      expect(await received("high")).toMatchObject([{ runsOn: "container", body: JSON.stringify(check) }]);
+    });
+
     test("a receive takes at most the given number of messages", async () => {
       for (let count = 0; count < 4; count++) await send("normal");
       expect(await received("normal", { most: 3 })).toHaveLength(3);

@@ -156,12 +156,21 @@ describe("the price of limits", () => {
     },
   );
 
-  test("100 places cost as much for each start and end as 3, and half of the tasks cost half", () => {
-    within5Percent(
-      line(of({ places: 100, share: 0.5 }), "DynamoDB: writes") - line(plain, "DynamoDB: writes"),
-      0.5 * (3 + 2) * 0.625,
-    );
-  });
+  test.each<[ScenarioInput["limited"], number, number]>([
+    [{ places: 16 }, 5, 4],
+    [{ places: 100 }, 7, 10],
+    [{ places: 128 }, 7, 10],
+    [{ places: 1_000 }, 7, 20],
+    [{ startsPerSecond: 128 }, 5, 5],
+    [{ startsPerSecond: 1_000 }, 5, 21],
+  ])(
+    "a limit of %o costs %i write units and %i read units more, and half of the tasks half of it",
+    (limited, writes, reads) => {
+      const half = of({ ...limited, share: 0.5 });
+      within5Percent(line(half, "DynamoDB: writes") - line(plain, "DynamoDB: writes"), 0.5 * writes * 0.625);
+      within5Percent(line(half, "DynamoDB: reads of lines"), 0.5 * reads * 0.125);
+    },
+  );
 
   test("the busiest key needs its share of the tasks, each for its duration and the calls around it", () => {
     const spread = (limited: ScenarioInput["limited"]) => {

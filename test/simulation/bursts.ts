@@ -19,7 +19,9 @@ export async function submitBursts(world: World): Promise<void> {
 async function submitMany(world: World, identity: Identity, count: number): Promise<void> {
   const { dice } = world;
   const keys = dice.int(1, 2);
-  for (let n = 0; n < count; n++) {
+  // Successors come where a line has tasks for longer than its worker's share.
+  const tasks = world.shareMs === undefined ? count : 3 * count;
+  for (let n = 0; n < tasks; n++) {
     const way: Step[] = [{ do: "sleep", ms: dice.spread(1, 6_000), deaf: dice.chance(0.5) }];
     const fails: Step[] = [...way, { do: "fail", kind: "transient" }];
     const attempts = dice.chance(0.2) ? [fails, way] : [way];

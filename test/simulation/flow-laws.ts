@@ -58,6 +58,8 @@ export class FlowLaws {
   checks = 0;
   /** Tasks that were put into lines. */
   parks = 0;
+  /** Messages of successors that were sent. */
+  successors = 0;
 
   /** @param isPrompt True in a world in which nothing delays a task for long, and no worker has died. */
   constructor(watched: Watched, lives: Lives, isPrompt: () => boolean) {
@@ -105,6 +107,12 @@ export class FlowLaws {
       const waits = isOpen && this.#handedOver.get(to)?.atMs === atMs;
       if (waits && this.#isPrompt()) this.#lives.violated(`it got a place in ${line}, and does not start`, to);
     });
+  }
+
+  /** The task that had the place for a moment waits on, and the successor hands the place over. */
+  givenToSuccessor(from: string, id: string): void {
+    this.#chains.set(id, this.#watched.time.now);
+    this.#chains.delete(from);
   }
 
   /** No window of a rate has more starts than its limit, whoever lets tasks go. */

@@ -118,7 +118,10 @@ function queuesFor(world: World, from: Invocation): Queues {
       const what = () => `sends a check of ${message.check.line} to ${message.tier} in ${message.delaySeconds} s`;
       await ask(
         what,
-        () => queues.sendCheck(message),
+        () => {
+          if (message.check.line.startsWith("places/")) witness.flow.successors += 1;
+          return queues.sendCheck(message);
+        },
         (id) => `m${id}`,
       );
     },
@@ -144,17 +147,18 @@ function queuesFor(world: World, from: Invocation): Queues {
 export function flowPortsFor(
   world: World,
   from: Invocation,
-): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "audit" | "bucketSize" | "mostInOne"> {
+): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "audit" | "bucketSize" | "mostInOne" | "shareMs"> {
   const clock = clockFor(world, from);
   const flowSettings = asking(world, from, "settings", world.flowSettings);
   const lines = asking<Lines>(world, from, "lines", world.lines);
   const { FlowBook } = world.core.flowBook;
   const audit = asking(world, from, "audit", world.audit);
-  const { bucketSize, mostInOne } = world;
+  const { bucketSize, mostInOne, shareMs } = world;
   return {
     ...{ lines, flowSettings, audit, flow: new FlowBook({ clock, log: silent, flowSettings }) },
     ...(bucketSize !== undefined && { bucketSize }),
     ...(mostInOne !== undefined && { mostInOne }),
+    ...(shareMs !== undefined && { shareMs }),
   };
 }
 

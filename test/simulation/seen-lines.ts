@@ -1,5 +1,13 @@
 import { allShards, shardOf } from "../../src/core/model/line-shards.ts";
-import type { HeldPlace, LineState, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../../src/core/ports/flow.ts";
+import type {
+  HeldPlace,
+  LineState,
+  Successor,
+  Wait,
+  WaitingEntry,
+  WaitingKey,
+  WaitingTask,
+} from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import type { FlowLaws } from "./flow-laws.ts";
 
@@ -103,6 +111,12 @@ export class SeenLines extends MemoryLines {
     }
     this.#laws().waits(lineOf(bucket), from.task);
     return state;
+  }
+
+  override async givePlace(bucket: string, from: HeldPlace, to: Successor): Promise<boolean> {
+    const given = await super.givePlace(bucket, from, to);
+    if (given) this.#laws().givenToSuccessor(from.task, to.id);
+    return given;
   }
 
   /** Sees who waits before tasks get places. */

@@ -142,6 +142,8 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
   const heard = new Set(!isSmall && dice.chance(0.3) ? ["acme/bob"] : []);
   // In some worlds the tasks of all limits' lines wait in shards, in a third of them beside places of their own items.
   const sharded = [8, 11, 14].includes(seed % 16);
+  // In every other world whose tier is behind, workers have had their share soon, and successors come in time.
+  const isShort = theme === "behind" && seed % 2 === 1;
   const story = new Story(tell, time.now);
   const table = new Table(core, time);
   const world: World = {
@@ -156,11 +158,12 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     table,
     queues: new SimQueues(time, dice, weather, {
       wake: (queue, atMs) => sources.wake(queue, atMs),
-      behindMs: theme === "behind" ? dice.int(30_000, 300_000) : 0,
+      behindMs: behindOf(dice, theme, isShort),
     }),
     families: new MemoryFamilies(),
     lines: new SeenLines(() => world.witness.flow, { apart: seed % 4 === 2, sharded }),
     mostInOne: sharded ? 0 : undefined,
+    shareMs: isShort ? 3_000 : undefined,
     // In every fourth world each place of a line is an item of its own.
     bucketSize: seed % 4 === 3 ? 1 : undefined,
     flowSettings: settingsOf(seed, (setting) => world.witness.resumes.put(setting)),
@@ -187,6 +190,12 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
   const sources = new EventSources(world);
   const daily = new DailyRescue(world);
   return world;
+}
+
+/** Milliseconds by which the tiers of a world are behind. */
+function behindOf(dice: Dice, theme: Theme, isShort: boolean): number {
+  if (theme !== "behind") return 0;
+  return isShort ? dice.int(5_000, 15_000) : dice.int(30_000, 300_000);
 }
 
 /** True for a task whose end has a subscriber. Nobody is told of Offload's own tasks. */

@@ -82,10 +82,15 @@ function judgeCosts(world: World): void {
   }
 }
 
-/** A task that waits for a place has two messages for each attempt: that of its submit or retry, and the spare one. */
+/**
+ * A task that waits for a place has two messages for each attempt: that of its submit or retry, and the spare one. A
+ * worker's successor has one after five tasks.
+ */
 function judgeMessages({ witness, queues }: World): void {
   const attempts = [...witness.lives.values()].reduce((sum, { claims }) => sum + claims.length, 0);
   if (queues.sent > 2 * attempts) witness.violated(`${queues.sent} messages were sent for ${attempts} attempts`);
+  const { successors } = witness.flow;
+  if (successors > attempts / 5) witness.violated(`${successors} successors were sent for ${attempts} attempts`);
 }
 
 function judgeTask(world: World, life: Life): void {

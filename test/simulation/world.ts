@@ -40,6 +40,8 @@ export interface World {
   bucketSize: number | undefined;
   /** Places, or starts a second, of a line that has no shards. Undefined: as deployed. */
   mostInOne: number | undefined;
+  /** Milliseconds for which a worker goes on with a line. Undefined: as deployed. */
+  shareMs: number | undefined;
   flowSettings: MemoryFlowSettings;
   audit: MemoryAuditLog;
   entries: Entries;

@@ -13,6 +13,7 @@ import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
 import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
 import { markSharded, unmark } from "./shards.ts";
 import { watchLine } from "./watch-line.ts";
+import { yieldPlace } from "./yield-place.ts";
 
 /** Further checks that are sent at the same time. */
 const lanes = 10;
@@ -102,6 +103,10 @@ export async function handOver(
   if (state === undefined) {
     await leaveToOthers(ports, line, [own], sizes);
     return giveBack(ports, line, place, tier);
+  }
+  if (await yieldPlace(ports, name, { place: to, state, isTaken: message !== undefined })) {
+    await leaveToOthers(ports, line, [own], sizes);
+    return true;
   }
   if (index === 0) ports.flow.lines.noteSharded(line.name, state.sharded === true);
   // The line's own state alone tells of its check.

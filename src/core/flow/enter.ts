@@ -2,7 +2,7 @@ import type { Envelope } from "../model/envelope.ts";
 import { LineUnavailable, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import { isInternal } from "../model/internal-names.ts";
 import { isOfTier, type Line, lineOf, type PauseTarget } from "../model/line.ts";
-import { allShards, shardOf } from "../model/line-shards.ts";
+import { allShards } from "../model/line-shards.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { WaitingFor } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
@@ -24,7 +24,7 @@ import { isIdle } from "./let-go-places.ts";
 import { type LimitsInForce, limitsInForce, lineFor, placesOf } from "./limit-lines.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-end.ts";
-import { firstOfShard, isSharded, shardFor } from "./shards.ts";
+import { firstOfAny, firstOfShard, isSharded, join, shardFor } from "./shards.ts";
 import { takePlace } from "./take-place.ts";
 import { takeStart } from "./take-start.ts";
 import { mayTry } from "./try-breaker.ts";
@@ -206,7 +206,7 @@ export async function park(
   await keepAllEntries(ports, record, record.purge_at);
   await keepHistory(ports, { ...record, purge_at: 0 }, record.purge_at);
   const { tier, runsOn } = delivery;
-  const waiting = {
+  const entry = {
     id: ports.newId(),
     tier,
     runsOn,
@@ -219,7 +219,7 @@ export async function park(
     ...(slotMs !== undefined && { slotMs }),
     ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
   };
-  await ports.lines.add(line.name, waiting, record.purge_at);
+  const waiting = await join(ports, line, entry, record.purge_at);
   if (isOfTier(line)) await followMove(ports, line, record, waiting);
   await endInTime(ports, record, newest);
   reportParked(ports, record);
@@ -286,7 +286,7 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
   if (isIdle(state)) return [];
   if (state.sharded === undefined) return lines.first(line.name, most);
   // Who finds none here gives the place back, and looks at all shards.
-  return lines.first(line.name, firstOfShard, [shardOf(ports.newId())]);
+  return firstOfAny(ports, line, firstOfShard);
 }
 
 /**
@@ -294,12 +294,12 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
  * ends.
  * @param tier Tier in whose queue a check of the line waits.
  */
-export function leave(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
+export function leave(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
   place.left ??= leaveNow(ports, place, task, tier);
   return place.left;
 }
 
-async function leaveNow(ports: FlowPorts, place: Place, task: TaskKey, tier: Tier): Promise<void> {
+async function leaveNow(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
   // A renewal that is under way changes the time at which the place ends.
   await place.renewal?.catch(() => {});
   try {
@@ -328,7 +328,7 @@ export async function goOn(ports: FlowPorts, line: Line, tier: Tier): Promise<vo
 async function leaveKept(
   ports: FlowPorts,
   { line, bucket }: Place,
-  { task_id: task }: TaskKey,
+  { task_id: task }: Pick<TaskKey, "task_id">,
   tier: Tier,
 ): Promise<void> {
   const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(task);

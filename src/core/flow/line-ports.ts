@@ -24,6 +24,8 @@ export interface LinePorts {
   bucketSize?: number;
   /** Places, or starts a second, of a line whose tasks wait in one partition. Absent: as many as that serves. */
   mostInOne?: number;
+  /** A worker goes on with the tasks of a line for this time, in milliseconds. Absent: a minute. */
+  shareMs?: number | undefined;
   /** Takes the next task of a line for this worker. Absent: each goes by message. */
   taker?: Taker | undefined;
 }

@@ -1,6 +1,8 @@
-import type { Line } from "../model/line.ts";
-import { allShards, numberOf, shardOf } from "../model/line-shards.ts";
-import type { LineState, WaitingEntry } from "../ports/flow.ts";
+import { awsThrottles } from "../model/aws-errors.ts";
+import { PortUnavailable } from "../model/errors.ts";
+import { isOfLimit, type Line } from "../model/line.ts";
+import { allShards, anyShard, numberOf, shardOf } from "../model/line-shards.ts";
+import type { LineState, WaitingEntry, WaitingTask } from "../ports/flow.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { paceOf, placesOf } from "./limit-lines.ts";
@@ -8,9 +10,9 @@ import type { Known, LinePorts } from "./line-ports.ts";
 
 /*
  * A partition of the table takes a thousand write units a second, and a task that waits costs it two. The tasks of a
- * line whose limit is large therefore wait in shards, 1 to 15, each a partition of its own; those of other lines in
- * shard 0, which is also that of the line's state. The state of a line has a mark while tasks may wait in the shards
- * above 0: without it nobody looks there.
+ * line whose limit is large, or whose shard 0 has refused one, therefore wait in shards, 1 to 15, each a partition of
+ * its own; those of other lines in shard 0, which is also that of the line's state. The state of a line has a mark
+ * while tasks may wait in the shards above 0: without it nobody looks there.
  *
  * A task is added before its caller makes sure of the mark, and the caller looks at the line after it. Who removes the
  * mark has found all shards empty while no check was planned, and looks once more after it. Who plans a check of a line
@@ -18,7 +20,7 @@ import type { Known, LinePorts } from "./line-ports.ts";
  */
 
 /** Places, or starts a second, of a line whose tasks wait in shard 0. */
-const mostInOne = 128;
+export const mostInOne = 128;
 
 /** A task that joins a line without a mark waits for less than this before its caller notes one, in milliseconds. */
 const longestJoinMs = 500;
@@ -43,6 +45,33 @@ export async function isSharded({ flow, registry, mostInOne: most = mostInOne }:
 export async function shardFor(ports: ShardPorts, line: Line, taskId: string): Promise<{ shard?: number }> {
   return (await isSharded(ports, line)) ? { shard: shardOf(taskId) } : {};
 }
+
+/**
+ * Adds a task to a line. A task that the line's partition refuses, as more join than it takes, waits in a shard, and so
+ * do those that this process adds after it.
+ * @returns The task as it waits.
+ * @throws PortUnavailable
+ */
+export async function join(
+  { lines, flow }: Pick<LinePorts, "lines" | "flow">,
+  { name }: Line,
+  task: WaitingTask,
+  purgeAt: number,
+): Promise<WaitingTask> {
+  try {
+    await lines.add(name, task, purgeAt);
+    return task;
+  } catch (error) {
+    if (task.shard !== undefined || !isOfLimit(name) || !isThrottled(error)) throw error;
+    flow.lines.noteSharded(name, true);
+    const sharded = { ...task, shard: shardOf(task.taskId) };
+    await lines.add(name, sharded, purgeAt);
+    return sharded;
+  }
+}
+
+const isThrottled = (error: unknown): boolean =>
+  error instanceof PortUnavailable && error.cause instanceof Error && awsThrottles.includes(error.cause.name);
 
 /**
  * The shards in which tasks of a line wait. Notes what the line's own state tells. The mark may have been removed since
@@ -83,12 +112,23 @@ export async function unmark({ lines, flow }: Pick<LinePorts, "lines" | "flow">,
 /** Workers that end tasks choose among this many first tasks of a shard. */
 export const firstOfShard = 8;
 
-/** The first tasks of one of a line's shards, at random; of all when that has none. */
-export async function firstOfOne(
+/** The first tasks of a line's shard, at random. Shard 0 has those that joined before the line was sharded, if any. */
+export async function firstOfAny(
   { lines, newId }: Pick<LinePorts, "lines" | "newId">,
   { name }: Line,
+  most: number,
+): Promise<WaitingEntry[]> {
+  const shard = anyShard(newId());
+  const some = await lines.first(name, most, [shard]);
+  return some.length > 0 || shard > 0 ? some : lines.first(name, most, [shardOf(newId())]);
+}
+
+/** The first tasks of one of a line's shards, at random; of all when that has none. */
+export async function firstOfOne(
+  ports: Pick<LinePorts, "lines" | "newId">,
+  line: Line,
   { most, mostOfOne }: { most: number; mostOfOne: number },
 ): Promise<WaitingEntry[]> {
-  const some = await lines.first(name, mostOfOne, [shardOf(newId())]);
-  return some.length > 0 ? some : lines.first(name, most, allShards);
+  const some = await firstOfAny(ports, line, mostOfOne);
+  return some.length > 0 ? some : ports.lines.first(line.name, most, allShards);
 }

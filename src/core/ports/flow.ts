@@ -49,6 +49,15 @@ export interface LineState {
   check?: PlannedCheck;
   /** Tasks of a limit's line may wait in its shards above 0. Absent: none does. */
   sharded?: true;
+  /** The worker that waits for one of the places, and until when. Absent: none does. */
+  successor?: Successor;
+}
+
+/** A worker that has come for the place of another one, which goes on with the line until then. */
+export interface Successor {
+  id: string;
+  /** Epoch milliseconds until which it waits. */
+  untilMs: number;
 }
 
 /** A planned look at a line. */
@@ -151,6 +160,18 @@ export interface Lines {
    * than `limit`.
    */
   passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined>;
+  /**
+   * Notes a worker that waits for one of the places. Changes nothing and returns false when another one waits until
+   * after `nowMs`.
+   */
+  awaitPlace(line: string, successor: Successor, nowMs: number): Promise<boolean>;
+  /** Ends a worker's wait. Returns false when it is over: the worker may have a place. */
+  endWait(line: string, id: string): Promise<boolean>;
+  /**
+   * Passes a task's place on to the worker that waits for one, which has it under its id as a task would, and ends the
+   * wait. Changes nothing and returns false when the task has no such place, or the worker does not wait.
+   */
+  givePlace(line: string, from: HeldPlace, to: Successor): Promise<boolean>;
   /**
    * Takes the next start of a rate: now, or up to `aheadMs` later. One write where the rate has not been reached.
    * @returns Epoch milliseconds of the start, with fractions. Undefined: the next start is later.

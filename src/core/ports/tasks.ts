@@ -160,8 +160,8 @@ export interface Delivery extends MainQueue {
 /** The tier queues and their DLQs. All methods throw `PortUnavailable`. Contract suite: `test/contract/queues.ts`. */
 export interface Queues {
   send(message: Outgoing): Promise<void>;
-  /** Sends a check of a line to the tier's queue for worker functions. */
-  sendCheck(message: { tier: Tier; check: LineCheck; delaySeconds: number }): Promise<void>;
+  /** Sends a check of a line to the tier's queue for worker functions, or to that for containers. */
+  sendCheck(message: MainQueue & { check: LineCheck; delaySeconds: number }): Promise<void>;
   /**
    * Hides up to 10 received messages of one queue for the given seconds (0 to 43200) from now. Best effort for each
    * message.

@@ -1,6 +1,7 @@
 import { buryUnreadable } from "../end/bury.ts";
 import { checkLine } from "../flow/check-line.ts";
 import type { FlowPorts } from "../flow/enter.ts";
+import type { SuccessorPorts } from "../flow/successor.ts";
 import { parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
@@ -10,7 +11,7 @@ import type { TaskMessage } from "../task/task-message.ts";
  * Parses a message. A check of a line is done here. A message that is not an envelope goes to the DLQ immediately,
  * whole. The verdict of both is known then.
  */
-export async function readMessage(ports: FlowPorts, delivery: Delivery): Promise<TaskMessage | Verdict> {
+export async function readMessage(ports: SuccessorPorts, delivery: Delivery): Promise<TaskMessage | Verdict> {
   const check = parseLineCheck(delivery.body);
   if (check !== undefined) return checkLine(ports, delivery, check);
   const parsed = parseEnvelope(delivery.body);

@@ -1,4 +1,4 @@
-import { aheadMs } from "../flow/line-ports.ts";
+import { sendSuccessor } from "../flow/successor.ts";
 import { Taker } from "../flow/taker.ts";
 import { messageText, parseEnvelope } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
@@ -9,13 +9,6 @@ import type { TaskMessage } from "../task/task-message.ts";
 import { fitsIn } from "./batch-plan.ts";
 import { sentAgain } from "./sent-again.ts";
 import { type Begun, begin, type Crashed, finish, type WorkPorts } from "./work-message.ts";
-
-/**
- * A worker goes on with the tasks of a line for this time, in milliseconds, after the message that led to it. Then the
- * next one goes by message: tasks of other lines and tenants are in the same queue. In a tier that is behind, the line
- * would wait for that message for longer than it was worked on.
- */
-const longestChainMs = (behindMs: number): number => (behindMs > aheadMs ? 300_000 : 60_000);
 
 /** The next task of a line comes by no message that could be hidden. */
 const noMessage: Visibility = { renew: () => Promise.resolve() };
@@ -30,17 +23,17 @@ export interface TakingPorts extends WorkPorts {
  * @param deadlineMs Epoch milliseconds at which the worker is stopped: a task that might end after it goes by message.
  */
 export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Number.POSITIVE_INFINITY): Taker {
-  const { clock, isStopping } = ports;
+  const { clock, isStopping, shareMs } = ports;
   const { tier, runsOn, sentAt, grant: given } = delivery;
   const cameMs = clock.now();
   const messageFor = (task: WaitingTask, grant: Grant) => {
     const now = clock.now();
-    if (isStopping?.() || now > cameMs + longestChainMs(taker.behindMs) || task.tier !== tier || task.runsOn !== runsOn)
-      return undefined;
+    if (isStopping?.() || !taker.mayGoOn(now) || task.tier !== tier || task.runsOn !== runsOn) return undefined;
     const message = messageOf(ports, task, grant);
     return message?.type !== undefined && fitsIn(message, now, deadlineMs) ? message : undefined;
   };
-  const taker = new Taker(messageFor, cameMs - Math.max(sentAt, given?.slotMs ?? 0));
+  const behindMs = cameMs - Math.max(sentAt, given?.slotMs ?? 0);
+  const taker = new Taker(messageFor, { behindMs, cameMs, shareMs });
   return taker;
 }
 
@@ -50,9 +43,12 @@ export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Numb
  */
 export async function runTaken(ports: TakingPorts): Promise<void> {
   const { taker } = ports;
+  await taker.succeeded;
   for (let message = taker.taken(); message !== undefined; message = taker.taken()) {
+    const sent = message.place && sendSuccessor(ports, message.delivery, message.place);
     const begun = await begin(ports, noMessage, message, "together");
     const verdict = begun.as === "crashed" ? "again" : await finish(ports, noMessage, begun);
+    await sent;
     if (verdict === "again") await sendAgain(ports, begun);
   }
   await taker.left;

@@ -28,16 +28,16 @@ export async function serveMessage(
 ): Promise<"ended" | "alone"> {
   if (delivery.solo && how === "together") return "alone";
   const held = new HeldMessage(ports, delivery);
-  const message = await readMessage(ports, delivery);
-  if (message === "again") return "ended";
-  if (message === "done") {
-    await held.remove();
-    return "ended";
-  }
-  const hidden = hideAtStart(ports, held, delivery, leaseSeconds(timeoutOf(message)) + holdMarginSeconds);
   // A process that runs one task alone takes no others.
   const taker = how === "alone" ? new Taker(() => undefined) : takerFor(ports, delivery);
   const working = { ...ports, taker };
+  const message = await readMessage(working, delivery);
+  if (message === "again") return "ended";
+  if (message === "done") {
+    await Promise.all([held.remove(), runTaken(working)]);
+    return "ended";
+  }
+  const hidden = hideAtStart(ports, held, delivery, leaseSeconds(timeoutOf(message)) + holdMarginSeconds);
   const begun = how === "alone" ? await begin(working, held, message, how) : await begin(working, held, message, how);
   if (begun.as === "crashed") {
     await hidden;

@@ -78,7 +78,7 @@ function decide({ visibility, verdicts, process, count }: Batch, delivery: Deliv
 
 interface Read {
   messages: TaskMessage[];
-  /** The ports of each check that took a task of its line. */
+  /** The ports of each check that took a task of its line, or waits for one. */
   taking: TakingPorts[];
 }
 
@@ -94,7 +94,7 @@ async function readAll(batch: Batch, deliveries: readonly Delivery[]): Promise<R
   const all = await Promise.all(read);
   return {
     messages: all.flatMap(({ message = [] }) => message),
-    taking: all.map(({ ports }) => ports).filter(({ taker }) => !taker.isFree),
+    taking: all.map(({ ports }) => ports).filter(({ taker }) => !taker.isFree || taker.succeeded !== undefined),
   };
 }
 

@@ -146,7 +146,7 @@ describe("a line of many places", () => {
     const next = Promise.resolve([{ id: "w1", tier: "normal" as const, createdAt, taskId, tenantId, envelope }]);
     // Its place has ended, and another task has it.
     const place = { line, bucket: 1, untilMs: clock.now() + 1_000, next };
-    await leave(ports, place, { tenant_id: "acme", task_id: "ended" }, "normal");
+    await leave(ports, place, { task_id: "ended" }, "normal");
     expect(await lines.reserve(line.name, { taskId }, clock.now(), clock.now() + 1_000)).toBe(true);
   });
 

@@ -176,7 +176,7 @@ describe("places of a key", () => {
     const untilMs = ports.clock.now() + 1_000;
     await lines.takePlaces(line.name, ["task"], untilMs, 1);
     const next = Promise.reject(new PortUnavailable("the table"));
-    await leave(ports, { line, bucket: 0, untilMs, next }, { tenant_id: "acme", task_id: "task" }, "normal");
+    await leave(ports, { line, bucket: 0, untilMs, next }, { task_id: "task" }, "normal");
     expect((await lines.state(line.name)).places.size).toBe(0);
   });
 

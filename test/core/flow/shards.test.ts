@@ -111,6 +111,82 @@ describe("the tasks of a line with a large limit", () => {
   });
 });
 
+/** Refuses what is added to a partition of a line above so many in a second. */
+function refuseAbove({ lines, clock }: ReturnType<typeof setUp>, perSecond: number) {
+  const add = lines.add.bind(lines);
+  const added = new Map<string, number>();
+  const refused: (number | undefined)[] = [];
+  lines.add = async (name, task) => {
+    const second = `${task.shard ?? 0} ${Math.floor(clock.now() / 1_000)}`;
+    const count = (added.get(second) ?? 0) + 1;
+    added.set(second, count);
+    if (count <= perSecond) return add(name, task);
+    refused.push(task.shard);
+    const cause = Object.assign(new Error("slower"), { name: "ProvisionedThroughputExceededException" });
+    throw new PortUnavailable("the table", { cause });
+  };
+  return refused;
+}
+
+describe("a small line that more tasks join than its partition takes", () => {
+  const small = { concurrency: { limit: 3 } };
+
+  test("spreads them over shards: none has to come again, and all run", async () => {
+    const under = setUp(small);
+    const { submitMany, pool, lines, starts, records } = under;
+    const refused = refuseAbove(under, 50);
+    await submitMany(600, 50);
+    await pool.pass(1_500, 100);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.every((shard) => shard === undefined)).toBe(true);
+    const waiting = await lines.first(places.name, 1_000, allShards);
+    expect(waiting.length + starts.length).toBeGreaterThanOrEqual(600);
+    expect((await lines.state(places.name)).sharded).toBe(true);
+    await pool.pass(60_000);
+    expect(starts).toHaveLength(600);
+    expect(records.all().every(({ status, attempts }) => status === "completed" && attempts === 1)).toBe(true);
+    expect((await lines.state(places.name)).sharded).toBeUndefined();
+  });
+
+  test("is not spread by an outage of the table", async () => {
+    const under = setUp(small);
+    const { submitMany, pool, lines, starts } = under;
+    const add = lines.add.bind(lines);
+    const shards: (number | undefined)[] = [];
+    lines.add = (_, { shard }) => {
+      shards.push(shard);
+      return Promise.reject(new PortUnavailable("the table"));
+    };
+    await submitMany(10, 50);
+    await pool.pass(2_000, 100);
+    expect(shards.length).toBeGreaterThan(0);
+    expect(shards.every((shard) => shard === undefined)).toBe(true);
+    lines.add = add;
+    await pool.pass(60_000);
+    expect(starts).toHaveLength(10);
+    expect((await lines.state(places.name)).sharded).toBeUndefined();
+    expect(under.ports.flow.lines.isSharded(places.name)).toBe(false);
+  });
+
+  test("the tasks that joined a line before it was spread have their turn while others join", async () => {
+    const under = setUp({ concurrency: { limit: 40 } });
+    const { submitMany, pool, lines, starts } = under;
+    await submitMany(120, 1_000);
+    await pool.pass(500);
+    const early = (await lines.first(places.name, 200)).length;
+    expect(early).toBeGreaterThan(50);
+    under.ports.flow.lines.noteSharded(places.name, true);
+    for (let round = 0; round < 12; round++) {
+      await submitMany(60, 1_000);
+      await pool.pass(1_000);
+      under.ports.flow.lines.noteSharded(places.name, true);
+    }
+    expect((await lines.first(places.name, 200)).length).toBeLessThan(early - 10);
+    await pool.pass(120_000);
+    expect(starts).toHaveLength(840);
+  });
+});
+
 test("no task fails while the places of its line do not answer for an hour", async () => {
   const { submitMany, pool, lines, records } = setUp({ concurrency: { limit: 3 } });
   const takePlaces = lines.takePlaces.bind(lines);
