@@ -48,10 +48,24 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/flow/buckets.test.ts",
   },
   {
+    name: "flow: a place is nobody's when the answer of the write that gave it is lost",
+    file: "flow/sure-write.ts",
+    find: "    if (isMade(state)) return state;\n",
+    replace: "",
+    test: "test/core/flow/lost-answers.test.ts",
+  },
+  {
+    name: "flow: a place that could not be passed on is not given back",
+    file: "flow/advance.ts",
+    find: "    if (!(error instanceof PortUnavailable)) throw error;\n    return undefined;\n",
+    replace: "    throw error;\n",
+    test: "test/core/flow/lost-answers.test.ts",
+  },
+  {
     name: "flow: a place is given back to the first bucket",
     file: "flow/advance.ts",
-    find: "ports.lines.dropPlace(bucketName(line, index), task, untilMs)",
-    replace: "ports.lines.dropPlace(bucketName(line, 0), task, untilMs)",
+    find: "ports.lines.dropPlace(name, task, untilMs)",
+    replace: "ports.lines.dropPlace(line.name, task, untilMs)",
     test: "test/core/flow/buckets.test.ts",
   },
   {

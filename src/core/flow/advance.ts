@@ -3,7 +3,7 @@ import { heldIn } from "../model/grant.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
-import type { HeldPlace, WaitingEntry } from "../ports/flow.ts";
+import type { HeldPlace, LineState, WaitingEntry } from "../ports/flow.ts";
 import { bucketName, bucketOf, leaveToOthers, ownTasks } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
@@ -12,6 +12,7 @@ import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
 import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
 import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
 import { markSharded, unmark } from "./shards.ts";
+import { hasPlace, sureWrite } from "./sure-write.ts";
 import { watchLine } from "./watch-line.ts";
 import { yieldPlace } from "./yield-place.ts";
 
@@ -98,7 +99,7 @@ export async function handOver(
   // The task that this worker takes keeps its place with the same write.
   const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
   const to = { task: own.taskId, untilMs };
-  const state = await ports.lines.passPlace(name, place, to, room);
+  const state = await passOn(ports, name, { from: place, to, room });
   // Another call has just let this task go, or the limit is lower now.
   if (state === undefined) {
     await leaveToOthers(ports, line, [own], sizes);
@@ -118,9 +119,24 @@ export async function handOver(
   return true;
 }
 
+/** Passes a place on. Undefined: the task keeps it. */
+async function passOn(
+  { lines }: LinePorts,
+  bucket: string,
+  { from, to, room }: { from: HeldPlace; to: HeldPlace; room: number },
+): Promise<LineState | undefined> {
+  const isPassed = hasPlace([to.task], to.untilMs);
+  return sureWrite(lines, bucket, lines.passPlace(bucket, from, to, room), isPassed).catch((error: unknown) => {
+    if (!(error instanceof PortUnavailable)) throw error;
+    return undefined;
+  });
+}
+
 async function giveBack(ports: LinePorts, line: Line, place: BucketPlace, tier: Tier): Promise<boolean> {
   const { bucket: index, task, untilMs } = place;
-  const state = await ports.lines.dropPlace(bucketName(line, index), task, untilMs);
+  const name = bucketName(line, index);
+  const isFree = ({ places }: LineState) => !places.has(task);
+  const state = await sureWrite(ports.lines, name, ports.lines.dropPlace(name, task, untilMs), isFree);
   if (state !== undefined) await advance(ports, line, { tier, changed: { index, state } });
   return state !== undefined;
 }

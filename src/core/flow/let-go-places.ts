@@ -26,6 +26,7 @@ import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
 import { planSooner } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
 import { firstOfOne, firstOfShard, isSharded, shardsIn } from "./shards.ts";
+import { hasPlace, sureWrite } from "./sure-write.ts";
 
 /** Tasks that get a place together. */
 const mostTogether = 10;
@@ -108,7 +109,8 @@ async function letSomeGo(
     return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
   const ids = going.map(({ taskId }) => taskId);
   const untilMs = onTheWayUntilMs(clock.now());
-  if (!(await lines.takePlaces(bucket.name, ids, untilMs, bucket.room))) {
+  const taking = lines.takePlaces(bucket.name, ids, untilMs, bucket.room);
+  if (!(await sureWrite(lines, bucket.name, taking, hasPlace(ids, untilMs)))) {
     await leaveToOthers(ports, line, going, sizes);
     return { as: "refused" };
   }

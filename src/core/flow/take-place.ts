@@ -6,6 +6,7 @@ import { type Bucket, bucketCount, bucketOf, bucketsFor, type Sizes } from "./bu
 import { placesOf } from "./limit-lines.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { keptUntilMs, placeStateOf, takenUntilMs } from "./place-end.ts";
+import { hasPlace, sureWrite } from "./sure-write.ts";
 import { isBehind } from "./take-start.ts";
 
 /** A place that a task takes. */
@@ -54,7 +55,8 @@ export async function takePlace(
   const free = !(await isBehind(ports, line, envelope));
   const asked = given === undefined ? await bucketsAsked(ports, line, task, sizes) : [given];
   for (const { name, index, room } of free ? asked : []) {
-    if (await lines.takePlaces(name, [task], untilMs, room)) return { line, bucket: index, untilMs };
+    const taking = lines.takePlaces(name, [task], untilMs, room);
+    if (await sureWrite(lines, name, taking, hasPlace([task], untilMs))) return { line, bucket: index, untilMs };
   }
   if (given && (await takeOver(lines, given, { task, untilMs }))) return { line, bucket: given.index, untilMs };
   return keepIn(asked[0] as Bucket);
@@ -91,7 +93,8 @@ async function takeOver(lines: Lines, { name, room }: Bucket, to: HeldPlace): Pr
   const { places } = await lines.state(name);
   const onWay = [...places].filter(([, untilMs]) => placeStateOf(untilMs) === "onTheWay").sort(([, a], [, b]) => b - a);
   for (const [task, untilMs] of onWay.slice(0, mostTries)) {
-    if ((await lines.passPlace(name, { task, untilMs }, to, room)) !== undefined) return true;
+    const passing = lines.passPlace(name, { task, untilMs }, to, room);
+    if (await sureWrite(lines, name, passing, hasPlace([to.task], to.untilMs))) return true;
   }
   return false;
 }
