@@ -1,11 +1,12 @@
 import type { Line } from "../model/line.ts";
-import type { Breaker, Pause } from "../ports/flow.ts";
+import type { Breaker, Pause, PlannedCheck } from "../ports/flow.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import { letGoByPlaces } from "./let-go-places.ts";
 import { letGoByRate } from "./let-go-starts.ts";
 import { paceOf, placesOf } from "./limit-lines.ts";
 import { type Known, type LinePorts, leastOftenMs, mostLetGo, nothing, type Rest, soonMs } from "./line-ports.ts";
 import { tasksNow } from "./opened.ts";
+import { stands } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
 import { shardsIn } from "./shards.ts";
 import { takeTry } from "./try-breaker.ts";
@@ -44,7 +45,7 @@ async function letGoUnlessPaused(ports: LinePorts, line: Line, known: Known): Pr
  * Lets the tasks go that nothing stops any more. Only checks of the line do so: a worker that has just put a task into
  * it, as it did not know yet, sends this one alone.
  */
-async function letAllGo(ports: LinePorts, line: Line, { added }: Known): Promise<Rest> {
+async function letAllGo(ports: LinePorts, line: Line, { added, checkId }: Known): Promise<Rest> {
   const { clock, flow, lines } = ports;
   const now = clock.now();
   const soon: Rest = { nextMs: now + soonMs, empty: false };
@@ -54,6 +55,8 @@ async function letAllGo(ports: LinePorts, line: Line, { added }: Known): Promise
     return soon;
   }
   const state = await lines.state(line.name);
+  // Tasks that joined together have planned a check each: the noted one lets them go.
+  if (checkId !== undefined && isLeftTo(ports, state.check, checkId)) return { ...soon, state };
   const shards = shardsIn(ports, line, state, {});
   const most = tasksNow(line, state, now);
   // The next check continues where the processor is slower: no check takes as long as its message is hidden.
@@ -66,6 +69,10 @@ async function letAllGo(ports: LinePorts, line: Line, { added }: Known): Promise
   }
   return soon;
 }
+
+/** True when another check is noted, and comes now. */
+const isLeftTo = (ports: LinePorts, planned: PlannedCheck | undefined, checkId: string): boolean =>
+  stands(ports, planned) && planned.id !== checkId && planned.atMs <= ports.clock.now() + soonMs;
 
 /** The longest delay of a message, in milliseconds. */
 export const longestDelayMs = 900_000;

@@ -156,6 +156,46 @@ test.each<[PauseTarget, number, number]>([
   expect(new Set(sent.map(({ id }) => id)).size).toBeGreaterThan(sent.length - 100);
 });
 
+test("of several checks that find a pause ended, as tasks joined its line together, one lets them go", async () => {
+  const { accept, pool, ran, paused, ports, queues, lines, flowSettings, clock } = setUp();
+  const target = { scope: "type", type: "test.task" } as const;
+  await paused(target);
+  for (let n = 0; n < 30; n++) await accept({ input: n });
+  await pool.pass(1_000);
+  let sent = 0;
+  const send = queues.send.bind(queues);
+  queues.send = (message) => {
+    sent += 1;
+    return send(message);
+  };
+  const { check } = await lines.state("pause/type/test.task");
+  await lines.planCheck("pause/type/test.task", { id: "noted", atMs: clock.now() }, check);
+  await flowSettings.remove("pause/type/test.task");
+  ports.flow.forget();
+  const ids = ["a", "b", "noted", "c", "d"];
+  for (const id of ids)
+    await queues.sendCheck({ tier: "normal", check: { line: "pause/type/test.task", check_id: id }, delaySeconds: 0 });
+  await pool.pass(20_000);
+  expect(ran).toHaveLength(30);
+  expect(sent).toBe(30);
+});
+
+test("a check lets tasks go when the noted one is lost", async () => {
+  const { accept, pool, ran, paused, ports, queues, lines, flowSettings, clock } = setUp();
+  const line = "pause/type/test.task";
+  await paused({ scope: "type", type: "test.task" });
+  await accept({ input: 1 });
+  await pool.pass(1_000);
+  const { check } = await lines.state(line);
+  await lines.planCheck(line, { id: "lost", atMs: clock.now() }, check);
+  await flowSettings.remove(line);
+  ports.flow.forget();
+  await pool.pass(16_000);
+  await queues.sendCheck({ tier: "normal", check: { line, check_id: "other" }, delaySeconds: 0 });
+  await pool.pass(3_000);
+  expect(ran).toEqual(["acme 1"]);
+});
+
 test("workers that learn of a resume late send their own task again, and no others", async () => {
   const { accept, pool, ran, paused, ports, queues } = setUp();
   const target = { scope: "tier", tier: "normal" } as const;
