@@ -185,13 +185,6 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/flow/pause.test.ts",
   },
   {
-    name: "flow: only the noted check lets tasks go after a resume, also when it is lost",
-    file: "flow/let-go.ts",
-    find: "stands(ports, planned) && planned.id !== checkId && planned.atMs <= ports.clock.now() + soonMs",
-    replace: "planned !== undefined && planned.id !== checkId && planned.atMs <= ports.clock.now() + soonMs",
-    test: "test/core/flow/pause.test.ts",
-  },
-  {
     name: "flow: a line that many join is not spread",
     file: "flow/shards.ts",
     find: "if (task.shard !== undefined || !isOfLimit(name) || !isThrottled(error)) throw error;",
