@@ -58,7 +58,7 @@ export class Told {
     const { id, task_id: taskId, task } = notice;
     const end = this.#ends.get(id);
     const wrong = (text: string) => this.wrong.push({ text, taskId });
-    if (end === undefined && this.#lost.has(taskId)) return this.receivers.excused(id);
+    if (end === undefined && this.#lost.has(taskId)) return void this.receivers.excused(id);
     if (end === undefined) return void wrong("told of an end without a subscriber, or that did not happen");
     if (end.taskId !== taskId) wrong("told of the end of another task");
     if (end.status !== task.status) wrong(`told that it is ${task.status}, and it ended ${end.status}`);
