@@ -3,8 +3,8 @@ import { heldIn } from "../model/grant.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
-import type { HeldPlace, LineState, WaitingEntry } from "../ports/flow.ts";
-import { bucketName, bucketOf, leaveToOthers, ownTasks } from "./buckets.ts";
+import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../ports/flow.ts";
+import { bucketName, bucketOf, leaveToOthers, ownTasks, type Sizes } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
 import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs } from "./line-ports.ts";
@@ -12,7 +12,7 @@ import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
 import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
 import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
 import { markSharded, unmark } from "./shards.ts";
-import { hasPlace, sureWrite } from "./sure-write.ts";
+import { answerOf, hasPlace, sureWrite } from "./sure-write.ts";
 import { watchLine } from "./watch-line.ts";
 import { yieldPlace } from "./yield-place.ts";
 
@@ -90,8 +90,7 @@ export async function handOver(
   if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
   const sizes = { limit, size: ports.bucketSize };
   const { index, name, room } = bucketOf(line, place.bucket, sizes);
-  const going = room === 0 ? [] : await ownTasks(ports, line, next, { most: 1, salt: place.task, sizes });
-  const [own] = await withEnvelopes(ports, line, going);
+  const own = room === 0 ? undefined : await nextOf(ports, line, next, { salt: place.task, sizes });
   if (own === undefined) return giveBack(ports, line, place, tier);
   const grant = grantOf(own, heldIn(index));
   const message = ports.taker?.messageOf(own, grant);
@@ -105,8 +104,10 @@ export async function handOver(
     await leaveToOthers(ports, line, [own], sizes);
     return giveBack(ports, line, place, tier);
   }
-  if (await yieldPlace(ports, name, { place: to, state, isTaken: message !== undefined })) {
+  const yielded = await yieldPlace(ports, name, { place: to, state, isTaken: message !== undefined });
+  if (yielded !== false) {
     await leaveToOthers(ports, line, [own], sizes);
+    if (yielded === "unknown") await giveBack(ports, line, { ...to, bucket: index }, tier);
     return true;
   }
   if (index === 0) ports.flow.lines.noteSharded(line.name, state.sharded === true);
@@ -119,6 +120,17 @@ export async function handOver(
   return true;
 }
 
+/** The next task, with its message. Undefined: there is none, or the line does not answer. */
+async function nextOf(
+  ports: LinePorts,
+  line: Line,
+  first: readonly WaitingEntry[],
+  { salt, sizes }: { salt: string; sizes: Sizes },
+): Promise<WaitingTask | undefined> {
+  const read = async () => withEnvelopes(ports, line, await ownTasks(ports, line, first, { most: 1, salt, sizes }));
+  return (await answerOf(read()))?.[0];
+}
+
 /** Passes a place on. Undefined: the task keeps it. */
 async function passOn(
   { lines }: LinePorts,
@@ -126,10 +138,7 @@ async function passOn(
   { from, to, room }: { from: HeldPlace; to: HeldPlace; room: number },
 ): Promise<LineState | undefined> {
   const isPassed = hasPlace([to.task], to.untilMs);
-  return sureWrite(lines, bucket, lines.passPlace(bucket, from, to, room), isPassed).catch((error: unknown) => {
-    if (!(error instanceof PortUnavailable)) throw error;
-    return undefined;
-  });
+  return answerOf(sureWrite(lines, bucket, lines.passPlace(bucket, from, to, room), isPassed));
 }
 
 async function giveBack(ports: LinePorts, line: Line, place: BucketPlace, tier: Tier): Promise<boolean> {

@@ -24,7 +24,7 @@ import {
 } from "./line-ports.ts";
 import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
 import { planSooner } from "./plan-check.ts";
-import { sendAll } from "./send-all.ts";
+import { sendAll, withEnvelopes } from "./send-all.ts";
 import { firstOfOne, firstOfShard, isSharded, shardsIn } from "./shards.ts";
 import { hasPlace, sureWrite } from "./sure-write.ts";
 
@@ -104,7 +104,9 @@ async function letSomeGo(
   const read = readerOf(ports, line, sizes, { ...known, state });
   const { next, empty } = await nextWithoutPlace(read, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
-  const going = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });
+  const own = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });
+  // Their messages are read before they have places: a call that fails leaves no place that nobody uses.
+  const going = await withEnvelopes(ports, line, own);
   if (going.length === 0)
     return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
   const ids = going.map(({ taskId }) => taskId);

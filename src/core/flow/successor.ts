@@ -9,6 +9,7 @@ import { bucketName, bucketOf } from "./buckets.ts";
 import { type FlowPorts, leave, readNext } from "./enter.ts";
 import { placesOf } from "./limit-lines.ts";
 import type { LinePorts } from "./line-ports.ts";
+import { answerOf } from "./sure-write.ts";
 
 /*
  * In a tier that is behind, a line would wait for a message that passes the queue after each worker's share. So the
@@ -86,9 +87,9 @@ async function placeFor(ports: SuccessorPorts, { tier }: Delivery, coming: Comin
   const waitsUntilMs = clock.now() + longestWaitMs;
   const room = await roomIn(ports, line, index);
   for (let free = 0; ; ) {
-    const state = await lines.state(name);
-    if (state.places.has(id)) return state.places.get(id);
-    const isFree = state.places.size < room;
+    const state = await answerOf(lines.state(name));
+    if (state?.places.has(id)) return state.places.get(id);
+    const isFree = state !== undefined && state.places.size < room;
     if (isFree) await advance(ports, line, { tier, changed: { index, state } });
     free = isFree ? free + 1 : 0;
     const isOver = !taker?.isFree || free === mostFree || clock.now() >= waitsUntilMs || isStopping?.();
@@ -99,14 +100,14 @@ async function placeFor(ports: SuccessorPorts, { tier }: Delivery, coming: Comin
 }
 
 /** Notes that a successor waits, unless another one does, until its next look. */
-async function waitOn({ clock, lines }: LinePorts, name: string, { successor }: LineState, own: Successor) {
+async function waitOn({ clock, lines }: LinePorts, name: string, state: LineState | undefined, own: Successor) {
   const now = clock.now();
-  if ((successor?.untilMs ?? 0) <= now) await lines.awaitPlace(name, own, now);
+  if (state !== undefined && (state.successor?.untilMs ?? 0) <= now) await answerOf(lines.awaitPlace(name, own, now));
   await new Promise<void>((resolve) => clock.after(lookEachMs, resolve));
 }
 
-const isDone = async ({ lines }: LinePorts, name: string, { successor }: LineState, id: string): Promise<boolean> =>
-  successor?.id !== id || (await lines.endWait(name, id));
+const isDone = async ({ lines }: LinePorts, name: string, state: LineState | undefined, id: string): Promise<boolean> =>
+  state?.successor?.id !== id || (await lines.endWait(name, id));
 
 async function roomIn({ flow, registry, bucketSize: size }: LinePorts, line: Line, index: number): Promise<number> {
   const limit = await placesOf(flow, registry.get(line.type ?? ""));

@@ -23,6 +23,13 @@ export async function sureWrite<Answer>(
   }
 }
 
+/** The answer of a line. Undefined: the line does not answer. */
+export const answerOf = <Answer>(call: Promise<Answer>): Promise<Answer | undefined> =>
+  call.catch((error: unknown) => {
+    if (!(error instanceof PortUnavailable)) throw error;
+    return undefined;
+  });
+
 /** True when a task has a place that ends at this time: the call that chose the time has given it. */
 export const hasPlace =
   (tasks: readonly string[], untilMs: number) =>

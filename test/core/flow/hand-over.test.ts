@@ -169,16 +169,6 @@ describe("a line hands its places over in the worker", () => {
     ]);
   });
 
-  test.each([30, 90])(
-    "a line with ten minutes of work uses 4 of 5 minutes of its place in a tier that is %s s behind",
-    async (behindSeconds) => {
-      const { submitMany, pool, starts } = setUp(1, behindSeconds);
-      await submitMany(700, 1_000);
-      await pool.pass((behindSeconds + 600) * 1_000);
-      expect(starts.length).toBeGreaterThanOrEqual(480);
-    },
-  );
-
   test("a worker takes no further task after one could not leave its line, as the queue is down", async () => {
     const { submitMany, pool, starts, lines, queues, clock } = setUp(1, 0);
     const [first, send] = [lines.first.bind(lines), queues.send.bind(queues)];

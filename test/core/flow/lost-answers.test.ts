@@ -39,6 +39,31 @@ function setUp() {
   return { ...pipeline, pool: workerPool(pipeline), starts, failOnce, submitMany };
 }
 
+test.each(["reserve", "withEnvelopes"] as const)("a place is given back when %s fails", async (method) => {
+  const { pool, starts, submitMany, lines, ports } = setUp();
+  // With places in several items, workers reserve the next task.
+  Object.assign(ports, method === "reserve" ? { bucketSize: 1 } : {});
+  await ports.flowSettings.put({ kind: "limits", name: "limits/test.task", concurrency: 2 });
+  const call = lines[method].bind(lines) as (...given: unknown[]) => Promise<unknown>;
+  let fails = 0;
+  await submitMany(12);
+  await pool.pass(2_500, 50);
+  if (method === "withEnvelopes") {
+    const first = lines.first.bind(lines);
+    lines.first = async (...given) => (await first(...given)).map(({ envelope: _, ...task }) => task);
+  }
+  Object.assign(lines, {
+    [method]: async (...given: unknown[]) => {
+      fails += 1;
+      if (fails <= 2) throw new PortUnavailable("the table");
+      return call(...given);
+    },
+  });
+  await pool.pass(15_000, 50);
+  expect(fails).toBeGreaterThan(2);
+  expect(starts).toHaveLength(12);
+});
+
 describe("a line goes on when the answer of a write is lost", () => {
   test.each([
     { method: "passPlace", when: "after", nth: 2 },

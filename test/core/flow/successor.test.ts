@@ -157,6 +157,44 @@ describe("the successor of a worker", () => {
     expect(records.all().every(({ status }) => status === "completed")).toBe(true);
   });
 
+  test.each([
+    { method: "givePlace", when: "before" },
+    { method: "givePlace", when: "after" },
+    { method: "awaitPlace", when: "before" },
+    { method: "awaitPlace", when: "after" },
+  ] as const)("no place stands empty when $method fails $when it is made", async ({ method, when }) => {
+    const { submitMany, pool, lines, runs } = setUp(1, seconds(30));
+    const call = lines[method].bind(lines) as (...given: unknown[]) => Promise<boolean>;
+    let calls = 0;
+    const failing = async (...given: unknown[]) => {
+      calls += 1;
+      if (calls > 1) return call(...given);
+      if (when === "after") await call(...given);
+      throw new PortUnavailable("the table");
+    };
+    Object.assign(lines, { [method]: failing });
+    await submitMany(200, 1_000);
+    await pool.pass(180_000, 500);
+    expect(calls).toBeGreaterThan(0);
+    expect(runs.length).toBeGreaterThan(140);
+    const gaps = runs.slice(1).map(({ at }, index) => at - (runs[index]?.at ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(3_000);
+  });
+
+  test("it looks again when the line does not answer for some seconds", async () => {
+    const { submitMany, pool, lines, runs, state } = setUp(1, seconds(30));
+    await submitMany(200, 1_000);
+    for (let ms = 0; ms < 200_000 && (await state()).successor === undefined; ms += 20) await pool.pass(20, 20);
+    const read = lines.state.bind(lines);
+    lines.state = () => Promise.reject(new PortUnavailable("the table"));
+    await pool.pass(500, 50);
+    lines.state = read;
+    await pool.pass(60_000, 500);
+    const gaps = runs.slice(1).map(({ at }, index) => at - (runs[index]?.at ?? 0));
+    expect(runs.length).toBeGreaterThan(100);
+    expect(Math.max(...gaps)).toBeLessThan(3_000);
+  });
+
   test("a place that comes while it ends its wait is used", async () => {
     const { submitMany, pool, ports, runs, state, clock } = setUp(1, seconds(30));
     const { lines } = ports;
