@@ -51,7 +51,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
   });
 
   test("a line goes on with each end of a task in a tier that is minutes behind", async () => {
-    for (const seed of [...seeds(1, 60), ...seeds(firstOfCommit(), 60)])
+    for (const seed of [...seeds(1, 40), ...seeds(firstOfCommit(), 40)])
       expect(await faultsOf(seed, "behind")).toEqual([]);
   });
 

@@ -268,7 +268,7 @@ describe("a line of a rate keeps its pace in a tier that is behind", () => {
         ...noPlaces,
         rateLimit: { limit, perSeconds },
       });
-      const windows = Math.max(20 / limit, 40 / perSeconds);
+      const windows = Math.max(20 / limit, 25 / perSeconds);
       const count = Math.ceil(limit * windows * 1.5);
       for (let n = 0; n < count; n++) {
         await accept({ n, ms: 50 });
