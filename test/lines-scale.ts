@@ -168,7 +168,7 @@ const percent = (part: number): string => `${Math.round(part * 100)} %`;
 /** A table starts some thousands of a line's tasks in a second: of more places than that, tasks take ten seconds. */
 const secondsOf = (limit: number): number => (limit > 1_000 ? 10 : 1);
 
-/** Tasks of half to one and a half of these seconds, four for each place and sixty at least, which are there at once. */
+/** Tasks of half to one and a half of these seconds, four for each place and sixty at least, all at once. */
 async function placesRow(limit: number, behindSeconds: number): Promise<string[]> {
   const { accept, pool, runs, counts, clock } = setUp({ concurrency: { limit } }, { behind: () => behindSeconds });
   const tasks = Math.max(60, limit * 4);

@@ -90,7 +90,7 @@ export async function handOver(
   if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
   const sizes = { limit, size: ports.bucketSize };
   const { index, name, room } = bucketOf(line, place.bucket, sizes);
-  const own = room === 0 ? undefined : await nextOf(ports, line, next, { salt: place.task, sizes });
+  const own = room === 0 ? undefined : await nextToGo(ports, line, next, { salt: place.task, sizes });
   if (own === undefined) return giveBack(ports, line, place, tier);
   const grant = grantOf(own, heldIn(index));
   const message = ports.taker?.messageOf(own, grant);
@@ -121,7 +121,7 @@ export async function handOver(
 }
 
 /** The next task, with its message. Undefined: there is none, or the line does not answer. */
-async function nextOf(
+async function nextToGo(
   ports: LinePorts,
   line: Line,
   first: readonly WaitingEntry[],

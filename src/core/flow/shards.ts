@@ -48,7 +48,7 @@ export async function shardFor(ports: ShardPorts, line: Line, taskId: string): P
 
 /**
  * Adds a task to a line. A task that the line's partition refuses, as more join than it takes, waits in a shard, and so
- * do those that this process adds after it.
+ * do the next tasks that this process adds.
  * @returns The task as it waits.
  * @throws PortUnavailable
  */
@@ -112,7 +112,7 @@ export async function unmark({ lines, flow }: Pick<LinePorts, "lines" | "flow">,
 /** Workers that end tasks choose among this many first tasks of a shard. */
 export const firstOfShard = 8;
 
-/** The first tasks of a line's shard, at random. Shard 0 has those that joined before the line was sharded, if any. */
+/** The first tasks of a line's shard, at random. Shard 0 has the tasks that joined before the line was sharded. */
 export async function firstOfAny(
   { lines, newId }: Pick<LinePorts, "lines" | "newId">,
   { name }: Line,

@@ -78,7 +78,7 @@ export class Taker {
 
   /**
    * True while this worker may take a further task. In a tier that is behind it goes on for twice the time that a
-   * message takes, as its successor comes meanwhile.
+   * message takes, and a minute, as its successor comes meanwhile.
    */
   mayGoOn(nowMs: number): boolean {
     return nowMs <= (this.#successorMs ?? this.#shareEndsMs) + (this.#isBehind ? 2 * this.#behindMs + marginMs : 0);
