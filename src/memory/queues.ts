@@ -37,7 +37,8 @@ interface Queue {
 export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   readonly #clock: Clock;
   readonly #messages = new Map<number, Held>();
-  readonly #queues = new Map<string, Queue>();
+  readonly #ofFunctions = new Map(tiers.map((tier) => [tier, newQueue()]));
+  readonly #ofContainers = new Map(tiers.map((tier) => [tier, newQueue()]));
   readonly #letters = new Map<Tier, Letter[]>(tiers.map((tier) => [tier, []]));
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
@@ -214,10 +215,8 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 
   #queue({ tier, runsOn }: MainQueue): Queue {
-    const name = `${tier}/${runsOn ?? "function"}`;
-    const queue = this.#queues.get(name) ?? newQueue();
-    this.#queues.set(name, queue);
-    return queue;
+    const queues = runsOn === "container" ? this.#ofContainers : this.#ofFunctions;
+    return queues.get(tier) as Queue;
   }
 
   /** A queue whose messages are visible as far as their time has come. */
@@ -237,7 +236,6 @@ export class MemoryQueues implements Queues, DeadLetterQueues, QueueDepths {
   }
 }
 
-const newQueue = (): Queue => ({
-  visible: new Heap((a, b) => a.id < b.id),
-  hidden: new Heap((a, b) => a.visibleAt < b.visibleAt),
-});
+function newQueue(): Queue {
+  return { visible: new Heap((a, b) => a.id < b.id), hidden: new Heap((a, b) => a.visibleAt < b.visibleAt) };
+}

@@ -64,14 +64,18 @@ export function workerPool(pipeline: Pipeline, { batch = 1 } = {}) {
     });
   };
 
-  const poll = () => {
+  /** Whether a message was visible. */
+  const poll = (): boolean => {
+    let found = false;
     for (const tier of tiers) {
       for (let more = true; more; ) {
         const deliveries = queues.take(tier, batch, queueVisibilitySeconds);
         more = deliveries.length > 0;
         if (more) start(deliveries);
+        found ||= more;
       }
     }
+    return found;
   };
 
   /** Lets time pass, in steps of at most `stepMs`. */
@@ -79,8 +83,8 @@ export function workerPool(pipeline: Pipeline, { batch = 1 } = {}) {
     const untilMs = clock.now() + ms;
     while (clock.now() < untilMs) {
       // What a message of this moment does can send another one for this moment.
-      for (let turn = 0; turn < 30; turn++) {
-        poll();
+      for (let quietTurns = 0; quietTurns < 3; ) {
+        quietTurns = poll() ? 0 : quietTurns + 1;
         await clock.advance(0);
       }
       const visible = tiers.map((tier) => queues.nextVisibleAt(tier)).filter((at) => at > clock.now());
