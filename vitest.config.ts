@@ -113,7 +113,16 @@ const localParts = [
       "metric-store",
     ],
     "processor-use",
-    ...["schedules", "source-places", "table", "table-operations", "tenants-of-keys", "web-sockets", "webhook-key"],
+    ...[
+      "schedules",
+      "source-places",
+      "submits",
+      "table",
+      "table-operations",
+      "tenants-of-keys",
+      "web-sockets",
+      "webhook-key",
+    ],
   ].join(",")}}.test.ts`,
 ];
 

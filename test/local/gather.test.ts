@@ -2,18 +2,17 @@ import { expect, test } from "vitest";
 import { gather } from "../../src/local/lambda/event-source.ts";
 
 test.each([
-  { counts: [1, 9], waits: 1, title: "waits once for a message that is alone" },
-  { counts: [2, 2, 9], waits: 2, title: "waits again while more messages come" },
-  { counts: [9, 10, 11], waits: 2, title: "does not wait when a batch is full" },
-  { counts: [2, 3, 4, 5], waits: 3, title: "waits three times at most" },
-  { counts: [0, 9], waits: 1, title: "does not wait for messages that are gone" },
-])("an event source $title", async ({ counts, waits }) => {
+  { visible: [1, 9], incoming: [], waits: 1, title: "waits once for a message that is alone" },
+  { visible: [2, 2, 9], incoming: [], waits: 2, title: "waits again while more messages come" },
+  { visible: [9, 10, 11], incoming: [], waits: 2, title: "does not wait when a batch is full" },
+  { visible: [2, 3, 4, 5, 6, 7], incoming: [], waits: 5, title: "waits five times at most" },
+  { visible: [0, 9], incoming: [1, 1], waits: 1, title: "does not wait for messages that are gone" },
+  { visible: [1, 1, 4, 4], incoming: [3, 3, 0, 0], waits: 4, title: "waits while tasks are being submitted" },
+])("an event source $title", async ({ visible, incoming, waits }) => {
   let waited = 0;
-  await gather(
-    () => counts[waited - 1] ?? 0,
-    async () => {
-      waited += 1;
-    },
-  );
+  const queue = { visible: () => visible[waited - 1] ?? 0, incoming: () => incoming[waited - 1] ?? 0 };
+  await gather(queue, async () => {
+    waited += 1;
+  });
   expect(waited).toBe(waits);
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { APIGatewayProxyEventV2 } from "aws-lambda";
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
 import { Problem, type ProblemCode } from "../../core/model/problem.ts";
 import { problemResponse } from "../../http/problem.ts";
 import { type HttpFunction, otherRequests, routeOf } from "../../http/routes.ts";
@@ -16,6 +16,7 @@ import {
 } from "../lambda/invocation.ts";
 import { type Endpoint, open } from "../net/endpoint.ts";
 import { eventOf } from "./gateway-event.ts";
+import type { Submits } from "./submits.ts";
 import { asksForWebSocket, withoutUpgrade } from "./upgrade.ts";
 
 /** Largest request body that API Gateway accepts, in bytes. It answers a larger request itself, without a function. */
@@ -72,6 +73,8 @@ export interface GatewayOptions {
   webSockets?: { path: string; upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void };
   /** Default: those of a deployment. */
   limits?: Partial<GatewayLimits>;
+  /** Default: all submits run at once. */
+  submits?: Submits;
 }
 
 /**
@@ -177,14 +180,20 @@ async function serve(
   const body = who === anonymous ? "added" : await addBody(event, request, response);
   if (body === "left") return undefined;
   if (body === "too large") return gatewayAnswer(...largerThanLimit);
-  const result = await invoke(name, handler, event, limitsOf(limits, name));
-  return {
-    status: result.statusCode ?? 200,
-    headers: Object.fromEntries(Object.entries(result.headers ?? {}).map(([name, value]) => [name, String(value)])),
-    body: result.isBase64Encoded === true ? Buffer.from(result.body ?? "", "base64") : (result.body ?? ""),
-    who,
-  };
+  const call = () => invoke(name, handler, event, limitsOf(limits, name));
+  return { ...answerOf(await (options.submits?.run(event, call) ?? call())), who };
 }
+
+const answerOf = ({
+  statusCode,
+  headers = {},
+  body = "",
+  isBase64Encoded,
+}: APIGatewayProxyStructuredResultV2): Answer => ({
+  status: statusCode ?? 200,
+  headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+  body: isBase64Encoded === true ? Buffer.from(body, "base64") : body,
+});
 
 /** A caller that the authorizer does not know, or could not check. */
 const anonymous = "anonymous";

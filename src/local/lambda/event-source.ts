@@ -11,7 +11,7 @@ type ReceivedMessage = ReturnType<QueueStore["receive"]>[number];
 const gatherMs = 10;
 
 /** Waits of that time while more messages come, at most. */
-const mostWaits = 3;
+const mostWaits = 5;
 
 /** Wait after the queue could not be written, in milliseconds. */
 const faultWaitMs = 1_000;
@@ -27,6 +27,8 @@ export interface EventSourceOptions {
   store: QueueStore;
   queue: string;
   target: Target;
+  /** Number of submits that are under way: their messages come soon. Default: none is known. */
+  incoming?(): number;
   /**
    * Called when an invocation failed, but not for a full disk. Its messages come back when their visibility timeouts
    * end.
@@ -47,9 +49,8 @@ export function startEventSource(options: EventSourceOptions): () => Promise<voi
     await store.whenAvailable(queue, stopping.signal);
     await target.free();
     if (stopping.signal.aborted) return;
-    await gather(
-      () => store.counts(queue).visible,
-      () => sleep(gatherMs),
+    await gather({ visible: () => store.counts(queue).visible, incoming: options.incoming ?? (() => 0) }, () =>
+      sleep(gatherMs),
     );
     const messages = store.receive(queue, workerBatchSize);
     if (messages.length === 0) return;
@@ -76,12 +77,16 @@ export function startEventSource(options: EventSourceOptions): () => Promise<voi
  * Waits while more messages come. The first message of a burst would have a batch of its own otherwise, and the
  * function is busy with it for as long as its task runs.
  */
-export async function gather(visible: () => number, wait: () => Promise<unknown>): Promise<void> {
+export async function gather(
+  { visible, incoming }: { visible(): number; incoming(): number },
+  wait: () => Promise<unknown>,
+): Promise<void> {
   let before = 1;
   for (let waits = 0; waits < mostWaits; waits++) {
     await wait();
     const now = visible();
-    if (now <= before || now >= workerBatchSize) return;
+    const more = now > before || (now > 0 && incoming() > 0);
+    if (!more || now >= workerBatchSize) return;
     before = now;
   }
 }

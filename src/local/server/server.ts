@@ -19,6 +19,7 @@ import { startTable } from "../dynamodb/table.ts";
 import { type LocalEventBus, startEventBus } from "../events/event-bus.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { busyMachineLimits, startGateway } from "../gateway/gateway.ts";
+import { Submits } from "../gateway/submits.ts";
 import { channelPath, startWebSockets, type WebSockets } from "../gateway/web-sockets.ts";
 import { type Functions, loadFunctions } from "../lambda/functions.ts";
 import type { Endpoint } from "../net/endpoint.ts";
@@ -105,14 +106,14 @@ export async function startServer(
     cleanups.push(startPurge({ url: table.url, table: localTable, giveRoomBack: table.giveRoomBack }));
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
-    const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, settings);
+    const submits = new Submits();
+    const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, { ...settings, submits });
     cleanups.push(() => consumers.stop());
-    const events = eventBus.log;
-    const gateway = await opened(openGateway(functions, { webSockets, events }, settings, log));
+    const { log: events } = eventBus;
+    const gateway = await opened(openGateway(functions, { webSockets, events, submits }, settings, log));
     if (settings.reload) {
-      cleanups.push(
-        await reload({ functions, consumers, events, filesDir, settings, project: app, loadedAtMs, print }),
-      );
+      const parts = { functions, consumers, events, filesDir, settings, project: app, loadedAtMs, print };
+      cleanups.push(await reload(parts));
     } else {
       for (const { message } of app.problems) print(`Not loaded, the other types run: ${message}`);
     }
@@ -182,7 +183,7 @@ async function startEvents(
  */
 async function openGateway(
   functions: Functions,
-  { webSockets, events }: { webSockets: WebSockets; events: EventLog },
+  { webSockets, events, submits }: { webSockets: WebSockets; events: EventLog; submits: Submits },
   settings: LocalSettings,
   log: (line: string) => void,
 ): Promise<Endpoint> {
@@ -190,7 +191,7 @@ async function openGateway(
   const onRequest = requestLog(settings, log);
   const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
   const parts = { handlers: functions.http, local: localRoutes(events), webSockets: upgrade };
-  const gateway = await startGateway({ ...functions, ...parts, port, onRequest, limits: busyMachineLimits });
+  const gateway = await startGateway({ ...functions, ...parts, port, onRequest, limits: busyMachineLimits, submits });
   Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
   const close = () => webSockets.close().then(() => gateway.close());
   return { ...gateway, close };

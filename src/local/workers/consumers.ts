@@ -4,16 +4,26 @@ import { toEnv } from "../../settings/config.ts";
 import type { Project } from "../deployment/project.ts";
 import { firingsQueue, notifyQueue, queueName, redriveQueue } from "../deployment/resources.ts";
 import type { LocalSettings } from "../deployment/settings.ts";
+import type { Submits } from "../gateway/submits.ts";
 import { startEventSource, type Target } from "../lambda/event-source.ts";
 import type { Functions } from "../lambda/functions.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
 import { startContainerWorker } from "./container-worker.ts";
 import { holdingBatches } from "./debug-hold.ts";
 import { codeVariable } from "./local-code.ts";
-import { WorkerPool } from "./worker-pool.ts";
+import { type PoolOptions, WorkerPool } from "./worker-pool.ts";
 
 /** Worker processes of one tier at most: about the share of a tier in a small AWS account. */
 const maxWorkers = 8;
+
+/** The tier of tasks of which nobody says another: its worker starts with the server. */
+const usualTier: Tier = "normal";
+
+/**
+ * The workers of the other tiers start after this time, in milliseconds, or with their first message: the starts of
+ * four processes at once would keep the first request waiting.
+ */
+const laterMs = 4_000;
 
 /** Invocations of notify at the same time: half of those of a deployment. */
 const mostNotifies = 20;
@@ -31,6 +41,10 @@ export interface Consumers {
   stop(): Promise<void>;
 }
 
+interface ConsumerSettings extends Pick<LocalSettings, "inspectPort" | "containerConcurrency"> {
+  submits: Submits;
+}
+
 /**
  * Starts the functions that read queues. Workers run in processes of their own, as they run the user's handlers;
  * redrive and fire run in this process. The settings' `inspectPort` is the debugger port of the first tier's worker;
@@ -41,33 +55,21 @@ export function startConsumers(
   { redrive, fire, notify }: Pick<Functions, "redrive" | "fire" | "notify">,
   project: Project,
   log: (line: string) => void,
-  { inspectPort, containerConcurrency }: Pick<LocalSettings, "inspectPort" | "containerConcurrency">,
+  settings: ConsumerSettings,
 ): Consumers {
   store.releaseAll();
   let present = project;
   const onUndeclared = onceForEach((name) => {
     if (!present.environment.missing.includes(name)) log(undeclaredLine(name));
   });
-  const handlerEnv = () => ({
+  const env = () => ({
     ...present.environment.values,
     OFFLOAD_UNDECLARED: present.environment.undeclared.join(),
     [codeVariable]: present.code.file,
   });
-  const containers = startContainerWorker(store, containerConcurrency, handlerEnv);
-  const targetOf = (pool: WorkerPool, tier: Tier): Target => {
-    if (inspectPort === undefined) return pool;
-    return { free: () => pool.free(), invoke: holdingBatches(store, queueName(tier), (event) => pool.invoke(event)) };
-  };
-  const pools = tiers.map((tier, index) => {
-    const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
-    const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
-    const env = () => ({ ...handlerEnv(), ...toEnv({ tier }) });
-    const { workerFolder } = project;
-    const pool = new WorkerPool({ env, maxProcesses, workerFolder, onExit: log, onUndeclared, ...inspected });
-    pool.warm();
-    const stop = startEventSource({ store, queue: queueName(tier), target: targetOf(pool, tier), onFailure: () => {} });
-    return { tier, pool, stop };
-  });
+  const containers = startContainerWorker(store, settings.containerConcurrency, env);
+  const { workerFolder } = project;
+  const pools = startTiers(store, { env, workerFolder, onExit: log, onUndeclared }, settings);
   const startSource = (queue: string, invoke: Target["invoke"]) =>
     startEventSource({
       store,
@@ -101,14 +103,49 @@ export function startConsumers(
   return { renewWorkers, stop };
 }
 
+/** The workers of one tier. */
+interface TierWorkers {
+  tier: Tier;
+  pool: WorkerPool;
+  /** Stops receiving, and waits for running batches. */
+  stop(): Promise<void>;
+}
+
+/** Starts the workers of each tier, and receives their messages. */
+function startTiers(
+  store: QueueStore,
+  options: Pick<PoolOptions, "env" | "workerFolder" | "onExit" | "onUndeclared">,
+  { inspectPort, submits }: ConsumerSettings,
+): TierWorkers[] {
+  const targetOf = (pool: WorkerPool, tier: Tier): Target => {
+    if (inspectPort === undefined) return pool;
+    return { free: () => pool.free(), invoke: holdingBatches(store, queueName(tier), (event) => pool.invoke(event)) };
+  };
+  return tiers.map((tier, index) => {
+    const inspected = inspectPort === undefined ? {} : { inspectPort: inspectPort + index };
+    const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
+    const env = () => ({ ...options.env(), ...toEnv({ tier }) });
+    const pool = new WorkerPool({ ...options, env, maxProcesses, ...inspected });
+    pool.warm(tier === usualTier || inspectPort !== undefined ? 0 : laterMs);
+    const stop = startEventSource({
+      store,
+      queue: queueName(tier),
+      target: targetOf(pool, tier),
+      incoming: () => submits.open,
+      onFailure: () => {},
+    });
+    return { tier, pool, stop };
+  });
+}
+
 /**
  * The process becomes the worker of the tier that tasks have if nobody says so. The code is good, so the other tiers'
  * old workers end at once.
  */
-async function useLoaded(pools: readonly { tier: Tier; pool: WorkerPool }[], loaded: ChildProcess): Promise<void> {
-  const started = await pools.find(({ tier }) => tier === "normal")?.pool.renew(loaded);
+async function useLoaded(pools: readonly TierWorkers[], loaded: ChildProcess): Promise<void> {
+  const started = await pools.find(({ tier }) => tier === usualTier)?.pool.renew(loaded);
   if (started !== true) throw new Error("a worker process did not start");
-  for (const { tier, pool } of pools) if (tier !== "normal") pool.restart();
+  for (const { tier, pool } of pools) if (tier !== usualTier) pool.restart();
 }
 
 /** Bounds the invocations at the same time, as the event source of a deployment does. */

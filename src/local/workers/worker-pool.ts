@@ -82,6 +82,7 @@ export class WorkerPool {
   readonly #slots = new Set<Slot>();
   readonly #idleCheck: NodeJS.Timeout;
   readonly #stopFollowing: () => void;
+  #warming: NodeJS.Timeout | undefined;
   #waiting: (() => void)[] = [];
   /** Batches that wait for a process without another one. */
   #waitingAlone = 0;
@@ -96,9 +97,11 @@ export class WorkerPool {
     });
   }
 
-  /** Starts a process before the first batch comes. */
-  warm(): void {
-    if (this.#slots.size === 0) this.#spawn();
+  /** Starts a process before the first batch comes, after this time in milliseconds. */
+  warm(afterMs: number): void {
+    const start = () => this.#slots.size === 0 && this.#spawn();
+    if (afterMs === 0) start();
+    else this.#warming = setTimeout(start, afterMs).unref();
   }
 
   /**
@@ -124,12 +127,13 @@ export class WorkerPool {
   }
 
   /**
-   * Retires the processes at once, and starts a new one when the caller has done its work: the start of a process takes
-   * some ten milliseconds of this one. A batch waits until it has started.
+   * Retires the processes at once, and starts a new one when the caller has done its work, if there was one: the start
+   * of a process takes some ten milliseconds of this one. A batch waits until it has started.
    */
   restart(): void {
-    for (const slot of [...this.#slots]) this.#retire(slot);
-    setImmediate(() => this.#spawn());
+    const old = [...this.#slots];
+    for (const slot of old) this.#retire(slot);
+    if (old.length > 0) setImmediate(() => this.#spawn());
   }
 
   /**
@@ -181,6 +185,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#idleCheck);
+    clearTimeout(this.#warming);
     this.#stopFollowing();
     const exits = [...this.#slots].map((slot) => once(slot.process, "exit"));
     for (const slot of this.#slots) slot.process.kill("SIGKILL");
