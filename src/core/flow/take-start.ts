@@ -10,9 +10,10 @@ import { shardFor } from "./shards.ts";
 
 /**
  * A task that never waited takes a start that is at most this far away, in milliseconds, and its worker waits for it:
- * cheaper than a line. Tasks that come together, at a rate that is not reached, so start without one.
+ * cheaper than a line. Tasks that come together, at a rate that is not reached, so start without one. Longer than the
+ * delay of a line's first check, in which a rate that is reached would have no start.
  */
-const shortWaitMs = 500;
+const shortWaitMs = 1_200;
 
 /** A claimed task waits at most this long for its start, in milliseconds: no start is given away earlier. */
 export const longestSlotWaitMs = aheadMs;

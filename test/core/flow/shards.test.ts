@@ -134,7 +134,7 @@ describe("a small line that more tasks join than its partition takes", () => {
   test("spreads them over shards: none has to come again, and all run", async () => {
     const under = setUp(small);
     const { submitMany, pool, lines, starts, records } = under;
-    const refused = refuseAbove(under, 50);
+    const refused = refuseAbove(under, 80);
     await submitMany(600, 50);
     await pool.pass(1_500, 100);
     expect(refused.length).toBeGreaterThan(0);
