@@ -180,8 +180,15 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: each check of a line lets its tasks go after a resume",
     file: "flow/let-go.ts",
-    find: "checkId !== undefined && isLeftTo(ports, state.check, checkId)",
+    find: "checkId !== undefined && !(await isNoted(ports, line, state, checkId))",
     replace: "false",
+    test: "test/core/flow/pause.test.ts",
+  },
+  {
+    name: "flow: each check lets a line's tasks go after a resume, as the noted one comes later",
+    file: "flow/let-go.ts",
+    find: "return ports.lines.planCheck(line.name, { id: checkId,",
+    replace: "return true || ports.lines.planCheck(line.name, { id: checkId,",
     test: "test/core/flow/pause.test.ts",
   },
   {

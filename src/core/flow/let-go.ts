@@ -1,5 +1,5 @@
 import type { Line } from "../model/line.ts";
-import type { Breaker, Pause, PlannedCheck } from "../ports/flow.ts";
+import type { Breaker, LineState, Pause } from "../ports/flow.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import { letGoByPlaces } from "./let-go-places.ts";
 import { letGoByRate } from "./let-go-starts.ts";
@@ -55,8 +55,8 @@ async function letAllGo(ports: LinePorts, line: Line, { added, checkId }: Known)
     return soon;
   }
   const state = await lines.state(line.name);
-  // Tasks that joined together have planned a check each: the noted one lets them go.
-  if (checkId !== undefined && isLeftTo(ports, state.check, checkId)) return { ...soon, state };
+  // Tasks that joined together have planned a check each: one of them lets the tasks go.
+  if (checkId !== undefined && !(await isNoted(ports, line, state, checkId))) return soon;
   const shards = shardsIn(ports, line, state, {});
   const most = tasksNow(line, state, now);
   // The next check continues where the processor is slower: no check takes as long as its message is hidden.
@@ -70,9 +70,17 @@ async function letAllGo(ports: LinePorts, line: Line, { added, checkId }: Known)
   return soon;
 }
 
-/** True when another check is noted, and comes now. */
-const isLeftTo = (ports: LinePorts, planned: PlannedCheck | undefined, checkId: string): boolean =>
-  stands(ports, planned) && planned.id !== checkId && planned.atMs <= ports.clock.now() + soonMs;
+/**
+ * True for the noted check of a line. Another one takes its part if that is lost or comes later: of several at the same
+ * time, one does.
+ */
+async function isNoted(ports: LinePorts, line: Line, state: LineState, checkId: string): Promise<boolean> {
+  const { check: planned, sharded } = state;
+  if (planned?.id === checkId) return true;
+  const now = ports.clock.now();
+  if (stands(ports, planned) && planned.atMs <= now + soonMs) return false;
+  return ports.lines.planCheck(line.name, { id: checkId, atMs: now, ...(sharded && { sharded }) }, planned);
+}
 
 /** The longest delay of a message, in milliseconds. */
 export const longestDelayMs = 900_000;

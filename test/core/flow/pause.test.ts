@@ -156,7 +156,10 @@ test.each<[PauseTarget, number, number]>([
   expect(new Set(sent.map(({ id }) => id)).size).toBeGreaterThan(sent.length - 100);
 });
 
-test("of several checks that find a pause ended, as tasks joined its line together, one lets them go", async () => {
+test.each([
+  ["comes with them", 0, ["a", "b", "noted", "c", "d"]],
+  ["comes four minutes later", 240_000, ["a", "b", "c", "d"]],
+])("of several checks that find a pause ended one lets the tasks go: the noted one %s", async (_, laterMs, ids) => {
   const { accept, pool, ran, paused, ports, queues, lines, flowSettings, clock } = setUp();
   const target = { scope: "type", type: "test.task" } as const;
   await paused(target);
@@ -169,10 +172,9 @@ test("of several checks that find a pause ended, as tasks joined its line togeth
     return send(message);
   };
   const { check } = await lines.state("pause/type/test.task");
-  await lines.planCheck("pause/type/test.task", { id: "noted", atMs: clock.now() }, check);
+  await lines.planCheck("pause/type/test.task", { id: "noted", atMs: clock.now() + laterMs }, check);
   await flowSettings.remove("pause/type/test.task");
   ports.flow.forget();
-  const ids = ["a", "b", "noted", "c", "d"];
   for (const id of ids)
     await queues.sendCheck({ tier: "normal", check: { line: "pause/type/test.task", check_id: id }, delaySeconds: 0 });
   await pool.pass(20_000);
