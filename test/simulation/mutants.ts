@@ -59,6 +59,9 @@ function copyProject(folder: string): void {
   for (const path of linked) symlinkSync(join(repository, path), join(folder, path));
 }
 
+/** A file of unit tests ends within this time, in milliseconds, unless the broken core lets one run for ever. */
+const longestTestMs = 600_000;
+
 /** The first unit test that fails with the broken core. Undefined: all pass, or none ran. */
 function failingTest(mutation: Mutation, file: string): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "offload-mutant-"));
@@ -67,11 +70,13 @@ function failingTest(mutation: Mutation, file: string): string | undefined {
     breakCore(join(folder, "src/core"), mutation);
     const vitest = join(repository, "node_modules/vitest/vitest.mjs");
     const run = spawnSync(process.execPath, [vitest, "run", "--project", "unit", "--reporter", "json", file], {
-      timeout: 600_000,
+      timeout: longestTestMs,
+      killSignal: "SIGKILL",
       cwd: folder,
       encoding: "utf8",
       maxBuffer: 1e9,
     });
+    if (isTimeOut(run.error)) return `${file}: it does not end`;
     const { testResults } = JSON.parse(run.stdout.slice(run.stdout.indexOf("{"))) as TestReport;
     const failed = testResults.flatMap(({ assertionResults }) => assertionResults).find(isFailed);
     return failed && `${file}: ${failed.fullName}`;
@@ -79,6 +84,8 @@ function failingTest(mutation: Mutation, file: string): string | undefined {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+const isTimeOut = (error: NodeJS.ErrnoException | undefined): boolean => error?.code === "ETIMEDOUT";
 
 /** The part of Vitest's JSON report that is read here. */
 interface TestReport {
