@@ -215,8 +215,15 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a line that many join is not spread",
     file: "flow/shards.ts",
-    find: "if (task.shard !== undefined || !isOfLimit(name) || !isThrottled(error)) throw error;",
-    replace: "throw error;",
+    find: "tries === mostJoins || !isOfLimit(name)",
+    replace: "joining.shard === undefined || !isOfLimit(name)",
+    test: "test/core/flow/shards.test.ts",
+  },
+  {
+    name: "flow: a task that its shard refuses comes again by message",
+    file: "flow/shards.ts",
+    find: "tries === mostJoins || !isOfLimit(name)",
+    replace: "joining.shard !== undefined || !isOfLimit(name)",
     test: "test/core/flow/shards.test.ts",
   },
   {

@@ -3,6 +3,7 @@ import { PortUnavailable } from "../model/errors.ts";
 import { isOfLimit, type Line } from "../model/line.ts";
 import { allShards, anyShard, numberOf, shardOf } from "../model/line-shards.ts";
 import type { LineState, WaitingEntry, WaitingTask } from "../ports/flow.ts";
+import type { Clock } from "../ports/tasks.ts";
 import type { LimitedType } from "../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { paceOf, placesOf } from "./limit-lines.ts";
@@ -24,6 +25,12 @@ export const mostInOne = 128;
 
 /** A task that joins a line without a mark waits for less than this before its caller notes one, in milliseconds. */
 const longestJoinMs = 500;
+
+/** A join is tried this often. */
+const mostJoins = 4;
+
+/** The shortest wait after a shard has refused a join, and the longest addition to it for each try, in milliseconds. */
+const [leastJoinWaitMs, spreadJoinMs] = [500, 1_000];
 
 interface ShardPorts {
   flow: FlowBook;
@@ -48,27 +55,32 @@ export async function shardFor(ports: ShardPorts, line: Line, taskId: string): P
 
 /**
  * Adds a task to a line. A task that the line's partition refuses, as more join than it takes, waits in a shard, and so
- * do the next tasks that this process adds.
+ * do the next tasks that this process adds. If its shard refuses it, it is added a moment later: its message would pass
+ * the queue again.
  * @returns The task as it waits.
  * @throws PortUnavailable
  */
 export async function join(
-  { lines, flow }: Pick<LinePorts, "lines" | "flow">,
+  { lines, flow, clock }: Pick<LinePorts, "lines" | "flow" | "clock">,
   { name }: Line,
   task: WaitingTask,
   purgeAt: number,
 ): Promise<WaitingTask> {
-  try {
-    await lines.add(name, task, purgeAt);
-    return task;
-  } catch (error) {
-    if (task.shard !== undefined || !isOfLimit(name) || !isThrottled(error)) throw error;
-    flow.lines.noteSharded(name, true);
-    const sharded = { ...task, shard: shardOf(task.taskId) };
-    await lines.add(name, sharded, purgeAt);
-    return sharded;
+  let joining = task;
+  for (let tries = 1; ; tries++) {
+    try {
+      await lines.add(name, joining, purgeAt);
+      return joining;
+    } catch (error) {
+      if (tries === mostJoins || !isOfLimit(name) || !isThrottled(error)) throw error;
+    }
+    if (joining.shard === undefined) flow.lines.noteSharded(name, true);
+    else await after(clock, leastJoinWaitMs + (numberOf(`join ${tries} ${task.taskId}`) % (tries * spreadJoinMs)));
+    joining = { ...task, shard: shardOf(task.taskId) };
   }
 }
+
+const after = (clock: Clock, ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
 
 const isThrottled = (error: unknown): boolean =>
   error instanceof PortUnavailable && error.cause instanceof Error && awsThrottles.includes(error.cause.name);
@@ -95,7 +107,7 @@ export async function markSharded(ports: LinePorts, { name }: Line, { taskId }: 
   const { lines, clock } = ports;
   const early = await lines.state(name);
   if (early.sharded) return early;
-  await new Promise<void>((resolve) => clock.after(numberOf(`mark ${taskId}`) % longestJoinMs, resolve));
+  await after(clock, numberOf(`mark ${taskId}`) % longestJoinMs);
   const state = await lines.state(name);
   return state.sharded ? state : lines.shard(name);
 }

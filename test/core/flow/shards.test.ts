@@ -111,6 +111,25 @@ describe("the tasks of a line with a large limit", () => {
   });
 });
 
+test("tasks that their shards refuse, too, join a moment later, and none has to come again", async () => {
+  const under = setUp({ concurrency: { limit: 200 } });
+  const { submitMany, pool, lines, queues, starts } = under;
+  const refused = refuseAbove(under, 30);
+  await submitMany(1_100, 50);
+  let anew = 0;
+  const send = queues.send.bind(queues);
+  queues.send = (message) => {
+    if (message.grant === undefined) anew += 1;
+    return send(message);
+  };
+  await pool.pass(6_000, 100);
+  expect(refused.length).toBeGreaterThan(100);
+  expect(refused.every((shard) => shard !== undefined)).toBe(true);
+  expect(anew).toBe(0);
+  const waiting = await lines.first(places.name, 1_100, allShards);
+  expect(waiting.length + starts.length).toBeGreaterThanOrEqual(1_100);
+});
+
 /** Refuses what is added to a partition of a line above so many in a second. */
 function refuseAbove({ lines, clock }: ReturnType<typeof setUp>, perSecond: number) {
   const add = lines.add.bind(lines);
