@@ -67,6 +67,8 @@ const mostTries = 3;
 /** The longest pause before the second try of a write, in milliseconds; before the third one it is twice as long. */
 const longestPauseMs = 500;
 
+const throttled = Object.assign(new Error("slower"), { name: "ProvisionedThroughputExceededException" });
+
 /** Refuses the writes of a partition above its limit. */
 function partitions(clock: Pick<Clock, "now" | "after">) {
   let second = 0;
@@ -96,7 +98,7 @@ function partitions(clock: Pick<Clock, "now" | "after">) {
   const write = async (method: string, given: readonly unknown[], units: number): Promise<void> => {
     if (units === 0) return;
     for (let attempt = 1; isRefused(method, given, units); attempt++) {
-      if (attempt === mostTries) throw new PortUnavailable("the table");
+      if (attempt === mostTries) throw new PortUnavailable("the table", { cause: throttled });
       await pauseAfter(attempt);
     }
   };

@@ -30,7 +30,7 @@ const longestJoinMs = 500;
 const mostJoins = 4;
 
 /** The shortest wait after a shard has refused a join, and the longest addition to it for each try, in milliseconds. */
-const [leastJoinWaitMs, spreadJoinMs] = [500, 1_000];
+const [leastJoinWaitMs, spreadJoinMs] = [500, 1_500];
 
 interface ShardPorts {
   flow: FlowBook;
