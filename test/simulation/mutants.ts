@@ -59,9 +59,6 @@ function copyProject(folder: string): void {
   for (const path of linked) symlinkSync(join(repository, path), join(folder, path));
 }
 
-/** A file of unit tests ends within this time, in milliseconds, unless the broken core lets one run for ever. */
-const longestTestMs = 600_000;
-
 /** The first unit test that fails with the broken core. Undefined: all pass, or none ran. */
 function failingTest(mutation: Mutation, file: string): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "offload-mutant-"));
@@ -70,7 +67,8 @@ function failingTest(mutation: Mutation, file: string): string | undefined {
     breakCore(join(folder, "src/core"), mutation);
     const vitest = join(repository, "node_modules/vitest/vitest.mjs");
     const run = spawnSync(process.execPath, [vitest, "run", "--project", "unit", "--reporter", "json", file], {
-      timeout: longestTestMs,
+      // A broken core can let a test run for ever.
+      timeout: 600_000,
       killSignal: "SIGKILL",
       cwd: folder,
       encoding: "utf8",
