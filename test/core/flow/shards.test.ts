@@ -122,7 +122,7 @@ test("tasks that their shards refuse, too, join a moment later, and none has to 
     if (message.grant === undefined) anew += 1;
     return send(message);
   };
-  await pool.pass(6_000, 100);
+  await pool.pass(14_000, 100);
   expect(refused.length).toBeGreaterThan(100);
   expect(refused.every((shard) => shard !== undefined)).toBe(true);
   expect(anew).toBe(0);
