@@ -393,8 +393,8 @@ describe("the budget of a pause", () => {
     expect(sentCounts()).toEqual({ SendMessage: 2, DeleteItem: 1, GetItem: 2, PutItem: 1, UpdateItem: 1 });
     shifted.byMs += 4_000;
     await work();
-    // The task's wait is deleted; the line of a pause is in no list. Each look reads when the line was opened. The resume's
-    // check comes before the noted one, and takes its part.
+    // The task's wait is deleted; the line of a pause is in no list. Each look reads when the line was opened.
+    // The resume's check comes before the noted one, and takes its part.
     expect(sentCounts()).toEqual(together(lastPauseCheck, { UpdateItem: 1, SendMessage: 1, GetItem: 2 }));
     expectConsistentReads();
     await work();

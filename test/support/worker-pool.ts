@@ -64,7 +64,7 @@ export function workerPool(pipeline: Pipeline, { batch = 1 } = {}) {
     });
   };
 
-  /** Whether a message was visible. */
+  /** Starts work on all visible messages. Returns false when there are none. */
   const poll = (): boolean => {
     let found = false;
     for (const tier of tiers) {
