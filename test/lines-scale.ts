@@ -151,7 +151,15 @@ function setUp(options: Partial<TaskType>, { behind = () => 0, batch = 1 }: { be
     put(tier, body, { ...more, delaySeconds: delaySeconds + behind((clock.now() - began) / 1_000 + delaySeconds) });
   };
   const accept = (n: number, ms: number, key = "") => pipeline.accept({ input: { n, ms, key } });
-  return { ...pipeline, type, pool: workerPool(pipeline, { batch }), table: table.found, counts, runs, accept };
+  return {
+    ...pipeline,
+    type,
+    pool: workerPool(pipeline, { batch, apart: true }),
+    table: table.found,
+    counts,
+    runs,
+    accept,
+  };
 }
 
 /** Shows a row when it is there, and the table at the end. */

@@ -1,3 +1,4 @@
+import { JoinedReads } from "../core/model/joined-reads.ts";
 import { breakersPrefix } from "../core/model/line.ts";
 import type {
   Breaker,
@@ -10,7 +11,6 @@ import type {
   TypeLimits,
 } from "../core/ports/flow.ts";
 import type { DynamoTable, Item } from "./dynamo-table.ts";
-import { JoinedReads } from "./joined-reads.ts";
 import { keys } from "./table.ts";
 
 /** All settings are in one partition. */

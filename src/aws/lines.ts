@@ -1,3 +1,4 @@
+import { JoinedReads } from "../core/model/joined-reads.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import type {
   HeldPlace,
@@ -15,7 +16,6 @@ import type {
 } from "../core/ports/flow.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
-import { JoinedReads } from "./joined-reads.ts";
 import { LineEntries } from "./line-entries.ts";
 import { keys, lineListPartitions } from "./table.ts";
 
@@ -39,8 +39,9 @@ export class DynamoLines implements Lines {
   readonly #table: DynamoTable;
   readonly #now: () => number;
   readonly #entries: LineEntries;
-  /** A batch of tasks that are put into one line reads it once or twice. */
+  /** A batch of tasks that are put into one line reads its state and its first task once or twice. */
   readonly #states = new JoinedReads<Item | undefined>();
+  readonly #firsts = new JoinedReads<WaitingEntry[]>();
 
   /** @param now Epoch milliseconds, from which the items' expiry counts. */
   constructor(table: DynamoTable, now: () => number) {
@@ -54,7 +55,8 @@ export class DynamoLines implements Lines {
   }
 
   first(line: string, limit: number, shards?: readonly number[]): Promise<WaitingEntry[]> {
-    return this.#entries.first(line, limit, shards);
+    const read = () => this.#entries.first(line, limit, shards);
+    return limit === 1 ? this.#firsts.read(`${line} ${shards}`, read) : read();
   }
 
   withEnvelopes(line: string, tasks: readonly WaitingEntry[]): Promise<WaitingTask[]> {

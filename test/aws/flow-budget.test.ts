@@ -188,10 +188,10 @@ const plain = { ChangeMessageVisibilityBatch: 1, UpdateItem: 2 };
 const parked = { ChangeMessageVisibilityBatch: 1, Query: 2, PutItem: 1 };
 
 /** The requests for the end of a task that began with a free place, while others wait: the next one gets its place, leaves its line, and has a spare message. */
-const endOfFirst = { UpdateItem: 3, Query: 1, SendMessage: 1, DeleteItem: 1 };
+const endOfFirst = { UpdateItem: 2, Query: 1, SendMessage: 1, DeleteItem: 1 };
 
-/** The requests for a task that its worker takes when it looks at the line: its claim, the keeping of its place, its end, the look at the line and the end of its place. */
-const taken = { UpdateItem: 4, Query: 2 };
+/** The requests for a task that got the place of the task before it: its claim, its end, the look at the line and the end of its place. */
+const taken = { UpdateItem: 3, Query: 2 };
 
 /** The requests for a check that finds no task: two looks, and the end of the checks between them. */
 const lastCheck = { GetItem: 2, Query: 2, UpdateItem: 1, DeleteItem: 1 };
@@ -223,8 +223,8 @@ describe("the budget of a type with a limit of places", () => {
     const first = await workUntilHeld();
     await submitted("places");
     await work();
-    // Refused: a place, and one to keep. Then the record, the task in its line, and the check with its two notes.
-    expect(sentCounts()).toEqual({ ...parked, Query: 1, GetItem: 1, UpdateItem: 5, SendMessage: 1 });
+    // Refused: a place. Then the record, the task in its line, and the check with its two notes.
+    expect(sentCounts()).toEqual({ ...parked, Query: 1, GetItem: 2, UpdateItem: 4, SendMessage: 1 });
     expectConsistentReads();
     await first.end();
     // The next one runs in the same invocation.
@@ -240,8 +240,8 @@ describe("the budget of a type with a limit of places", () => {
     }
     await first.end();
     const handOver = { Query: 1, UpdateItem: 1, SendMessage: 1, DeleteItem: 1 };
-    // And the end, the claim and the keeping of the place of the second. The third has its place with the same update.
-    expect(sentCounts()).toEqual(together(endOfFirst, { UpdateItem: 3 }, handOver, taken, { UpdateItem: -1 }));
+    // And the claim and the end of the second.
+    expect(sentCounts()).toEqual(together(endOfFirst, { UpdateItem: 2 }, handOver, taken));
     expectConsistentReads();
   });
 
@@ -252,7 +252,22 @@ describe("the budget of a type with a limit of places", () => {
     await work();
     await submitted("places");
     await work();
-    expect(sentCounts()).toEqual({ ...parked, Query: 1, GetItem: 1, UpdateItem: 2 });
+    expect(sentCounts()).toEqual({ ...parked, Query: 1, GetItem: 2, UpdateItem: 1 });
+    await first.end();
+  });
+
+  test("tasks of a batch that wait behind others look at the line together", async () => {
+    await submitted("places", { hold: true });
+    const first = await workUntilHeld();
+    await submitted("places");
+    await work();
+    for (let waiting = 0; waiting < 8; waiting++) await submitted("places");
+    await work();
+    const { Query, GetItem, ...writes } = sentCounts();
+    expect(writes).toEqual({ ChangeMessageVisibilityBatch: 1, PutItem: 8, UpdateItem: 8 });
+    // One read that runs and one for all who ask meanwhile, of the first task and of the state. The tasks are not in the line at the same moment.
+    expect(Query).toBeLessThanOrEqual(2);
+    expect(GetItem).toBeLessThanOrEqual(10);
     await first.end();
   });
 

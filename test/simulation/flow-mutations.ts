@@ -21,15 +21,15 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: several calls let one task of a line go",
-    file: "flow/buckets.ts",
-    find: "if (await lines.reserve(line.name, task, now, now + reservedMs)) own.push(task);",
-    replace: "own.push(task);",
+    file: "flow/own-tasks.ts",
+    find: "    if (await lines.reserve(line.name, task, now, now + reservedMs)) own.push(task);\n    else flow.going.delete(task);\n",
+    replace: "    own.push(task);\n",
     test: "test/core/flow/buckets.test.ts",
   },
   {
     name: "flow: a task that could not be let go stays reserved",
-    file: "flow/buckets.ts",
-    find: "  for (const task of tasks) await lines.release(line.name, task);\n",
+    file: "flow/own-tasks.ts",
+    find: "if (bucketCount(sizes) > 1) await lines.release(line.name, task);",
     replace: "",
     test: "test/core/flow/buckets.test.ts",
   },
@@ -341,7 +341,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: several workers of a fast rate start one task",
     file: "flow/let-go-starts.ts",
-    find: "const [own] = await reserved(ports, line, first, { most: 1, salt: ports.newId() });",
+    find: "const [own] = await reserved(ports, line, first, 1);",
     replace: "const [own] = first;",
     test: "test/core/flow/fast-rate.test.ts",
   },
@@ -356,7 +356,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: nobody looks at a line again",
     file: "flow/advance.ts",
-    find: "  if (rest.nextMs === undefined) return;",
+    find: "  if (rest.nextMs === undefined) return rest;",
     replace: "  if (rest.nextMs !== undefined || rest.empty) return;",
   },
   {
@@ -404,7 +404,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a check is not followed by another one",
     file: "flow/advance.ts",
-    find: "if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return;",
+    find: "if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return rest;",
     replace: "if (planned !== undefined) return;",
   },
   {
@@ -420,7 +420,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the last task of a line goes first",
     file: "flow/let-go-places.ts",
-    find: "const own = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });",
+    find: "const own = await ownTasks(ports, line, next, { most: free, sizes });",
     replace:
       "const own = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.taskId)).slice(-1);",
   },
@@ -646,5 +646,61 @@ export const flowMutations: readonly Mutation[] = [
     find: ".catch(unlessThrottled)",
     replace: "",
     test: "test/core/flow/shards.test.ts",
+  },
+  {
+    name: "flow: each task that joins a line with others looks at it",
+    file: "flow/advance.ts",
+    find: "if (!(await looksJointly(ports, line, known))) {",
+    replace: "if (ports !== undefined) {",
+    test: "test/core/flow/together.test.ts",
+  },
+  {
+    name: "flow: tasks that join a line together get one free place",
+    file: "flow/advance.ts",
+    find: "if (!rest.hasRoom || !ports.taker?.isFree) return;",
+    replace: "if (rest !== undefined) return;",
+    test: "test/core/flow/together.test.ts",
+  },
+  {
+    name: "flow: a task that gets no place writes to learn if it has one",
+    file: "flow/take-place.ts",
+    find: "(await hasTaken(lines, own, task)) ? keepIn(own) : undefined",
+    replace: "(await hasTaken(lines, own, task)) === undefined ? undefined : keepIn(own)",
+    test: "test/core/flow/together.test.ts",
+  },
+  {
+    name: "flow: tasks of a process that end together pass their places to the same task",
+    file: "flow/going-tasks.ts",
+    find: "    if (this.has(task, nowMs)) return false;\n",
+    replace: "",
+    test: "test/core/flow/together.test.ts",
+  },
+  {
+    name: "flow: a place stays free as others let the first tasks go",
+    file: "flow/let-go-places.ts",
+    find: "const isOneLeft = next.some((task) => !flow.going.has(task, now));",
+    replace: "const isOneLeft = next.length > 0 && now > 0 && flow !== undefined;",
+    test: "test/core/flow/together.test.ts",
+  },
+  {
+    name: "flow: a task that could not be let go is passed over by its own process",
+    file: "flow/own-tasks.ts",
+    find: "    flow.going.delete(task);\n    if (bucketCount",
+    replace: "    if (bucketCount",
+    test: "test/core/flow/together.test.ts",
+  },
+  {
+    name: "flow: a process forgets that tasks joined a line",
+    file: "flow/enter.ts",
+    find: "ports.flow.lines.noteJoined(line.name, true);",
+    replace: "",
+    test: "test/core/flow/together.test.ts",
+  },
+  {
+    name: "flow: a line that was found empty is asked for its next task",
+    file: "flow/enter.ts",
+    find: "if (next.length === 0) ports.flow.lines.noteJoined(place.line.name, false);",
+    replace: "",
+    test: "test/core/flow/together.test.ts",
   },
 ];

@@ -1,3 +1,4 @@
+import { FlowBook } from "../../src/core/flow/flow-book.ts";
 import { tiers } from "../../src/core/model/tier.ts";
 import { redriveBatch } from "../../src/core/work/redrive.ts";
 import { workBatch } from "../../src/core/work/work.ts";
@@ -8,7 +9,7 @@ import { type Pipeline, queueVisibilitySeconds, workerSeconds } from "./memory-p
 const never = <T>() => new Promise<T>(() => {});
 
 /** Ports of a process that dies: from then on no call returns and no timer comes. */
-function mortalPorts(ports: WorkPorts) {
+function mortalPorts(ports: WorkPorts, flow: FlowBook) {
   let dead = false;
   const wrapped = <T extends object>(port: T): T =>
     new Proxy(port, {
@@ -25,6 +26,7 @@ function mortalPorts(ports: WorkPorts) {
   const { clock, records, queues, lines, flowSettings, once, steps } = ports;
   const own: WorkPorts = {
     ...ports,
+    flow,
     records: wrapped(records),
     queues: wrapped(queues),
     lines: wrapped(lines),
@@ -41,15 +43,21 @@ function mortalPorts(ports: WorkPorts) {
   };
 }
 
-/** Workers that receive each message as it becomes visible, as many at the same time as there are messages. */
-export function workerPool(pipeline: Pipeline, { batch = 1 } = {}) {
+/**
+ * Workers that receive each message as it becomes visible, as many at the same time as there are messages.
+ * @param options.apart True: each is a process that knows of lines what it has seen itself. Otherwise all are one.
+ */
+export function workerPool(pipeline: Pipeline, { batch = 1, apart = false } = {}) {
   const { queues, clock, ports } = pipeline;
   const living = new Set<{ die(): void }>();
+  /** What processes know of lines, which wait for a batch. A process that dies takes it along. */
+  const idle = [ports.flow];
 
   const start = (deliveries: ReturnType<typeof queues.take>) => {
     const spent = deliveries.filter(({ receiveCount }) => receiveCount > maxReceiveCount);
     const fresh = deliveries.filter((delivery) => !spent.includes(delivery));
-    const process = mortalPorts(ports);
+    const flow = apart ? (idle.pop() ?? new FlowBook(ports)) : ports.flow;
+    const process = mortalPorts(ports, flow);
     living.add(process);
     const working = Promise.all([
       workBatch(process.ports, fresh, clock.now() + workerSeconds * 1000),
@@ -57,6 +65,7 @@ export function workerPool(pipeline: Pipeline, { batch = 1 } = {}) {
     ]);
     void working.then(([worked, redriven]) => {
       living.delete(process);
+      idle.push(flow);
       const verdicts = [...worked, ...redriven];
       for (const [index, { receiptHandle }] of [...fresh, ...spent].entries()) {
         if (verdicts[index] === "done") queues.acknowledge(receiptHandle);

@@ -4,10 +4,11 @@ import { inLanes } from "../model/in-lanes.ts";
 import type { Line } from "../model/line.ts";
 import type { Tier } from "../model/tier.ts";
 import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../ports/flow.ts";
-import { bucketName, bucketOf, leaveToOthers, ownTasks, type Sizes } from "./buckets.ts";
+import { bucketCount, bucketName, bucketOf, type Sizes } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
 import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs } from "./line-ports.ts";
+import { leaveToOthers, ownTasks } from "./own-tasks.ts";
 import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
 import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
 import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
@@ -26,21 +27,45 @@ const lanes = 10;
  * @throws PortUnavailable
  */
 export async function advance(ports: LinePorts, line: Line, known: Known): Promise<void> {
+  await ports.taker?.left;
+  if (!(await looksJointly(ports, line, known))) {
+    await advanceNow(ports, line, known);
+    return;
+  }
+  for (;;) {
+    const rest = await ports.flow.looks.read(line.name, () => advanceNow(ports, line, known));
+    // Each look lets one task go, which its worker takes.
+    if (!rest.hasRoom || !ports.taker?.isFree) return;
+  }
+}
+
+/** True for a task that has joined a line of one bucket: others join it together with it, and one look serves all. */
+async function looksJointly(
+  { flow, registry, bucketSize: size }: LinePorts,
+  { kind, type }: Line,
+  { added }: Known,
+): Promise<boolean> {
+  if (added === undefined || added.shard !== undefined || kind !== "concurrency") return false;
+  const limit = await placesOf(flow, registry.get(type ?? ""));
+  return limit !== undefined && bucketCount({ limit, size }) === 1;
+}
+
+async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
   const { lines, clock } = ports;
   const { tier, checkId, changed, added } = known;
-  await ports.taker?.left;
   const marked = added?.shard === undefined ? undefined : await markSharded(ports, line, added);
   const rest = await letGoOrEnd(ports, line, known);
-  if (rest.nextMs === undefined) return;
+  if (rest.nextMs === undefined) return rest;
   const seen = rest.state ?? (changed?.index === 0 ? changed.state : undefined) ?? marked;
   const { check: planned, sharded } = seen ?? (await lines.state(line.name));
   const now = clock.now();
   if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);
   const latestMs = now + (line.kind === "pause" ? longestDelayMs : leastOftenMs);
   const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), latestMs);
-  if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return;
+  if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return rest;
   const at = { tier, atMs, ...((marked ?? sharded) && { sharded: true as const }) };
   if (await plan(ports, line, at, planned)) await sendFurther(ports, line, tier, rest);
+  return rest;
 }
 
 /** Lets tasks go. A check that finds none ends the checks, and looks once more. */
@@ -90,7 +115,7 @@ export async function handOver(
   if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
   const sizes = { limit, size: ports.bucketSize };
   const { index, name, room } = bucketOf(line, place.bucket, sizes);
-  const own = room === 0 ? undefined : await nextToGo(ports, line, next, { salt: place.task, sizes });
+  const own = room === 0 ? undefined : await nextToGo(ports, line, next, sizes);
   if (own === undefined) return giveBack(ports, line, place, tier);
   const grant = grantOf(own, heldIn(index));
   const message = ports.taker?.messageOf(own, grant);
@@ -125,9 +150,9 @@ async function nextToGo(
   ports: LinePorts,
   line: Line,
   first: readonly WaitingEntry[],
-  { salt, sizes }: { salt: string; sizes: Sizes },
+  sizes: Sizes,
 ): Promise<WaitingTask | undefined> {
-  const read = async () => withEnvelopes(ports, line, await ownTasks(ports, line, first, { most: 1, salt, sizes }));
+  const read = async () => withEnvelopes(ports, line, await ownTasks(ports, line, first, { most: 1, sizes }));
   return (await answerOf(read()))?.[0];
 }
 

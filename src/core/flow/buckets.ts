@@ -1,7 +1,5 @@
 import type { Line } from "../model/line.ts";
 import { numberOf } from "../model/line-shards.ts";
-import type { Lines, WaitingEntry } from "../ports/flow.ts";
-import type { Clock } from "../ports/tasks.ts";
 import { placesPerUnit } from "../task/type-limits.ts";
 
 /**
@@ -34,11 +32,6 @@ const mostAsked = 3;
  */
 const mostFirst = 16;
 
-/**
- * Nobody else lets a reserved task go for this time, in milliseconds: its message is sent by then, or its sender died.
- */
-const reservedMs = 15_000;
-
 /** The name of a bucket's places. No line's name begins with `places/`. */
 export const bucketName = ({ name }: Line, index: number): string => (index === 0 ? name : `places/${index}/${name}`);
 
@@ -61,51 +54,11 @@ export function bucketsFor(line: Line, taskId: string, sizes: Sizes): Bucket[] {
   return asked.map((index) => bucketOf(line, index, sizes));
 }
 
-/** The number of first tasks that a call reads which lets one go. Of a line with one bucket, the first one goes. */
-export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? 1 : mostFirst);
-
 /**
- * The tasks of a line that this call lets go, up to a number: the first ones; of those of a line with several buckets,
- * any that nobody else lets go at this moment. At random, the first ones more likely, so that none is
- * passed over for long.
- * @param salt Differs between calls.
+ * The first task of a line with one bucket goes. The tasks behind it are for others of this process that end at the
+ * same time: as many as one read unit pays for.
  */
-export async function ownTasks(
-  ports: { lines: Lines; clock: Clock },
-  line: Line,
-  first: readonly WaitingEntry[],
-  { most, salt, sizes }: { most: number; salt: string; sizes: Sizes },
-): Promise<WaitingEntry[]> {
-  return bucketCount(sizes) === 1 ? first.slice(0, most) : reserved(ports, line, first, { most, salt });
-}
+const firstOfOneBucket = 3;
 
-/** Reserves tasks among the first of a line, which nobody else lets go at this moment. */
-export async function reserved(
-  { lines, clock }: { lines: Lines; clock: Clock },
-  line: Line,
-  first: readonly WaitingEntry[],
-  { most, salt }: { most: number; salt: string },
-): Promise<WaitingEntry[]> {
-  const own: WaitingEntry[] = [];
-  const inOrder = first.map((task, position) => ({ task, at: (position + 4) * chanceOf(salt, task) }));
-  for (const { task } of inOrder.sort((a, b) => a.at - b.at)) {
-    if (own.length >= most) break;
-    const now = clock.now();
-    if (await lines.reserve(line.name, task, now, now + reservedMs)) own.push(task);
-  }
-  return own;
-}
-
-/** Leaves tasks to others that this call could not let go. */
-export async function leaveToOthers(
-  { lines }: { lines: Lines },
-  line: Line,
-  tasks: readonly WaitingEntry[],
-  sizes: Sizes,
-): Promise<void> {
-  if (bucketCount(sizes) === 1) return;
-  for (const task of tasks) await lines.release(line.name, task);
-}
-
-/** From 0 to 1. */
-const chanceOf = (salt: string, { taskId }: WaitingEntry): number => numberOf(`${salt} ${taskId}`) / 2 ** 32;
+/** The number of first tasks that a call reads which lets one go. */
+export const firstTasks = (sizes: Sizes): number => (bucketCount(sizes) === 1 ? firstOfOneBucket : mostFirst);

@@ -220,6 +220,7 @@ export async function park(
     ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
   };
   const waiting = await join(ports, line, entry, record.purge_at);
+  ports.flow.lines.noteJoined(line.name, true);
   if (isOfTier(line)) await followMove(ports, line, record, waiting);
   await endInTime(ports, record, newest);
   reportParked(ports, record);
@@ -269,8 +270,11 @@ async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: T
 /** Starts to read the next tasks of the line. The answer is there when the attempt is settled. */
 export function readNext(ports: FlowPorts, place: Place): void {
   place.next = nextOf(ports, place);
+  const note = (next: readonly WaitingEntry[]) => {
+    if (next.length === 0) ports.flow.lines.noteJoined(place.line.name, false);
+  };
   // `leave` waits for the answer, and hears of the error.
-  place.next.catch(() => {});
+  place.next.then(note, () => {});
 }
 
 async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]> {

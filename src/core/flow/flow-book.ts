@@ -1,3 +1,4 @@
+import { JoinedReads } from "../model/joined-reads.ts";
 import { breakerName, type PausableWork, pauseName, pausesOf } from "../model/line.ts";
 import {
   type Breaker,
@@ -12,6 +13,7 @@ import {
 } from "../ports/flow.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
+import { GoingTasks } from "./going-tasks.ts";
 import { KnownLines } from "./known-lines.ts";
 
 /** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
@@ -51,6 +53,9 @@ export class FlowBook {
   #latest: Known["settings"] = new Map();
   readonly #breakers = new Map<string, Page<Breaker | undefined>>();
   readonly lines = new KnownLines();
+  readonly going = new GoingTasks();
+  /** The looks at lines that tasks have joined. The answer tells if a place is left. */
+  readonly looks = new JoinedReads<{ hasRoom?: true }>();
 
   constructor(ports: FlowBookPorts) {
     this.#ports = ports;

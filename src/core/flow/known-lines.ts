@@ -5,6 +5,7 @@ const mostLines = 1_000;
 export class KnownLines {
   readonly #spread = new Set<string>();
   readonly #sharded = new Set<string>();
+  readonly #joined = new Set<string>();
   readonly #nextStarts = new Map<string, number>();
 
   /** True for a line whose places are spread over buckets. */
@@ -25,6 +26,16 @@ export class KnownLines {
   noteSharded(line: string, isSharded: boolean): void {
     if (!isSharded) this.#sharded.delete(line);
     else if (this.#sharded.size < mostLines) this.#sharded.add(line);
+  }
+
+  /** True for a line that a task joined here, and of which no look has found it empty since. */
+  isJoined(line: string): boolean {
+    return this.#joined.has(line);
+  }
+
+  noteJoined(line: string, isJoined: boolean): void {
+    if (!isJoined) this.#joined.delete(line);
+    else if (this.#joined.size < mostLines) this.#joined.add(line);
   }
 
   /** Epoch milliseconds before which no start of a rate was free. Undefined: unknown. */

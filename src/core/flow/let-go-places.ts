@@ -1,16 +1,7 @@
 import { heldIn } from "../model/grant.ts";
 import type { Line } from "../model/line.ts";
 import type { LineState, PlannedCheck, WaitingEntry } from "../ports/flow.ts";
-import {
-  type Bucket,
-  bucketCount,
-  bucketOf,
-  bucketsOf,
-  firstTasks,
-  leaveToOthers,
-  ownTasks,
-  type Sizes,
-} from "./buckets.ts";
+import { type Bucket, bucketCount, bucketOf, bucketsOf, firstTasks, type Sizes } from "./buckets.ts";
 import {
   type Known,
   type LinePorts,
@@ -22,6 +13,7 @@ import {
   type Rest,
   soonMs,
 } from "./line-ports.ts";
+import { leaveToOthers, ownTasks } from "./own-tasks.ts";
 import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
 import { planSooner } from "./plan-check.ts";
 import { sendAll, withEnvelopes } from "./send-all.ts";
@@ -102,9 +94,9 @@ async function letSomeGo(
   if (free === 0 && room > 0) return { as: "rest", rest: soon };
   if (free === 0 && added !== undefined) return { as: "rest", rest: full };
   const read = readerOf(ports, line, sizes, { ...known, state });
-  const { next, empty } = await nextWithoutPlace(read, seen, Math.max(firstTasks(sizes), free));
+  const { next, empty } = await nextWithoutPlace(ports, read, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
-  const own = await ownTasks(ports, line, next, { most: free, salt: ports.newId(), sizes });
+  const own = await ownTasks(ports, line, next, { most: free, sizes });
   // Their messages are read before they have places: a call that fails leaves no place that nobody uses.
   const going = await withEnvelopes(ports, line, own);
   if (going.length === 0)
@@ -119,7 +111,7 @@ async function letSomeGo(
   await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, checkToMove(known, seen));
   await sendAll(ports, line, going, heldIn(bucket.index));
   for (const id of ids) places.set(id, untilMs);
-  if (ports.taker !== undefined) return { as: "rest", rest: room > 1 ? soon : full };
+  if (ports.taker !== undefined) return { as: "rest", rest: room > 1 ? { ...soon, hasRoom: true } : full };
   return { as: "let go" };
 }
 
@@ -189,8 +181,12 @@ async function withoutEnded(
   return seen;
 }
 
-/** A task that has a place can be in its line, too, when a sender died between the two. */
+/**
+ * The first tasks that have no place. A task that has one can be in its line, too, when a sender died between the two.
+ * Reads further tasks where all of these have one, or other calls of this process let them go.
+ */
 async function nextWithoutPlace(
+  { flow, clock }: LinePorts,
   first: ReadFirst,
   seen: readonly Seen[],
   count: number,
@@ -199,9 +195,11 @@ async function nextWithoutPlace(
   const without = (tasks: readonly WaitingEntry[]) => tasks.filter((task) => !hasPlace(task));
   const few = await first(count);
   const next = without(few);
-  if (next.length > 0 || few.length < count) return { next, empty: few.length === 0 };
+  const now = clock.now();
+  const isOneLeft = next.some((task) => !flow.going.has(task, now));
+  if (isOneLeft || few.length < count) return { next, empty: few.length === 0 };
   const placed = seen.reduce((sum, { places }) => sum + places.size, 0);
-  return { next: without(await first(count + Math.min(placed, mostLetGo))), empty: false };
+  return { next: without(await first(count + Math.min(placed + next.length, mostLetGo))), empty: false };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Line } from "../model/line.ts";
 import type { LineState, PlannedCheck, WaitingEntry } from "../ports/flow.ts";
-import { reserved } from "./buckets.ts";
 import { aheadMs, type Known, type LinePorts, mostLetGo, mostTries, nothing, type Rest, soonMs } from "./line-ports.ts";
+import { reserved } from "./own-tasks.ts";
 import { stands } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
 import { firstOfOne, shardsIn } from "./shards.ts";
@@ -120,7 +120,7 @@ async function takeOne(
   const { clock } = ports;
   const slotMs = await takeNear(ports, line, { nowMs: clock.now(), intervalMs, aheadMs: untilMs });
   if (slotMs === undefined) return;
-  const [own] = await reserved(ports, line, first, { most: 1, salt: ports.newId() });
+  const [own] = await reserved(ports, line, first, 1);
   if (own !== undefined) await sendAll(ports, line, [{ ...own, slotMs: Math.ceil(slotMs) }]);
 }
 

@@ -59,6 +59,8 @@ export interface Rest extends Held {
   nextMs?: number;
   /** True when no task waits. */
   empty: boolean;
+  /** True when the call let one task go for its worker, and a place is still free. */
+  hasRoom?: true;
   /** The line's own state as it was read. Absent: it was not. */
   state?: LineState | undefined;
   /**

@@ -54,13 +54,29 @@ export async function takePlace(
   if (held !== undefined) return held;
   const free = !(await isBehind(ports, line, envelope));
   const asked = given === undefined ? await bucketsAsked(ports, line, task, sizes) : [given];
-  for (const { name, index, room } of free ? asked : []) {
-    const taking = lines.takePlaces(name, [task], untilMs, room);
-    if (await sureWrite(lines, name, taking, hasPlace([task], untilMs))) return { line, bucket: index, untilMs };
-  }
+  const taken = free ? await takeOneOf(lines, asked, { task, untilMs }) : undefined;
+  if (taken !== undefined) return { line, bucket: taken, untilMs };
   if (given && (await takeOver(lines, given, { task, untilMs }))) return { line, bucket: given.index, untilMs };
-  return keepIn(asked[0] as Bucket);
+  const own = asked[0] as Bucket;
+  return (await hasTaken(lines, own, task)) ? keepIn(own) : undefined;
 }
+
+/** Takes a place in the first of these buckets that has one. @returns The bucket's index. */
+async function takeOneOf(
+  lines: Lines,
+  buckets: readonly Bucket[],
+  { task, untilMs }: HeldPlace,
+): Promise<number | undefined> {
+  for (const { name, index, room } of buckets) {
+    const taking = lines.takePlaces(name, [task], untilMs, room);
+    if (await sureWrite(lines, name, taking, hasPlace([task], untilMs))) return index;
+  }
+  return undefined;
+}
+
+/** A look, which the tasks of a batch share: hardly any of them has a place, and a refused write costs more. */
+const hasTaken = async (lines: Lines, { name }: Bucket, task: string): Promise<boolean> =>
+  (await lines.state(name)).places.has(task);
 
 /**
  * The buckets that a task asks. A process asks others than the first one only when it has seen that this has no more

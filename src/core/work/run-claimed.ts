@@ -1,6 +1,6 @@
 import { tellChange } from "../end/tell.ts";
 import { countForBreaker } from "../flow/breaker.ts";
-import { type Admitted, type FlowPorts, keepPlace, leave, readNext } from "../flow/enter.ts";
+import { type Admitted, type FlowPorts, keepPlace, leave, type Place, readNext } from "../flow/enter.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
@@ -40,8 +40,7 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
     const { envelope, ended, left } = await run({ ...ports, log }, visibility, message, span);
-    // A task that waited for its place may have others behind it.
-    if (entered.place !== undefined && message.grant?.held) readNext(ports, entered.place);
+    if (entered.place !== undefined && othersMayWait(ports, message, entered.place)) readNext(ports, entered.place);
     const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
     await told;
     const bug = ended.how === "threw" && (await isBugOf(ports, type, ended.error));
@@ -56,6 +55,10 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** A task that waited for its place may have others behind it, as one has whose line others joined here. */
+const othersMayWait = ({ flow }: RunPorts, { grant }: Claimed, { line }: Place): boolean =>
+  grant?.held === true || flow.lines.isJoined(line.name);
 
 /** Passes the place of a completed attempt on while others are told of the end. A failure is counted before. */
 function leaveEarly(ports: RunPorts, { entered: { place }, envelope, delivery }: Claimed): void {

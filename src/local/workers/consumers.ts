@@ -20,10 +20,10 @@ const maxWorkers = 8;
 const usualTier: Tier = "normal";
 
 /**
- * The workers of the other tiers start after this time, in milliseconds, or with their first message: the starts of
- * four processes at once would keep the first request waiting.
+ * The workers of the other tiers start one each time that this passes, in milliseconds, or with their first message:
+ * the start of a process takes half a second of a processor from the tasks that run meanwhile.
  */
-const laterMs = 4_000;
+const warmEachMs = 3_000;
 
 /** Invocations of notify at the same time: half of those of a deployment. */
 const mostNotifies = 20;
@@ -70,6 +70,7 @@ export function startConsumers(
   const containers = startContainerWorker(store, settings.containerConcurrency, env);
   const { workerFolder } = project;
   const pools = startTiers(store, { env, workerFolder, onExit: log, onUndeclared }, settings);
+  const stopWarming = warmAll(pools, settings);
   const startSource = (queue: string, invoke: Target["invoke"]) =>
     startEventSource({
       store,
@@ -89,6 +90,7 @@ export function startConsumers(
     return { batchItemFailures: [] };
   });
   const stop = async () => {
+    stopWarming();
     const stopped = Promise.all([stopRedrive(), stopFirings(), stopNotices(), ...pools.map(({ stop }) => stop())]);
     await Promise.race([stopped, new Promise((done) => setTimeout(done, stopGraceMs).unref())]);
     await Promise.all([containers.stop(), ...pools.map(({ pool }) => pool.close())]);
@@ -126,7 +128,6 @@ function startTiers(
     const maxProcesses = inspectPort === undefined ? maxWorkers : 1;
     const env = () => ({ ...options.env(), ...toEnv({ tier }) });
     const pool = new WorkerPool({ ...options, env, maxProcesses, ...inspected });
-    pool.warm(tier === usualTier || inspectPort !== undefined ? 0 : laterMs);
     const stop = startEventSource({
       store,
       queue: queueName(tier),
@@ -136,6 +137,19 @@ function startTiers(
     });
     return { tier, pool, stop };
   });
+}
+
+/** Starts the usual tier's worker, and the others' while no task runs. Returns a function that stops it. */
+function warmAll(pools: readonly TierWorkers[], { inspectPort, submits }: ConsumerSettings): () => void {
+  // A debugger may be attached to any of them.
+  const atOnce = ({ tier }: TierWorkers) => tier === usualTier || inspectPort !== undefined;
+  for (const { pool } of pools.filter(atOnce)) pool.warm();
+  const cold = pools.filter((workers) => !atOnce(workers));
+  const timer = setInterval(() => {
+    if (cold.length === 0) clearInterval(timer);
+    else if (submits.open === 0 && !pools.some(({ pool }) => pool.busy)) cold.shift()?.pool.warm();
+  }, warmEachMs).unref();
+  return () => clearInterval(timer);
 }
 
 /**

@@ -82,7 +82,6 @@ export class WorkerPool {
   readonly #slots = new Set<Slot>();
   readonly #idleCheck: NodeJS.Timeout;
   readonly #stopFollowing: () => void;
-  #warming: NodeJS.Timeout | undefined;
   #waiting: (() => void)[] = [];
   /** Batches that wait for a process without another one. */
   #waitingAlone = 0;
@@ -97,11 +96,9 @@ export class WorkerPool {
     });
   }
 
-  /** Starts a process before the first batch comes, after this time in milliseconds. */
-  warm(afterMs: number): void {
-    const start = () => this.#slots.size === 0 && this.#spawn();
-    if (afterMs === 0) start();
-    else this.#warming = setTimeout(start, afterMs).unref();
+  /** Starts a process before the first batch comes. */
+  warm(): void {
+    if (this.#slots.size === 0) this.#spawn();
   }
 
   /**
@@ -185,7 +182,6 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#idleCheck);
-    clearTimeout(this.#warming);
     this.#stopFollowing();
     const exits = [...this.#slots].map((slot) => once(slot.process, "exit"));
     for (const slot of this.#slots) slot.process.kill("SIGKILL");

@@ -33,7 +33,15 @@ function setUp(limit: number) {
       await pipeline.clock.advance(1);
     }
   };
-  return { ...pipeline, pipeline, pool: workerPool(pipeline), submitMany, seen, type, runningNow: () => running };
+  return {
+    ...pipeline,
+    pipeline,
+    pool: workerPool(pipeline, { apart: true }),
+    submitMany,
+    seen,
+    type,
+    runningNow: () => running,
+  };
 }
 
 describe("the buckets of a line's places", () => {
