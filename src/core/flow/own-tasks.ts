@@ -12,8 +12,8 @@ const reservedMs = 15_000;
 type OwnPorts = Pick<LinePorts, "lines" | "clock" | "flow" | "newId">;
 
 /**
- * The tasks of a line that this call lets go, up to a number: the first ones that no other call of this process lets go.
- * In a line with several buckets a process reserves its tasks, at random.
+ * The tasks of a line that this call lets go, up to a number: the first tasks that no other call of this process lets
+ * go. In a line with several buckets a process reserves its tasks, at random.
  */
 export async function ownTasks(
   ports: OwnPorts,
