@@ -109,7 +109,7 @@ function partitions(clock: Pick<Clock, "now" | "after">) {
 type Behind = (seconds: number) => number;
 
 /** A pipeline whose tier is behind, and what its lines cost. */
-function setUp(options: Partial<TaskType>, { behind = () => 0, batch = 1 }: { behind?: Behind; batch?: number } = {}) {
+function setUp(options: Partial<TaskType>, { behind = () => 0, batch = 10 }: { behind?: Behind; batch?: number } = {}) {
   const counts = { writes: 0, reads: 0, messages: 0, checks: 0 };
   const runs: { at: number; endAt: number; n: number }[] = [];
   const handler = async ({ n, ms }: z.output<typeof input>) => {
