@@ -189,11 +189,11 @@ export class DynamoLines implements Lines {
   }
 
   /** The start that is now, where the rate has not been reached. */
-  async #takeFreeSlot(line: string, { nowMs, intervalMs }: WantedSlot): Promise<number | undefined> {
+  async #takeFreeSlot(line: string, { nowMs, intervalMs, count = 1 }: WantedSlot): Promise<number | undefined> {
     const taken = await this.#update(line, {
       set: ["next_slot_ms = :next"],
       when: ["(attribute_not_exists(next_slot_ms) OR next_slot_ms < :now)"],
-      values: { ":next": nowMs + intervalMs, ":now": nowMs },
+      values: { ":next": nowMs + count * intervalMs, ":now": nowMs },
     });
     return taken && nowMs;
   }
@@ -202,13 +202,16 @@ export class DynamoLines implements Lines {
    * The first start that nobody has, by one sum: of many tasks at the same time, each gets its own without a second
    * try.
    */
-  async #takeSlotAhead(line: string, { nowMs, intervalMs, aheadMs }: WantedSlot): Promise<number | undefined> {
+  async #takeSlotAhead(
+    line: string,
+    { nowMs, intervalMs, aheadMs, count = 1 }: WantedSlot,
+  ): Promise<number | undefined> {
     const taken = await this.#update(line, {
-      set: ["next_slot_ms = next_slot_ms + :interval"],
+      set: ["next_slot_ms = next_slot_ms + :taken"],
       when: ["next_slot_ms BETWEEN :now AND :until"],
-      values: { ":interval": intervalMs, ":now": nowMs, ":until": nowMs + aheadMs },
+      values: { ":taken": count * intervalMs, ":now": nowMs, ":until": nowMs + aheadMs },
     });
-    return taken && Number(taken.next_slot_ms) - intervalMs;
+    return taken && Number(taken.next_slot_ms) - count * intervalMs;
   }
 
   async takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean> {

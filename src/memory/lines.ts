@@ -164,11 +164,11 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async takeSlot(line: string, { nowMs, intervalMs, aheadMs }: WantedSlot): Promise<number | undefined> {
+  async takeSlot(line: string, { nowMs, intervalMs, aheadMs, count = 1 }: WantedSlot): Promise<number | undefined> {
     const stored = this.#of(line);
     const slotMs = Math.max(nowMs, stored.nextSlotMs ?? 0);
     if (slotMs > nowMs + aheadMs) return undefined;
-    stored.nextSlotMs = slotMs + intervalMs;
+    stored.nextSlotMs = slotMs + count * intervalMs;
     return slotMs;
   }
 

@@ -257,6 +257,16 @@ export function describeStarts(lines: () => Lines): void {
       );
     });
 
+    test("starts that are taken together follow each other, of a rate that is free and of one that is not", async () => {
+      const line = newLine();
+      const want = { nowMs: untilMs, intervalMs: 10, aheadMs: 100 };
+      expect(await lines().takeSlot(line, { ...want, count: 8 })).toBe(untilMs);
+      expect(await lines().takeSlot(line, { ...want, count: 5 })).toBe(untilMs + 80);
+      // The first of them may be as far away as it is, the others further.
+      expect(await lines().takeSlot(line, { ...want, count: 2 })).toBeUndefined();
+      expect((await lines().state(line)).nextSlotMs).toBe(untilMs + 130);
+    });
+
     test.each([undefined, 5])("of twenty who have seen the same next start, one gets it (%s)", async (seenMs) => {
       const line = newLine();
       if (seenMs !== undefined) await lines().takeSlots(line, undefined, seenMs);

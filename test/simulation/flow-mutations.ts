@@ -703,4 +703,25 @@ export const flowMutations: readonly Mutation[] = [
     replace: "",
     test: "test/core/flow/together.test.ts",
   },
+  {
+    name: "flow: tasks that ask for starts together get the same one",
+    file: "flow/joined-starts.ts",
+    find: "slotMs === undefined ? undefined : slotMs + index * want.intervalMs",
+    replace: "slotMs === undefined ? undefined : slotMs + 0 * index",
+    test: "test/core/flow/joined-starts.test.ts",
+  },
+  {
+    name: "flow: each start of a fast rate is a write of its item",
+    file: "flow/joined-starts.ts",
+    find: "if (most === 1) return lines.takeSlot(line, want);",
+    replace: "if (most > 0) return lines.takeSlot(line, want);",
+    test: "test/core/flow/joined-starts.test.ts",
+  },
+  {
+    name: "flow: starts that are far apart are taken together",
+    file: "flow/joined-starts.ts",
+    find: "groups.push(waiting.splice(0, most));",
+    replace: "groups.push(waiting.splice(0));",
+    test: "test/core/flow/joined-starts.test.ts",
+  },
 ];

@@ -14,6 +14,7 @@ import {
 import type { Clock, Log } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
 import { GoingTasks } from "./going-tasks.ts";
+import { JoinedStarts } from "./joined-starts.ts";
 import { KnownLines } from "./known-lines.ts";
 
 /** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
@@ -54,6 +55,7 @@ export class FlowBook {
   readonly #breakers = new Map<string, Page<Breaker | undefined>>();
   readonly lines = new KnownLines();
   readonly going = new GoingTasks();
+  readonly starts = new JoinedStarts();
   /** The looks at lines that tasks have joined. The answer tells if a place is left. */
   readonly looks = new JoinedReads<{ hasRoom?: true }>();
 

@@ -56,7 +56,7 @@ export async function takeNear(
   const known = flow.lines.nextStartOf(name) ?? 0;
   const latestMs = nowMs + aheadMs + intervalMs;
   if (known > nowMs + mostMs && known <= latestMs) return undefined;
-  const slotMs = await lines.takeSlot(name, { ...want, knownMs: known }).catch(unlessThrottled);
+  const slotMs = await flow.starts.take(lines, name, { ...want, knownMs: known }).catch(unlessThrottled);
   // The task that gets none waits in the line, and those that come next would wait behind it.
   flow.lines.noteNextStart(name, slotMs === undefined ? nowMs + mostMs + shortWaitMs : slotMs + intervalMs);
   return slotMs;

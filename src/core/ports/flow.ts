@@ -100,6 +100,8 @@ export interface WantedSlot {
   aheadMs: number;
   /** Epoch milliseconds before which no start was free, as the caller knows. Absent: unknown. */
   knownMs?: number;
+  /** Starts that are taken together, the later ones an interval after each other. Absent: 1. */
+  count?: number;
 }
 
 /**
@@ -173,8 +175,9 @@ export interface Lines {
    */
   givePlace(line: string, from: HeldPlace, to: Successor): Promise<boolean>;
   /**
-   * Takes the next start of a rate: now, or up to `aheadMs` later. One write where the rate has not been reached.
-   * @returns Epoch milliseconds of the start, with fractions. Undefined: the next start is later.
+   * Takes the next starts of a rate: the first one now, or up to `aheadMs` later. One write where the rate has not been
+   * reached.
+   * @returns Epoch milliseconds of the first start, with fractions. Undefined: the next start is later.
    */
   takeSlot(line: string, want: WantedSlot): Promise<number | undefined>;
   /** Takes all starts up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
