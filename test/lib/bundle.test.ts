@@ -17,7 +17,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 325,
   status: 135,
   control: 408,
-  worker: 475,
+  worker: 476,
   redrive: 287,
   fire: 396,
   authorizer: 94,

@@ -70,6 +70,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a lost dead letter that came back runs a step", 97008278, "flow"],
     ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["several checks find a pause ended, minutes before the noted one", 243975953, "resumes"],
+    ["a signal's process stands still for longer than its task may wait", 126769175, "late"],
     ["an earlier task with the same id had more messages than the present one", 97004875, "flow"],
     ["another request with an idempotency key is accepted while a call joins a task", 1359, "keys"],
     ["a child that has expired starts again in a round without its spawn", 67249644, undefined],

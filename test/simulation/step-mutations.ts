@@ -130,4 +130,11 @@ export const stepMutations: readonly Mutation[] = [
     find: "...(wakes && { due_at: now })",
     replace: "",
   },
+  {
+    name: "steps: a signal is stored for a task that has expired meanwhile",
+    file: "steps/signal.ts",
+    find: '      ...(status === "pending" && { start_by: { above: now, orAbsent: true } }),\n',
+    replace: "",
+    test: "test/core/steps/signals.test.ts",
+  },
 ];

@@ -34,13 +34,13 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
   if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
   let current: TaskRecord | undefined = record;
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
-    mustBeOpen(current, ports.clock.now());
     const changed = await announce(ports, current, name);
     if (changed.done) {
       await wake(ports, current, changed.record);
       return changed.record;
     }
     current = changed.record;
+    if (current !== undefined) mustBeOpen(current, ports.clock.now());
   }
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 }
@@ -75,13 +75,19 @@ function mustBeOpen(record: TaskRecord, nowMs: number): void {
   if (isTerminal(status)) throw new Problem("conflict", `A task that is ${status} cannot get a signal.`);
 }
 
-/** Notes in the record that there is a signal. A task that waits for it is due now. */
+/**
+ * Notes in the record that there is a signal. A task that waits for it is due now. The record may be old, so the write
+ * finds out whether a waiting task has expired: it may have started since.
+ */
 function announce(ports: SignalPorts, record: TaskRecord, name: string): Promise<Changed> {
   const { waiting_for: waitingFor, status, attempts_total, due_at } = record;
   const now = iso(ports.clock.now());
   const wakes = waitingFor?.kind === "signal" && waitingFor.signals.includes(name) && due_at > now;
   return ports.records.change(record, {
-    when: { status: { is: status }, attempts_total: { is: attempts_total }, due_at: { is: due_at } },
+    when: {
+      ...{ status: { is: status }, attempts_total: { is: attempts_total }, due_at: { is: due_at } },
+      ...(status === "pending" && { start_by: { above: now, orAbsent: true } }),
+    },
     set: { updated_at: now, ...(wakes && { due_at: now }) },
     add: { signals: 1 },
     ...(wakes && { remove: ["waiting_for"] as const }),

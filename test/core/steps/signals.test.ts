@@ -180,3 +180,28 @@ test("signals that nobody has waited for have a quota, and a repeat is taken", a
   for (let n = 0; n < 4; n++) await send(pipeline, heavy, `signal-${n}`, body);
   await expect(send(pipeline, heavy, "one-more", body)).rejects.toMatchObject({ code: "quota_exceeded" });
 });
+
+test.each([true, false])(
+  "a signal that takes longer than its task may wait is judged by the task as it is then (it started: %s)",
+  async (starts) => {
+    const held = gate();
+    const pipeline = memoryPipeline([typeOf(() => held.opened, { timeoutSeconds: 300 })]);
+    const task = await pipeline.accept({ expires_in_seconds: 60 });
+    const { steps } = pipeline.ports;
+    const add = steps.add.bind(steps);
+    steps.add = async (...given) => {
+      await new Promise<void>((resolve) => pipeline.clock.after(90_000, resolve));
+      return add(...given);
+    };
+    const sent = send(pipeline, task, "approved", 7).then(
+      ({ signals }) => signals,
+      (error: Problem) => error.code,
+    );
+    await pipeline.clock.advance(1_000);
+    if (starts) void pipeline.work();
+    await pipeline.clock.advance(1_000);
+    await pipeline.clock.advance(90_000);
+    expect(await sent).toBe(starts ? 1 : "conflict");
+    held.open();
+  },
+);
