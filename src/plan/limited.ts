@@ -21,8 +21,8 @@ const readsPerStart = 5;
  * partitions, as `npm run test:lines -- places 3 100 1000` measures them: the task asks further items for a place, its
  * turn is reserved, and the first tasks of a partition are read.
  */
-const moreOfItems = { writes: 2, reads: 6 };
-const moreOfPartitions = { writes: 2, reads: 16 };
+const moreOfItems = { writes: 3, reads: 6 };
+const moreOfPartitions = { writes: 3, reads: 16 };
 
 /** Bytes of a task's entry in a line without its message, and of the keys of a message that does not fit there. */
 const entryBytes = 250;

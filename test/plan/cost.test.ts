@@ -158,9 +158,9 @@ describe("the price of limits", () => {
 
   test.each<[ScenarioInput["limited"], number, number]>([
     [{ places: 16 }, 5, 4],
-    [{ places: 100 }, 7, 10],
-    [{ places: 128 }, 7, 10],
-    [{ places: 1_000 }, 7, 20],
+    [{ places: 100 }, 8, 10],
+    [{ places: 128 }, 8, 10],
+    [{ places: 1_000 }, 8, 20],
     [{ startsPerSecond: 128 }, 5, 5],
     [{ startsPerSecond: 1_000 }, 5, 21],
   ])(
