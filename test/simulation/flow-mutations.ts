@@ -713,8 +713,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: each start of a fast rate is a write of its item",
     file: "flow/joined-starts.ts",
-    find: "if (most === 1) return lines.takeSlot(line, want);",
-    replace: "if (most > 0) return lines.takeSlot(line, want);",
+    find: "if (most === 1) return ports.lines.takeSlot(line, want);",
+    replace: "if (most > 0) return ports.lines.takeSlot(line, want);",
     test: "test/core/flow/joined-starts.test.ts",
   },
   {
@@ -723,5 +723,33 @@ export const flowMutations: readonly Mutation[] = [
     find: "groups.push(waiting.splice(0, most));",
     replace: "groups.push(waiting.splice(0));",
     test: "test/core/flow/joined-starts.test.ts",
+  },
+  {
+    name: "flow: a start is used however late its answer comes",
+    file: "flow/take-start.ts",
+    find: "if (clock.now() - slotMs <= lateMs) return",
+    replace: "if (slotMs > 0) return",
+    test: "test/core/flow/fast-rate.test.ts",
+  },
+  {
+    name: "flow: a question for a start is asked for the time at which it came",
+    file: "flow/joined-starts.ts",
+    find: "const nowMs = Math.max(want.nowMs, clock.now());",
+    replace: "const nowMs = Math.min(want.nowMs, clock.now());",
+    test: "test/core/flow/joined-starts.test.ts",
+  },
+  {
+    name: "flow: a claimed task starts however late the others of its batch are",
+    file: "flow/take-start.ts",
+    find: "if (pace === undefined || ports.clock.now() - slotMs <= pace.lateMs) return slotMs;",
+    replace: "if (pace === undefined || slotMs > 0) return slotMs;",
+    test: "test/core/flow/fast-rate.test.ts",
+  },
+  {
+    name: "flow: a claimed task whose start has passed starts all the same",
+    file: "work/work-message.ts",
+    find: "  if (startMs === undefined) return false;\n",
+    replace: "  if (startMs === undefined) return true;\n",
+    test: "test/core/flow/fast-rate.test.ts",
   },
 ];

@@ -57,10 +57,10 @@ export interface Admitted {
   as: "admitted";
   /** The task's place. Absent: it needs none. */
   place?: Place;
-  /** The line of the type's rate, if the task waited in it for its start. */
-  rate?: Line;
   /** Epoch milliseconds before which the handler does not start. Absent: immediately. */
   slotMs?: number;
+  /** The line of the rate that has given this start. */
+  rate?: Line;
   /** The error with which the attempt ends without a call of the handler. Absent: none. */
   fault?: unknown;
 }
@@ -101,10 +101,12 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
   if (slot === "stopped") return { as: "stopped", line: lines.rate as Line, ...(await givenPlace(ports, message)) };
-  const rate = message.grant?.slotMs === undefined ? undefined : lines.rate;
-  if (lines.concurrency === undefined) return { as: "admitted", ...slot, ...(rate && { rate }) };
+  const start = slot.slotMs === undefined ? {} : { ...slot, rate: lines.rate as Line };
+  if (lines.concurrency === undefined) return { as: "admitted", ...start };
   const place = await takePlace(ports, message, lines.concurrency, type).catch(ofLine);
-  return place !== undefined ? { as: "admitted", place, ...slot } : { as: "stopped", line: lines.concurrency, ...slot };
+  return place !== undefined
+    ? { as: "admitted", place, ...start }
+    : { as: "stopped", line: lines.concurrency, ...slot };
 }
 
 /**

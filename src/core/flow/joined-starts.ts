@@ -1,7 +1,13 @@
 import type { Lines, WantedSlot } from "../ports/flow.ts";
+import type { Clock } from "../ports/tasks.ts";
 
 /** Starts that are taken by one write are at most this far apart, in milliseconds. */
 const togetherMs = 50;
+
+interface StartPorts {
+  lines: Pick<Lines, "takeSlot">;
+  clock: Pick<Clock, "now">;
+}
 
 interface Question {
   want: WantedSlot;
@@ -20,21 +26,21 @@ export class JoinedStarts {
    * @returns Epoch milliseconds of the start, as `takeSlot` answers it.
    * @throws PortUnavailable
    */
-  take(lines: Pick<Lines, "takeSlot">, line: string, want: WantedSlot): Promise<number | undefined> {
+  take(ports: StartPorts, line: string, want: WantedSlot): Promise<number | undefined> {
     const { intervalMs, aheadMs } = want;
     const most = 1 + Math.floor(togetherMs / intervalMs);
-    if (most === 1) return lines.takeSlot(line, want);
+    if (most === 1) return ports.lines.takeSlot(line, want);
     const answer = Promise.withResolvers<number | undefined>();
     const key = `${aheadMs} ${intervalMs} ${line}`;
     const waiting = this.#waiting.get(key);
-    if (waiting === undefined) void this.#answer(lines, { line, key, most }, [{ want, answer }]);
+    if (waiting === undefined) void this.#answer(ports, { line, key, most }, [{ want, answer }]);
     else waiting.push({ want, answer });
     return answer.promise;
   }
 
   /** Answers the questions, and those that come meanwhile. */
   async #answer(
-    lines: Pick<Lines, "takeSlot">,
+    ports: StartPorts,
     { line, key, most }: { line: string; key: string; most: number },
     waiting: Question[],
   ): Promise<void> {
@@ -42,16 +48,18 @@ export class JoinedStarts {
     while (waiting.length > 0) {
       const groups: Question[][] = [];
       while (waiting.length > 0) groups.push(waiting.splice(0, most));
-      await Promise.all(groups.map((questions) => answerAll(lines, line, questions)));
+      await Promise.all(groups.map((questions) => answerAll(ports, line, questions)));
     }
     this.#waiting.delete(key);
   }
 }
 
-async function answerAll(lines: Pick<Lines, "takeSlot">, line: string, questions: readonly Question[]): Promise<void> {
+async function answerAll({ lines, clock }: StartPorts, line: string, questions: readonly Question[]): Promise<void> {
   const [{ want }] = questions as [Question];
   try {
-    const slotMs = await lines.takeSlot(line, { ...want, count: questions.length });
+    // The questions have waited: a start before now would be late.
+    const nowMs = Math.max(want.nowMs, clock.now());
+    const slotMs = await lines.takeSlot(line, { ...want, nowMs, count: questions.length });
     for (const [index, { answer }] of questions.entries())
       answer.resolve(slotMs === undefined ? undefined : slotMs + index * want.intervalMs);
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Line } from "../model/line.ts";
 import type { WantedSlot } from "../ports/flow.ts";
 import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
-import { paceOf, slowMs } from "./limit-lines.ts";
+import { type Pace, paceOf, slowMs } from "./limit-lines.ts";
 import { aheadMs, type LinePorts } from "./line-ports.ts";
 import { shardFor } from "./shards.ts";
 
@@ -14,6 +14,9 @@ import { shardFor } from "./shards.ts";
  * delay of a line's first check, in which a rate that is reached would have no start.
  */
 const shortWaitMs = 1_200;
+
+/** A task takes another start this often, if the answers come too late. */
+const mostTries = 3;
 
 /** A claimed task waits at most this long for its start, in milliseconds: no start is given away earlier. */
 export const longestSlotWaitMs = aheadMs;
@@ -38,9 +41,40 @@ export async function takeStart(
   if (given === undefined && (await isBehind(ports, line, envelope))) return "stopped";
   if (given !== undefined && (await movesStart(ports.lines, line, { given, now, intervalMs: pace.intervalMs })))
     return { slotMs: now };
-  const mostMs = given === undefined ? shortWaitMs : aheadMs;
-  const slotMs = await takeNear(ports, line, { nowMs: now, intervalMs: pace.intervalMs, aheadMs: mostMs });
-  return slotMs === undefined ? "stopped" : { slotMs: Math.ceil(slotMs) };
+  const slotMs = await nextStart(ports, line, pace, given === undefined ? shortWaitMs : aheadMs);
+  return slotMs === undefined ? "stopped" : { slotMs };
+}
+
+/**
+ * The start of a claimed task. The others of its batch may have kept it for longer than a start may be late: then it
+ * takes the next start.
+ * @returns Epoch milliseconds. Undefined: the next start is far away.
+ */
+export async function startInTime(
+  ports: LinePorts,
+  line: Line,
+  type: TaskType,
+  slotMs: number,
+): Promise<number | undefined> {
+  const pace = await paceOf(ports.flow, type);
+  if (pace === undefined || ports.clock.now() - slotMs <= pace.lateMs) return slotMs;
+  return nextStart(ports, line, pace, aheadMs);
+}
+
+/** Takes the next start if it is near. The answer of a throttled line may come later than a start may be late. */
+async function nextStart(
+  ports: LinePorts,
+  line: Line,
+  { intervalMs, lateMs }: Pace,
+  mostMs: number,
+): Promise<number | undefined> {
+  const { clock } = ports;
+  for (let tries = 0; tries < mostTries; tries++) {
+    const slotMs = await takeNear(ports, line, { nowMs: clock.now(), intervalMs, aheadMs: mostMs });
+    if (slotMs === undefined) return undefined;
+    if (clock.now() - slotMs <= lateMs) return Math.ceil(slotMs);
+  }
+  return undefined;
 }
 
 /**
@@ -48,7 +82,7 @@ export async function takeStart(
  * question would be a write. An operator may have set a higher rate since, which leaves no start behind `latestMs`.
  */
 export async function takeNear(
-  { flow, lines }: LinePorts,
+  { flow, lines, clock }: LinePorts,
   { name }: Line,
   want: Omit<WantedSlot, "knownMs">,
 ): Promise<number | undefined> {
@@ -56,7 +90,7 @@ export async function takeNear(
   const known = flow.lines.nextStartOf(name) ?? 0;
   const latestMs = nowMs + aheadMs + intervalMs;
   if (known > nowMs + mostMs && known <= latestMs) return undefined;
-  const slotMs = await flow.starts.take(lines, name, { ...want, knownMs: known }).catch(unlessThrottled);
+  const slotMs = await flow.starts.take({ lines, clock }, name, { ...want, knownMs: known }).catch(unlessThrottled);
   // The task that gets none waits in the line, and those that come next would wait behind it.
   flow.lines.noteNextStart(name, slotMs === undefined ? nowMs + mostMs + shortWaitMs : slotMs + intervalMs);
   return slotMs;

@@ -1,6 +1,6 @@
 import { type Admitted, enter, goOn, leave, park, placeOf, type Stopped } from "../flow/enter.ts";
 import { giveUp } from "../flow/give-up.ts";
-import { longestSlotWaitMs } from "../flow/take-start.ts";
+import { longestSlotWaitMs, startInTime } from "../flow/take-start.ts";
 import { LineUnavailable, PortUnavailable } from "../model/errors.ts";
 import { type Grant, heldIn } from "../model/grant.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
@@ -132,7 +132,7 @@ async function beginEntered(
   entered: Admitted,
   { how, isLate }: Beginning,
 ): Promise<Begun | Crashed> {
-  const { log, envelope, delivery, type } = message;
+  const { log, envelope, delivery } = message;
   const again = async (): Promise<Begun> => {
     if (entered.place !== undefined) await leave(ports, entered.place, envelope, delivery.tier);
     return { ...message, as: "resolved", verdict: "again" };
@@ -144,8 +144,7 @@ async function beginEntered(
   // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
   const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
   if (record !== undefined && isLate()) {
-    // Nobody runs it: it goes on later, and is not counted.
-    await settle(ports, { record, envelope, type }, { how: "suspended", suspension: { dueAt: ports.clock.now() } });
+    await putOff(ports, { ...message, record, entered });
     return again();
   }
   if (record !== undefined) {
@@ -199,15 +198,16 @@ const hasCrashed = ({ clock }: WorkPorts, record: TaskRecord | undefined): recor
 export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {
   if (begun.as === "resolved") return begun.verdict;
   if (begun.as === "stopped") return waitInLine({ ...ports, log: begun.log }, visibility, begun);
-  const { log, entered, envelope, delivery } = begun;
+  const { log, entered, envelope, delivery, grant } = begun;
   try {
-    await untilSlot(ports, entered);
+    if (!(await untilStart(ports, begun))) return await putOff(ports, begun);
     return await runClaimed({ ...ports, log }, visibility, begun);
   } catch (error) {
     return leaveInQueue(log, error);
   } finally {
     if (entered.place !== undefined) await leave({ ...ports, log }, entered.place, envelope, delivery.tier);
-    if (entered.rate !== undefined) await goOn({ ...ports, log }, entered.rate, delivery.tier);
+    const hasWaited = grant?.slotMs !== undefined && entered.place === undefined;
+    if (hasWaited && entered.rate !== undefined) await goOn({ ...ports, log }, entered.rate, delivery.tier);
   }
 }
 
@@ -240,10 +240,24 @@ function sendLater({ queues, log, random }: WorkPorts, message: TaskMessage, err
   );
 }
 
-/** A message arrives up to a second before the start that the type's rate gave its task. */
-async function untilSlot({ clock }: WorkPorts, { slotMs = 0 }: Admitted): Promise<void> {
-  const leftMs = slotMs - clock.now();
+/**
+ * Waits for the start that the type's rate gave a task: a message arrives up to a second before it. Returns false when
+ * it has passed, and the next one is far away.
+ */
+async function untilStart(ports: WorkPorts, { entered: { slotMs, rate }, type }: Claimed): Promise<boolean> {
+  if (slotMs === undefined || rate === undefined || type === undefined) return true;
+  const startMs = await startInTime(ports, rate, type, slotMs);
+  if (startMs === undefined) return false;
+  const { clock } = ports;
+  const leftMs = startMs - clock.now();
   if (leftMs > 0) await new Promise<void>((resolve) => clock.after(Math.min(leftMs, longestSlotWaitMs), resolve));
+  return true;
+}
+
+/** Nobody runs a claimed task: it goes on later, and is not counted. */
+async function putOff(ports: WorkPorts, { record, envelope, type }: Claimed): Promise<Verdict> {
+  await settle(ports, { record, envelope, type }, { how: "suspended", suspension: { dueAt: ports.clock.now() } });
+  return "again";
 }
 
 /** An error leaves its message in the queue and the rest of the batch alone. */

@@ -37,3 +37,64 @@ test.each([0, 30])(
   },
   300_000,
 );
+
+test.each([10, 200])(
+  "%s starts a second, while the answers of the line take as long as those of a throttled one",
+  async (limit) => {
+    const starts: number[] = [];
+    const type = typeOf(() => void starts.push(pipeline.clock.now()), {
+      input,
+      rateLimit: { limit, perSeconds: 1 },
+      timeoutSeconds: 30,
+    });
+    const pipeline = memoryPipeline([type]);
+    const { lines, clock, records } = pipeline;
+    const takeSlot = lines.takeSlot.bind(lines);
+    let asked = 0;
+    lines.takeSlot = async (...given) => {
+      const taken = await takeSlot(...given);
+      const ms = asked++ % 3 === 0 ? 700 : 5;
+      await new Promise<void>((resolve) => clock.after(ms, resolve));
+      return taken;
+    };
+    const pool = workerPool(pipeline, { batch: 10 });
+    for (let n = 0; n < 3 * limit; n++) {
+      await pipeline.accept({ input: { n } });
+      if (n % 10 === 0) await pool.pass(Math.ceil(10_000 / limit), 1);
+    }
+    await pool.pass(60_000, 50);
+    expect(starts).toHaveLength(3 * limit);
+    const at = starts.sort((a, b) => a - b);
+    for (const [index, time] of at.entries()) expect((at[index + limit] ?? 1e15) - time).toBeGreaterThanOrEqual(999);
+    expect(records.all().every(({ status }) => status === "completed")).toBe(true);
+  },
+);
+
+test("a claimed task that its batch has kept beyond its start gives way, if the next start is far away", async () => {
+  const starts: { name: string; at: number }[] = [];
+  const typeWith = (name: string, limit: number) =>
+    typeOf(() => void starts.push({ name, at: pipeline.clock.now() }), {
+      name,
+      input,
+      rateLimit: { limit, perSeconds: 60 },
+      timeoutSeconds: 30,
+    });
+  const pipeline = memoryPipeline([typeWith("prompt", 1), typeWith("slow", 60)]);
+  const { lines, clock, records } = pipeline;
+  const takeSlot = lines.takeSlot.bind(lines);
+  lines.takeSlot = async (line, want) => {
+    const taken = await takeSlot(line, want);
+    if (line.includes("slow")) await new Promise<void>((resolve) => clock.after(2_000, resolve));
+    return taken;
+  };
+  const began = clock.now();
+  for (const type of ["prompt", "slow"]) await pipeline.accept({ type, input: { n: 1 } });
+  await workerPool(pipeline, { batch: 10 }).pass(400_000, 500);
+  const prompt = starts.filter(({ name }) => name === "prompt");
+  expect(prompt).toHaveLength(1);
+  expect((prompt[0]?.at ?? 0) - began).toBeGreaterThanOrEqual(60_000);
+  expect(records.all().map(({ status, attempts }) => [status, attempts])).toEqual([
+    ["completed", 1],
+    ["completed", 1],
+  ]);
+});

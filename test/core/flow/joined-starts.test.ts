@@ -7,6 +7,8 @@ import { MemoryLines } from "../../../src/memory/lines.ts";
 /** A rate of whose writes the test says when they end. */
 function setUp() {
   const lines = new MemoryLines();
+  const clock = { now: () => nowMs };
+  let nowMs = 1_000;
   const counts: (number | undefined)[] = [];
   const begun: PromiseWithResolvers<void>[] = [];
   const takeSlot = async (line: string, want: WantedSlot) => {
@@ -18,7 +20,7 @@ function setUp() {
   };
   const starts = new JoinedStarts();
   const take = (intervalMs: number, more: Partial<WantedSlot> = {}) =>
-    starts.take({ takeSlot }, "rate/a", { nowMs: 1_000, intervalMs, aheadMs: 4_000, ...more });
+    starts.take({ lines: { takeSlot }, clock }, "rate/a", { nowMs: 1_000, intervalMs, aheadMs: 4_000, ...more });
   /** Ends the writes that run, and those that follow. */
   const endAll = async () => {
     for (let turn = 0; turn < 50; turn++) {
@@ -26,7 +28,10 @@ function setUp() {
       await Promise.resolve();
     }
   };
-  return { take, counts, begun, endAll };
+  const passMs = (ms: number) => {
+    nowMs += ms;
+  };
+  return { take, counts, begun, endAll, passMs };
 }
 
 const after = (from: number, count: number, intervalMs: number) =>
@@ -56,6 +61,14 @@ describe("the starts of a process", () => {
     expect((await Promise.all(taken)).map(Number).sort((a, b) => a - b)).toEqual(after(1_000, 10, 20));
   });
 
+  test("are none of the time in which the question waited", async () => {
+    const { take, endAll, passMs } = setUp();
+    const asked = [take(4), take(4)];
+    passMs(700);
+    await endAll();
+    expect(await Promise.all(asked)).toEqual([1_000, 1_700]);
+  });
+
   test("of a slow rate are a write each, at once", async () => {
     const { take, counts, endAll } = setUp();
     const taken = Array.from({ length: 3 }, () => take(51));
@@ -74,9 +87,11 @@ describe("the starts of a process", () => {
 
   test("are nobody's when the line does not answer, and the next one asks again", async () => {
     const starts = new JoinedStarts();
+    const clock = { now: () => 1_000 };
     let isDown = true;
     const takeSlot = () => (isDown ? Promise.reject(new PortUnavailable("the table")) : Promise.resolve(7));
-    const take = () => starts.take({ takeSlot }, "rate/a", { nowMs: 1_000, intervalMs: 4, aheadMs: 4_000 });
+    const take = () =>
+      starts.take({ lines: { takeSlot }, clock }, "rate/a", { nowMs: 1_000, intervalMs: 4, aheadMs: 4_000 });
     const asked = await Promise.allSettled([take(), take(), take()]);
     expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
     isDown = false;
