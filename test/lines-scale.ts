@@ -11,7 +11,8 @@ import { workerPool } from "./support/worker-pool.ts";
 
 /*
  * npm run test:lines -- [places|rates|growing|waiting|pause]... [number]...
- * Numbers choose rates or places, such as `rates 0.01 10`.
+ * Numbers choose rates or places, such as `rates 0.01 10`, and the submits a second and the seconds of a pause, such as
+ * `pause 80 3600`.
  * Prints how fast lines are and what they cost: the real core in memory, with a clock of its own, in which each call of
  * a line takes 10 ms. Some minutes of a processor in all. Calls count as units: an item of 1 KB is written with one,
  * and four of them are read with one. A partition of the table takes a thousand writes a second; further ones fail.
@@ -380,8 +381,9 @@ function hourOf(perSecond: number, goneAt: readonly number[]): string {
   return `at the end ${Math.round(pace)} tasks a second; ${tasks} tasks of an hour would take ${hours.toFixed(1)} h`;
 }
 
-/** A minute's pause of a tier under 5,000 submits a second: an hour's tasks do not fit into memory. */
-async function pauseOfTier(perSecond = 5_000, seconds = 60): Promise<void> {
+/** A pause of a tier under submits. The tasks of an hour at 5,000 a second do not fit into memory. */
+async function pauseOfTier(): Promise<void> {
+  const [perSecond = 5_000, seconds = 60] = chosenOf([]);
   const { accept, pool, counts, runs, table, ports, records, clock } = setUp({}, { batch: 10 });
   // An answer comes when every process knows.
   await Promise.all([pause(ports, { scope: "tier", tier: "normal" }, "olga"), pool.pass(5_000, 500)]);
@@ -415,6 +417,6 @@ function chosenOf(others: number[]): number[] {
   return numbers.length === 0 ? others : numbers;
 }
 
-const sections = { places, rates, growing, waiting, pause: () => pauseOfTier() };
+const sections = { places, rates, growing, waiting, pause: pauseOfTier };
 const chosen = process.argv.slice(2).filter((name) => name in sections);
 for (const [name, run] of Object.entries(sections)) if (chosen.length === 0 || chosen.includes(name)) await run();

@@ -78,11 +78,15 @@ async function onlyAttempt(taskId: string, endOf: EndOf): Promise<Attempt> {
   return attempt;
 }
 
-/** An end waits two seconds for its note, which a busy machine outlasts: then another task has one. */
+/**
+ * An end waits two seconds for its note, and the note one for its place, which a busy machine outlasts: then another
+ * task has one.
+ */
 async function notedAttempt(type: string, how: string, first: string, endOf: EndOf): Promise<Attempt> {
   for (let tries = 1, taskId = first; ; tries++) {
     const attempt = await onlyAttempt(taskId, endOf);
-    if (attempt.error_type !== "AttemptCrashed" || tries === 4) return attempt;
+    const isWhole = attempt.error_type !== "AttemptCrashed" && (how !== "spin" || attempt.stack !== undefined);
+    if (isWhole || tries === 4) return attempt;
     taskId = await submitDeadly(type, how);
   }
 }
