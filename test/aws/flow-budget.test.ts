@@ -190,7 +190,10 @@ const parked = { ChangeMessageVisibilityBatch: 1, Query: 2, PutItem: 1 };
 /** The requests for the end of a task that began with a free place, while others wait: the next one gets its place, leaves its line, and has a spare message. */
 const endOfFirst = { UpdateItem: 2, Query: 1, SendMessage: 1, DeleteItem: 1 };
 
-/** The requests for a task that got the place of the task before it: its claim, its end, the look at the line and the end of its place. */
+/**
+ * The requests for a task that got the place of the task before it: its claim, its end, the look at the line and the end
+ * of its place.
+ */
 const taken = { UpdateItem: 3, Query: 2 };
 
 /** The requests for a check that finds no task: two looks, and the end of the checks between them. */
@@ -265,7 +268,7 @@ describe("the budget of a type with a limit of places", () => {
     await work();
     const { Query, GetItem, ...writes } = sentCounts();
     expect(writes).toEqual({ ChangeMessageVisibilityBatch: 1, PutItem: 8, UpdateItem: 8 });
-    // One read that runs and one for all who ask meanwhile, of the first task and of the state. The tasks are not in the line at the same moment.
+    // The first task asks alone, and one more read serves all who ask meanwhile. Tasks do not join at the same moment.
     expect(Query).toBeLessThanOrEqual(2);
     expect(GetItem).toBeLessThanOrEqual(10);
     await first.end();

@@ -50,7 +50,7 @@ function mortalPorts(ports: WorkPorts, flow: FlowBook) {
 export function workerPool(pipeline: Pipeline, { batch = 1, apart = false } = {}) {
   const { queues, clock, ports } = pipeline;
   const living = new Set<{ die(): void }>();
-  /** What processes know of lines, which wait for a batch. A process that dies takes it along. */
+  /** The knowledge of processes that wait for a batch. A process that dies takes its own along. */
   const idle = [ports.flow];
 
   const start = (deliveries: ReturnType<typeof queues.take>) => {

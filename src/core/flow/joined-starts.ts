@@ -38,7 +38,7 @@ export class JoinedStarts {
     return answer.promise;
   }
 
-  /** Answers the questions, and those that come meanwhile. */
+  /** The process takes starts until no question is left: further tasks ask meanwhile. */
   async #answer(
     ports: StartPorts,
     { line, key, most }: { line: string; key: string; most: number },

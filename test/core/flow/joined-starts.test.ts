@@ -21,7 +21,7 @@ function setUp() {
   const starts = new JoinedStarts();
   const take = (intervalMs: number, more: Partial<WantedSlot> = {}) =>
     starts.take({ lines: { takeSlot }, clock }, "rate/a", { nowMs: 1_000, intervalMs, aheadMs: 4_000, ...more });
-  /** Ends the writes that run, and those that follow. */
+  /** The test ends the running writes, and each write after them. */
   const endAll = async () => {
     for (let turn = 0; turn < 50; turn++) {
       for (const end of begun.splice(0)) end.resolve();

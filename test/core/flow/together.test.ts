@@ -56,7 +56,7 @@ describe("tasks of one process that join a line together", () => {
     spies.states.mockClear();
     await pool.pass(500, 1);
     expect(starts).toHaveLength(3);
-    // One that began before the others had joined, and one for them.
+    // The first look began before the other tasks had joined, and a second one serves them.
     expect(spies.states.mock.calls.length).toBeLessThanOrEqual(2);
     expect(spies.sendCheck).toHaveBeenCalledTimes(1);
   });
