@@ -11,6 +11,7 @@ import { Drain } from "../src/core/work/drain.ts";
 import { type SharedProcess, workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/machine/disk.ts";
 import { catchStrayErrors } from "../src/machine/stray-errors.ts";
+import { turn } from "../src/machine/turn.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
 /** The context of an invocation. Lambda's process has one invocation at a time. */
@@ -27,7 +28,7 @@ export interface WorkerContext extends Context {
  */
 export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace: () => void = exitAfterAnswer) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);
-  const given = { disk, own, env: process.env };
+  const given = { disk, turn, own, env: process.env };
   const { ports, releases, tracing, metrics } = await workPorts(config, "worker", code, given);
   let replaced = false;
   const endSoon = () => {

@@ -38,9 +38,6 @@ export const workerSettings = [...dispatchSettings, "probes", "timeScale", "secr
 /** Reads source maps, which only a failed attempt needs. */
 const bundleStackOf: StackOf = async (error) => (await import("./bundle-places.ts")).bundleStackOf(error);
 
-/** Node tells of rejections that nobody awaits between two turns of the event loop. */
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
 /**
  * The ports that dispatch tasks, and those of flow. A worker reads the settings of flow in any case, and the marks of
  * receivers with them.
@@ -66,7 +63,7 @@ export async function workPorts(
   config: Config<(typeof workerSettings)[number]>,
   service: string,
   code: WorkerCode,
-  { disk, own, env }: { disk: Disk; own: OwnPorts; env: NodeJS.ProcessEnv },
+  { disk, turn, own, env }: { disk: Disk; turn: () => Promise<void>; own: OwnPorts; env: NodeJS.ProcessEnv },
 ) {
   addPlacesToFetch();
   const { table, flow, flowSettings, ...base } = flowingPorts(config, createLog(service));

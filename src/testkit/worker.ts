@@ -22,6 +22,7 @@ import { submitUnique } from "../core/unique/submit-unique.ts";
 import { workBatch } from "../core/work/work.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
 import { disk } from "../machine/disk.ts";
+import { turn } from "../machine/turn.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
 import type { MemoryStores } from "../memory/stores.ts";
@@ -136,7 +137,7 @@ export class Worker {
       timeScale: 1,
       tracing: noTracing,
       stackOf: plainStackOf,
-      turn: () => new Promise<void>((resolve) => setImmediate(resolve)),
+      turn,
       onLate: (error, { type }) => this.#onLate(error, type),
       watchdog: { guard: () => () => {} },
       lines: stores.lines,
