@@ -78,12 +78,6 @@ const writtenBySelf = {
 } satisfies BuildOptions & { write: false };
 
 /**
- * Functions that neither run nor settle attempts. All others keep class names when minified, because the API shows the
- * name of a task's error. Keeping names costs a call for each function and class at load time.
- */
-const withoutClassNames: readonly BundleName[] = ["submit", "status", "authorizer"];
-
-/**
  * Writes the code of `lambdas/<name>.ts` with its imports into a folder, as `index.mjs`, and the other files. `work` is
  * the program of a container: `node index.mjs`.
  * @returns esbuild's metafile: the contents of each file. Undefined: the code was built with this package.
@@ -116,10 +110,7 @@ export const builtFolder = "functions";
 /** Builds a function's code, and for the worker's function that of the project. */
 export function buildCode(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
   const code = name === "worker" || name === "work" ? taskCode({ tasks: "tasks", ...files }).folder : undefined;
-  const options = {
-    ...{ ...buildOptions, ...writtenBySelf },
-    keepNames: !withoutClassNames.includes(name),
-  } as const satisfies BuildOptions;
+  const options = { ...buildOptions, ...writtenBySelf } as const satisfies BuildOptions;
   const { metafile, outputFiles } =
     code === undefined
       ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
@@ -154,7 +145,7 @@ function builtAround(name: BundleName, code: string, options: Parameters<typeof 
 export function buildThreads(folder: string): Metafile {
   const entryPoints = Object.fromEntries(["watcher", "witness"].map((name) => [name, codeFile(`src/aws/${name}`)]));
   const { metafile, outputFiles } = buildSync({
-    ...{ ...buildOptions, ...writtenBySelf, splitting: false, keepNames: true, entryPoints },
+    ...{ ...buildOptions, ...writtenBySelf, splitting: false, entryPoints },
   });
   for (const { path, text } of outputFiles) writeFileSync(within(folder, relative(virtualFolder, path)), text);
   return metafile;

@@ -18,6 +18,7 @@ export interface IndexKeys {
 class Placeholders {
   readonly names: Record<string, string> = {};
   readonly values: Record<string, unknown> = {};
+  #count = 0;
 
   name(field: string): string {
     const placeholder = `#${field}`;
@@ -25,8 +26,12 @@ class Placeholders {
     return placeholder;
   }
 
+  get hasValues(): boolean {
+    return this.#count > 0;
+  }
+
   value(value: unknown): string {
-    const placeholder = `:v${Object.keys(this.values).length}`;
+    const placeholder = `:v${this.#count++}`;
     this.values[placeholder] = value;
     return placeholder;
   }
@@ -59,7 +64,7 @@ export function updateOf(change: Change, keys: IndexKeys = {}): UpdateExpression
     UpdateExpression: clauses.join(" "),
     ConditionExpression: [`attribute_exists(${place.name("pk")})`, ...conditions].join(" AND "),
     ExpressionAttributeNames: place.names,
-    ...(Object.keys(place.values).length > 0 ? { ExpressionAttributeValues: place.values } : {}),
+    ...(place.hasValues ? { ExpressionAttributeValues: place.values } : {}),
   };
 }
 

@@ -28,6 +28,7 @@ export interface OperationPorts extends SweepPorts, ActPorts, FamilyReadPorts, P
 
 /** The operation is not complete: the next attempt continues where this one ended. */
 class OperationGoesOn extends TaskError {
+  static override readonly name: string = "OperationGoesOn";
   readonly kind = "transient";
 }
 

@@ -43,6 +43,7 @@ export interface Sweeper {
 
 /** Too little time is left for a sweep: the next attempt does it. */
 class SweepLater extends TaskError {
+  static override readonly name: string = "SweepLater";
   readonly kind = "transient";
 }
 

@@ -15,6 +15,9 @@ export function checkNow(schema: z.ZodType, value: unknown): z.ZodSafeParseResul
   }
 }
 
-/** True for zod's refusal to parse with an async schema at once. */
+/**
+ * True for zod's refusal to parse with an async schema at once, also of another copy of zod. Its class has another name
+ * in a bundle.
+ */
 export const isAsyncError = (error: unknown): boolean =>
-  error instanceof Error && error.constructor.name.endsWith("ZodAsyncError");
+  error instanceof Error && error.message.startsWith("Encountered Promise during synchronous parse");

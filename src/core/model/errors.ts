@@ -19,6 +19,11 @@ export type ErrorKind = (typeof errorKinds)[number];
 
 /** Base class of the errors by which a handler chooses what happens next. */
 export abstract class TaskError extends Error {
+  /**
+   * A class says its name itself: the bundles of functions shorten the names of Offload's own code.
+   * @hidden
+   */
+  static override readonly name: string = "TaskError";
   /** The failure class this error stands for. */
   abstract readonly kind: ErrorKind;
 
@@ -37,6 +42,7 @@ export abstract class TaskError extends Error {
  * @example throw new PermanentError("the account was closed")
  */
 export class PermanentError extends TaskError {
+  static override readonly name: string = "PermanentError";
   readonly kind = "permanent";
 }
 
@@ -45,11 +51,13 @@ export class PermanentError extends TaskError {
  * @example throw new BusinessRuleViolation("the order is over its credit limit")
  */
 export class BusinessRuleViolation extends TaskError {
+  static override readonly name: string = "BusinessRuleViolation";
   readonly kind = "business_rule";
 }
 
 /** The input is not valid: the task becomes a dead letter immediately. */
 export class InvalidInput extends TaskError {
+  static override readonly name: string = "InvalidInput";
   readonly kind = "validation";
 }
 
@@ -58,6 +66,7 @@ export class InvalidInput extends TaskError {
  * @example throw new RetryAfter(20)
  */
 export class RetryAfter extends TaskError {
+  static override readonly name: string = "RetryAfter";
   readonly kind = "rate_limited";
   /** Whole seconds to wait, 0 to 2592000 (30 days); 0 for anything that is not a number. */
   readonly retryAfterSeconds: number;
@@ -77,11 +86,13 @@ export class RetryAfter extends TaskError {
  * letter immediately.
  */
 export class Misuse extends TypeError {
+  static override readonly name: string = "Misuse";
   readonly kind = "permanent";
 }
 
 /** A dependency is down: retried with waits of at least a minute. */
 export class Unavailable extends TaskError {
+  static override readonly name: string = "Unavailable";
   readonly kind = "unavailable";
 }
 
@@ -90,11 +101,13 @@ export class Unavailable extends TaskError {
  * Offload; retried, as a later worker knows the version.
  */
 export class InputTooNew extends TaskError {
+  static override readonly name: string = "InputTooNew";
   readonly kind = "unavailable";
 }
 
 /** A secret of the handlers could not be read, so the handler did not start. Created by Offload; retried. */
 export class SecretUnreadable extends TaskError {
+  static override readonly name: string = "SecretUnreadable";
   readonly kind = "transient";
 
   constructor(source: string, variables: string, reason: string) {
@@ -106,16 +119,19 @@ export class SecretUnreadable extends TaskError {
  * The attempt outlived the type's `timeoutSeconds`. Created by Offload; also the reason of the attempt's `AbortSignal`.
  */
 export class AttemptTimedOut extends TaskError {
+  static override readonly name: string = "AttemptTimedOut";
   readonly kind = "timed_out";
 }
 
 /** Too few of a task's children completed. Created by Offload: the task becomes a dead letter. */
 export class ChildrenFailed extends TaskError {
+  static override readonly name: string = "ChildrenFailed";
   readonly kind = "children_failed";
 }
 
 /** The worker died, or lost its lease, before the attempt ended. Created by Offload from the record. */
 export class AttemptCrashed extends TaskError {
+  static override readonly name: string = "AttemptCrashed";
   readonly kind = "crashed";
 }
 

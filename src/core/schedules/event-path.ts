@@ -32,7 +32,9 @@ function valueAt(event: BusEvent, path: string): unknown {
 }
 
 /** The event has no usable value for a path of a trigger. */
-export class PathMissing extends Error {}
+export class PathMissing extends Error {
+  static override readonly name: string = "PathMissing";
+}
 
 /** Replaces the paths of a text. A text that is only a path becomes the event's value, of any type. */
 function fillText(text: string, event: BusEvent): unknown {

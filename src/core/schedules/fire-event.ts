@@ -36,7 +36,9 @@ const hopSuffix = /:hop-(\d{1,4})$/;
 const longestBase = 112;
 
 /** The event cannot become a task, however often it is delivered. */
-class EventRefused extends Error {}
+class EventRefused extends Error {
+  static override readonly name: string = "EventRefused";
+}
 
 /**
  * Submits the task of an event: exactly one for each trigger and event, even if the event is delivered more than once.

@@ -39,7 +39,9 @@ const reservedInOr: ReadonlySet<string> = new Set([
   ...["=", "<", "<=", ">", ">="],
 ]);
 
-class PatternFault extends Error {}
+class PatternFault extends Error {
+  static override readonly name: string = "PatternFault";
+}
 
 const refuse = (path: readonly string[], reason: string): never => {
   throw new PatternFault(path.length === 0 ? reason : `${path.join(".")}: ${reason}`);

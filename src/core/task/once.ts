@@ -12,6 +12,7 @@ const longestKey = 256;
 
 /** Another attempt is running the same side effect. The attempt is retried. */
 export class OnceBusy extends TaskError {
+  static override readonly name: string = "OnceBusy";
   readonly kind = "transient";
 }
 

@@ -105,7 +105,9 @@ async function refresh({ clock, log, reader, env }: SecretPorts, place: Place): 
 }
 
 /** A secret that was read is not as declared. Its message contains no part of the value. */
-export class UnexpectedSecret extends Error {}
+export class UnexpectedSecret extends Error {
+  static override readonly name: string = "UnexpectedSecret";
+}
 
 /** @throws UnexpectedSecret when the text is not a JSON object with this field */
 function fieldOf(text: string, field: string): string {

@@ -6,6 +6,7 @@ import type { StepEntry } from "../ports/steps.ts";
  * Offload; retried, as a worker of the other release makes the earlier calls.
  */
 class StepsChanged extends TaskError {
+  static override readonly name: string = "StepsChanged";
   readonly kind = "unavailable";
 }
 
