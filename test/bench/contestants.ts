@@ -87,9 +87,7 @@ function bundleContestant(
 }
 
 function bytesOf({ outputs }: Metafile): { bytes: number; startBytes: number } {
-  const start = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint?.match(/\.ts$/)));
-  const entry = [...start].filter((path) => path.endsWith("index.mjs"));
-  const loaded = new Set(entry);
+  const loaded = new Set(Object.keys(outputs).filter((path) => /(^|\/)index\.mjs$/.test(path)));
   for (const path of loaded) {
     for (const { kind, path: target } of outputs[path]?.imports ?? []) {
       if (kind === "import-statement" && outputs[target] !== undefined) loaded.add(target);
