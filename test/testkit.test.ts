@@ -25,6 +25,28 @@ describe("a task in the kit", () => {
     expectTypeOf(outcome.result).toEqualTypeOf<{ doubled: number } | undefined>();
   });
 
+  test("a test may have replaced the timers and the time: the kit has its own", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    let calls = 0;
+    const flaky = typeOf(async (input) => {
+      await Promise.resolve();
+      if (++calls < 3) throw new Error("not yet");
+      return input;
+    });
+    const outcome = await testKit([flaky]).run(flaky, 21);
+    expect(outcome).toMatchObject({ status: "completed", result: 21 });
+    expect(outcome.attempts).toHaveLength(3);
+  });
+
+  test("a handler that waits for a replaced timer ends by its time-out, and hangs no test", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const waits = typeOf(() => new Promise((resolve) => setTimeout(resolve, 1_000)));
+    const outcome = await testKit([waits], { patienceMs: 20 }).run(waits, 21);
+    expect(outcome.attempts[0]).toMatchObject({ outcome: "timed_out" });
+  });
+
   test("an input that does not fit is refused with the client's problem", async () => {
     const double = typeOf((input) => input * 2);
     const answer = testKit([double]).run(double, "21" as unknown as number);

@@ -1,3 +1,5 @@
+import { setImmediate } from "./timers.ts";
+
 let waiting: Promise<void> | undefined;
 
 /**

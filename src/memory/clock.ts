@@ -47,5 +47,8 @@ export class FakeClock implements Clock {
   }
 }
 
+/** Node's own function: a test may replace the global one later, such as by `vi.useFakeTimers()`. */
+const { setImmediate: later } = globalThis;
+
 /** Resolves after all code that waits only for promises has run. */
-const settlePromises = () => new Promise<void>((resolve) => setImmediate(resolve));
+const settlePromises = () => new Promise<void>((resolve) => later(resolve));

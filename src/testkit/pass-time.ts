@@ -1,3 +1,4 @@
+import { nowMs, setImmediate, setTimeout } from "../machine/timers.ts";
 import type { FakeClock } from "../memory/clock.ts";
 
 /** Turns of the event loop that a handler gets before each advance of the kit's time. */
@@ -18,12 +19,12 @@ interface Work {
  * the same. After `patienceMs` it advances the kit's time, so that an attempt that hangs ends by its time-out.
  */
 export async function passTime(clock: FakeClock, patienceMs: number, { isOver, isHurried }: Work): Promise<void> {
-  const impatientAt = performance.now() + patienceMs;
+  const impatientAt = nowMs() + patienceMs;
   let idle = 0;
   for (let turns = 0; !isOver(); turns++) {
     await turn(turns < turnsWithoutWait || isHurried() ? 0 : 1);
     if (!isOver()) await runDueTimers(clock);
-    idle = isHurried() || performance.now() >= impatientAt ? idle + 1 : 0;
+    idle = isHurried() || nowMs() >= impatientAt ? idle + 1 : 0;
     if (idle <= turnsBetweenAdvances || isOver()) continue;
     await advanceToNextTimer(clock);
     idle = 0;

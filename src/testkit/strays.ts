@@ -1,6 +1,7 @@
 import { createHook } from "node:async_hooks";
 import { strayReceiver } from "../core/task/context.ts";
 import { catchStrayErrors } from "../machine/stray-errors.ts";
+import { nowMs, setImmediate, setTimeout } from "../machine/timers.ts";
 
 /**
  * A timer that a handler leaves behind is waited for if it ends within this time, in real milliseconds: its code may
@@ -55,10 +56,10 @@ export async function withStrays<T>(run: () => Promise<T>): Promise<T> {
 
 /** Waits for the short timers that handlers have left: code behind them may fail when the task has long ended. */
 export async function leftTimers(): Promise<void> {
-  const untilMs = performance.now() + longestWaitMs;
+  const untilMs = nowMs() + longestWaitMs;
   const mayFail = (timer: LeftTimer) => timer._repeat === null && timer.hasRef() && timer._idleTimeout <= longestWaitMs;
   do await new Promise((resolve) => setImmediate(resolve));
-  while (performance.now() < untilMs && [...timers.values()].some(mayFail) && (await aMillisecond()));
+  while (nowMs() < untilMs && [...timers.values()].some(mayFail) && (await aMillisecond()));
 }
 
 const aMillisecond = (): Promise<boolean> => new Promise((resolve) => setTimeout(resolve, 1, true));

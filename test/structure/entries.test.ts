@@ -93,12 +93,13 @@ describe("what a program loads", () => {
         "node:fs",
         "node:path",
         "node:stream",
+        "node:timers",
         "node:url",
         "uuid",
         "zod",
       ],
       files:
-        /^src\/((core|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|stray-errors|turn)\.ts$)/,
+        /^src\/((core|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|stray-errors|timers|turn)\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {
