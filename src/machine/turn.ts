@@ -4,8 +4,8 @@ let waiting: Promise<void> | undefined;
 
 /**
  * Resolves after one turn of the event loop, when Node has told of every rejection that nobody awaits. All callers
- * before that wait for the same turn: they go on together, one step after the other, which costs a processor a third
- * less than one caller after the other (`npm run bench -- worker`).
+ * before that wait for the same turn, and go on in step. With a turn for each, a worker takes a third more processor
+ * time for a task (`npm run bench -- worker`).
  */
 export function turn(): Promise<void> {
   waiting ??= new Promise((resolve) => {
