@@ -34,6 +34,12 @@ function withMap(text: string, file: string): string {
   return `${text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, "")}\n//# sourceMappingURL=${url}\n`;
 }
 
+/**
+ * The code of a project keeps the names of its functions and classes, which Offload's own code does not: the API shows
+ * the class of an error, and a stack its functions.
+ */
+const named = { keepNames: true, target: "node24", sourcemap: "inline", sourcesContent: false } as const;
+
 const builtCode: Plugin = {
   name: "built-code",
   setup(esbuild) {
@@ -45,9 +51,11 @@ const builtCode: Plugin = {
       path: join(dirname(importer), path),
       namespace,
     }));
-    esbuild.onLoad({ filter: /./, namespace }, ({ path }) => {
+    esbuild.onLoad({ filter: /./, namespace }, async ({ path }) => {
       const file = join(code, path);
-      return { contents: withMap(readFileSync(file, "utf8"), `${file}.map`), loader: "js", resolveDir: dirname(file) };
+      const text = withMap(readFileSync(file, "utf8"), `${file}.map`);
+      const { code: contents } = await esbuild.esbuild.transform(text, { ...named, sourcefile: prefix + path });
+      return { contents, loader: "js", resolveDir: dirname(file) };
     });
   },
 };

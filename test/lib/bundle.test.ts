@@ -19,7 +19,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 325,
   status: 135,
   control: 381,
-  worker: 444,
+  worker: 447,
   redrive: 267,
   fire: 372,
   authorizer: 95,

@@ -1,9 +1,13 @@
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { bundle } from "../../lib/esbuild.ts";
 import { bundleStackOf } from "../../src/aws/bundle-places.ts";
+
+const execute = promisify(execFile);
 
 /** A project in this folder: source maps name files by their paths in the working directory. */
 const project = mkdtempSync(join(process.cwd(), ".test-source-maps-"));
@@ -28,6 +32,27 @@ export default defineTask({
   name: "page.read",
   input: z.object({ url: z.string() }),
   handler: (page) => read(page),
+});
+`,
+);
+writeFileSync(
+  join(tasks, "card.charge.ts"),
+  `import { defineTask, PermanentError } from "offload";
+import * as z from "zod";
+
+class CardDeclined extends PermanentError {}
+
+class Unreadable extends Error {}
+
+function charge(amount: number): never {
+  if (amount > 100) throw new CardDeclined("no money");
+  throw new Unreadable("no card");
+}
+
+export default defineTask({
+  name: "card.charge",
+  input: z.object({ amount: z.number() }),
+  handler: ({ amount }) => charge(amount),
 });
 `,
 );
@@ -68,4 +93,24 @@ test("the code has no link to its source map, which has no sources", () => {
   for (const file of files.filter((name) => name.endsWith(".map"))) {
     expect(JSON.parse(readFileSync(join(built, file), "utf8"))).not.toHaveProperty("sourcesContent");
   }
+});
+
+test("a deployed worker keeps the names of a project's classes and functions, which the API and stacks show", async () => {
+  const script = `
+    const { files } = await import(${JSON.stringify(pathToFileURL(join(built, "index.mjs")))});
+    const { default: type } = await files["card.charge.ts"]();
+    const thrown = (amount) => {
+      try {
+        type.handler({ amount });
+      } catch (error) {
+        return [error.name, error.constructor.name, /at (\\w+)/.exec(error.stack)[1]];
+      }
+    };
+    console.log(JSON.stringify([thrown(1000), thrown(1)]));`;
+  const env = { PATH: process.env.PATH, OFFLOAD_LOAD_ONLY: "1" };
+  const { stdout } = await execute(process.execPath, ["--input-type=module", "-e", script], { env });
+  expect(JSON.parse(stdout)).toEqual([
+    ["CardDeclined", "CardDeclined", "charge"],
+    ["Error", "Unreadable", "charge"],
+  ]);
 });
