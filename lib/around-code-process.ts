@@ -38,7 +38,7 @@ function withMap(text: string, file: string): string {
  * The code of a project keeps the names of its functions and classes, which Offload's own code does not: the API shows
  * the class of an error, and a stack its functions.
  */
-const named = { keepNames: true, target: "node24", sourcemap: "inline", sourcesContent: false } as const;
+const namedCode = { keepNames: true, target: "node24", sourcemap: "inline", sourcesContent: false } as const;
 
 const builtCode: Plugin = {
   name: "built-code",
@@ -54,7 +54,7 @@ const builtCode: Plugin = {
     esbuild.onLoad({ filter: /./, namespace }, async ({ path }) => {
       const file = join(code, path);
       const text = withMap(readFileSync(file, "utf8"), `${file}.map`);
-      const { code: contents } = await esbuild.esbuild.transform(text, { ...named, sourcefile: prefix + path });
+      const { code: contents } = await esbuild.esbuild.transform(text, { ...namedCode, sourcefile: prefix + path });
       return { contents, loader: "js", resolveDir: dirname(file) };
     });
   },
