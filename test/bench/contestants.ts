@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync, type Metafile } from "esbuild";
-import { buildCode, buildOptions } from "../../lib/esbuild.ts";
+import { buildCode, buildOptions, buildThreads } from "../../lib/esbuild.ts";
 import { tiers } from "../../src/core/model/tier.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
 import { leanClients } from "../../src/installed/installation.ts";
@@ -61,6 +61,7 @@ export function buildSteps(folder: string, contestant: "offload" | "durable"): B
     outdir,
     contestant === "offload" ? ["module", leanClients] : [],
   );
+  if (contestant === "offload") buildThreads(outdir);
   const kind = contestant === "offload" ? "steps" : "durable";
   return { contestant, kind, file: join(outdir, "index.mjs"), ...bytesOf(metafile) };
 }
