@@ -1,3 +1,4 @@
+import timers from "node:timers";
 import { Heap } from "../core/model/heap.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 
@@ -47,8 +48,8 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Node's own function: a test may replace the global one later, such as by `vi.useFakeTimers()`. */
-const { setImmediate: later } = globalThis;
+/** Node's own function: a test may have replaced the global one, such as by `vi.useFakeTimers()`. */
+const { setImmediate } = timers;
 
 /** Resolves after all code that waits only for promises has run. */
-const settlePromises = () => new Promise<void>((resolve) => later(resolve));
+const settlePromises = () => new Promise<void>((resolve) => setImmediate(resolve));
