@@ -20,16 +20,25 @@ import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from
 import { flowReads, sent, sentCounts } from "../support/counted-clients.ts";
 import { writeUnits } from "../support/item-bytes.ts";
 
-/** Time that a test adds to the machine's: checks of lines come without a wait. */
+/** Time that a test adds: checks of lines come without a wait. */
 const shifted = vi.hoisted(() => ({ byMs: 0 }));
 
-const clock: Clock = vi.hoisted(() => ({
-  now: () => Date.now() + shifted.byMs,
-  after: (delayMs, callback) => {
-    const timer = setTimeout(callback, delayMs);
-    return () => clearTimeout(timer);
-  },
-}));
+/** A clock that stands still but for timers and what a test adds: a slow machine makes no start late. */
+const clock: Clock = vi.hoisted(() => {
+  const startMs = Date.now();
+  const now = () => startMs + shifted.byMs;
+  return {
+    now,
+    after: (delayMs, callback) => {
+      const dueMs = now() + delayMs;
+      const timer = setTimeout(() => {
+        shifted.byMs += Math.max(0, dueMs - now());
+        callback();
+      }, delayMs);
+      return () => clearTimeout(timer);
+    },
+  };
+});
 
 vi.mock(import("../../src/aws/clients.ts"), async (importOriginal) => {
   const { countedClients } = await import("../support/counted-clients.ts");
@@ -108,6 +117,8 @@ beforeAll(async () => {
     return JSON.parse((answer as { body: string }).body);
   };
   submitted = async (type, more = {}) => {
+    // Tasks wait in the order of their milliseconds.
+    shifted.byMs += 1;
     const event = eventOf("POST", "/tasks", { type, input: { hold: false, ...more } });
     const answer = await submit.handler(event as never, context as never);
     expect(answer).toMatchObject({ statusCode: 202 });

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { rejoinChild, spawnChild } from "../../src/core/children/spawn-child.ts";
 import { operationTypes } from "../../src/core/control/operation-types.ts";
@@ -32,6 +31,7 @@ import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
 import { MemoryCounters } from "../../src/memory/others.ts";
 import { memoryStores, nextMoment } from "../../src/memory/stores.ts";
 import type { ObjectRole } from "../../src/settings/object-rights.ts";
+import { sameIds } from "./ids.ts";
 import { inRole } from "./in-role.ts";
 
 /** Returns its input. */
@@ -136,7 +136,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     stackOf: plainStackOf,
     watchdog: new KeptWatchdog(),
     types: knownTypesOf(types),
-    newId: () => randomUUID(),
+    newId: sameIds("pipeline"),
     random: options.random ?? (() => 0),
     timeScale: options.timeScale ?? 1,
     submitChild: async (parent: TaskRecord, child: unknown, key: string) => {
@@ -246,6 +246,7 @@ export function gate<T = void>() {
   return { opened, open: (value: T) => open(value), fail: (error: unknown) => fail(error) };
 }
 
+const freshId = sameIds("records");
 let records = 0;
 
 /** A record as submit writes it, of a fresh task. */
@@ -254,7 +255,7 @@ export function newRecord(more: Partial<TaskRecord> = {}): TaskRecord {
   const at = "2027-01-01T00:00:00.000Z";
   return {
     tenant_id: "acme",
-    task_id: randomUUID(),
+    task_id: freshId(),
     type: "echo",
     priority: "normal",
     status: "pending",
@@ -278,7 +279,7 @@ export function newRecord(more: Partial<TaskRecord> = {}): TaskRecord {
 /** The envelope of a record. */
 export const envelopeOf = (record: TaskRecord, input: unknown = { value: null }): Envelope => ({
   schema_version: "1.0",
-  message_id: randomUUID(),
+  message_id: freshId(),
   task_id: record.task_id,
   type: record.type,
   tenant_id: record.tenant_id,

@@ -39,7 +39,11 @@ function setUp(more: Partial<TaskType> = {}) {
   const resumed = (target: PauseTarget) => resume(ports, target, "normal", "olga");
   const of = (tenantId: string) => ({ identity: { tenantId, principal: "p", role: "operator" as const } });
   const acceptMany = async (count: number, tenantId = "acme") => {
-    for (let n = 0; n < count; n++) await accept({}, of(tenantId));
+    for (let n = 0; n < count; n++) {
+      // Tasks wait in the order of their milliseconds.
+      await pipeline.clock.advance(1);
+      await accept({}, of(tenantId));
+    }
   };
   return { ...pipeline, counted: () => counted, pool, service, calls, paused, resumed, acceptMany };
 }
