@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
+import { nameInPlace } from "../src/build/sent-code.ts";
 
 /*
  * Runs esbuild with names of its own for the files of the built code, for a caller that must not wait: plugins have no
@@ -54,8 +55,8 @@ const builtCode: Plugin = {
     esbuild.onLoad({ filter: /./, namespace }, async ({ path }) => {
       const file = join(code, path);
       const text = withMap(readFileSync(file, "utf8"), `${file}.map`);
-      const { code: contents } = await esbuild.esbuild.transform(text, { ...namedCode, sourcefile: prefix + path });
-      return { contents, loader: "js", resolveDir: dirname(file) };
+      const named = await esbuild.esbuild.transform(text, { ...namedCode, sourcefile: prefix + path });
+      return { contents: nameInPlace(named.code), loader: "js", resolveDir: dirname(file) };
     });
   },
 };

@@ -56,6 +56,34 @@ export default defineTask({
 });
 `,
 );
+writeFileSync(
+  join(tasks, "page.rows.ts"),
+  `import { runInNewContext } from "node:vm";
+import { defineTask } from "offload";
+import * as z from "zod";
+
+/** As the drivers of browsers do. */
+const inPage = (code: () => unknown): unknown => runInNewContext("(" + code + ")()", { title: "rows" });
+
+declare const title: string;
+
+export default defineTask({
+  name: "page.rows",
+  input: z.object({}),
+  handler: () =>
+    inPage(() => {
+      const inner = (text: string) => text.toUpperCase();
+      function declared({ heading }: { heading: string }) {
+        return inner(heading);
+      }
+      class Row {
+        readonly title = title;
+      }
+      return [inner.name, declared.name, Row.name, declared({ heading: new Row().title })];
+    }),
+});
+`,
+);
 const built = join(project, "built");
 bundle("worker", built, { tasks });
 
@@ -95,9 +123,26 @@ test("the code has no link to its source map, which has no sources", () => {
   }
 });
 
-test("a deployed worker keeps the names of a project's classes and functions, which the API and stacks show", async () => {
+/** Runs code with the modules of the built worker, as `files`. Returns what it writes. */
+async function inWorker(code: string): Promise<unknown> {
   const script = `
     const { files } = await import(${JSON.stringify(pathToFileURL(join(built, "index.mjs")))});
+    console.log(JSON.stringify(await (${code})()));`;
+  const env = { PATH: process.env.PATH, OFFLOAD_LOAD_ONLY: "1" };
+  const { stdout } = await execute(process.execPath, ["--input-type=module", "-e", script], { env });
+  return JSON.parse(stdout);
+}
+
+test("a function of a project that is sent to a page as text runs there, with names in it, also from a deployed worker", async () => {
+  const answer = await inWorker(`async () => {
+    const { default: type } = await files["page.rows.ts"]();
+    return type.handler({});
+  }`);
+  expect(answer).toEqual(["inner", "declared", "Row", "ROWS"]);
+});
+
+test("a deployed worker keeps the names of a project's classes and functions, which the API and stacks show", async () => {
+  const thrown = await inWorker(`async () => {
     const { default: type } = await files["card.charge.ts"]();
     const thrown = (amount) => {
       try {
@@ -106,10 +151,9 @@ test("a deployed worker keeps the names of a project's classes and functions, wh
         return [error.name, error.constructor.name, /at (\\w+)/.exec(error.stack)[1]];
       }
     };
-    console.log(JSON.stringify([thrown(1000), thrown(1)]));`;
-  const env = { PATH: process.env.PATH, OFFLOAD_LOAD_ONLY: "1" };
-  const { stdout } = await execute(process.execPath, ["--input-type=module", "-e", script], { env });
-  expect(JSON.parse(stdout)).toEqual([
+    return [thrown(1000), thrown(1)];
+  }`);
+  expect(thrown).toEqual([
     ["CardDeclined", "CardDeclined", "charge"],
     ["Error", "Unreadable", "charge"],
   ]);
