@@ -1,5 +1,6 @@
 import type { CpuInfo } from "node:os";
 import { expect, test } from "vitest";
+import { growth } from "../../src/local/workers/growth.ts";
 import { processorUse } from "../../src/local/workers/processor-use.ts";
 
 const processor = (user: number, idle: number): CpuInfo => ({
@@ -17,4 +18,18 @@ test("tells the share of the processors' time in use since the last call, and th
   expect(share()).toBe(0.75);
   now = [processor(100, 100), processor(550, 650)];
   expect(share()).toBe(0);
+});
+
+/** After how many looks, one each 150 ms, another process starts, by the use of the processors at each. */
+function looksUntilGrowth(...uses: number[]): number {
+  const isDue = growth(() => uses.shift() ?? 1);
+  for (let looks = 1; ; looks++) if (isDue()) return looks;
+}
+
+test("another process starts at once on a machine that is not busy, and on a busy one when it is calm, or after 2 s", () => {
+  expect(looksUntilGrowth(0.5)).toBe(1);
+  expect(looksUntilGrowth(0.9, 0.5, 0.5)).toBe(3);
+  // A burst of short tasks has gaps.
+  expect(looksUntilGrowth(0.9, 0.5, 0.9, 0.5, 0.9, 0.5, 0.5)).toBe(7);
+  expect(looksUntilGrowth()).toBe(14);
 });

@@ -4,7 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { parseEnvelope } from "../../core/model/envelope.ts";
 import { messageAttributes, workerTimeoutSeconds } from "../../settings/config.ts";
 import { onMoved } from "../time/moved-time.ts";
-import { processorUse } from "./processor-use.ts";
+import { growMs, growth } from "./growth.ts";
 import { forkWorker } from "./worker-fork.ts";
 import type { Begin, Reply } from "./worker-process.ts";
 
@@ -12,15 +12,6 @@ import type { Begin, Reply } from "./worker-process.ts";
  * Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours.
  */
 const debuggedMs = 11 * 3_600_000;
-
-/** All processes of a pool stay busy for this time before another one starts, in milliseconds. */
-const growMs = 150;
-
-/** The same on a machine whose processors are in use: another process would slow down those that run. */
-const growOnBusyMachineMs = 2_000;
-
-/** Share of the processors' time, while all processes were busy, from which a machine is busy. */
-const busyShare = 0.75;
 
 /** Batches on which one process works at the same time, at most. All but one only go on with tasks of lines. */
 const mostBatches = 3;
@@ -134,8 +125,8 @@ export class WorkerPool {
   }
 
   /**
-   * Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or 2 s on a busy
-   * machine.
+   * Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or for up to 2 s on a
+   * busy machine.
    */
   async free(): Promise<void> {
     await this.#slotFor({ alone: false });
@@ -228,12 +219,13 @@ export class WorkerPool {
       this.#spawn();
       return () => {};
     }
-    const use = processorUse();
-    let timer = setTimeout(() => {
-      if (use() < busyShare) this.#spawn();
-      else timer = setTimeout(() => this.#spawn(), growOnBusyMachineMs - growMs);
+    const isDue = growth();
+    const timer = setInterval(() => {
+      if (!isDue()) return;
+      clearInterval(timer);
+      this.#spawn();
     }, growMs);
-    return () => clearTimeout(timer);
+    return () => clearInterval(timer);
   }
 
   #spawn(started?: (ready: boolean) => void): void {

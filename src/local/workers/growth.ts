@@ -1,0 +1,26 @@
+import { processorUse } from "./processor-use.ts";
+
+/** All processes of a pool stay busy for this time before another one starts, in milliseconds. */
+export const growMs = 150;
+
+/** The same, at most, on a machine whose processors are in use: another process would slow down those that run. */
+const growOnBusyMachineMs = 2_000;
+
+/** A machine that was busy is so no more after this time, in milliseconds: a burst of short tasks has gaps. */
+const calmMs = 300;
+
+/** Share of the processors' time from which a machine is busy. */
+const busyShare = 0.75;
+
+/**
+ * Returns a function that is called each 150 ms while all processes of a pool are busy, and tells if another one should
+ * start: at once on a machine that is not busy, after 300 ms without use on one that was, and after 2 s in any case.
+ */
+export function growth(use = processorUse()): () => boolean {
+  let [waitedMs, calmForMs] = [0, calmMs - growMs];
+  return () => {
+    waitedMs += growMs;
+    calmForMs = use() < busyShare ? calmForMs + growMs : 0;
+    return calmForMs >= calmMs || waitedMs >= growOnBusyMachineMs;
+  };
+}
