@@ -14,7 +14,7 @@ const busyShare = 0.75;
 
 /**
  * Returns a function that is called each 150 ms while all processes of a pool are busy, and tells if another one should
- * start: at once on a machine that is not busy, after 300 ms without use on one that was, and after 2 s in any case.
+ * start: at once on a machine that is not busy, after 300 ms of calm on a busy machine, and after 2 s in any case.
  */
 export function growth(use = processorUse()): () => boolean {
   let [waitedMs, calmForMs] = [0, calmMs - growMs];

@@ -125,8 +125,8 @@ export class WorkerPool {
   }
 
   /**
-   * Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or for up to 2 s on a
-   * busy machine.
+   * Resolves when a process is free. Starts another process when all of them stay busy for 150 ms, or for up to 2 s
+   * on a busy machine.
    */
   async free(): Promise<void> {
     await this.#slotFor({ alone: false });
