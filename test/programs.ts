@@ -46,8 +46,10 @@ function useRunners(): void {
   for (const version of ["29", "30"]) {
     const project = programWith("jest", `jest${version}`, [`jest@${version}`]);
     call(project, "npx", "jest");
+    const replaced = { testMatch: ["**/tasks.test.js"], fakeTimers: { enableGlobally: true } };
+    call(project, "npx", "jest", "--config", JSON.stringify(replaced));
   }
-  step("Jest 29 and 30, CommonJS, without flags");
+  step("Jest 29 and 30, CommonJS, without flags, and with timers that are replaced for all tests");
   for (const version of ["3", "4"]) {
     const project = programWith("jest", `vitest${version}`, [`vitest@${version}`]);
     call(project, "npx", "vitest", "run", "--globals");

@@ -9,6 +9,7 @@ const size = defineTask({
   input: z.strictObject({ text: z.string() }),
   handler: async ({ text }) => {
     if (text === "") throw new PermanentError("there is no text");
+    if (text === "hang" && currentTask().attempt === 1) await new Promise(() => {});
     if (text === "later" && currentTask().attempt === 1) throw new RetryAfter(20);
     if (text === "file") return file(Buffer.from("abc"), { contentType: "text/plain", fileName: "a.txt" });
     return { size: text.length };
@@ -25,6 +26,11 @@ test("the test kit knows the errors and the files of the same package", async ()
   expect([failed.errorKind, failed.attempts.length]).toEqual(["permanent", 1]);
   expect((await run("later")).attempts.map(({ errorKind }) => errorKind)).toEqual(["rate_limited", undefined]);
   expect(Buffer.from((await run("file")).result.bytes).toString()).toBe("abc");
+});
+
+test("a handler that hangs is timed out, also where timers and time are replaced for all tests", async () => {
+  const { attempts } = await testKit([size], { patienceMs: 10 }).run(size, { text: "hang" });
+  expect(attempts.map(({ outcome }) => outcome)).toEqual(["timed_out", "completed"]);
 });
 
 test("schedules and triggers can be loaded", () => {
