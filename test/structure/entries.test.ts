@@ -92,6 +92,7 @@ describe("what a program loads", () => {
         "node:events",
         "node:fs",
         "node:path",
+        "node:perf_hooks",
         "node:stream",
         "node:timers",
         "node:url",
