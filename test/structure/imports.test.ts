@@ -26,7 +26,11 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [/^node:async_hooks$/],
   },
   // The disk of the machine, its timers, the stray errors of the process, the columns of its terminal.
-  { folder: "src/machine", ours: ["src/core"], packages: [/^node:(fs|perf_hooks|timers|stream\/promises)$/, /^string-width$/] },
+  {
+    folder: "src/machine",
+    ours: ["src/core"],
+    packages: [/^node:(fs|perf_hooks|timers|stream\/promises)$/, /^string-width$/],
+  },
   // Runs in browsers: types only, which the test below holds.
   { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
   // Submits within the caller's process: the client's types and errors over the core and its adapters.
