@@ -1,8 +1,12 @@
 import MagicString from "magic-string";
 import { parseSync, Visitor } from "rolldown/utils";
 
-/** esbuild's function that gives a function or class its name: `__name(() => 1, "one")`. */
-const helper = "__name";
+/**
+ * esbuild's function that gives a function or class its name: `__name(() => 1, "one")`. Code that was built before may
+ * have one, too, and the newer one then has a number.
+ */
+const helper =
+  /^var (__name\d*) = .*\(target, value\) => __defProp\d*\(target, "name", \{ value, configurable: true \}\)/gm;
 
 /** The same without a name of the code around it. */
 const inPlace = '((f, name) => Object.defineProperty(f, "name", { value: name, configurable: true }))';
@@ -10,10 +14,14 @@ const inPlace = '((f, name) => Object.defineProperty(f, "name", { value: name, c
 /** A function that is longer, in characters, is that of a whole package. */
 const mostSent = 32_768;
 
-/** The names that a function declares, at any depth, and those that it uses. */
-interface Scope {
+/** A part of the code, by its offsets. */
+interface Span {
   readonly start: number;
   readonly end: number;
+}
+
+/** The names that a function declares, at any depth, and those that it uses. */
+interface Scope extends Span {
   readonly parent?: Scope;
   readonly declared: Set<string>;
   /** With those that the functions in it use and do not declare. */
@@ -30,12 +38,13 @@ type Ended = Omit<Scope, "used"> & { readonly used: readonly string[] };
  * @param code Code from esbuild, with `keepNames`.
  */
 export function nameInPlace(code: string): string {
-  if (!/^ .*__name\(/m.test(code)) return code;
-  const { calls, functions } = scopesIn(code);
+  const helpers = new Set([...code.matchAll(helper)].flatMap(([, name]) => name ?? []));
+  if (helpers.size === 0) return code;
+  const { calls, functions } = scopesIn(code, helpers);
   const out = new MagicString(code);
   const sent = functions.filter(isAlone);
-  for (const start of calls) {
-    if (sent.some((one) => one.start < start && start < one.end)) out.overwrite(start, start + helper.length, inPlace);
+  for (const { start, end } of calls) {
+    if (sent.some((one) => one.start < start && end < one.end)) out.overwrite(start, end, inPlace);
   }
   return out.toString();
 }
@@ -49,8 +58,8 @@ function isAlone({ start, end, parent, used }: Ended): boolean {
   return true;
 }
 
-function scopesIn(code: string): { calls: number[]; functions: Ended[] } {
-  const calls: number[] = [];
+function scopesIn(code: string, helpers: ReadonlySet<string>): { calls: Span[]; functions: Ended[] } {
+  const calls: Span[] = [];
   const functions: Ended[] = [];
   const keys = new Set<unknown>();
   let scope: Scope = { start: 0, end: code.length, declared: new Set(), used: new Set() };
@@ -98,10 +107,10 @@ function scopesIn(code: string): { calls: number[]; functions: Ended[] } {
       if (!computed) keys.add(property);
     },
     CallExpression({ callee }) {
-      if (callee.type === "Identifier" && callee.name === helper) calls.push(callee.start);
+      if (callee.type === "Identifier" && helpers.has(callee.name)) calls.push(callee);
     },
     Identifier(node) {
-      if (node.name !== helper && !keys.has(node)) scope.used.add(node.name);
+      if (!helpers.has(node.name) && !keys.has(node)) scope.used.add(node.name);
     },
   }).visit(parseSync("code.js", code, { lang: "js" }).program);
   return { calls, functions };

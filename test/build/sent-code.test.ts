@@ -34,3 +34,16 @@ test("a long function is that of a package, and keeps the short form", async () 
   const before = await named(`page(() => { const inner = () => 1; ${"f(1234567);".repeat(4_000)} });`);
   expect(nameInPlace(before)).toBe(before);
 });
+
+test("code that was built with such names before is built again", async () => {
+  const before = await named(
+    await named("const factor = 1; page(() => { const inner = () => 1; }); page(() => factor);"),
+  );
+  expect(before).toContain("__name2");
+  expect(nameInPlace(before)).not.toMatch(/^ .*__name/m);
+});
+
+test("a project's own function of that name stays", async () => {
+  const code = 'const __name = (a, b) => a + b; page(() => { const inner = () => __name(1, "2"); });';
+  expect(nameInPlace(await named(code))).toContain('__name(1, "2")');
+});

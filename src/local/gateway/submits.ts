@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { preferredWait } from "../../http/prefer.ts";
+import { Bounded } from "../lambda/bounded.ts";
 
 /**
  * Submits that run at the same time, at most: one process has all functions and the emulators, so more would end no
@@ -9,25 +10,16 @@ const mostRunning = 3;
 
 /** The requests that submit tasks, and are not answered yet: their messages are about to come. */
 export class Submits {
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #calls = new Bounded(mostRunning);
 
   /** Number of requests that wait or run. */
   get open(): number {
-    return this.#running + this.#waiting.length;
+    return this.#calls.open;
   }
 
   /** Calls the function for a request when fewer than three submits run; at once for any other request. */
-  async run<Answer>(event: APIGatewayProxyEventV2, call: () => Promise<Answer>): Promise<Answer> {
-    if (!isSubmit(event)) return call();
-    if (this.#running >= mostRunning) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#running += 1;
-    try {
-      return await call();
-    } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
-    }
+  run<Answer>(event: APIGatewayProxyEventV2, call: () => Promise<Answer>): Promise<Answer> {
+    return isSubmit(event) ? this.#calls.run(call) : call();
   }
 }
 

@@ -5,6 +5,7 @@ import type { Project } from "../deployment/project.ts";
 import { firingsQueue, notifyQueue, queueName, redriveQueue } from "../deployment/resources.ts";
 import type { LocalSettings } from "../deployment/settings.ts";
 import type { Submits } from "../gateway/submits.ts";
+import { Bounded } from "../lambda/bounded.ts";
 import { startEventSource, type Target } from "../lambda/event-source.ts";
 import type { Functions } from "../lambda/functions.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
@@ -79,10 +80,11 @@ export function startConsumers(
       onFailure: (error) => log(`Could not process a message of the queue ${queue}: ${String(error)}`),
     });
   const stopRedrive = startSource(redriveQueue, redrive);
+  const notifies = new Bounded(mostNotifies);
   const stopNotices = startEventSource({
     store,
     queue: notifyQueue,
-    target: bounded(notify, mostNotifies),
+    target: { free: () => notifies.free(), invoke: (event) => notifies.run(() => notify(event)) },
     onFailure: (error) => log(`Could not process notices: ${String(error)}`),
   });
   const stopFirings = startSource(firingsQueue, async (event) => {
@@ -160,24 +162,6 @@ async function useLoaded(pools: readonly TierWorkers[], loaded: ChildProcess): P
   const started = await pools.find(({ tier }) => tier === usualTier)?.pool.renew(loaded);
   if (started !== true) throw new Error("a worker process did not start");
   for (const { tier, pool } of pools) if (tier !== usualTier) pool.restart();
-}
-
-/** Bounds the invocations at the same time, as the event source of a deployment does. */
-function bounded(invoke: Target["invoke"], most: number): Target {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return {
-    free: () => (running < most ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
-    async invoke(event) {
-      running += 1;
-      try {
-        return await invoke(event);
-      } finally {
-        running -= 1;
-        waiting.shift()?.();
-      }
-    },
-  };
 }
 
 const undeclaredLine = (name: string): string =>
