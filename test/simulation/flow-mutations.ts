@@ -131,7 +131,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that waits is in no line",
-    file: "flow/enter.ts",
+    file: "flow/park.ts",
     find: "const waiting = await join(ports, line, entry, record.purge_at);",
     replace: "const waiting: WaitingTask = entry;",
   },
@@ -524,7 +524,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that is put into a line meanwhile is left there",
-    file: "flow/enter.ts",
+    file: "flow/park.ts",
     find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier, added: waiting });",
     replace: "",
   },
@@ -691,14 +691,14 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a process forgets that tasks joined a line",
-    file: "flow/enter.ts",
+    file: "flow/park.ts",
     find: "ports.flow.lines.noteJoined(line.name, true);",
     replace: "",
     test: "test/core/flow/together.test.ts",
   },
   {
     name: "flow: a line that was found empty is asked for its next task",
-    file: "flow/enter.ts",
+    file: "flow/held-place.ts",
     find: "if (next.length === 0) ports.flow.lines.noteJoined(place.line.name, false);",
     replace: "",
     test: "test/core/flow/together.test.ts",

@@ -78,7 +78,7 @@ export const priorityMutations: readonly Mutation[] = [
   },
   {
     name: "priority: a task that is moved before it is in the line of its paused tier stays in it",
-    file: "flow/enter.ts",
+    file: "flow/park.ts",
     find: "  if (isOfTier(line)) await followMove(ports, line, record, waiting);\n",
     replace: "",
     test: "test/core/control/change-priority.test.ts",

@@ -1,7 +1,8 @@
 import type { TaskRecord } from "../model/record.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { passTry } from "./breaker.ts";
-import { type FlowPorts, leave, type Place } from "./enter.ts";
+import type { FlowPorts } from "./flow-ports.ts";
+import { leave, type Place } from "./held-place.ts";
 
 /**
  * Returns to its lines what a task was let go with that cannot start. Not a place that another message's attempt has,

@@ -1,6 +1,6 @@
 import { buryUnreadable } from "../end/bury.ts";
 import { checkLine } from "../flow/check-line.ts";
-import type { FlowPorts } from "../flow/enter.ts";
+import type { FlowPorts } from "../flow/flow-ports.ts";
 import type { SuccessorPorts } from "../flow/successor.ts";
 import { parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import type { Verdict } from "../model/verdict.ts";

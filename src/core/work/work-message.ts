@@ -1,5 +1,7 @@
-import { type Admitted, enter, goOn, leave, park, placeOf, type Stopped } from "../flow/enter.ts";
+import { type Admitted, enter, placeOf, type Stopped } from "../flow/enter.ts";
 import { giveUp } from "../flow/give-up.ts";
+import { goOn, leave } from "../flow/held-place.ts";
+import { park } from "../flow/park.ts";
 import { longestSlotWaitMs, startInTime } from "../flow/take-start.ts";
 import { LineUnavailable, PortUnavailable } from "../model/errors.ts";
 import { type Grant, heldIn } from "../model/grant.ts";

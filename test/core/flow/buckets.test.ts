@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { bucketCount, bucketName, bucketOf, bucketsFor, bucketsOf } from "../../../src/core/flow/buckets.ts";
-import { leave } from "../../../src/core/flow/enter.ts";
+import { leave } from "../../../src/core/flow/held-place.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
 import { grantText, parseGrant } from "../../../src/core/model/grant.ts";
 import type { Line } from "../../../src/core/model/line.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changePriority } from "../../../src/core/control/change-priority.ts";
-import { leave } from "../../../src/core/flow/enter.ts";
+import { leave } from "../../../src/core/flow/held-place.ts";
 import { changeLimits } from "../../../src/core/flow/manage-flow.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { Line } from "../../../src/core/model/line.ts";
