@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { parseEnvelope } from "../../core/model/envelope.ts";
 import { messageAttributes, workerTimeoutSeconds } from "../../settings/config.ts";
 import { onMoved } from "../time/moved-time.ts";
 import { growMs, growth } from "./growth.ts";
+import { howItEnded, lineOfEnd, passOnErrorOutput, taskIn } from "./worker-end.ts";
 import { forkWorker } from "./worker-fork.ts";
 import type { Begin, Reply } from "./worker-process.ts";
 
@@ -254,18 +254,14 @@ export class WorkerPool {
     child.on("exit", (code, signal) => {
       this.#slots.delete(slot);
       slot.started?.(false);
-      const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
       const { ready, retired } = slot;
-      const lost = isIdle(slot) ? undefined : lostAttempts(slot);
+      const end = { code, signal, tasks: [...slot.batches.values()].flatMap(({ tasks }) => tasks) };
       // The reason is in the process's error output, which ends after the process.
       child.once("close", () => {
-        const see = hasErrorOutput() && signal !== "SIGKILL" ? "; its error output is above" : "";
-        if (this.#closed) return;
-        if (lost !== undefined)
-          this.#options.onExit(`A worker process died (${how})${reasonOf(signal)}${see}. ${lost}`);
-        else if (!ready && !retired) this.#options.onExit(`A worker process did not start (${how})${see}.`);
+        const isExpected = ready ? end.tasks.length === 0 : retired;
+        if (!this.#closed && !isExpected) this.#options.onExit(lineOfEnd(end, hasErrorOutput()));
       });
-      finishAll(slot, new Error(`the worker process died: ${how}`));
+      finishAll(slot, new Error(`the worker process died: ${howItEnded(end)}`));
       setTimeout(() => this.#wake(), slot.ready ? 0 : 1_000).unref();
     });
   }
@@ -319,33 +315,4 @@ const isShareable = ({ batches }: Slot): boolean =>
 
 function finishAll({ batches }: Slot, error: Error): void {
   for (const { finish } of [...batches.values()]) finish(error);
-}
-
-/** Type and id of the task in a message. */
-function taskIn(body: string): string {
-  const parsed = parseEnvelope(body);
-  return parsed.ok ? `${parsed.envelope.type} ${parsed.envelope.task_id}` : "an unreadable message";
-}
-
-/** Tasks that a line of the log names, at most. */
-const mostNamed = 5;
-
-function lostAttempts({ batches }: Slot): string {
-  const tasks = [...batches.values()].flatMap((batch) => batch.tasks);
-  const more = tasks.length > mostNamed ? ` and ${tasks.length - mostNamed} more` : "";
-  return `Running: ${tasks.slice(0, mostNamed).join(", ")}${more}. As in AWS, an attempt counts as crashed when its lease ends.`;
-}
-
-/** The watchdog, the out-of-memory killer and a person send the same signal. */
-const reasonOf = (signal: NodeJS.Signals | null): string =>
-  signal === "SIGKILL" ? ": its code blocked the event loop past the time-out, or it was killed from outside" : "";
-
-/** Passes on a process's error output. Returns a function that tells if there was any. */
-function passOnErrorOutput(child: ChildProcess): () => boolean {
-  let bytes = 0;
-  child.stderr?.on("data", (chunk: Buffer) => {
-    process.stderr.write(chunk);
-    bytes += chunk.length;
-  });
-  return () => bytes > 0;
 }
