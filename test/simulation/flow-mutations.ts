@@ -96,10 +96,10 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a place is passed on before the end of its attempt is stored",
-    theme: "flow",
     file: "work/settle.ts",
     find: '  const settled = await endAs(ports, "completed", claimed',
     replace: '  onCompleted?.();\n  const settled = await endAs(ports, "completed", claimed',
+    test: "test/core/flow/places.test.ts",
   },
   {
     name: "flow: a place that was passed on some time ago is not kept anew",

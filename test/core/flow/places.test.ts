@@ -180,6 +180,30 @@ describe("places of a key", () => {
     expect((await lines.state(line.name)).places.size).toBe(0);
   });
 
+  test("a place is passed on when the end of its attempt is stored, however long that takes", async () => {
+    const { submitMany, pool, records, lines, clock, runs } = setUp(1);
+    const change = records.change.bind(records);
+    records.change = async (key, how) => {
+      if (how.set?.status === "completed") await new Promise<void>((resolve) => clock.after(300, resolve));
+      return change(key, how);
+    };
+    const passedBy: string[] = [];
+    const note = () => passedBy.push(...records.all().flatMap(({ status }) => (status === "processing" ? status : [])));
+    for (const method of ["passPlace", "dropPlace"] as const) {
+      const call = lines[method].bind(lines) as (...given: unknown[]) => Promise<never>;
+      Object.assign(lines, {
+        [method]: (...given: unknown[]) => {
+          note();
+          return call(...given);
+        },
+      });
+    }
+    await submitMany(5, "a");
+    await pool.pass(20_000, 50);
+    expect(runs).toHaveLength(5);
+    expect(passedBy).toEqual([]);
+  });
+
   test("a check that could not be sent is not noted, and is sent with the next look", async () => {
     const { submitMany, pool, lines, queues } = setUp(1, { timeoutSeconds: 600 });
     const sendCheck = vi.spyOn(queues, "sendCheck").mockRejectedValueOnce(new PortUnavailable("no queue"));

@@ -63,6 +63,20 @@ test("a slow rate: one start in ten minutes, over hours", async () => {
   expect(starts.map(({ at }) => Math.round((at - begin) / 60_000))).toEqual([0, 10, 20, 30, 40, 50]);
 });
 
+test("a task of a slow rate whose message comes late starts at once, and the next one as much later", async () => {
+  const { submitMany, pool, starts, clock, queues } = setUp({ rateLimit: { limit: 1, perSeconds: 600 } });
+  const put = queues.put.bind(queues);
+  let late = 0;
+  queues.put = (tier, body, options = {}) => {
+    const lateSeconds = options.grant?.slotMs !== undefined && late++ === 0 ? 30 : 0;
+    put(tier, body, { ...options, delaySeconds: (options.delaySeconds ?? 0) + lateSeconds });
+  };
+  await submitMany(3);
+  const begin = clock.now();
+  await pool.pass(2_000_000);
+  expect(starts.map(({ at }) => Math.round((at - begin) / 10_000))).toEqual([0, 63, 123]);
+});
+
 test("a task that comes now and then starts immediately, and nothing waits for it", async () => {
   const { submitMany, pool, starts, queues, nextEvent } = setUp();
   await submitMany(1);

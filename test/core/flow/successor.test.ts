@@ -238,6 +238,20 @@ describe("the successor of a worker", () => {
     expect((await lines.state(line)).successor).toBeUndefined();
   });
 
+  test("waits for a place that is taken again after its first look", async () => {
+    const { ports, queues, clock, lines, state } = setUp(1, seconds(0));
+    const check = { line: `places/0/${line}`, check_id: "successor" };
+    await ports.queues.sendCheck({ tier: "normal", check, delaySeconds: 0 });
+    const working = workBatch(ports, queues.take("normal", 10, 60), clock.now() + 900_000);
+    await clock.advance(100);
+    await lines.takePlaces(line, ["other"], clock.now() + 100_000, 1);
+    await clock.advance(300);
+    expect((await state()).successor).toMatchObject({ id: "successor" });
+    for (let ms = 0; ms < 40_000; ms += 250) await clock.advance(250);
+    await working;
+    expect((await state()).successor).toBeUndefined();
+  });
+
   test("goes on with the line of tasks in containers, by their queue", async () => {
     const { ports, queues, clock, submitMany, used, sent } = setUp(1, seconds(30), { runsOn: "container" });
     const serve = { ...ports, workQueues: new MemoryWorkQueues(queues, clock) };
