@@ -20,11 +20,11 @@ interface Span {
   readonly end: number;
 }
 
-/** The names that a function declares, at any depth, and those that it uses. */
+/** A function with the names that it declares and uses, or the whole code. */
 interface Scope extends Span {
   readonly parent?: Scope;
   readonly declared: Set<string>;
-  /** With those that the functions in it use and do not declare. */
+  /** Names that its own code uses, or a function in it that does not declare them. */
   readonly used: Set<string>;
 }
 
@@ -33,8 +33,8 @@ type Ended = Omit<Scope, "used"> & { readonly used: readonly string[] };
 
 /**
  * A function that uses nothing of the code around it may be sent elsewhere as text, as one is to a page of a browser,
- * where esbuild's function for names is not defined: names in it are given in place. Wrong only in what it leaves or
- * does in vain: a function that is not sent is somewhat longer.
+ * where esbuild's function for names is not defined: names in it are given in place. A function that is never sent
+ * becomes somewhat longer by it, and works as before.
  * @param code Code from esbuild, with `keepNames`.
  */
 export function nameInPlace(code: string): string {

@@ -133,7 +133,7 @@ async function inWorker(code: string): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-test("a function of a project that is sent to a page as text runs there, with names in it, also from a deployed worker", async () => {
+test("a function that is sent to a page as text runs there, with names in it, from a deployed worker", async () => {
   const answer = await inWorker(`async () => {
     const { default: type } = await files["page.rows.ts"]();
     return type.handler({});

@@ -26,7 +26,7 @@ function looksUntilGrowth(...uses: number[]): number {
   for (let looks = 1; ; looks++) if (isDue()) return looks;
 }
 
-test("another process starts at once on a machine that is not busy, and on a busy one when it is calm, or after 2 s", () => {
+test("another process starts at once on a calm machine, and on a busy one when it is calm, or after 2 s", () => {
   expect(looksUntilGrowth(0.5)).toBe(1);
   expect(looksUntilGrowth(0.9, 0.5, 0.5)).toBe(3);
   // A burst of short tasks has gaps.

@@ -33,6 +33,29 @@ test("three submits run at the same time, and the others in their order", async 
   expect(submits.open).toBe(0);
 });
 
+test("a submit that comes as another one ends waits behind those before it", async () => {
+  const submits = new Submits();
+  const { open, call } = openCalls();
+  const order: string[] = [];
+  const named = (name: string) => () => {
+    order.push(name);
+    return call();
+  };
+  const first = call();
+  const answers = [submits.run(submit, () => first), submits.run(submit, call), submits.run(submit, call)];
+  answers.push(submits.run(submit, named("before")));
+  // It comes between the end of the first one and the start of the next one.
+  void first.then(() => answers.push(submits.run(submit, named("after"))));
+  open[0]?.();
+  await settle();
+  expect([order, submits.open]).toEqual([["before"], 4]);
+  for (let end = 1; end < 5; end++) {
+    open[end]?.();
+    await settle();
+  }
+  expect([order, await Promise.all(answers)]).toEqual([["before", "after"], Array(5).fill("answer")]);
+});
+
 test("a submit that fails lets the next one run", async () => {
   const submits = new Submits();
   const { open, call } = openCalls();

@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
+import { v5 } from "uuid";
 
-/** UUIDs in no order, the same ones in each run, and others for each `of`: what a test sees of a line's order is the same, too. */
+/** UUIDs in no order, the same in each run, so that a line's order is the same, too. Each `of` has its own. */
 export function sameIds(of: string): () => string {
   let given = 0;
   return () => {
     given += 1;
-    const hex = createHash("sha256").update(`${of} ${given}`).digest("hex");
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+    return v5(`${of} ${given}`, v5.URL);
   };
 }

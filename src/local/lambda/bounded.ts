@@ -14,23 +14,20 @@ export class Bounded {
   }
 
   /** Resolves when a call would run at once. */
-  async free(): Promise<void> {
-    while (this.#running >= this.#most) await this.#next();
+  free(): Promise<void> {
+    return this.run(() => Promise.resolve());
   }
 
+  /** A call that ends passes its turn to the first that waits: none that comes meanwhile goes before it. */
   async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    // Nothing may come between the look and the count.
-    while (this.#running >= this.#most) await this.#next();
-    this.#running += 1;
+    if (this.#running < this.#most) this.#running += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await call();
     } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      else next();
     }
-  }
-
-  #next(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 }

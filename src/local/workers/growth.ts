@@ -3,7 +3,10 @@ import { processorUse } from "./processor-use.ts";
 /** All processes of a pool stay busy for this time before another one starts, in milliseconds. */
 export const growMs = 150;
 
-/** The same, at most, on a machine whose processors are in use: another process would slow down those that run. */
+/**
+ * Another process starts after this time in any case, in milliseconds. On a machine whose processors are in use it
+ * would slow down the processes that run.
+ */
 const growOnBusyMachineMs = 2_000;
 
 /** A machine that was busy is so no more after this time, in milliseconds: a burst of short tasks has gaps. */

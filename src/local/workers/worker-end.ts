@@ -34,7 +34,8 @@ const mostNamed = 5;
 
 function lostAttempts(tasks: readonly string[]): string {
   const more = tasks.length > mostNamed ? ` and ${tasks.length - mostNamed} more` : "";
-  return `Running: ${tasks.slice(0, mostNamed).join(", ")}${more}. As in AWS, an attempt counts as crashed when its lease ends.`;
+  const named = tasks.slice(0, mostNamed).join(", ");
+  return `Running: ${named}${more}. As in AWS, an attempt counts as crashed when its lease ends.`;
 }
 
 /** Type and id of the task in a message. */
