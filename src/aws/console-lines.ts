@@ -1,13 +1,15 @@
 import { format } from "node:util";
-import { currentTask } from "../core/task/context.ts";
+import { currentRedaction, currentTask } from "../core/task/context.ts";
+import { bareLines } from "./log.ts";
+import { metricLineOf } from "./metric-lines.ts";
 
 const levels = { debug: "debug", log: "info", info: "info", warn: "warn", error: "error" } as const;
 
 /**
  * Makes what a handler writes to the console a line of its task's log, with its ids, and without what a sensitive type
- * keeps secret. Other code's output stays as it is.
+ * keeps secret. A line with metrics goes out by itself, and other code's output stays as it is.
  */
-export function taskLinesFromConsole(target: Console = console): void {
+export function taskLinesFromConsole(target: Console = console, writeLine = bareLines()): void {
   let writing = false;
   for (const [name, level] of Object.entries(levels) as [keyof typeof levels, "debug" | "info" | "warn" | "error"][]) {
     const original = target[name].bind(target);
@@ -16,7 +18,10 @@ export function taskLinesFromConsole(target: Console = console): void {
       if (task === undefined) return original(...values);
       writing = true;
       try {
-        task.log[level](format(...values), { source: "console" });
+        const text = format(...values);
+        const metrics = metricLineOf(text, task, currentRedaction());
+        if (metrics === undefined) task.log[level](text, { source: "console" });
+        else writeLine(metrics);
       } finally {
         writing = false;
       }

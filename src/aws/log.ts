@@ -11,10 +11,23 @@ import { systemClock } from "./process.ts";
 export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
   if (env.OFFLOAD_LOG !== "text") return withFields(jsonWriter(service), {});
   const { OFFLOAD_LOG_FILE: file } = env;
-  const output = env.OFFLOAD_LOG_TO === "stderr" ? process.stderr : process.stdout;
-  const write = textWriter(service, env.OFFLOAD_VERBOSE === "1", output);
+  const write = textWriter(service, env.OFFLOAD_VERBOSE === "1", terminalOf(env));
   return withFields(file === undefined ? write : both(write, fileWriter(service, file)), {});
 }
+
+/**
+ * Returns what writes a line as it is, past the console: Lambda puts a time and an id before the console's lines. On
+ * the local server the line cannot change the terminal's screen.
+ */
+export const bareLines =
+  (env: NodeJS.ProcessEnv = process.env): ((line: string) => void) =>
+  (line) => {
+    if (env.OFFLOAD_LOG === "text") terminalOf(env).write(`${printable(line)}\n`);
+    else process.stdout.write(`${line}\n`);
+  };
+
+const terminalOf = ({ OFFLOAD_LOG_TO }: NodeJS.ProcessEnv): NodeJS.WriteStream =>
+  OFFLOAD_LOG_TO === "stderr" ? process.stderr : process.stdout;
 
 const both =
   (first: Writer, second: Writer): Writer =>

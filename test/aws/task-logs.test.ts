@@ -2,11 +2,9 @@ import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { taskLinesFromConsole } from "../../src/aws/console-lines.ts";
 import type { CloudWatchLogsClient, FilterLogEventsCommand } from "../../src/aws/lean/client-cloudwatch-logs.ts";
 import { createLog } from "../../src/aws/log.ts";
 import { CloudWatchTaskLogs } from "../../src/aws/task-logs.ts";
-import { runAmbient, runInContext, type TaskContext } from "../../src/core/task/context.ts";
 import { LogFile } from "../../src/local/cloudwatch/log-file.ts";
 
 const task = { tenant_id: "acme", task_id: "0192-a", tier: "high" } as const;
@@ -77,31 +75,4 @@ test("the local server's file has the lines of tasks, which are found by task, f
   expect(await textsOf({ limit: 1, nextToken: "1" })).toEqual([["two"], undefined]);
   expect(await textsOf({ startTime: Date.now() + 1_000 })).toEqual([[], undefined]);
   expect(await textsOf({ logGroupName: "submit" })).toEqual([[], undefined]);
-});
-
-test("what a handler writes to the console is a line of its task; other code's output stays as it is", async () => {
-  const written: unknown[] = [];
-  const lines: unknown[] = [];
-  const target = { ...console, log: (...values: unknown[]) => written.push(values) } as Console;
-  taskLinesFromConsole(target);
-  const line = (level: string) => (message: string, fields: object) => {
-    // A log that writes to the console itself.
-    target.log("written");
-    lines.push([level, message, fields]);
-  };
-  const log = { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
-  target.log("before", 1);
-  const ambient = { isOpen: () => true, stray: () => {} };
-  const context = { log } as Partial<TaskContext> as TaskContext;
-  runAmbient(ambient, () =>
-    runInContext(context, () => {
-      target.log("hello %s", "bob", { a: 1 });
-      target.error("bad");
-    }),
-  );
-  expect(lines).toEqual([
-    ["info", "hello bob { a: 1 }", { source: "console" }],
-    ["error", "bad", { source: "console" }],
-  ]);
-  expect(written).toEqual([["before", 1], ["written"], ["written"]]);
 });

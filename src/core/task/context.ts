@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { sharedByAllCopies } from "../model/copies.ts";
 import { PermanentError } from "../model/errors.ts";
 import type { Tier } from "../model/tier.ts";
+import type { Redact } from "./redact.ts";
 import type { TaskFile } from "./task-file.ts";
 
 /** A unique submit: 1 to 256 characters that name its task among those of its type that have not ended. */
@@ -254,11 +255,16 @@ export interface Ambient {
    * awaits.
    */
   stray(error: unknown): void;
+  /** Removes what a sensitive type keeps secret from a text. Undefined: the type is not sensitive. */
+  redact?: Redact;
   /** The steps and the effects within which the code runs, outermost first. */
   within?: readonly Within[];
 }
 
 const storage = sharedByAllCopies("attempt", () => new AsyncLocalStorage<Ambient>());
+
+/** Returns the redaction of the sensitive type whose handler this code is; undefined for every other code. */
+export const currentRedaction = (): Redact | undefined => storage.getStore()?.redact;
 
 /** Returns the context of the attempt that this code runs in; undefined outside of an attempt, or after its end. */
 export function currentTask(): TaskContext | undefined {

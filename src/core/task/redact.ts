@@ -12,19 +12,28 @@ const shortestSecret = 4;
 /** The most values of an input that are looked at, so that a large input does not delay a handler. */
 const mostLeaves = 2_000;
 
+/** Removes texts and numbers of a sensitive input from a text. */
+export type Redact = (text: string) => string;
+
+/** Reads the input when the first text comes: most attempts log nothing. */
+export function redactionOf(input: unknown): Redact {
+  let secrets: readonly string[] | undefined;
+  return (text) => {
+    secrets ??= secretsOf(input);
+    return secrets.reduce((rest, secret) => rest.replaceAll(secret, redacted), String(text));
+  };
+}
+
 /**
  * A handler's log for a sensitive type. Fields keep their names and lose their values; texts of the input are removed
  * from messages and names.
  */
-export function redactedLog(log: LineLog, input: unknown): LineLog {
-  let secrets: readonly string[] | undefined;
+export function redactedLog(log: LineLog, redact: Redact): LineLog {
   const at =
     (level: keyof LineLog) =>
     (message: string, fields: Record<string, unknown> = {}) => {
-      secrets ??= secretsOf(input);
-      const known = secrets;
-      const names = Object.keys(fields).map((name) => without(known, name));
-      log[level](without(known, message), Object.fromEntries(names.map((name) => [name, redacted])));
+      const names = Object.keys(fields).map((name) => redact(name));
+      log[level](redact(message), Object.fromEntries(names.map((name) => [name, redacted])));
     };
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
@@ -40,6 +49,3 @@ function secretsOf(input: unknown): string[] {
   }
   return [...secrets].filter((text) => text.length >= shortestSecret).sort((a, b) => b.length - a.length);
 }
-
-const without = (secrets: readonly string[], message: string): string =>
-  secrets.reduce((text, secret) => text.replaceAll(secret, redacted), String(message));

@@ -10,7 +10,7 @@ import { AttemptSteps, type StoredState } from "../steps/attempt-steps.ts";
 import { type Ambient, runAmbient, runInContext, type TaskContext } from "../task/context.ts";
 import { handlerLog } from "../task/handler-log.ts";
 import { dataOf, parseInput } from "../task/parsed-input.ts";
-import { redactedLog } from "../task/redact.ts";
+import { redactedLog, redactionOf } from "../task/redact.ts";
 import type { TaskType } from "../task/task.ts";
 import { inputVersionOf } from "../task/version.ts";
 import { type AttemptPorts, type ContextParts, contextOf, type Running } from "./attempt-context.ts";
@@ -148,7 +148,9 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
       // Only an async schema is waited for.
       input = dataOf(parsed instanceof Promise ? await parsed : parsed);
     }
-    const log = handlerLog(type.sensitive ? redactedLog(ports.log, [input, envelope.input]) : ports.log);
+    const redact = type.sensitive ? redactionOf([input, envelope.input]) : undefined;
+    if (redact !== undefined) attempt.ambient.redact = redact;
+    const log = handlerLog(redact === undefined ? ports.log : redactedLog(ports.log, redact));
     const context = contextOf(ports, running, { ...attempt.parts, ...given, log });
     return await handle(ports, running, input, { context, caused: given.caused });
   } catch (error) {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { TaskLog } from "../../../src/core/task/context.ts";
 import { handlerLog } from "../../../src/core/task/handler-log.ts";
-import { redactedLog } from "../../../src/core/task/redact.ts";
+import { redactedLog, redactionOf } from "../../../src/core/task/redact.ts";
 
 let lines: { message: string; fields: Record<string, unknown> | undefined }[] = [];
 const take = (message: string, fields?: Record<string, unknown>): void => {
@@ -89,7 +89,7 @@ describe("no call of a handler's log throws", () => {
 });
 
 test("the log of a sensitive type takes the same, and tells neither messages of errors nor their stacks", () => {
-  const own = handlerLog(redactedLog(written, { card: "4111 1111" }));
+  const own = handlerLog(redactedLog(written, redactionOf({ card: "4111 1111" })));
   const each: ((log: TaskLog) => void)[] = [
     (to) => to.error(new Error("card 4111 1111 declined")),
     (to) => to.error("failed", new Error("card 4111 1111 declined")),
