@@ -17,6 +17,9 @@ const slackMs = 60_000;
 /** Whoever gives a place away may have read the line this long before, in milliseconds: its process may stand still. */
 const readMs = 60_000;
 
+/** A call of a process keeps its others from a task that it lets go, for this time, in milliseconds. It may be refused. */
+const goingMs = 1_000;
+
 /** Counts of the alarms on lines. */
 const lookNames: ReadonlySet<string> = new Set(["breaker_open", "pause_age_ms", "line_wait_ms"]);
 
@@ -45,6 +48,10 @@ export class FlowLaws {
   readonly #paused = new Map<string, number>();
   /** Times from which tasks wait in a line without a place. */
   readonly #waitsSince = new Map<string, number>();
+  /** Times at which a call that was to let a task go was refused: its process has passed the task over meanwhile. */
+  readonly #refused = new Map<string, number>();
+  /** Times at which tasks left a line: their messages are on their way. */
+  readonly #left = new Map<string, number>();
   /** Times of the last looks at lines that found tasks in them, by type. */
   readonly #lookedAt = new Map<string, number>();
   /** Times of the last starts of a rate, by tenant and key. */
@@ -152,6 +159,15 @@ export class FlowLaws {
     this.#waitsSince.set(`${line} ${task}`, this.#watched.time.now);
   }
 
+  /** A call that was to let a task go has changed nothing. */
+  refused(line: string, task: string): void {
+    this.#refused.set(`${line} ${task}`, this.#watched.time.now);
+  }
+
+  left(line: string, task: string): void {
+    this.#left.set(`${line} ${task}`, this.#watched.time.now);
+  }
+
   /** What the alarms on lines count. */
   counted(name: string, type: string): void {
     if (lookNames.has(name)) this.#lookedAt.set(type, this.#watched.time.now);
@@ -168,7 +184,7 @@ export class FlowLaws {
       // A task that is cancelled in its line has ended, and keeps the line's name.
       const isOpen = record?.status === "pending";
       const waits = isOpen && record.line === line && Date.parse(record.updated_at) <= since + 1000;
-      const last = this.#lookedAt.get(ofType) ?? 0;
+      const last = Math.max(this.#lookedAt.get(ofType) ?? 0, this.#left.get(`${line} ${task_id}`) ?? 0);
       if (!waits || !this.#isPrompt() || last > since) return;
       this.#lives.violated(`it waits in ${line}, and nothing has counted that`, task_id);
     });
@@ -189,7 +205,14 @@ export class FlowLaws {
     const wasRead = (task: string) => (this.#waitsSince.get(`${line} ${task}`) ?? 0) < readAtMs;
     const before = waiting.slice(0, Math.max(0, last)).filter((task) => !going.includes(task) && !placed.has(task));
     const passed = before.filter(wasRead);
-    if (passed.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, passed[0]);
+    if (passed.length < atOnce) return;
+    const { time } = this.#watched;
+    const atMs = time.now;
+    const wasChosen = (task: string) => (this.#refused.get(`${line} ${task}`) ?? 0) >= atMs - goingMs;
+    time.after(goingMs, () => {
+      const without = passed.filter((task) => !wasChosen(task));
+      if (without.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, without[0]);
+    });
   }
 }
 

@@ -671,7 +671,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks of a process that end together pass their places to the same task",
     file: "flow/going-tasks.ts",
-    find: "    if (this.has(task, nowMs)) return false;\n",
+    find: "    if (other !== undefined && other.untilMs > nowMs) {\n      other.isPassedOver = true;\n      return false;\n    }\n",
     replace: "",
     test: "test/core/flow/together.test.ts",
   },
@@ -685,8 +685,15 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that could not be let go is passed over by its own process",
     file: "flow/own-tasks.ts",
-    find: "    flow.going.delete(task);\n    if (bucketCount",
-    replace: "    if (bucketCount",
+    find: "    if (flow.going.delete(task)) isPassedOver = true;\n",
+    replace: "",
+    test: "test/core/flow/together.test.ts",
+  },
+  {
+    name: "flow: a task that a call without a place had chosen waits for the next look at its line",
+    file: "flow/advance.ts",
+    find: "  if (isPassedOver) await advance(ports, line, { tier });\n",
+    replace: "",
     test: "test/core/flow/together.test.ts",
   },
   {

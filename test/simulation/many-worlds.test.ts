@@ -68,6 +68,12 @@ describe("the promises under crashes, failures, repeats and delays", () => {
   test.each([
     ["a client submits a dead letter again that the table has lost", 95127, "flow"],
     ["a lost dead letter that came back runs a step", 97008278, "flow"],
+    [
+      "a call that was to let a task go is refused, after another one of its process has passed the task over",
+      90000242,
+      "flow",
+    ],
+    ["a task that a pause's end let go waits ten minutes for the only worker of its tier", 910310394, "flow"],
     ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["several checks find a pause ended, minutes before the noted one", 243975953, "resumes"],
     ["a signal's process stands still for longer than its task may wait", 126769175, "late"],

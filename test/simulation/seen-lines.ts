@@ -76,6 +76,7 @@ export class SeenLines extends MemoryLines {
   override async remove(line: string, wait: Wait): Promise<void> {
     const entry = await super.find(line, wait);
     await super.remove(line, wait);
+    if (entry?.id === wait.id) this.#laws().left(line, wait.taskId);
     const name = `${line} ${wait.taskId}`;
     if (entry?.id === wait.id && this.#apart?.get(name)?.id === wait.id) this.#apart.delete(name);
   }
@@ -94,6 +95,7 @@ export class SeenLines extends MemoryLines {
     const see = await this.#witness(bucket);
     const taken = await super.takePlaces(bucket, tasks, untilMs, limit);
     if (taken) see(tasks);
+    else for (const task of tasks) this.#laws().refused(lineOf(bucket), task);
     return taken;
   }
 
@@ -108,13 +110,14 @@ export class SeenLines extends MemoryLines {
     if (state !== undefined) {
       see([to.task]);
       this.#laws().handedOver(lineOf(bucket), from.task, to.task);
-    }
+    } else this.#laws().refused(lineOf(bucket), to.task);
     this.#laws().waits(lineOf(bucket), from.task);
     return state;
   }
 
   override async givePlace(bucket: string, from: HeldPlace, to: Successor): Promise<boolean> {
     const given = await super.givePlace(bucket, from, to);
+    if (given) this.#laws().waits(lineOf(bucket), from.task);
     if (given) this.#laws().givenToSuccessor(from.task, to.id);
     return given;
   }

@@ -124,11 +124,8 @@ export async function handOver(
   const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
   const to = { task: own.taskId, untilMs };
   const state = await passOn(ports, name, { from: place, to, room });
-  // Another call has just let this task go, or the limit is lower now.
-  if (state === undefined) {
-    await leaveToOthers(ports, line, [own], sizes);
-    return giveBack(ports, line, place, tier);
-  }
+  // Another call has just let this task go, the limit is lower now, or a second message has kept the place.
+  if (state === undefined) return keepNext(ports, line, place, { tier, own, sizes });
   const yielded = await yieldPlace(ports, name, { place: to, state, isTaken: message !== undefined });
   if (yielded !== false) {
     await leaveToOthers(ports, line, [own], sizes);
@@ -154,6 +151,19 @@ async function nextToGo(
 ): Promise<WaitingTask | undefined> {
   const read = async () => withEnvelopes(ports, line, await ownTasks(ports, line, first, { most: 1, sizes }));
   return (await answerOf(read()))?.[0];
+}
+
+/** Gives a place back that could not be passed on to the next task, which waits on. */
+async function keepNext(
+  ports: LinePorts,
+  line: Line,
+  place: BucketPlace,
+  { tier, own, sizes }: { tier: Tier; own: WaitingTask; sizes: Sizes },
+): Promise<boolean> {
+  const isPassedOver = await leaveToOthers(ports, line, [own], sizes);
+  if (await giveBack(ports, line, place, tier)) return true;
+  if (isPassedOver) await advance(ports, line, { tier });
+  return false;
 }
 
 /** Passes a place on. Undefined: the task keeps it. */

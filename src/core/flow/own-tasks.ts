@@ -50,17 +50,22 @@ export async function reserved(
   return own;
 }
 
-/** Leaves tasks to others that this call could not let go. */
+/**
+ * Leaves tasks to others that this call could not let go.
+ * @returns True when another call of this process has passed one of them over: nobody else looks at it now.
+ */
 export async function leaveToOthers(
   { lines, flow }: OwnPorts,
   line: Line,
   tasks: readonly WaitingEntry[],
   sizes: Sizes,
-): Promise<void> {
+): Promise<boolean> {
+  let isPassedOver = false;
   for (const task of tasks) {
-    flow.going.delete(task);
+    if (flow.going.delete(task)) isPassedOver = true;
     if (bucketCount(sizes) > 1) await lines.release(line.name, task);
   }
+  return isPassedOver;
 }
 
 /** From 0 to 1. */

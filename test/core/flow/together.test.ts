@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { keptUntilMs } from "../../../src/core/flow/place-end.ts";
 import type { Lines } from "../../../src/core/ports/flow.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 import { workerPool } from "../../support/worker-pool.ts";
@@ -7,11 +8,12 @@ import { workerPool } from "../../support/worker-pool.ts";
 const input = z.object({ n: z.number(), ms: z.number() });
 
 /** One process that receives ten messages at a time, and a line of three places whose calls take 5 ms each. */
-function setUp(limit = 3) {
+function setUp(limit = 3, { failing = 0 } = {}) {
   const starts: { n: number; at: number }[] = [];
   const handler = async ({ n, ms }: z.output<typeof input>) => {
     starts.push({ n, at: pipeline.clock.now() });
     await after(ms);
+    if (n < failing) throw new Error("fails");
   };
   const type = typeOf(handler, { input, timeoutSeconds: 30, concurrency: { limit } });
   const pipeline = memoryPipeline([type]);
@@ -132,5 +134,20 @@ describe("tasks of one process that end at the same time", () => {
     await pool.pass(5_000);
     // Before it takes its place, and after it has given it back.
     expect(spies.first).toHaveBeenCalledTimes(2);
+  });
+
+  test("let a task go at once that one of them had chosen, whose place a second message has kept", async () => {
+    const { pool, submitMany, slow, spies, starts, lines, clock, records, queues } = setUp(2, { failing: 2 });
+    await submitMany(3, 1_000);
+    await pool.pass(990, 1);
+    const twin = records.all()[0]?.task_id ?? "";
+    await lines.keepPlace("concurrency/test.task/acme/", twin, keptUntilMs(clock.now(), { timeoutSeconds: 30 }));
+    slow("passPlace", 20);
+    // The message that looks at the line again waits in its tier for minutes.
+    const sendCheck = queues.sendCheck.bind(queues);
+    queues.sendCheck = (check) => sendCheck({ ...check, delaySeconds: 300 });
+    await pool.pass(100, 1);
+    expect((await answers(spies.passPlace)).filter((state) => state === undefined)).toHaveLength(1);
+    expect(starts.map(({ n }) => n)).toEqual([0, 1, 2]);
   });
 });
