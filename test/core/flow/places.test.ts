@@ -258,26 +258,49 @@ describe("places of a key", () => {
     expect(runs).toHaveLength(2);
   });
 
-  test("a retry waits without a place, and goes before tasks that were submitted later", async () => {
+  test.each([
+    ["before tasks that were submitted later and still wait", 3_000, [0, 1, 2, 1, 3, 4, 5]],
+    ["after all tasks that have started meanwhile", 100, [0, 1, 2, 3, 4, 5, 1]],
+  ])("a retry waits without a place and in no line, and goes %s", async (_, ms, expected) => {
     let failures = 0;
     const order: number[] = [];
     const pipeline = memoryPipeline([
       typeOf(
         async ({ n }: { n: number }) => {
           order.push(n);
-          if (n === 0 && failures++ === 0) throw new Error("once");
-          await new Promise<void>((resolve) => pipeline.clock.after(3_000, resolve));
+          if (n === 1 && failures++ === 0) throw new Error("once");
+          await new Promise<void>((resolve) => pipeline.clock.after(ms, resolve));
         },
         { concurrency: { limit: 1 }, retry: { waitsSeconds: [2], jitter: "none" } },
       ),
     ]);
     const pool = workerPool(pipeline);
-    for (let n = 0; n < 4; n++) {
+    for (let n = 0; n < 6; n++) {
       await pipeline.accept({ input: { n } });
       await pipeline.clock.advance(1);
     }
     await pool.pass(30_000);
-    expect(order).toEqual([0, 1, 0, 2, 3]);
+    expect(order).toEqual(expected);
+  });
+
+  test("a task whose time comes later goes before tasks that were submitted after it and wait", async () => {
+    const order: number[] = [];
+    const pipeline = memoryPipeline([
+      typeOf(
+        async ({ n }: { n: number }) => {
+          order.push(n);
+          await new Promise<void>((resolve) => pipeline.clock.after(3_000, resolve));
+        },
+        { concurrency: { limit: 1 } },
+      ),
+    ]);
+    const pool = workerPool(pipeline);
+    for (const [n, delay_seconds] of [0, 4, 0, 0, 0].entries()) {
+      await pipeline.accept({ input: { n }, delay_seconds });
+      await pipeline.clock.advance(1);
+    }
+    await pool.pass(30_000);
+    expect(order).toEqual([0, 2, 1, 3, 4]);
   });
 
   test("a cancelled task gives its turn to the next one", async () => {
