@@ -5,9 +5,11 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: one task more than there are places is let go",
     file: "flow/let-go-places.ts",
+    in: "letSomeGo",
     find: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room)",
     replace: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room + 1)",
     also: {
+      in: "roomIn",
       find: "Math.max(0, freeIn(roomiest(seen)))",
       replace: "Math.max(0, freeIn(roomiest(seen)) + 1)",
     },
@@ -15,6 +17,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: each bucket has all places of its line",
     file: "flow/buckets.ts",
+    in: "bucketOf",
     find: "room: Math.min(size, Math.max(0, limit - index * size)),",
     replace: "room: limit,",
     theme: "flow",
@@ -22,6 +25,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: several calls let one task of a line go",
     file: "flow/own-tasks.ts",
+    in: "reserved",
     find: "    if (await lines.reserve(line.name, task, now, now + reservedMs)) own.push(task);\n    else flow.going.delete(task);\n",
     replace: "    own.push(task);\n",
     test: "test/core/flow/buckets.test.ts",
@@ -29,6 +33,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that could not be let go stays reserved",
     file: "flow/own-tasks.ts",
+    in: "leaveToOthers",
     find: "if (bucketCount(sizes) > 1) await lines.release(line.name, task);",
     replace: "",
     test: "test/core/flow/buckets.test.ts",
@@ -36,6 +41,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the place of a twin in another bucket is kept",
     file: "flow/give-up.ts",
+    in: "giveUp",
     find: "place.bucket !== (record.place_bucket ?? 0)",
     replace: "false",
     test: "test/core/flow/buckets.test.ts",
@@ -43,6 +49,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker sends the tasks of the places that others free",
     file: "flow/let-go-places.ts",
+    in: "mostOf",
     find: "taker === undefined ? mostTogether : taker.isFree ? 1 : 0",
     replace: "mostTogether",
     test: "test/core/flow/buckets.test.ts",
@@ -50,6 +57,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place is nobody's when the answer of the write that gave it is lost",
     file: "flow/sure-write.ts",
+    in: "sureWrite",
     find: "    if (isMade(state)) return state;\n",
     replace: "",
     test: "test/core/flow/lost-answers.test.ts",
@@ -57,6 +65,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place that could not be passed on is not given back",
     file: "flow/advance.ts",
+    in: "passOn",
     find: "return answerOf(sureWrite(lines, bucket, lines.passPlace(bucket, from, to, room), isPassed));",
     replace: "return sureWrite(lines, bucket, lines.passPlace(bucket, from, to, room), isPassed);",
     test: "test/core/flow/lost-answers.test.ts",
@@ -64,6 +73,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place is given back to the first bucket",
     file: "flow/advance.ts",
+    in: "giveBack",
     find: "ports.lines.dropPlace(name, task, untilMs)",
     replace: "ports.lines.dropPlace(line.name, task, untilMs)",
     test: "test/core/flow/buckets.test.ts",
@@ -71,6 +81,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that is the first one of its line does not look for free buckets",
     file: "flow/let-go-places.ts",
+    in: "letGoByPlaces",
     find: "if (added !== undefined && buckets.length > 1 && !(await isFirst(ports, line, added)))",
     replace: "if (added !== undefined && buckets.length > 1)",
     test: "test/core/flow/buckets.test.ts",
@@ -78,6 +89,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: all places of an earlier release count for the first bucket only",
     file: "flow/take-place.ts",
+    in: "bucketsAsked",
     find: "  if ((await lines.state(own.name)).places.size > own.room) return [own];\n",
     replace: "",
     test: "test/core/flow/buckets.test.ts",
@@ -85,18 +97,21 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place does not outlast the renewal of its attempt's lease",
     file: "work/run-claimed.ts",
+    in: "renewMessage",
     find: "if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);",
     replace: "",
   },
   {
     name: "flow: a place ends before its attempt's lease",
     file: "flow/place-end.ts",
+    in: "takenUntilMs",
     find: "(leaseSeconds(timeoutSeconds) + placeMarginSeconds) * 1000",
     replace: "(leaseSeconds(timeoutSeconds) - placeMarginSeconds) * 1000",
   },
   {
     name: "flow: a place is passed on before the end of its attempt is stored",
     file: "work/settle.ts",
+    in: "settleCompleted",
     find: '  const settled = await endAs(ports, "completed", claimed',
     replace: '  onCompleted?.();\n  const settled = await endAs(ports, "completed", claimed',
     test: "test/core/flow/places.test.ts",
@@ -104,6 +119,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place that was passed on some time ago is not kept anew",
     file: "flow/take-place.ts",
+    in: "takePlace",
     find: "keptUntilMs(now - justNowMs, type)",
     replace: "0",
     test: "test/core/flow/hand-over.test.ts",
@@ -111,6 +127,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that its worker takes has to keep its place",
     file: "flow/advance.ts",
+    in: "handOver",
     find: "message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type)",
     replace: "onTheWayUntilMs(now)",
     test: "test/core/flow/hand-over.test.ts",
@@ -118,6 +135,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a process hears of each verdict that its batch had them all",
     file: "work/work.ts",
+    in: "decide",
     find: "if (verdicts.size === count) process",
     replace: "process",
     test: "test/core/flow/hand-over.test.ts",
@@ -125,6 +143,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that must run alone runs beside another batch of its process",
     file: "work/work.ts",
+    in: "workAlone",
     find: "batch.process?.isShared() || ",
     replace: "",
     test: "test/core/work/work.test.ts",
@@ -132,12 +151,14 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that waits is in no line",
     file: "flow/park.ts",
+    in: "park",
     find: "const waiting = await join(ports, line, entry, record.purge_at);",
     replace: "const waiting: WaitingTask = entry;",
   },
   {
     name: "flow: a task that a worker takes from its line has no spare message",
     file: "flow/send-all.ts",
+    in: "sendOne",
     find: "const left = queues.send(message).then(",
     replace: "const left = (spare ? Promise.resolve() : queues.send(message)).then(",
     theme: "flow",
@@ -145,6 +166,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that comes late starts with those that come at that time",
     file: "flow/take-start.ts",
+    in: "takeStart",
     find: "now - given <= pace.lateMs",
     replace: "now - given <= 1e12",
     test: "test/core/flow/rate.test.ts",
@@ -152,6 +174,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a check that comes late sends messages, which come later still",
     file: "flow/let-go-starts.ts",
+    in: "givingOf",
     find: "isPlanned ? !isLate : checkId",
     replace: "isPlanned ? true : checkId",
     test: "test/core/flow/hand-over.test.ts",
@@ -159,6 +182,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a check that another one has replaced gives the starts of seconds away",
     file: "flow/let-go-starts.ts",
+    in: "givingOf",
     find: "checkId === undefined && taker === undefined",
     replace: "checkId !== undefined || taker === undefined",
     test: "test/core/flow/hand-over.test.ts",
@@ -166,6 +190,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a slow rate in a tier that is behind has one check at a time",
     file: "flow/advance.ts",
+    in: "sendFurther",
     find: "await inLanes(furtherMs, lanes",
     replace: "await inLanes(furtherMs.slice(0, 0), lanes",
     test: "test/core/flow/hand-over.test.ts",
@@ -173,6 +198,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a rate in a tier that is behind has two checks for each start",
     file: "flow/let-go-starts.ts",
+    in: "lookEachMs",
     find: "isSlow(found) && found.isPlanned && found.lateMs > found.intervalMs / 4 ?",
     replace: "isSlow(found) ?",
     test: "test/core/flow/hand-over.test.ts",
@@ -180,6 +206,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: each check of a line lets its tasks go after a resume",
     file: "flow/let-go.ts",
+    in: "letAllGo",
     find: "checkId !== undefined && !(await isNoted(ports, line, state, checkId))",
     replace: "false",
     test: "test/core/flow/pause.test.ts",
@@ -187,6 +214,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: each check lets a line's tasks go after a resume, as the noted one comes later",
     file: "flow/let-go.ts",
+    in: "isNoted",
     find: "return ports.lines.planCheck(line.name, { id: checkId,",
     replace: "return true || ports.lines.planCheck(line.name, { id: checkId,",
     test: "test/core/flow/pause.test.ts",
@@ -194,6 +222,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place is nobody's after the lost answer of its hand-over to a successor",
     file: "flow/advance.ts",
+    in: "handOver",
     find: '    if (yielded === "unknown") await giveBack(ports, line, { ...to, bucket: index }, tier);\n',
     replace: "",
     test: "test/core/flow/successor.test.ts",
@@ -201,6 +230,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a successor ends when the line does not answer once",
     file: "flow/successor.ts",
+    in: "placeFor",
     find: "await answerOf(lines.state(name))",
     replace: "await lines.state(name)",
     test: "test/core/flow/successor.test.ts",
@@ -208,6 +238,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker keeps its place when the next task's message cannot be read",
     file: "flow/advance.ts",
+    in: "nextToGo",
     find: "(await answerOf(read()))?.[0]",
     replace: "(await read())[0]",
     test: "test/core/flow/lost-answers.test.ts",
@@ -215,6 +246,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a line that many join is not spread",
     file: "flow/shards.ts",
+    in: "join",
     find: "tries === mostJoins || !isOfLimit(name)",
     replace: "joining.shard === undefined || !isOfLimit(name)",
     test: "test/core/flow/shards.test.ts",
@@ -222,6 +254,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that its shard refuses comes again by message",
     file: "flow/shards.ts",
+    in: "join",
     find: "tries === mostJoins || !isOfLimit(name)",
     replace: "joining.shard !== undefined || !isOfLimit(name)",
     test: "test/core/flow/shards.test.ts",
@@ -229,6 +262,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: an outage of the table spreads lines",
     file: "flow/shards.ts",
+    in: "join",
     find: " || !isThrottled(error)",
     replace: "",
     test: "test/core/flow/shards.test.ts",
@@ -236,6 +270,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks that joined a line before it was spread are passed over",
     file: "flow/shards.ts",
+    in: "firstOfAny",
     find: "const shard = anyShard(newId());",
     replace: "const shard = shardOf(newId());",
     test: "test/core/flow/shards.test.ts",
@@ -243,6 +278,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a line in a tier that is behind waits for a message after each minute",
     file: "flow/taker.ts",
+    in: "mayGoOn",
     find: "this.#isBehind ? 2 * this.#behindMs + marginMs : 0",
     replace: "0",
     test: "test/core/flow/successor.test.ts",
@@ -250,6 +286,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker has no successor",
     file: "flow/taker.ts",
+    in: "needsSuccessor",
     find: "return this.#isBehind && this.#successorMs",
     replace: "return false && this.#isBehind && this.#successorMs",
     test: "test/core/flow/successor.test.ts",
@@ -257,6 +294,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker has a successor for each task",
     file: "flow/taker.ts",
+    in: "needsSuccessor",
     find: "this.#successorMs === undefined && this.#taken",
     replace: "this.#taken",
     test: "test/core/flow/successor.test.ts",
@@ -264,6 +302,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker has a successor for a few long tasks",
     file: "flow/taker.ts",
+    in: "needsSuccessor",
     find: "this.#taken >= fewestTasks && ",
     replace: "",
     test: "test/core/flow/successor.test.ts",
@@ -271,6 +310,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker gives its place up before it has had its share",
     file: "flow/yield-place.ts",
+    in: "yieldPlace",
     find: "isTaken && !taker?.hadShare(now)",
     replace: "false",
     test: "test/core/flow/successor.test.ts",
@@ -278,6 +318,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker gives its place to a successor whose time is over",
     file: "flow/yield-place.ts",
+    in: "yieldPlace",
     find: "successor === undefined || successor.untilMs <= now",
     replace: "successor === undefined",
     test: "test/core/flow/successor.test.ts",
@@ -285,6 +326,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a successor that has ended counts as one that waits",
     file: "flow/successor.ts",
+    in: "isDone",
     find: "successor?.id !== id || (await lines.endWait(name, id))",
     replace: "true",
     test: "test/core/flow/successor.test.ts",
@@ -292,6 +334,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a successor ends when a place is free in one look",
     file: "flow/successor.ts",
+    in: "placeFor",
     find: "free === mostFree",
     replace: "free > 0",
     test: "test/core/flow/successor.test.ts",
@@ -299,6 +342,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a successor looks for its place until it has one",
     file: "flow/successor.ts",
+    in: "placeFor",
     find: " || free === mostFree || clock.now() >= waitsUntilMs || isStopping?.()",
     replace: "",
     test: "test/core/flow/successor.test.ts",
@@ -306,6 +350,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the tasks of a batch wait for its successor",
     file: "flow/check-line.ts",
+    in: "checkLine",
     find: '    ports.taker?.succeeds(succeed(ports, delivery, coming));\n    return Promise.resolve("done");',
     replace: '    return succeed(ports, delivery, coming).then((): Verdict => "done");',
     test: "test/core/flow/successor.test.ts",
@@ -313,6 +358,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that could not leave its line is taken again and again",
     file: "flow/send-all.ts",
+    in: "logged",
     find: "    taker?.end();\n",
     replace: "",
     test: "test/core/flow/hand-over.test.ts",
@@ -320,6 +366,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the tier of a message that was delayed counts as behind by the delay",
     file: "work/work-message.ts",
+    in: "beginEntered",
     find: "    ports.taker?.limitBehind(ports.clock.now() - Date.parse(record.due_at));\n",
     replace: "",
     test: "test/core/flow/hand-over.test.ts",
@@ -327,6 +374,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a check that comes too early for its start moves the next ones to that",
     file: "flow/let-go-starts.ts",
+    in: "inStepMs",
     find: "isPlanned && isEarly && startMs < soonestMs ? nowMs :",
     replace: "",
     test: "test/core/flow/hand-over.test.ts",
@@ -334,6 +382,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a check of a fast rate lets a hundred tasks go",
     file: "flow/let-go-starts.ts",
+    in: "letSomeStart",
     find: 'count === mostLetGo ? "more"',
     replace: 'count > mostLetGo ? "more"',
     test: "test/core/flow/fast-rate.test.ts",
@@ -341,6 +390,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: several workers of a fast rate start one task",
     file: "flow/let-go-starts.ts",
+    in: "takeOne",
     find: "const [own] = await reserved(ports, line, first, 1);",
     replace: "const [own] = first;",
     test: "test/core/flow/fast-rate.test.ts",
@@ -349,6 +399,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: two tasks of a rate get one start",
     test: "test/core/flow/rate.test.ts",
     file: "flow/let-go-starts.ts",
+    in: "letSomeStart",
     find: "slotMs: Math.ceil(slotMs + index * intervalMs)",
     replace: "slotMs: Math.ceil(slotMs)",
     theme: "flow",
@@ -356,12 +407,14 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: nobody looks at a line again",
     file: "flow/advance.ts",
+    in: "advanceNow",
     find: "  if (rest.nextMs === undefined) return rest;",
     replace: "  if (rest.nextMs !== undefined || rest.empty) return;",
   },
   {
     name: "flow: nobody counts what waits",
     file: "flow/advance.ts",
+    in: "advanceNow",
     find: "  if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);\n",
     replace: "",
     theme: "flow",
@@ -376,6 +429,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a line whose places are held by long tasks is looked at each minute",
     file: "flow/let-go-places.ts",
+    in: "nextLookMs",
     find: "if (ends.length === 0 && isLookedAt) return nowMs + leastOftenMs;",
     replace: "if (ends.length === 0 && isLookedAt) return nowMs + latestMs;",
     test: "test/core/flow/blocked.test.ts",
@@ -383,6 +437,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the message of a crashed attempt keeps its place",
     file: "work/work-message.ts",
+    in: "resolveAndLeave",
     find: 'if (place !== undefined && verdict === "done") await leave',
     replace: 'if (place === undefined && verdict === "again") await leave',
     test: "test/core/flow/blocked.test.ts",
@@ -390,6 +445,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place that is passed on after a long time is looked at as late as before",
     file: "flow/plan-check.ts",
+    in: "planSooner",
     find: "if (!stands(ports, planned) || planned.atMs <= at.atMs) return;",
     replace: "if (!stands(ports, planned) || planned.atMs <= at.atMs + 1e9) return;",
     test: "test/core/flow/blocked.test.ts",
@@ -397,6 +453,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: nobody looks at the line of a pause",
     file: "flow/let-go.ts",
+    in: "letGoUnlessPaused",
     find: "  return { nextMs, empty: false, pausedMs: Date.parse(pause.since), open: isByItself };",
     replace: "  return { empty: false, pausedMs: nextMs };",
     theme: "flow",
@@ -404,12 +461,14 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a check is not followed by another one",
     file: "flow/advance.ts",
+    in: "advanceNow",
     find: "if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return rest;",
     replace: "if (planned !== undefined) return;",
   },
   {
     name: "flow: places of dead workers never end",
     file: "flow/let-go-places.ts",
+    in: "withoutEnded",
     find: "const ended = [...state.places].filter(([, untilMs]) => untilMs <= now);",
     replace: "const ended = [...state.places].filter(([, untilMs]) => untilMs <= now - 1e12);",
     also: {
@@ -420,6 +479,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the last task of a line goes first",
     file: "flow/let-go-places.ts",
+    in: "letSomeGo",
     find: "const own = await ownTasks(ports, line, next, { most: free, sizes });",
     replace:
       "const own = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.taskId)).slice(-1);",
@@ -427,6 +487,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a worker does not heed pauses",
     file: "flow/enter.ts",
+    in: "enter",
     find: "  if (line !== undefined) return {",
     replace: '  if (line?.kind === "breaker") return {',
   },
@@ -434,12 +495,14 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a breaker that is not among the settings that are read together stops nothing",
     test: "test/core/flow/flow-book.test.ts",
     file: "flow/flow-book.ts",
+    in: "breakerOf",
     find: "return breaker === undefined && !whole ? this.#breaker(name) : breaker;",
     replace: "return breaker;",
   },
   {
     name: "flow: a task that was let go to try does so when another one tries",
     file: "flow/try-breaker.ts",
+    in: "mayTry",
     find: "if (openUntilMs === undefined || openUntilMs === tryUntilMs) return true;",
     replace: "if (openUntilMs !== null) return true;",
     test: "test/core/flow/breaker.test.ts",
@@ -447,6 +510,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that cannot try keeps the try of its breaker",
     file: "flow/breaker.ts",
+    in: "passTry",
     find: "const passed = await ports.flowSettings.tryBreaker(line.name, tryUntilMs, ports.clock.now());",
     replace: "const passed = (await ports.flowSettings.find(line.name)) === null;",
     test: "test/core/flow/breaker.test.ts",
@@ -454,6 +518,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: redrive drops the check of a line",
     file: "work/redrive.ts",
+    in: "checkLater",
     find: "  await queues.sendCheck({ tier, check, delaySeconds: longestDelaySeconds });\n",
     replace: "",
     test: "test/core/flow/blocked.test.ts",
@@ -462,6 +527,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a type that fails again after its resume goes on",
     theme: "resumes",
     file: "flow/guard.ts",
+    in: "pauseAt",
     find: "if (failures < guardFailures) return;",
     replace: "if (failures < 1e9) return;",
   },
@@ -469,6 +535,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: one tenant that fails after a resume stops the others",
     theme: "resumes",
     file: "flow/guard.ts",
+    in: "countFailure",
     find: "if (failures > 1 || all === undefined) return;",
     replace: "if (all === undefined) return;",
   },
@@ -476,6 +543,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a resume for all is not guarded where only single tenants were paused",
     theme: "resumes",
     file: "flow/guard.ts",
+    in: "guardResume",
     find: "if (own.length === 0 && (await",
     replace: "if ((await",
   },
@@ -483,6 +551,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: what had started before a resume counts after it",
     test: "test/core/flow/guard.test.ts",
     file: "flow/guard.ts",
+    in: "countForGuards",
     find: "!(startedMs < guardsUntilMs - guardMs)",
     replace: "!(startedMs < 0)",
   },
@@ -490,6 +559,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a resume for all goes on with the counts of the one before",
     theme: "resumes",
     file: "flow/guard.ts",
+    in: "leftOfResume",
     find: "for (const { name } of counts) await flowSettings.remove(name);",
     replace: "",
   },
@@ -497,6 +567,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: any number of tenants is counted after a resume",
     test: "test/core/flow/guard.test.ts",
     file: "flow/guard.ts",
+    in: "hasRoom",
     find: "return counted.length < mostCounted;",
     replace: "return true;",
   },
@@ -504,6 +575,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a tenant that completes a task after a resume stays among the settings",
     test: "test/core/flow/guard.test.ts",
     file: "flow/guard.ts",
+    in: "countAnew",
     find: "await (isCovered ? flowSettings.remove(guard.name) : flowSettings.put",
     replace: "await (isCovered && guard.failures > 1e9 ? flowSettings.remove(guard.name) : flowSettings.put",
   },
@@ -511,6 +583,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a type that pauses itself replaces the pause of a person",
     test: "test/core/flow/guard.test.ts",
     file: "flow/guard.ts",
+    in: "pauseAt",
     find: "const isPaused = (await flowSettings.find(name)) !== undefined;",
     replace: "const isPaused = (await flowSettings.find(name)) === null;",
   },
@@ -518,6 +591,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a resume looks at its line before the pause is removed only",
     test: "test/core/flow/pause.test.ts",
     file: "flow/manage-flow.ts",
+    in: "open",
     find: "ports.clock.now() + settingsKnownMs);\n  await checkAfter(settingsKnownMs);",
     replace: "ports.clock.now() + settingsKnownMs);",
     also: { find: "await checkAfter(settingsKnownMs + spareMs);", replace: "await checkAfter(0);" },
@@ -525,6 +599,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that is put into a line meanwhile is left there",
     file: "flow/park.ts",
+    in: "park",
     find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier, added: waiting });",
     replace: "",
   },
@@ -532,6 +607,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a place is passed to a second task",
     test: "test/core/flow/places.test.ts",
     file: "flow/advance.ts",
+    in: "handOver",
     find: "  await sendOne(ports, line, own, grant, taken);\n",
     replace:
       "  for (const one of await withEnvelopes(ports, line, await ports.lines.first(line.name, 2)))\n    await sendOne(ports, line, one, grant, one.taskId === own.taskId ? taken : undefined);\n",
@@ -540,12 +616,14 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a place that is passed on plans no check",
     test: "test/core/flow/hand-over.test.ts",
     file: "flow/advance.ts",
+    in: "handOver",
     find: "  if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });",
     replace: "",
   },
   {
     name: "flow: the next task of a line always goes by message",
     file: "flow/taker.ts",
+    in: "messageOf",
     find: "return this.isFree ? this.#messageOf(task, grant) : undefined;",
     replace: "return this.isFree ? undefined : this.#messageOf(task, grant);",
     theme: "behind",
@@ -553,6 +631,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that a worker takes has two spare messages",
     file: "flow/send-all.ts",
+    in: "sendOne",
     find: "  const left = queues.send(message).then(",
     replace: "  if (spare) await queues.send(message);\n  const left = queues.send(message).then(",
     theme: "behind",
@@ -560,6 +639,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks that are let go stay in their line",
     file: "flow/send-all.ts",
+    in: "sendOne",
     find: ".then(() => lines.remove(line.name, task))",
     replace: "",
   },
@@ -567,6 +647,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a resumed tier goes on with a hundred tasks a second",
     test: "test/core/flow/pause.test.ts",
     file: "flow/opened.ts",
+    in: "tasksNow",
     find: "if (tasks < mostTasks || !isOfTier(line)) return tasks;",
     replace: "return tasks;",
   },
@@ -574,6 +655,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a resumed type goes on as a tier",
     test: "test/core/flow/pause.test.ts",
     file: "flow/opened.ts",
+    in: "tasksNow",
     find: "if (tasks < mostTasks || !isOfTier(line)) return tasks;",
     replace: "if (tasks < mostTasks) return tasks;",
   },
@@ -581,6 +663,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: an entry whose message is gone stays in its line",
     theme: "flow",
     file: "flow/send-all.ts",
+    in: "withEnvelopes",
     find: "    await lines.remove(line.name, over);",
     replace: "",
   },
@@ -588,12 +671,14 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a task whose message is no part of its entry is not sent",
     theme: "flow",
     file: "flow/send-all.ts",
+    in: "withEnvelopes",
     find: "  const found = await lines.withEnvelopes(line.name, tasks);",
     replace: "  const found = tasks.filter(hasEnvelope);",
   },
   {
     name: "flow: nobody notes that a task waits in a shard",
     file: "flow/advance.ts",
+    in: "advanceNow",
     find: "added?.shard === undefined ? undefined : await markSharded(ports, line, added)",
     replace: "undefined",
     theme: "flow",
@@ -601,6 +686,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: who removes the mark of a line does not look at it again",
     file: "flow/shards.ts",
+    in: "unmark",
     find: "if (!(await isEmpty())) await lines.shard(name);",
     replace: "",
     test: "test/core/flow/shards.test.ts",
@@ -608,6 +694,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the mark of a line is removed, whoever joined since its check ended",
     file: "flow/shards.ts",
+    in: "unmark",
     find: "  if (!(await isEmpty())) return;\n",
     replace: "",
     test: "test/core/flow/shards.test.ts",
@@ -615,6 +702,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that joined looks where the mark says",
     file: "flow/shards.ts",
+    in: "shardsIn",
     find: "state?.sharded || added?.shard !== undefined ? allShards",
     replace: "state?.sharded ? allShards",
     test: "test/core/flow/shards.test.ts",
@@ -622,6 +710,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a check of a line is planned without its mark",
     file: "flow/advance.ts",
+    in: "advanceNow",
     find: "...((marked ?? sharded) && { sharded: true as const })",
     replace: "",
     test: "test/core/flow/shards.test.ts",
@@ -629,6 +718,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks that join in the same moment all note the mark",
     file: "flow/shards.ts",
+    in: "markSharded",
     find: "% longestJoinMs",
     replace: "* 0",
     test: "test/core/flow/shards.test.ts",
@@ -636,6 +726,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a message whose places do not answer counts towards redrive",
     file: "work/work-message.ts",
+    in: "enterOrLater",
     find: "!(error instanceof LineUnavailable) || isLate()",
     replace: "true",
     test: "test/core/flow/shards.test.ts",
@@ -643,6 +734,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a rate that does not answer starts no task",
     file: "flow/take-start.ts",
+    in: "takeNear",
     find: ".catch(unlessThrottled)",
     replace: "",
     test: "test/core/flow/shards.test.ts",
@@ -650,6 +742,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: each task that joins a line with others looks at it",
     file: "flow/advance.ts",
+    in: "advance",
     find: "if (!(await looksJointly(ports, line, known))) {",
     replace: "if (ports !== undefined) {",
     test: "test/core/flow/together.test.ts",
@@ -657,6 +750,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks that join a line together get one free place",
     file: "flow/advance.ts",
+    in: "advance",
     find: "if (!rest.hasRoom || !ports.taker?.isFree) return;",
     replace: "if (rest !== undefined) return;",
     test: "test/core/flow/together.test.ts",
@@ -664,6 +758,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that gets no place writes to learn if it has one",
     file: "flow/take-place.ts",
+    in: "takePlace",
     find: "(await hasTaken(lines, own, task)) ? keepIn(own) : undefined",
     replace: "(await hasTaken(lines, own, task)) === undefined ? undefined : keepIn(own)",
     test: "test/core/flow/together.test.ts",
@@ -671,6 +766,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks of a process that end together pass their places to the same task",
     file: "flow/going-tasks.ts",
+    in: "add",
     find: "    if (other !== undefined && other.untilMs > nowMs) {\n      other.isPassedOver = true;\n      return false;\n    }\n",
     replace: "",
     test: "test/core/flow/together.test.ts",
@@ -678,6 +774,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place stays free as others let the first tasks go",
     file: "flow/let-go-places.ts",
+    in: "nextWithoutPlace",
     find: "const isOneLeft = next.some((task) => !flow.going.has(task, now));",
     replace: "const isOneLeft = next.length > 0 && now > 0 && flow !== undefined;",
     test: "test/core/flow/together.test.ts",
@@ -685,6 +782,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that could not be let go is passed over by its own process",
     file: "flow/own-tasks.ts",
+    in: "leaveToOthers",
     find: "    if (flow.going.delete(task)) isPassedOver = true;\n",
     replace: "",
     test: "test/core/flow/together.test.ts",
@@ -692,6 +790,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a task that a call without a place had chosen waits for the next look at its line",
     file: "flow/advance.ts",
+    in: "keepNext",
     find: "  if (isPassedOver) await advance(ports, line, { tier });\n",
     replace: "",
     test: "test/core/flow/together.test.ts",
@@ -699,6 +798,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a process forgets that tasks joined a line",
     file: "flow/park.ts",
+    in: "park",
     find: "ports.flow.lines.noteJoined(line.name, true);",
     replace: "",
     test: "test/core/flow/together.test.ts",
@@ -706,6 +806,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a line that was found empty is asked for its next task",
     file: "flow/held-place.ts",
+    in: "note",
     find: "if (next.length === 0) ports.flow.lines.noteJoined(place.line.name, false);",
     replace: "",
     test: "test/core/flow/together.test.ts",
@@ -713,6 +814,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: tasks that ask for starts together get the same one",
     file: "flow/joined-starts.ts",
+    in: "answerAll",
     find: "slotMs === undefined ? undefined : slotMs + index * want.intervalMs",
     replace: "slotMs === undefined ? undefined : slotMs + 0 * index",
     test: "test/core/flow/joined-starts.test.ts",
@@ -720,6 +822,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: each start of a fast rate is a write of its item",
     file: "flow/joined-starts.ts",
+    in: "take",
     find: "if (most === 1) return ports.lines.takeSlot(line, want);",
     replace: "if (most > 0) return ports.lines.takeSlot(line, want);",
     test: "test/core/flow/joined-starts.test.ts",
@@ -727,6 +830,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: starts that are far apart are taken together",
     file: "flow/joined-starts.ts",
+    in: "#answer",
     find: "groups.push(waiting.splice(0, most));",
     replace: "groups.push(waiting.splice(0));",
     test: "test/core/flow/joined-starts.test.ts",
@@ -734,6 +838,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a start is used however late its answer comes",
     file: "flow/take-start.ts",
+    in: "nextStart",
     find: "if (clock.now() - slotMs <= lateMs) return",
     replace: "if (slotMs > 0) return",
     test: "test/core/flow/fast-rate.test.ts",
@@ -741,6 +846,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a question for a start is asked for the time at which it came",
     file: "flow/joined-starts.ts",
+    in: "answerAll",
     find: "const nowMs = Math.max(want.nowMs, clock.now());",
     replace: "const nowMs = Math.min(want.nowMs, clock.now());",
     test: "test/core/flow/joined-starts.test.ts",
@@ -748,6 +854,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a claimed task starts however late the others of its batch are",
     file: "flow/take-start.ts",
+    in: "startInTime",
     find: "if (pace === undefined || ports.clock.now() - slotMs <= pace.lateMs) return slotMs;",
     replace: "if (pace === undefined || slotMs > 0) return slotMs;",
     test: "test/core/flow/fast-rate.test.ts",
@@ -755,6 +862,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a claimed task whose start has passed starts all the same",
     file: "work/work-message.ts",
+    in: "untilStart",
     find: "  if (startMs === undefined) return false;\n",
     replace: "  if (startMs === undefined) return true;\n",
     test: "test/core/flow/fast-rate.test.ts",

@@ -5,12 +5,14 @@ export const historyMutations: readonly Mutation[] = [
   {
     name: "history: a retry leaves the task's message in the DLQ",
     file: "control/control.ts",
+    in: "retry",
     find: '  if (record.status === "failed") await sweepBeforeNextRound(ports, record);\n',
     replace: "",
   },
   {
     name: "history: a stack leaves the record and is not stored",
     file: "send/stacks.ts",
+    in: "historyBefore",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
     find: "    await records.savePart(record, `stack#${round}#${number}`, stack, until);\n",
     replace: "",
@@ -18,12 +20,14 @@ export const historyMutations: readonly Mutation[] = [
   {
     name: "history: an attempt loses the stack that the next one has, too",
     file: "send/stacks.ts",
+    in: "historyBefore",
     find: "return { ...entry, stack_of: failed.number };",
     replace: "return entry;",
   },
   {
     name: "history: a child whose message an attempt did not send gets none when its parent waits",
     file: "children/spawn-child.ts",
+    in: "rejoinChild",
     find: "lacksMessage || (family.round === 1 && mayLackMessage(child))",
     replace: "lacksMessage",
   },
@@ -31,12 +35,14 @@ export const historyMutations: readonly Mutation[] = [
     name: "history: a parent waits for as long as any message lives for a child that never had one",
     test: "test/core/children/history.test.ts",
     file: "schedules/rescue.ts",
+    in: "isLostChild",
     find: "  return visible + delayed + inFlight === 0;\n",
     replace: "  return visible + delayed + inFlight < 0;\n",
   },
   {
     name: "history: a rescue whose answer was lost does not do what follows",
     file: "schedules/rescue.ts",
+    in: "ended",
     find: "  if (record === undefined || !isTerminal(record.status)) return;\n",
     replace: "  if (!done) return;\n",
     test: "test/core/children/history.test.ts",

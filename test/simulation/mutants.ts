@@ -8,6 +8,7 @@ import { type Core, loadCore } from "./core.ts";
 import type { Mutation } from "./mutation.ts";
 import { mutations } from "./mutations.ts";
 import { simulate } from "./simulate.ts";
+import { broken } from "./snippet.ts";
 import type { Theme } from "./weather.ts";
 
 /** The seed that found each mutant last. `--update` writes it. */
@@ -33,16 +34,10 @@ interface Found {
   text: string;
 }
 
-/** Replaces one snippet of a copied core. Throws when the snippet is not there once: the mutation is out of date. */
-function breakCore(core: string, { file, find, replace, also }: Mutation): void {
-  const path = join(core, file);
-  let source = readFileSync(path, "utf8");
-  for (const one of [{ find, replace }, ...(also === undefined ? [] : [also])]) {
-    const pieces = source.split(one.find);
-    if (pieces.length !== 2) throw new Error(`${file} does not hold this snippet once:\n${one.find}`);
-    source = pieces.join(one.replace);
-  }
-  writeFileSync(path, source);
+/** Breaks a copied core. */
+function breakCore(core: string, mutation: Mutation): void {
+  const path = join(core, mutation.file);
+  writeFileSync(path, broken(readFileSync(path, "utf8"), mutation));
 }
 
 function copyCore(folder: string): void {

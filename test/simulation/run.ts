@@ -76,7 +76,10 @@ async function runAll(work: Work): Promise<void> {
   };
   const share = (part: number) =>
     new Promise<void>((done, fail) => {
-      const worker = new Worker(new URL(import.meta.url), { workerData: { ...work, part } satisfies Share });
+      // A large space for young objects: with Node's own, a world takes a fifteenth longer.
+      const resourceLimits = { maxYoungGenerationSizeMb: 192 };
+      const workerData = { ...work, part } satisfies Share;
+      const worker = new Worker(new URL(import.meta.url), { workerData, resourceLimits });
       worker.on("message", (report: Report) => {
         sum.seeds += report.seeds;
         sum.tasks += report.tasks;

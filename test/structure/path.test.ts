@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { PermanentError } from "../../src/core/model/errors.ts";
+import type { TaskType } from "../../src/core/task/task.ts";
+import { type CorePath, corePathOf } from "../support/core-path.ts";
+import { memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
+
+/** Files and functions of the core that run from the submit of tasks to their ends: at most so many. They only fall. */
+const ceilings = {
+  "a plain task": { files: 72, functions: 210 },
+  "a task that is retried once": { files: 79, functions: 268 },
+  "a task that fails for good": { files: 80, functions: 249 },
+  "two tasks of one place": { files: 97, functions: 325 },
+  "two tasks of a rate of one a minute": { files: 90, functions: 274 },
+} as const;
+
+const pathOf = (type: TaskType, tasks: number): Promise<CorePath> => {
+  const pipeline = memoryPipeline([type]);
+  return corePathOf(async () => {
+    const submitted = [];
+    for (let index = 0; index < tasks; index++) submitted.push(await pipeline.accept());
+    await pipeline.drain();
+    for (const key of submitted) expect((await pipeline.recordOf(key)).finished_at).toBeDefined();
+  });
+};
+
+const failsOnce = () => {
+  let attempts = 0;
+  return async () => {
+    attempts += 1;
+    if (attempts === 1) throw new Error("not yet");
+    return attempts;
+  };
+};
+
+const forGood = async () => {
+  throw new PermanentError("never");
+};
+
+test.each([
+  ["a plain task", typeOf(async () => 1), 1],
+  ["a task that is retried once", typeOf(failsOnce()), 1],
+  ["a task that fails for good", typeOf(forGood), 1],
+  ["two tasks of one place", typeOf(async () => 1, { concurrency: { limit: 1 } }), 2],
+  ["two tasks of a rate of one a minute", typeOf(async () => 1, { rateLimit: { limit: 1, perSeconds: 60 } }), 2],
+] as const)("%s runs through few files and functions of the core", async (name, type, tasks) => {
+  const { files, functions } = await pathOf(type, tasks);
+  expect(files.length, files.join("\n")).toBeLessThanOrEqual(ceilings[name].files);
+  expect(functions.length, functions.join("\n")).toBeLessThanOrEqual(ceilings[name].functions);
+});
