@@ -18,7 +18,7 @@ const sendWelcome = defineTask({
   name: "welcome.send",
   input: z.object({ email: z.email() }),
   handler: async ({ email }, task) => {
-    await task.once(`welcome-${email}`, (key) => sendMail(email, key));
+    await task.once(`welcome/${email}`, (key) => sendMail(email, key));
     task.progress(50);
     await task.submit(updateCrm, { email, welcomed: true });
     return { email };

@@ -285,6 +285,38 @@ describe("submitted tasks", () => {
   });
 });
 
+describe("task.once in two tasks of a kit", () => {
+  const mail = defineTask({
+    name: "mail.send",
+    input: z.object({ to: z.string() }),
+    handler: (_, task) => task.once("mail", () => task.taskId),
+  });
+
+  test("the second task gets the value of the first one, and its log says so", async () => {
+    const kit = testKit([mail]);
+    const first = await kit.run(mail, { to: "ada" });
+    const second = await kit.run(mail, { to: "bob" });
+    expect(second.result).toBe(first.result);
+    expect(first.log).toEqual([]);
+    expect(second.log).toMatchObject([
+      { level: "info", message: expect.stringContaining(`once "mail": task ${first.result} did this effect at 2027-`) },
+    ]);
+  });
+
+  test("the log of a sensitive type does not show a part of the input in the key", async () => {
+    const secret = defineTask({
+      name: "mail.secret",
+      input: z.object({ to: z.string() }),
+      sensitive: true,
+      handler: ({ to }, task) => task.once(`mail/${to}`, () => 1),
+    });
+    const kit = testKit([secret]);
+    await kit.run(secret, { to: "ada@example.com" });
+    const { log } = await kit.run(secret, { to: "ada@example.com" });
+    expect(log).toMatchObject([{ message: expect.stringContaining('once "mail/[redacted]": task 0') }]);
+  });
+});
+
 describe("faults", () => {
   const counting = () => {
     const effects: string[] = [];

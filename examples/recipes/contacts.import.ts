@@ -3,7 +3,7 @@ import * as z from "zod";
 
 const pageSchema = z.array(z.object({ id: z.string(), email: z.email() }));
 
-/** Saves a contact. A second call with the same contact changes nothing, so it needs no `task.once`. */
+/** Saves a contact. A second call with the same contact changes nothing, so it needs no step. */
 async function save(contact: { id: string; email: string }, signal: AbortSignal): Promise<void> {
   const url = new URL(`/contacts/${encodeURIComponent(contact.id)}`, process.env.CRM_URL);
   const response = await fetch(url, { method: "PUT", body: JSON.stringify(contact), signal });

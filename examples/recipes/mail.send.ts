@@ -9,7 +9,7 @@ export default defineTask({
   timeoutSeconds: 20,
   sensitive: true,
   handler: async ({ to, subject, text }, task) =>
-    task.once(`mail-${task.taskId}`, async (idempotencyKey) => {
+    task.step("mail", async (idempotencyKey) => {
       const response = await fetch(new URL("/emails", process.env.MAIL_URL), {
         method: "POST",
         headers: {

@@ -8,7 +8,7 @@ export default defineTask({
   timeoutSeconds: 15,
   maxAttempts: 8,
   handler: async ({ url, event, data }, task) =>
-    task.once(`webhook-${task.taskId}`, async (idempotencyKey) => {
+    task.step("webhook", async (idempotencyKey) => {
       const response = await fetch(url, {
         method: "POST",
         headers: { ...task.traceHeaders(), "content-type": "application/json", "idempotency-key": idempotencyKey },

@@ -27,7 +27,13 @@ export class DynamoOnceStore implements OnceStore {
     if (begun) return { state: "mine" };
     const item = await this.#table.get(key);
     if (item?.state !== "done") return { state: "busy" };
-    return { state: "done", value: parse(item.value), ...(typeof item.fault === "string" && { fault: item.fault }) };
+    return {
+      state: "done",
+      value: parse(item.value),
+      owner: String(item.owner),
+      purgeAt: Number(item.purge_at),
+      ...(typeof item.fault === "string" && { fault: item.fault }),
+    };
   }
 
   finish(once: Parameters<OnceStore["finish"]>[0]): Promise<boolean> {

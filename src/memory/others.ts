@@ -46,7 +46,8 @@ export class MemoryOnceStore implements OnceStore {
     const entry = stored !== undefined && stored.purgeAt * 1000 > Date.parse(nowIso) ? stored : undefined;
     if (entry?.done) {
       const value = entry.text === undefined ? undefined : JSON.parse(entry.text);
-      return { state: "done", value, ...(entry.fault !== undefined && { fault: entry.fault }) };
+      const by = { owner: entry.owner, purgeAt: entry.purgeAt };
+      return { state: "done", value, ...by, ...(entry.fault !== undefined && { fault: entry.fault }) };
     }
     if (entry !== undefined && entry.owner !== owner && entry.untilIso > nowIso) return { state: "busy" };
     this.#entries.set(id, { owner, untilIso, done: false, text: undefined, purgeAt });

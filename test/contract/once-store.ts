@@ -13,6 +13,9 @@ const start = Date.parse("2027-01-01T00:00:00.000Z");
 const at = (seconds: number) => new Date(start + seconds * 1000).toISOString();
 const kept = start / 1000 + 1_000_000;
 
+/** The answer to every caller after an owner has stored its outcome. */
+const done = (owner: string, value: unknown) => ({ state: "done", value, owner, purgeAt: kept });
+
 /** The promises of once-only side effects, for every implementation. */
 export function describeOnceStore(name: string, make: () => Promise<OnceUnderTest>): void {
   describe(name, { concurrent: true }, () => {
@@ -63,12 +66,12 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       [false],
       [undefined],
       [{ n: 1e300, deep: [[[[[[]]]]]], "": 1 }],
-    ])("the outcome %j is returned to all callers from then on", async (value) => {
+    ])("the outcome %j is returned to all callers from then on, with its owner and its time", async (value) => {
       const { begin, finish } = freshKey();
       await begin("a");
       expect(await finish("a", value)).toBe(true);
-      expect(await begin("a")).toEqual({ state: "done", value });
-      expect(await begin("b", 1_000)).toEqual({ state: "done", value });
+      expect(await begin("a")).toEqual(done("a", value));
+      expect(await begin("b", 1_000)).toEqual(done("a", value));
     });
 
     test("only the holder can store an outcome, and only once", async () => {
@@ -78,7 +81,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       expect(await finish("b", 1)).toBe(false);
       expect(await finish("a", 2)).toBe(true);
       expect(await finish("a", 3)).toBe(false);
-      expect(await begin("c")).toEqual({ state: "done", value: 2 });
+      expect(await begin("c")).toEqual(done("a", 2));
     });
 
     test("a key that was given up is free again", async () => {
@@ -96,7 +99,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       expect(await begin("b")).toEqual({ state: "busy" });
       await finish("a", 1);
       await release("a");
-      expect(await begin("b")).toEqual({ state: "done", value: 1 });
+      expect(await begin("b")).toEqual(done("a", 1));
     });
 
     test("a key whose time is over can be taken, and its former holder cannot store any more", async () => {
@@ -108,14 +111,14 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       await release("a");
       expect(await begin("c", 31)).toEqual({ state: "busy" });
       expect(await finish("b", "newer")).toBe(true);
-      expect(await begin("a", 32)).toEqual({ state: "done", value: "newer" });
+      expect(await begin("a", 32)).toEqual(done("b", "newer"));
     });
 
     test("a late holder can still store its outcome when no other caller took the key", async () => {
       const { begin, finish } = freshKey();
       await begin("a");
       expect(await finish("a", 1)).toBe(true);
-      expect(await begin("b", 1_000)).toEqual({ state: "done", value: 1 });
+      expect(await begin("b", 1_000)).toEqual(done("a", 1));
     });
 
     test("an outcome whose purge time has come counts as gone", async () => {
@@ -123,7 +126,7 @@ export function describeOnceStore(name: string, make: () => Promise<OnceUnderTes
       const purgeAt = start / 1000 + 100;
       await begin("a", 0, purgeAt);
       await under.once.finish({ ...id, owner: "a", value: 1, purgeAt });
-      expect(await begin("b", 99)).toEqual({ state: "done", value: 1 });
+      expect(await begin("b", 99)).toEqual({ ...done("a", 1), purgeAt });
       expect(await begin("b", 100)).toEqual({ state: "mine" });
     });
 

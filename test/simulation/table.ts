@@ -15,6 +15,7 @@ interface Row {
 interface OnceItem {
   owner: string;
   untilIso: string;
+  purgeAt: number;
   done: boolean;
   value: unknown;
   fault?: string | undefined;
@@ -101,18 +102,19 @@ export class Table {
     return gone;
   }
 
-  beginOnce({ tenantId, key, owner, nowIso, untilIso }: Parameters<OnceStore["begin"]>[0]): boolean {
+  beginOnce({ tenantId, key, owner, nowIso, untilIso, purgeAt }: Parameters<OnceStore["begin"]>[0]): boolean {
     const id = `${tenantId}/${key}`;
     const item = this.#once.get(id);
     if (item !== undefined && (item.done || (item.owner !== owner && item.untilIso > nowIso))) return false;
-    this.#once.set(id, { owner, untilIso, done: false, value: undefined });
+    this.#once.set(id, { owner, untilIso, purgeAt, done: false, value: undefined });
     return true;
   }
 
   readOnce({ tenantId, key }: { tenantId: string; key: string }): OnceState {
     const item = this.#once.get(`${tenantId}/${key}`);
     if (!item?.done) return { state: "busy" };
-    return { state: "done", value: item.value, ...(item.fault !== undefined && { fault: item.fault }) };
+    const { value, owner, purgeAt, fault } = item;
+    return { state: "done", value, owner, purgeAt, ...(fault !== undefined && { fault }) };
   }
 
   finishOnce({ tenantId, key, owner, value, fault }: Parameters<OnceStore["finish"]>[0]): boolean {

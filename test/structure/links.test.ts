@@ -36,9 +36,24 @@ function leads(page: string, target: string): boolean {
   return existsSync(file) && (anchor === undefined || anchorsOf(file).has(anchor));
 }
 
+/** True when a link of the site's page leads out of the site, which has the folder `docs` only: its build fails then. */
+const leaves = (page: string, target: string): boolean =>
+  page.startsWith("docs/") && !join(dirname(page), target).startsWith("docs/");
+
 describe("every link of a page leads to a file and to a heading", () => {
   test.each(all)("%s", (page) => {
     expect(linksIn(page).filter((target) => !leads(page, target))).toEqual([]);
+  });
+
+  test.each(all)("no link of %s leads out of the site", (page) => {
+    expect(linksIn(page).filter((target) => leaves(page, target))).toEqual([]);
+  });
+
+  test("a link of the site to a file beside the folder of its pages leads out of it", () => {
+    expect(leaves("docs/beside.md", "../README.md")).toBe(true);
+    expect(leaves("docs/beside.md", "api/README.md#a")).toBe(false);
+    expect(leaves("docs/api/offload.md", "../api.md")).toBe(false);
+    expect(leaves("README.md", "CONTRIBUTING.md")).toBe(false);
   });
 
   test("the pages have many links", () => {

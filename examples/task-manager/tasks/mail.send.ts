@@ -15,7 +15,7 @@ export default defineTask({
   sensitive: true,
   classify: [(error) => (isRefused(error) ? "permanent" : undefined)],
   handler: ({ to, subject, text }, task) =>
-    task.once(`mail-${task.taskId}`, async (idempotencyKey) => {
+    task.step("mail", async (idempotencyKey) => {
       const url = process.env.SMTP_URL;
       const patience = { connectionTimeout: 5_000, greetingTimeout: 5_000, socketTimeout: 10_000 };
       // SMTP has no idempotency key. Every attempt has the same Message-ID, by which many mail servers drop a second copy.

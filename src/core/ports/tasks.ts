@@ -222,10 +222,19 @@ export type FirePayload = TaskFiring | { kind: "webhook"; notice: TryNotice };
 export type TaskFiring = { kind: "task" } & TaskKey;
 
 /**
- * State of a once-only side effect. `mine`: the caller holds the key now. `fault`: the effect was done, and its outcome
- * could not be stored.
+ * State of a once-only side effect. `mine`: the caller holds the key now. `done`: its outcome, with the owner that
+ * stored it and the time in epoch seconds at which it is purged. `fault`: the effect was done, and its outcome could
+ * not be stored.
  */
-export type OnceState = { state: "mine" } | { state: "done"; value: unknown; fault?: string } | { state: "busy" };
+export type OnceState = { state: "mine" } | OnceDone | { state: "busy" };
+
+export interface OnceDone {
+  state: "done";
+  value: unknown;
+  fault?: string;
+  owner: string;
+  purgeAt: number;
+}
 
 /** Outcomes of once-only side effects, by tenant and key. Contract suite: `test/contract/once-store.ts`. */
 export interface OnceStore {

@@ -173,10 +173,12 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   ): Promise<number>;
   spawnAll(children: Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>): Promise<number>;
   /**
-   * Runs `effect` once for this tenant and key. Every later call, from any attempt, returns the stored outcome. If the
-   * worker dies after `effect` and before its outcome is stored, the next attempt runs it again, with the same
-   * `idempotencyKey`: pass it to the other service if it must not act twice.
-   * @example const charge = await task.once(`charge-${order}`, (key) => pay(order, { headers: { "Idempotency-Key": key } }));
+   * Runs `effect` once for this key, over all tasks of the tenant and of all types, for 60 days: every later call, from
+   * any attempt of any task, returns the stored outcome. So the key has to name the thing, such as the order. For an
+   * effect once in this task use `step`. If the worker dies after `effect` and before its outcome is stored, the next
+   * attempt runs it again, with the same `idempotencyKey`: pass it to the other service if it must not act twice.
+   * @param key 1 to 256 characters. With a constant, such as "charge", one task of the tenant charges, and no other.
+   * @example const charge = await task.once(`charge/${order}`, (key) => pay(order, { headers: { "Idempotency-Key": key } }));
    */
   once<T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
   /**

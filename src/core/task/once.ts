@@ -1,7 +1,8 @@
 import { PermanentError, TaskError } from "../model/errors.ts";
 import { taskIdOf } from "../model/idempotency.ts";
-import type { Clock, OnceStore } from "../ports/tasks.ts";
-import { mustNotBeWithin, runWithin } from "./context.ts";
+import type { TaskRecord } from "../model/record.ts";
+import type { Clock, OnceDone, OnceStore } from "../ports/tasks.ts";
+import { mustNotBeWithin, runWithin, type TaskLog } from "./context.ts";
 import { type Kept, keptIn, keptText, mustBeKept } from "./kept-value.ts";
 
 /** Retention of an outcome, in seconds: longer than any record's. */
@@ -22,10 +23,28 @@ const idempotencyKeyOf = (tenantId: string, key: string): string => taskIdOf(ten
 /** The attempt that runs a side effect. */
 export interface OnceCaller {
   tenantId: string;
-  /** Unique to one attempt. */
+  /** Unique to one attempt: see `onceOwner`. */
   owner: string;
   /** End of the reservation in epoch milliseconds: later than any possible end of the attempt. */
   untilMs: number;
+  /** The log of the task. Default: nothing is logged. */
+  log?: Pick<TaskLog, "info">;
+}
+
+/** The owner of a key while an attempt of a task runs its effect. */
+export const onceOwner = ({ task_id, attempts_total }: Pick<TaskRecord, "task_id" | "attempts_total">): string =>
+  `${task_id}.${attempts_total}`;
+
+const taskOf = (owner: string): string => owner.slice(0, owner.lastIndexOf("."));
+
+/** A task that gets the value of another one has not done the effect, which its author may not expect. */
+function logOtherTask({ owner, log }: OnceCaller, what: string, { owner: by, purgeAt }: OnceDone): void {
+  if (taskOf(by) === taskOf(owner)) return;
+  const at = new Date((purgeAt - onceRetentionSeconds) * 1000).toISOString().replace(".000Z", "Z");
+  log?.info(
+    `${what}: task ${taskOf(by)} did this effect at ${at}, so this task has not: a key of task.once counts for all ` +
+      "tasks of the tenant. For an effect of each task use task.step",
+  );
 }
 
 /** @throws PermanentError for a key that no text of 1 to 256 characters is */
@@ -56,9 +75,15 @@ export async function runOnce<T>(
   const nowIso = new Date(now).toISOString();
   const untilIso = new Date(caller.untilMs).toISOString();
   const begun = await ports.once.begin({ tenantId, key, owner, nowIso, untilIso, purgeAt });
-  if (begun.state === "done") return mustBeKept(begun, what) as T;
-  if (begun.state === "busy")
-    throw new OnceBusy(`the side effect ${JSON.stringify(key)} is running in another attempt`);
+  if (begun.state === "done") {
+    logOtherTask(caller, what, begun);
+    return mustBeKept(begun, what) as T;
+  }
+  if (begun.state === "busy") {
+    throw new OnceBusy(
+      `the side effect ${JSON.stringify(key)} is running in another attempt, of this task or of another one with the same key`,
+    );
+  }
   let kept: Kept;
   try {
     const outcome = await runWithin({ kind: "once", name: key }, () => effect(idempotencyKeyOf(tenantId, key)));

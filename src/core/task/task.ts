@@ -133,7 +133,7 @@ export interface TaskOptions<
   aggregate?: (children: Children, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<unknown> | unknown;
   /**
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
-   * A second call for the same task is always possible: use `task.once` for effects that must not happen twice.
+   * A second call for the same task is always possible: use `task.step` for effects that must not happen twice.
    */
   handler: (input: z.output<Input>, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<Output> | Output;
 }

@@ -12,12 +12,13 @@ import type { AttemptSteps, StepPorts, StoredState } from "../steps/attempt-step
 import { checkedSubmit } from "../task/check-submit.ts";
 import {
   type childSubmitOf,
+  currentTask,
   mustNotBeWithin,
   type TaskContext,
   traceHeadersOf,
   type WhileOpen,
 } from "../task/context.ts";
-import { checkedOnceKey, runOnce } from "../task/once.ts";
+import { checkedOnceKey, onceOwner, runOnce } from "../task/once.ts";
 import type { TaskType } from "../task/task.ts";
 import { taskFiles } from "../task/task-file.ts";
 import type { HeartbeatPorts } from "./heartbeat.ts";
@@ -102,9 +103,9 @@ export function contextOf(
       whileOpen("once", async () => {
         mustBeFunction("once", effect);
         mustNotBeWithin({ kind: "once", name: checkedOnceKey(key) });
-        const owner = `${record.task_id}.${record.attempts_total}`;
         const untilMs = ports.clock.now() + (type.timeoutSeconds + holdOnceSeconds) * 1000;
-        const caller = { tenantId: record.tenant_id, owner, untilMs };
+        const ownLog = currentTask()?.log ?? log;
+        const caller = { tenantId: record.tenant_id, owner: onceOwner(record), untilMs, log: ownLog };
         const running = effects.get(key) ?? runOnce(ports, caller, key, effect).finally(() => effects.delete(key));
         effects.set(key, running);
         return running as Promise<T>;

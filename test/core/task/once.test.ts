@@ -124,6 +124,21 @@ describe("a side effect", () => {
     expect(finish).toHaveBeenCalledExactlyOnceWith({ tenantId: "acme", key: "k", owner: "a", value: 1, purgeAt });
   });
 
+  test("a task that gets the value of another task logs that task, and when it did the effect", async () => {
+    const { clock, ports, caller, effect } = setUp();
+    const logged: string[] = [];
+    const log = { info: (line: unknown) => void logged.push(String(line)) };
+    await runOnce(ports, { ...caller("task-a.1"), log }, "mail", effect);
+    await clock.advance(90_000);
+    await runOnce(ports, { ...caller("task-a.2"), log }, "mail", effect);
+    expect(logged).toEqual([]);
+    expect(await runOnce(ports, { ...caller("task-b.1"), log }, "mail", effect)).toBe(1);
+    expect(logged).toEqual([
+      'once "mail": task task-a did this effect at 2027-01-01T00:00:00Z, so this task has not: a key of task.once counts ' +
+        "for all tasks of the tenant. For an effect of each task use task.step",
+    ]);
+  });
+
   test("a side effect does not happen when the store cannot answer", async () => {
     const { ports, caller } = setUp();
     vi.spyOn(ports.once, "begin").mockRejectedValueOnce(new PortUnavailable("the table"));
