@@ -2,7 +2,7 @@ import { cpSync, existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Token } from "aws-cdk-lib";
 import { startDescribing, startDescribingSources } from "../src/describe/describe.ts";
-import type { DescribedApp } from "../src/describe/described.ts";
+import { type DescribedApp, withOnceKeys } from "../src/describe/described.ts";
 import { lambdaEnvironment } from "../src/describe/lambda-environment.ts";
 import type { LoadProblem } from "../src/describe/load-problem.ts";
 import { TaskFileError } from "../src/project/task-modules.ts";
@@ -68,14 +68,15 @@ export function startLoading(options: TaskOptions, isStarted = true): () => Desc
 function startWorker({ files, probes, variables }: TaskOptions): () => DescribedApp {
   const build = startTaskCode(files);
   return () => {
-    const { root, here } = build();
+    const { root, here, onceKeys } = build();
     const bare = folderOfWorker();
     bundle("worker", bare, files);
     checkAsset(bare);
     if (existsSync(here)) cpSync(here, bare, { recursive: true });
     const code = { file: join(bare, "index.mjs"), root, probes, deployed: variables };
     const env = { ...lambdaEnvironment(bare), OFFLOAD_LOAD_ONLY: "1" };
-    const { app, problems } = startDescribing(code, { cwd: bare, env })();
+    const { app: described, problems } = startDescribing(code, { cwd: bare, env })();
+    const app = withOnceKeys(described, onceKeys);
     refuse(app, problems);
     keepWorker({ folder: bare, root, app, variables });
     return app;

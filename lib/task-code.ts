@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { AssetOptions } from "../src/build/asset-code.ts";
+import type { AssetCode, AssetOptions } from "../src/build/asset-code.ts";
 import type { BuildAnswer, BuildRequest } from "../src/build/build-process.ts";
 import { startBeside } from "../src/describe/beside.ts";
 import { codeFile } from "../src/installed/installation.ts";
@@ -17,6 +17,8 @@ export interface TaskFolder {
   readonly here: string;
   /** Folder that the places of the sources start at. */
   readonly root: string;
+  /** Calls of `task.once` with a constant key, for the review. */
+  readonly onceKeys: AssetCode["onceKeys"];
 }
 
 const made = new Map<string, () => TaskFolder>();
@@ -38,7 +40,7 @@ export function startTaskCode(options: AssetOptions): () => TaskFolder {
   const built = startBuild({ options: full, out: folder, here, result: join(parent, "result.json") });
   let found: TaskFolder | undefined;
   const wait = () => {
-    found ??= { folder, here, root: built().root };
+    found ??= { folder, here, ...built() };
     return found;
   };
   made.set(key, wait);
@@ -60,7 +62,7 @@ export function temporaryFolder(prefix: string): string {
   return folder;
 }
 
-function startBuild(request: BuildRequest): () => { root: string } {
+function startBuild(request: BuildRequest): () => AssetCode {
   const program = codeFile("src/build/build-process");
   const ended = startBeside([program, JSON.stringify(request)], { env: process.env, limitMs });
   return () => {

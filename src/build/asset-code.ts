@@ -7,8 +7,9 @@ import { TaskFileError } from "../project/task-modules.ts";
 import { useTargetBinaries } from "./binaries.ts";
 import { type BundleOptions, bundleTasks } from "./bundle.ts";
 import { type CopiedPackages, chooseCopied, filesOfPackage, isFile } from "./choose.ts";
-import type { ImportGraph } from "./imports.ts";
+import { type ImportGraph, ownSources } from "./imports.ts";
 import { type Layout, layoutOf, placesIn } from "./layout.ts";
+import { type ConstantKey, constantKeysIn } from "./once-keys.ts";
 import { isCode, packageOf, placeOf, rootOf } from "./places.ts";
 import { type TracedFiles, traceFiles } from "./trace.ts";
 
@@ -27,6 +28,8 @@ export interface AssetOptions {
 /** A project's code, built for another machine. */
 export interface AssetCode {
   readonly root: string;
+  /** Calls of `task.once` in the project's own code with a constant key. */
+  readonly onceKeys: readonly ConstantKey[];
 }
 
 /**
@@ -53,7 +56,7 @@ export async function buildAssetCode(options: AssetOptions, out: string, here: s
   }
   copyFiles(out, { root, files, packages, own, layout, assets: options.assets ?? [] });
   await useTargetBinaries({ root, out, here, files, packages, layout });
-  return { root };
+  return { root, onceKeys: constantKeysIn(root, ownSources(graph)) };
 }
 
 interface Asked {

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "rolldown";
 import { entries, ownFolders } from "../installed/installation.ts";
@@ -91,4 +91,10 @@ function typeScriptFile(source: string, importer: string): string | undefined {
   if (stem === path && existsSync(path)) return undefined;
   const found = typed.map((extension) => stem + extension).find(existsSync);
   return found === undefined ? undefined : realpathSync(found);
+}
+
+/** The project's own files in the built code. */
+export function ownSources(graph: ImportGraph): string[] {
+  const files = [...graph].flatMap(([importer, imported]) => [importer, ...imported.values()]);
+  return [...new Set(files.filter((file) => isAbsolute(file) && !isOfPackage(file)))];
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundleTasks } from "./bundle.ts";
+import { ownSources } from "./imports.ts";
 import { codeName } from "./names.ts";
 import { isOfPackage, rootOf } from "./places.ts";
 
@@ -28,9 +29,7 @@ export async function buildLocalCode(tasks: string): Promise<LocalCode> {
   try {
     const options = { root, tasks: realpathSync(tasks), mode: "local" as const };
     const { graph } = await bundleTasks({ ...options, isInPlace: isOfPackage, placeOf: (file) => file }, out);
-    const files = [...graph].flatMap(([importer, imported]) => [importer, ...imported.values()]);
-    const sources = new Set(files.filter((file) => file.startsWith("/") && !isOfPackage(file)));
-    return { file: join(out, codeName), root, sources: [...sources], [Symbol.dispose]: remove };
+    return { file: join(out, codeName), root, sources: ownSources(graph), [Symbol.dispose]: remove };
   } catch (error) {
     remove();
     throw error;

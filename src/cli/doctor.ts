@@ -5,7 +5,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { readAssembly, synthesizeApp } from "../../lib/assembly.ts";
 import { keptWorkersVariable } from "../../lib/kept-workers.ts";
 import { type Account, liveAccount, liveClients } from "../aws/live-account.ts";
-import { wholeApp } from "../describe/load-app.ts";
+import { reviewedApp } from "../describe/load-app.ts";
 import { Deployment, type Stack } from "../doctor/deployment.ts";
 import { type Failure, isAtLeast, type Severity, severities } from "../doctor/finding.ts";
 import { linkedRolesOf, pipelineNamesOf, withProbes } from "../doctor/pipeline.ts";
@@ -53,7 +53,7 @@ export const register: Register = (command, terminal, exit) => {
     const { stacks, note } = await stacksOf(options);
     const deployment = new Deployment(stacks);
     if (!hasPipeline(deployment)) throw new CommandFailed("these stacks contain no Offload pipeline");
-    const { types, findings } = await wholeApp(tasksFolder(), withProbes(deployment));
+    const { types, findings } = await reviewedApp(tasksFolder(), withProbes(deployment));
     const live = options.live === true ? await readAccount(deployment) : liveNotChecked;
     const found = review({ deployment, types, findings, ...live.found }, options.skip);
     show(terminal, found, [...(note === undefined ? [] : [note]), ...live.notes], options);

@@ -3,6 +3,7 @@ import type { AppTrigger } from "../core/schedules/trigger.ts";
 import { type Catalog, toCatalog } from "../core/task/catalog.ts";
 import type { TaskEnvironment } from "../core/task/environment.ts";
 import type { CodeFindings, ReviewedType } from "../doctor/finding.ts";
+import { type ConstantKey, onceFindings } from "../doctor/once-check.ts";
 import { findingsOfCode, reviewedType } from "../doctor/reviewed-type.ts";
 import type { App } from "../project/task-code.ts";
 
@@ -35,4 +36,10 @@ export const described = (
   files,
   types: types.map(reviewedType),
   findings: findingsOfCode(types),
+});
+
+/** Adds the findings of the review in the project's sources, which its loaded code does not show. */
+export const withOnceKeys = (app: DescribedApp, keys: readonly ConstantKey[]): DescribedApp => ({
+  ...app,
+  findings: { ...app.findings, ...onceFindings(keys) },
 });

@@ -1,9 +1,11 @@
 import { pathToFileURL } from "node:url";
 import { buildLocalCode } from "../build/local-code.ts";
+import { constantKeysIn } from "../build/once-keys.ts";
 import { placeInProject } from "../project/source-places.ts";
 import { deployedValues } from "./deployed-values.ts";
 import { compileCacheVariable, optionsVariable, type SourcesProcessOptions } from "./describe.ts";
 import { type DescribedCode, type DescribeOptions, describeCode } from "./describe-code.ts";
+import { withOnceKeys } from "./described.ts";
 import { sayStrayErrors, writeAnswer } from "./write-description.ts";
 
 /*
@@ -17,13 +19,14 @@ for (const variable of [optionsVariable, compileCacheVariable]) delete process.e
 async function described(onLoading: DescribeOptions["onLoading"]): Promise<DescribedCode> {
   using code = await buildLocalCode(tasks);
   const loaded = await import(pathToFileURL(code.file).href);
-  return await describeCode(loaded, {
+  const found = await describeCode(loaded, {
     probes,
     root: code.root,
     onLoading,
     placeOf: placeInProject,
     valuesOf: deployedValues(deployed),
   });
+  return { ...found, app: withOnceKeys(found.app, constantKeysIn(code.root, code.sources)) };
 }
 
 // The caller reads this output if the process ends all the same.

@@ -10,6 +10,7 @@ import { flowChecks } from "./flow-checks.ts";
 import { layerChecks } from "./layer-checks.ts";
 import { liveChecks } from "./live-checks.ts";
 import { noticeChecks } from "./notice-checks.ts";
+import { constantOnceKey } from "./once-check.ts";
 import { queueChecks } from "./queue-checks.ts";
 import { safetyChecks } from "./safety-checks.ts";
 import { typeChecks } from "./type-checks.ts";
@@ -29,6 +30,7 @@ export const checks: readonly Check[] = [
   ...typeChecks.map(
     ({ id, findIn: _, ...check }): Check => ({ ...check, id, find: ({ findings }) => findings[id] ?? [] }),
   ),
+  constantOnceKey,
   ...familyChecks,
   ...flowChecks,
   ...liveChecks,

@@ -1,14 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App, Stack } from "aws-cdk-lib";
 import { CfnTopic } from "aws-cdk-lib/aws-sns";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { loadTasks } from "../../lib/load-tasks.ts";
 import { acceptedTypes } from "../../src/core/task/task.ts";
 import { toEnv } from "../../src/settings/config.ts";
 import { type Mistake, ten } from "../doctor/mistakes.ts";
 import { synthesized } from "../doctor/synthesis.ts";
 import { taskTypes } from "../support/own-types.ts";
+import { projectOf, taskText } from "../support/project.ts";
 import { bare, type Ran, StubApi } from "./stub-api.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -307,3 +309,58 @@ describe("--failures", () => {
     expect(api.seen).toMatchObject([{ method: "GET" }]);
   });
 });
+
+test("a constant key of task.once is a finding with its file and line, also in code that a task file imports", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "offload-doctor-test-"));
+  const from = (module: string) => JSON.stringify(import.meta.resolve(module));
+  const type = `import { defineTask } from ${from("../../src/core/task/task.ts")};
+import * as z from ${from("zod")};
+import { send } from ${JSON.stringify(join(folder, "tasks/lib/send.ts"))};
+export default defineTask({
+  name: "mail.send",
+  description: "Sends a mail.",
+  input: z.strictObject({ to: z.email() }),
+  handler: async ({ to }, task) => {
+    await task.once("mail", () => to);
+    await task.once(\`mail/\${to}\`, () => to);
+    await send(task);
+  },
+});`;
+  mkdirSync(join(folder, "tasks/lib"), { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(folder, "tasks/mail.send.ts"), type);
+  writeFileSync(join(folder, "tasks/lib/send.ts"), 'export const send = (task) =>\n  task.once("tips", () => 1);\n');
+  vi.stubEnv("OFFLOAD_TASKS", join(folder, "tasks"));
+  try {
+    const { out } = await synthesized({ own: [...tasks] }, (app) => doctor("--templates", app.folder, "--json"));
+    const found = JSON.parse(out).findings.filter(({ check }: { check: string }) => check === "constant-once-key");
+    expect(found).toEqual([
+      {
+        check: "constant-once-key",
+        severity: "medium",
+        subject: "tasks/lib/send.ts:2",
+        found: expect.stringContaining('task.once("tips", ...) has the same key in each task'),
+        fix: expect.stringContaining('task.step("mail", ...)'),
+      },
+      expect.objectContaining({ subject: "tasks/mail.send.ts:9", severity: "medium" }),
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test.each([[true], [false]])(
+  "a synth finds it, too, when the worker is built (%j) as when only its sources are read",
+  (isStarted) => {
+    const root = projectOf({
+      "package.json": '{ "type": "module" }',
+      "tasks/mail.send.ts": taskText("mail.send", "{}", '\nexport const send = (task) => task.once("mail", () => 1);'),
+    });
+    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+    const files = { tasks: join(root, "tasks"), copies: {} };
+    const { findings } = loadTasks({ files, probes: false, variables: {} }, isStarted);
+    expect(findings["constant-once-key"]).toMatchObject([
+      { subject: expect.stringMatching(/^tasks\/mail\.send\.ts:\d$/) },
+    ]);
+  },
+);

@@ -107,7 +107,14 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/describe",
     ours: [
-      ...["src/core", "src/doctor", "src/build/local-code.ts", "src/installed", "src/project"],
+      ...[
+        "src/core",
+        "src/doctor",
+        "src/build/local-code.ts",
+        "src/build/once-keys.ts",
+        "src/installed",
+        "src/project",
+      ],
       "src/aws/bundle-places.ts",
     ],
     packages: [/^node:/],
