@@ -17,6 +17,7 @@ import type { TierOptions } from "./capacity.ts";
 import type { ContainerOptions } from "./containers.ts";
 import type { DomainOptions } from "./domain.ts";
 import type { ExistingBus } from "./event-bus.ts";
+import type { InstrumentationOptions, VendorHandler } from "./instrumentation.ts";
 import type { NetworkOptions } from "./network.ts";
 import type { AlarmOptions } from "./observability/alarm-options.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
@@ -112,7 +113,18 @@ const domainChecks: ChecksOf<DomainOptions> = {
   hostedZone: ofCdk("hostedZoneId", "a hosted zone of the CDK, such as HostedZone.fromLookup(...)"),
 };
 const busChecks: ChecksOf<ExistingBus> = { busName: name };
-const tracingChecks: ChecksOf<TracingOptions> = { layerArn: name };
+const tracingChecks: ChecksOf<TracingOptions> = {
+  layerArn: name,
+  execWrapper: name,
+  environment: eachAt("tracing.environment", name),
+};
+const vendorHandlerChecks: ChecksOf<VendorHandler> = { name: text, originalIn: text };
+const instrumentationChecks: ChecksOf<InstrumentationOptions> = {
+  layerArns: listOf(name),
+  execWrapper: name,
+  handler: object("instrumentation.handler", vendorHandlerChecks, ["name", "originalIn"]),
+  environment: eachAt("instrumentation.environment", name),
+};
 const consoleChecks: ChecksOf<ConsoleClient> = { clientId: name, scope: name, origins: names };
 
 const jwtChecks: ChecksOf<JwtOptions> = {
@@ -190,6 +202,7 @@ const checks: ChecksOf<TaskPipelineProps> = {
   callbackHosts: names,
   webhookNetwork: object("webhookNetwork", network, ["vpc"]),
   tracing: object("tracing", tracingChecks, ["layerArn"]),
+  instrumentation: object("instrumentation", instrumentationChecks, ["layerArns"]),
   encryptionKey: key,
   logRetention: retention,
   vendedAccessLog: switched,

@@ -19,9 +19,10 @@ import { type FunctionName, type SettingTexts, toEnv, workerBatchSize } from "..
 import { bundledCode } from "./bundle.ts";
 import { encryptedLogs } from "./encryption.ts";
 import type { BundleFiles } from "./esbuild.ts";
+import { type InstrumentationOptions, ownHandler, vendorLayers, vendorVariables } from "./instrumentation.ts";
 import type { Network } from "./network.ts";
 import { settingError } from "./setting-error.ts";
-import { acknowledgeTracing, type TracingOptions, tracingEnv, tracingLayer } from "./tracing.ts";
+import { acknowledgeTracing, type TracingOptions, tracingLayer, tracingVariables } from "./tracing.ts";
 
 /** Retention of a log group. */
 export interface LogOptions {
@@ -73,6 +74,11 @@ export interface PipelineFunctionProps {
    * @default - none
    */
   readonly layers?: readonly ILayerVersion[];
+  /**
+   * Monitoring of a vendor.
+   * @default - none
+   */
+  readonly instrumentation?: InstrumentationOptions | undefined;
   /**
    * Additional files of its bundle. `later`: `bundle` gets them, before which the function has no code.
    * @default - none
@@ -133,12 +139,13 @@ export class PipelineFunction extends Construct implements IGrantable {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       code: files === "later" ? Code.fromInline("later") : bundledCode(name, files),
-      handler: "index.handler",
+      handler: props.instrumentation?.handler?.name ?? ownHandler,
       environment: {
         ...props.environment,
         ...toEnv(props.settings),
         POWERTOOLS_SERVICE_NAME: props.service,
-        ...(tracing !== undefined && tracingEnv),
+        ...(tracing !== undefined && tracingVariables(tracing)),
+        ...(props.instrumentation !== undefined && vendorVariables(props.instrumentation)),
       },
       timeout: props.timeout,
       memorySize,
@@ -188,10 +195,13 @@ export class PipelineFunction extends Construct implements IGrantable {
   }
 
   /** @throws TypeError for more layers than Lambda allows */
-  private layersOf({ layers = [], tracing }: PipelineFunctionProps): ILayerVersion[] {
-    const all = [...layers, ...(tracing === undefined ? [] : [tracingLayer(this, tracing)])];
+  private layersOf({ layers = [], tracing, instrumentation }: PipelineFunctionProps): ILayerVersion[] {
+    const traced = tracing === undefined ? [] : [tracingLayer(this, tracing)];
+    const all = [...layers, ...vendorLayers(this, instrumentation), ...traced];
     if (all.length <= mostLayers) return all;
-    throw settingError(`${this.node.path} has ${all.length} layers, with that of tracing; Lambda allows ${mostLayers}`);
+    throw settingError(
+      `${this.node.path} has ${all.length} layers, with those of tracing and instrumentation; Lambda allows ${mostLayers}`,
+    );
   }
 
   private acknowledge(withoutDlq?: string): void {

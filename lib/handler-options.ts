@@ -1,5 +1,6 @@
 import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { ILayerVersion } from "aws-cdk-lib/aws-lambda";
+import type { InstrumentationOptions } from "./instrumentation.ts";
 import type { NetworkOptions } from "./network.ts";
 import type { TaskSecrets } from "./task-secrets.ts";
 
@@ -23,6 +24,11 @@ export interface HandlerOptions extends NetworkOptions {
    * @default - none
    */
   readonly layers?: readonly ILayerVersion[];
+  /**
+   * Monitoring of a vendor, such as Datadog, New Relic, Sentry or Dynatrace: its layers, and its way into the process.
+   * @default - none
+   */
+  readonly instrumentation?: InstrumentationOptions;
   /**
    * Permissions of handlers that no grant of the CDK has. See also `TaskPipeline.grantToTasks` and
    * `TaskPipeline.taskRole`.

@@ -8,6 +8,7 @@ export type { ContainerOptions } from "./containers.ts";
 export { directSubmitBundling, type GrantSubmitOptions } from "./direct-submit.ts";
 export type { DomainOptions } from "./domain.ts";
 export type { ExistingBus } from "./event-bus.ts";
+export type { InstrumentationOptions, VendorHandler } from "./instrumentation.ts";
 export type { WebhookNetworkOptions } from "./network.ts";
 export type { AlarmOptions } from "./observability/alarm-options.ts";
 export type { TaskMetricOptions } from "./observability/task-metrics.ts";

@@ -164,7 +164,7 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
    */
   readonly webhookNetwork?: WebhookNetworkOptions;
   /**
-   * Sends the functions' spans to X-Ray. Log lines contain the trace id even without tracing.
+   * Sends the functions' spans to X-Ray, or to another service. Log lines contain the trace id even without tracing.
    * @default - no tracing
    */
   readonly tracing?: TracingOptions;

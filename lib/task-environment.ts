@@ -1,6 +1,7 @@
 import { Token } from "aws-cdk-lib";
 import { checkNames, type TaskEnvironment } from "../src/core/task/environment.ts";
 import type { HandlerOptions } from "./handler-options.ts";
+import { vendorVariables } from "./instrumentation.ts";
 import { settingError } from "./setting-error.ts";
 import { type PlacedSecrets, placed, sourcesOf } from "./task-secrets.ts";
 
@@ -23,7 +24,7 @@ const containerBytes = 600;
  */
 export function workerEnvironment(
   { variables, secrets: known }: TaskEnvironment,
-  { environment = {}, secrets: given = {} }: HandlerOptions,
+  { environment = {}, secrets: given = {}, instrumentation }: HandlerOptions,
   withContainers = false,
 ): WorkerEnvironment {
   const values = { ...variables, ...environment };
@@ -31,6 +32,8 @@ export function workerEnvironment(
   checkNames(values, secrets);
   checkDeclared("environment", Object.keys(environment), Object.keys(variables));
   checkDeclared("secrets", Object.keys(given), Object.keys(known));
+  const vendor = instrumentation === undefined ? {} : vendorVariables(instrumentation);
+  checkOneOwner(vendor, { ...values, ...secrets });
   const missing = Object.keys(values).filter((name) => values[name] === undefined);
   if (missing.length > 0) {
     throw settingError(
@@ -39,10 +42,19 @@ export function workerEnvironment(
   }
   const sources = Object.keys(secrets).length > 0 ? JSON.stringify(sourcesOf(secrets)) : "";
   checkSize(
-    { ...(values as Record<string, string>), OFFLOAD_SECRETS: sources },
+    { ...(values as Record<string, string>), ...vendor, OFFLOAD_SECRETS: sources },
     withContainers ? mostBytes - containerBytes : mostBytes,
   );
   return { variables: values as Record<string, string>, secrets };
+}
+
+/** Of two values of one variable, one would be lost without a word. */
+function checkOneOwner(vendor: object, own: object): void {
+  const both = Object.keys(vendor).filter((name) => Object.hasOwn(own, name));
+  if (both.length === 0) return;
+  throw settingError(
+    `instrumentation and tasks/environment.ts both have ${both.join(", ")}: remove it from one of them`,
+  );
 }
 
 /** Local workers get only declared names, so a name that only the construct knows would be missing there. */

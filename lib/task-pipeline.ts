@@ -17,6 +17,7 @@ import { DataStack } from "./data-stack.ts";
 import { checkName, claimName } from "./deployment-name.ts";
 import type { GrantSubmitOptions } from "./direct-submit.ts";
 import { reviewAtSynth } from "./doctor.ts";
+import { checkInstrumentation } from "./instrumentation.ts";
 import { areWorkersKept } from "./kept-workers.ts";
 import { startLoading, type TaskOptions, taskOptionsOf } from "./load-tasks.ts";
 import { connectionsOf } from "./network.ts";
@@ -49,12 +50,13 @@ export class TaskPipeline extends Construct implements IConnectable {
   constructor(scope: Construct, id: string, props: TaskPipelineProps) {
     super(scope, id);
     checkProps(props);
-    const { stage = "dev", alarms = {}, alarmEmail, alarmTopicArn, tracing } = props;
+    const { stage = "dev", alarms = {}, alarmEmail, alarmTopicArn, tracing, instrumentation } = props;
     checkKnownOptions(props);
     checkStage(stage);
     const keepsData = isProtected(stage, props.dataProtection);
     checkAlarmReceivers({ stage, keepsData }, { email: alarmEmail, topicArn: alarmTopicArn, alarms });
     if (tracing !== undefined) checkTracing(tracing);
+    if (instrumentation !== undefined) checkInstrumentation(instrumentation, tracing !== undefined);
     const code = taskOptionsOf(props);
     const name = props.deploymentName ?? `${id}-${stage}`;
     checkName(name);

@@ -126,6 +126,7 @@ function addWorker(scope: Construct, tier: Tier, props: WorkersProps, network: N
     files: "later",
     network,
     layers: options.handlers.layers ?? [],
+    instrumentation: options.handlers.instrumentation,
     settings: settingsOf(props),
   });
   // Query reads the entries of a task's steps; in the internal tier also the lists of stored objects.

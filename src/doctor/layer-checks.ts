@@ -1,10 +1,10 @@
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
 
-/** Processors by their names in ARNs of layers, as AWS and others write them. */
+/** Processors by their names in ARNs of layers, as AWS and others write them. Two vendors do not name x86_64. */
 const namedProcessors: readonly [RegExp, string][] = [
-  [/amd64|x86/i, "x86_64"],
-  [/arm64|aarch64/i, "arm64"],
+  [/amd64|x86|:Datadog-Extension(-FIPS)?:|:NewRelicNodeJS\d+X(-slim)?:/i, "x86_64"],
+  [/arm64|aarch64|-ARM(-FIPS)?:|_arm:/i, "arm64"],
 ];
 
 /** Default of Lambda. */
@@ -28,9 +28,13 @@ const layerProcessor: Check = {
 function processorsOf(deployment: Deployment, layer: string): readonly string[] | undefined {
   const own = deployment.marked(layer);
   if (own !== undefined) return statedBy(deployment, own);
-  const found = namedProcessors.find(([name]) => name.test(layer));
-  return found === undefined ? undefined : [found[1]];
+  const named = namedProcessor(layer);
+  return named === undefined ? undefined : [named];
 }
+
+/** Processor by the ARN of a layer. Undefined: it names none. */
+export const namedProcessor = (layer: string): string | undefined =>
+  namedProcessors.find(([name]) => name.test(layer))?.[1];
 
 function statedBy(deployment: Deployment, layer: Resource): readonly string[] | undefined {
   const stated = layer.list("CompatibleArchitectures");

@@ -143,7 +143,7 @@ describe("layers", () => {
     const five = (app: App) => Array.from({ length: 5 }, (_, index) => layer(app, `layer${index}`));
     expect(() => synthesize((app) => ({ layers: five(app) }))).not.toThrow();
     expect(() => synthesize((app) => ({ layers: five(app), tracing }))).toThrow(
-      /CriticalWorker has 6 layers, with that of tracing; Lambda allows 5/,
+      /CriticalWorker has 6 layers, with those of tracing and instrumentation; Lambda allows 5/,
     );
   });
 });

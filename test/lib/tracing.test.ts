@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { TracingOptions } from "../../lib/tracing.ts";
 import { allOf, inService, stage, synthesize } from "./synthesis.ts";
 
 const layerArn = "arn:aws:lambda:eu-central-1:615299751070:layer:AWSOpenTelemetryDistroJs:8";
@@ -69,4 +70,43 @@ test.each([
   expect(() => synthesize({ tracing: { layerArn: given } })).toThrow(
     `arn:aws:lambda:<region>:<account>:layer:<name>:<version>, got ${given}`,
   );
+});
+
+describe("the program that starts the functions follows from the layer", () => {
+  const arnOf = (name: string) => `arn:aws:lambda:eu-central-1:184161586896:layer:${name}:1`;
+  const variablesOf = (tracing: TracingOptions) =>
+    allOf(synthesize({ tracing }).service, "AWS::Lambda::Function").map((fn) => fn.get("Environment.Variables"));
+  const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "https://otlp.example.com" };
+
+  test.each([
+    ["aws-otel-nodejs-arm64-ver-1-30-2", {}],
+    ["opentelemetry-nodejs-0_17_0", environment],
+    ["opentelemetry-nodejs-0_17_0", { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://otlp.example.com/v1/traces" }],
+  ])("%s with %j: /opt/otel-handler", (name, given) => {
+    const variables = variablesOf({ layerArn: arnOf(name), environment: given });
+    expect(variables.length).toBeGreaterThan(10);
+    for (const one of variables) expect(one).toMatchObject({ ...given, AWS_LAMBDA_EXEC_WRAPPER: "/opt/otel-handler" });
+  });
+
+  test("a layer with a name of its own needs the name of its program", () => {
+    const layerArn = arnOf("our-tracing");
+    expect(() => synthesize({ tracing: { layerArn } })).toThrow(
+      /the layer our-tracing of tracing.layerArn is not known; known are AWSOpenTelemetryDistroJs, .*tracing.execWrapper/,
+    );
+    const [variables] = variablesOf({ layerArn, execWrapper: "/opt/start" });
+    expect(variables).toMatchObject({ AWS_LAMBDA_EXEC_WRAPPER: "/opt/start" });
+  });
+
+  test.each<[TracingOptions, RegExp]>([
+    [
+      { layerArn: arnOf("AWSOpenTelemetryDistroPython") },
+      /AWSOpenTelemetryDistroPython of tracing.layerArn is not known/,
+    ],
+    [{ layerArn: arnOf("opentelemetry-nodejs-0_17_0") }, /set OTEL_EXPORTER_OTLP_ENDPOINT in tracing.environment/],
+    [{ layerArn, execWrapper: "otel-instrument" }, /execWrapper must be a program of a layer, .* got otel-instrument/],
+    [{ layerArn, execWrapper: "/opt/../bin/sh " }, /execWrapper must be a program of a layer/],
+    [{ layerArn, environment: { DD_SITE: "eu" } }, /variables that start with OTEL_, got DD_SITE/],
+  ])("%j is refused", (tracing, message) => {
+    expect(() => synthesize({ tracing })).toThrow(message);
+  });
 });
