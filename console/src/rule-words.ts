@@ -8,6 +8,8 @@ export interface Rule {
   timezone: string;
   starts_at?: string | null | undefined;
   ends_at?: string | null | undefined;
+  /** For a preview: creation of the schedule that has the rule. */
+  created_at?: string | null | undefined;
 }
 
 const weekdayNames = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];

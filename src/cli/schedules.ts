@@ -38,6 +38,7 @@ interface ChangeOptions extends Omit<CreateOptions, "type" | "paused"> {
 
 interface PreviewOptions extends RuleOptions {
   from?: string;
+  createdAt?: string;
   count: number;
 }
 
@@ -224,10 +225,14 @@ async function changedTask(
 function addPreview(command: Command, terminal: Terminal): void {
   const preview = withRule(command.command("preview").description("show the next times of a rule; stores nothing"))
     .option("--from <time>", "start of the preview (ISO 8601); default: now")
+    .option(
+      "--created-at <time>",
+      "creation of the schedule that gets the rule: --every counts from it; default: --from",
+    )
     .option("--count <n>", "number of times to show, at most 100", count, 5);
   withConnection(preview).action(async (options: PreviewOptions) => {
-    const { from, count } = options;
-    const next = await clientOf(options).schedules.preview(ruleOf(options), { from, count });
+    const { from, createdAt, count } = options;
+    const next = await clientOf(options).schedules.preview(ruleOf(options), { from, createdAt, count });
     if (options.json) return terminal.out(JSON.stringify({ next }, null, 2));
     terminal.out(next.length === 0 ? "Never." : next.join("\n"));
   });

@@ -61,6 +61,8 @@ export interface NewSchedule<Tasks> extends ScheduleChange<Tasks> {
 export interface PreviewOptions extends CallOptions {
   /** Default: now. */
   from?: Time | undefined;
+  /** Creation of the schedule that gets the rule: an interval without `startsAt` counts from it. Default: `from`. */
+  createdAt?: Time | undefined;
   /** Number of times, 1 to 100. Default: 5. */
   count?: number | undefined;
 }
@@ -113,8 +115,10 @@ export class Schedules<Tasks> {
   }
 
   /** Returns the next times of a rule. Stores nothing. */
-  async preview(rule: ScheduleRule, { from, count, ...options }: PreviewOptions = {}): Promise<string[]> {
-    return (await this.#transport.post<Times>("/schedules/preview", toWire({ ...rule, from, count }), options)).next;
+  async preview(rule: ScheduleRule, options: PreviewOptions = {}): Promise<string[]> {
+    const { from, createdAt, count, ...callOptions } = options;
+    const body = toWire({ ...rule, from, createdAt, count });
+    return (await this.#transport.post<Times>("/schedules/preview", body, callOptions)).next;
   }
 }
 

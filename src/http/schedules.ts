@@ -87,9 +87,9 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
       identify(call, "operator");
       const query = queryOf(call, countSchema);
       const read = async () => parseInput(previewSchema, await jsonBody(call));
-      const { rule, from, count = query.count ?? defaultCount } = await expecting(previewSchema, read);
+      const { rule, from, created_at, count = query.count ?? defaultCount } = await expecting(previewSchema, read);
       const start = from ?? iso(ports.clock.now());
-      return nextAnswer(call, nextTimes(rule, start, Date.parse(start), count));
+      return nextAnswer(call, nextTimes(rule, created_at ?? start, Date.parse(start), count));
     },
   }) satisfies Partial<HandlersOf<"status">>;
 

@@ -4,7 +4,8 @@ import { submitOptions, type Texts, taskOptions } from "./submit-texts.ts";
 
 const rule: Texts = {
   cron: "Five fields as in crontab: minute, hour, day of month, month, day of week.",
-  every_seconds: "Interval, a multiple of 60.",
+  every_seconds:
+    "Interval, a multiple of 60. Without `starts_at` it counts from the schedule's creation: its first time is the last full minute within one interval.",
   timezone: "IANA name, such as `Europe/Berlin`.",
   starts_at: "The first scheduled time is not before this time.",
   ends_at: "No scheduled time is at or after this time.",
@@ -229,7 +230,12 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   ScheduledTask: taskOptions,
   NewSchedule: { name: "Unique in the tenant.", ...scheduleOptions },
   ScheduleChange: scheduleOptions,
-  SchedulePreview: { ...rule, from: "Default: now.", count: "Number of times. Default: 5." },
+  SchedulePreview: {
+    ...rule,
+    from: "Default: now.",
+    created_at: "Creation of the schedule that gets the rule, from which `every_seconds` counts. Default: `from`.",
+    count: "Number of times. Default: 5.",
+  },
   NewUpload: {
     content_type: "Media type of the file.",
     size_bytes: "Exact size of the file, at most 5 GiB.",

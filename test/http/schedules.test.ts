@@ -211,7 +211,7 @@ describe("PATCH and DELETE", () => {
     expect([paused.status, paused.json]).toMatchObject([200, { enabled: false, next_run_at: null, cron: body.cron }]);
     expect((await read(`${path}/next`)).json).toEqual({ next: [] });
     const changed = await write(path, { method: "PATCH", json: { enabled: true, every_seconds: 3600 } });
-    expect(changed.json).toMatchObject({ cron: null, every_seconds: 3600, next_run_at: "2027-01-01T00:01:00.000Z" });
+    expect(changed.json).toMatchObject({ cron: null, every_seconds: 3600, next_run_at: "2027-01-01T01:00:00.000Z" });
     const gone = await write(path, { method: "DELETE" });
     expect([gone.status, gone.text]).toEqual([204, ""]);
     expect(await read(path)).toMatchObject(problem(404, "not_found"));
@@ -280,12 +280,16 @@ describe("next and preview", () => {
     expect((await read("/schedules/preview", { json: rule })).json.next).toHaveLength(5);
   });
 
-  test("preview of a rate counts from the given moment, or from its start", async () => {
+  test("preview of a rate counts from the given moment, from a creation, or from its start", async () => {
     const { read } = served();
     const preview = async (more: object) =>
       (await read("/schedules/preview?count=2", { json: { every_seconds: 120, ...more } })).json.next;
-    expect(await preview({})).toEqual(["2027-01-01T00:01:00.000Z", "2027-01-01T00:03:00.000Z"]);
+    expect(await preview({})).toEqual(["2027-01-01T00:02:00.000Z", "2027-01-01T00:04:00.000Z"]);
     expect(await preview({ from: "2027-02-01T00:00:30Z" })).toEqual([
+      "2027-02-01T00:02:00.000Z",
+      "2027-02-01T00:04:00.000Z",
+    ]);
+    expect(await preview({ from: "2027-02-01T00:00:30Z", created_at: "2027-01-31T23:59:00Z" })).toEqual([
       "2027-02-01T00:01:00.000Z",
       "2027-02-01T00:03:00.000Z",
     ]);

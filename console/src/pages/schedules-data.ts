@@ -1,21 +1,15 @@
 import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { Rule } from "../rule-words.ts";
 import { api } from "../session.ts";
-import { minuteMs } from "../zones.ts";
 
 export const schedulePath = (scheduleId: string, part = ""): string =>
   `/schedules/${encodeURIComponent(scheduleId)}${part}`;
 
-/**
- * Fields of a schedule's rule for a preview. A rate counts from the first full minute after the schedule's creation, if
- * nothing else is said.
- */
-export function ruleOf({ cron, every_seconds, timezone, starts_at, ends_at, created_at }: ScheduleView): Rule {
-  if (cron !== null) return { cron, timezone, starts_at, ends_at };
-  if (starts_at !== null || created_at === null) return { every_seconds, timezone, starts_at, ends_at };
-  const first = Math.ceil((Date.parse(created_at) + 1) / minuteMs) * minuteMs;
-  return { every_seconds, timezone, starts_at: new Date(first).toISOString(), ends_at };
-}
+/** Fields of a schedule's rule for a preview. An interval without a start counts from the schedule's creation. */
+export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at, created_at }: ScheduleView): Rule => ({
+  ...(cron === null ? { every_seconds } : { cron }),
+  ...{ timezone, starts_at, ends_at, created_at: created_at ?? undefined },
+});
 
 interface SchedulePage {
   schedules: ScheduleView[];

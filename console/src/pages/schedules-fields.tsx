@@ -58,6 +58,11 @@ export class ScheduleFields {
     return { ...kind, timezone: this.zone.value, starts_at: this.#time("starts"), ends_at: this.#time("ends") };
   }
 
+  /** The rule for a preview: that of a schedule which is changed counts from its creation. */
+  get previewed(): Rule {
+    return { ...this.rule, created_at: this.#before?.created_at ?? undefined };
+  }
+
   /** A time of the form in the schedule's zone. A time that was not changed keeps its seconds. */
   #time(name: "starts" | "ends"): string | null {
     const text = this[name].value;

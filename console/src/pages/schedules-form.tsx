@@ -66,7 +66,7 @@ interface FormProps {
 function ScheduleForm({ fields, save, action, onClose, isNew }: FormProps) {
   const error = useSignal<Error | undefined>(undefined);
   const busy = useSignal(false);
-  const preview = usePreview(fields.rule);
+  const preview = usePreview(fields.previewed);
   const ofApi = [...problemsOf(preview.error), ...problemsOf(error.value)];
   const faults = [...new Map([...fields.faults.value, ...ofApi].map((one) => [one.path + one.message, one])).values()];
   const submit = async (event: Event) => {

@@ -1,8 +1,7 @@
 import { ChangedMeanwhile, PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
-import { iso } from "../model/record.ts";
 import type { Clock } from "../ports/tasks.ts";
-import { nextTime, rateStart, toExpression } from "./calendar.ts";
+import { nextTime, toExpression } from "./calendar.ts";
 import { RuleRefused } from "./cron.ts";
 import type { Rules, SchedulerRule, Schedules } from "./ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "./schedule-record.ts";
@@ -124,9 +123,9 @@ export async function bestEffort(step: () => Promise<unknown>): Promise<void> {
 /** Returns the rule that belongs to a record; undefined when it must not have one. */
 export function schedulerRule(schedule: ScheduleRecord, nowMs: number): SchedulerRule | undefined {
   const { tenant_id, schedule_id, rule_revision, ends_at } = schedule;
-  const ended = ends_at !== undefined && Date.parse(ends_at) <= nowMs;
-  if (schedule.state === "deleting" || ended) return undefined;
-  const startAt = startOf(schedule, nowMs);
+  const next = nextTime(schedule, schedule.created_at, nowMs);
+  if (schedule.state === "deleting" || next === undefined) return undefined;
+  const startAt = startOf(schedule, nowMs, next);
   return {
     name: schedule_id,
     expression: toExpression(schedule),
@@ -139,13 +138,10 @@ export function schedulerRule(schedule: ScheduleRecord, nowMs: number): Schedule
 }
 
 /**
- * Returns the rule's start. EventBridge Scheduler refuses a start that is long past. A rate counts from its start, so
- * its start is its next time.
+ * Returns the rule's start. EventBridge Scheduler refuses a start that is long past. An interval counts from its start,
+ * so its start is its next time.
  */
-function startOf(schedule: ScheduleRecord, nowMs: number): string | undefined {
-  const { starts_at, timezone, every_seconds } = schedule;
-  if (every_seconds === undefined)
-    return starts_at !== undefined && Date.parse(starts_at) > nowMs ? starts_at : undefined;
-  const first = iso(rateStart(schedule, schedule.created_at));
-  return nextTime({ every_seconds, timezone, starts_at: first }, first, nowMs);
+function startOf({ starts_at, every_seconds }: ScheduleRecord, nowMs: number, next: string): string | undefined {
+  if (every_seconds !== undefined) return next;
+  return starts_at !== undefined && Date.parse(starts_at) > nowMs ? starts_at : undefined;
 }

@@ -13,6 +13,8 @@ export interface AppScheduleState extends ScheduleKey {
   paused_by?: string;
   /** fire: the latest scheduled time that was decided, with a task or without one. Absent: none yet. */
   last_time?: string;
+  /** fire: the schedule's interval at `last_time`. Absent: it had a cron, or an earlier release wrote this. */
+  last_every_seconds?: number;
   /** fire: the latest scheduled time that got a task; run: time of the call. Absent: never. */
   last_run_at?: string;
   /** fire and run: id of the newest task. Absent: there is none, or this is the state of the whole deployment. */

@@ -50,33 +50,44 @@ export async function rewriteState(
   throw changesTooFast();
 }
 
+/** A scheduled time of a schedule of the app, as its firing has it. */
+export interface AppTime {
+  at: string;
+  /** The interval by which the schedule's times are counted. Undefined: it has a cron. */
+  everySeconds: number | undefined;
+}
+
 /** Counts a skipped time once, however often it is delivered. */
 export const withSkip =
-  (at: string, reason: string): Change =>
+  (time: AppTime, reason: string): Change =>
   (current) =>
-    current.skips.includes(at)
+    current.skips.includes(time.at)
       ? undefined
       : {
-          ...current,
-          last_time: latest(current.last_time, at),
-          skips: [...current.skips, at].slice(-mostRemembered),
+          ...withLatest(current, time),
+          skips: [...current.skips, time.at].slice(-mostRemembered),
           skipped: current.skipped + 1,
           last_skip_reason: reason,
         };
 
 /** Notes a time that got its task, or its tasks. */
 export const withRun =
-  (at: string, taskId?: string): Change =>
+  (time: AppTime, taskId?: string): Change =>
   ({ last_error: _, last_error_at: __, ...current }) => {
-    const last_time = latest(current.last_time, at);
-    if ((current.last_run_at ?? "") >= at)
-      return last_time === current.last_time ? undefined : { ...current, last_time };
-    return { ...current, last_time, last_run_at: at, ...(taskId !== undefined && { last_task_id: taskId }) };
+    const next = withLatest(current, time);
+    if ((current.last_run_at ?? "") >= time.at) return next === current ? undefined : next;
+    return { ...next, last_run_at: time.at, ...(taskId !== undefined && { last_task_id: taskId }) };
   };
 
 /** Notes why the task of a time was refused. */
 export const withError =
-  (at: string, error: string): Change =>
-  (current) => ({ ...current, last_time: latest(current.last_time, at), last_error: error, last_error_at: at });
+  (time: AppTime, error: string): Change =>
+  (current) => ({ ...withLatest(current, time), last_error: error, last_error_at: time.at });
 
-const latest = (before: string | undefined, at: string): string => (before !== undefined && before > at ? before : at);
+/** Notes the latest time. A firing may be delivered after those of later times. */
+function withLatest(current: AppScheduleState, { at, everySeconds }: AppTime): AppScheduleState {
+  const { last_every_seconds, ...rest } = current;
+  const { last_time: last = "" } = current;
+  if (last > at || (last === at && last_every_seconds === everySeconds)) return current;
+  return { ...rest, last_time: at, ...(everySeconds !== undefined && { last_every_seconds: everySeconds }) };
+}

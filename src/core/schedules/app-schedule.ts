@@ -26,7 +26,10 @@ export interface ScheduleOptions<Input> {
   name: string;
   /** Five fields, as in crontab: minute hour day-of-month month day-of-week. Either this or `everySeconds`. */
   cron?: string;
-  /** Whole minutes in seconds, 60 to 31536000, counted from the deployment. Either this or `cron`. */
+  /**
+   * Whole minutes in seconds, 60 to 31536000. It runs at once when a deployment creates it, and then counts from that
+   * moment. Either this or `cron`.
+   */
   everySeconds?: number;
   /** Time zone of `cron`: an IANA name. Default: `UTC`. */
   timezone?: string;

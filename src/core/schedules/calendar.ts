@@ -20,10 +20,10 @@ export interface Rule {
 }
 
 /**
- * Returns the first time of a rate: the first full minute at or after `starts_at`; without it, the last full minute
- * within one interval after `createdAt`, so that a rule of a year does not fire now.
+ * Returns the first time of an interval: the first full minute at or after `starts_at`; without it, the last full
+ * minute within one interval after `createdAt`, so that a rule of a year does not fire now.
  */
-export function rateStart({ starts_at, every_seconds = 60 }: Rule, createdAt: string): number {
+function firstOfInterval({ starts_at, every_seconds = 0 }: Rule, createdAt: string): number {
   if (starts_at !== undefined) return Math.ceil(Date.parse(starts_at) / minuteMs) * minuteMs;
   return Math.floor((Date.parse(createdAt) + every_seconds * 1000) / minuteMs) * minuteMs;
 }
@@ -39,14 +39,33 @@ export function toExpression({ cron, every_seconds = 0 }: Rule): string {
 }
 
 /**
- * Returns the rule's next times after `after`, at most `count`, in epoch milliseconds.
- * @param createdAt A rate without `starts_at` counts from this time.
+ * Returns the rule's next times after `after`, at most `count`, in epoch milliseconds. All times that anybody is shown
+ * come from here, and so does the start of an interval in EventBridge Scheduler.
+ * @param createdAt An interval without `starts_at` counts from this time.
  */
-export function nextTimes(rule: Rule, createdAt: string, after: number, count: number): number[] {
+export const nextTimes = (rule: Rule, createdAt: string, after: number, count: number): number[] =>
+  timesFrom(rule, firstOfInterval(rule, createdAt), after, count);
+
+/** Returns the rule's first time after `after`, as ISO 8601 UTC. Undefined: there is none. */
+export function nextTime(rule: Rule, createdAt: string, after: number): string | undefined {
+  const [next] = nextTimes(rule, createdAt, after, 1);
+  return next === undefined ? undefined : iso(next);
+}
+
+/**
+ * Returns the rule's times after `after`, of which `known` is an earlier one, at most `count`: an interval can be
+ * counted from each of its times.
+ */
+export const timesFromKnown = (rule: Rule, known: number, after: number, count: number): number[] =>
+  timesFrom(rule, known, Math.max(after, known), count);
+
+/** @param first The first time of an interval. */
+function timesFrom(rule: Rule, first: number, after: number, count: number): number[] {
   const start = rule.starts_at === undefined ? after : Math.max(after, Date.parse(rule.starts_at) - 1);
   const end = rule.ends_at === undefined ? lastScheduledMs : Math.min(lastScheduledMs, Date.parse(rule.ends_at));
+  const { cron, every_seconds = 0, timezone } = rule;
   const times =
-    rule.cron === undefined ? rateTimes(rule, createdAt, start) : cronTimes(rule.cron, rule.timezone, start);
+    cron === undefined ? intervalTimes(first, every_seconds * 1000, start) : cronTimes(cron, timezone, start);
   const found: number[] = [];
   if (count === 0) return found;
   for (const time of times) {
@@ -56,17 +75,9 @@ export function nextTimes(rule: Rule, createdAt: string, after: number, count: n
   return found;
 }
 
-/** Returns the rule's first time after `after`, as ISO 8601 UTC. Undefined: there is none. */
-export function nextTime(rule: Rule, createdAt: string, after: number): string | undefined {
-  const [next] = nextTimes(rule, createdAt, after, 1);
-  return next === undefined ? undefined : iso(next);
-}
-
-function* rateTimes({ every_seconds = 60, ...rule }: Rule, createdAt: string, after: number): Generator<number> {
-  const first = rateStart(rule, createdAt);
-  const interval = every_seconds * 1000;
-  let time = after < first ? first : first + (Math.floor((after - first) / interval) + 1) * interval;
-  for (; ; time += interval) yield time;
+function* intervalTimes(first: number, intervalMs: number, after: number): Generator<number> {
+  let time = after < first ? first : first + (Math.floor((after - first) / intervalMs) + 1) * intervalMs;
+  for (; ; time += intervalMs) yield time;
 }
 
 /**

@@ -128,9 +128,18 @@ export const changeSchema = z.strictObject({
   task: taskSchema.optional(),
 });
 
-/** The body of a preview: a rule, the time to start from, and the number of times. */
+/**
+ * The body of a preview: a rule, the time to start from, the number of times, and the creation of the schedule that
+ * gets the rule, from which an interval counts.
+ */
 export const previewSchema = z
-  .strictObject({ ...ruleFields, from: isoTime.optional(), count: z.int().min(1).max(100).optional() })
+  .strictObject({
+    ...ruleFields,
+    ...{ from: isoTime.optional(), created_at: isoTime.optional(), count: z.int().min(1).max(100).optional() },
+  })
   .superRefine(checkRule)
   .meta(oneRule)
-  .transform((given) => ({ rule: ruleOf(given), from: given.from, count: given.count }));
+  .transform((given) => {
+    const { from, created_at, count } = given;
+    return { rule: ruleOf(given), from, created_at, count };
+  });

@@ -7,6 +7,7 @@ import { bestEffort } from "./align.ts";
 import type { AppSchedule } from "./app-schedule.ts";
 import type { AppScheduleState } from "./app-schedule-record.ts";
 import {
+  type AppTime,
   ownKeyOf,
   principalOf,
   rewriteState,
@@ -88,6 +89,11 @@ export async function fireAppSchedule(
     : fireForOne(ports, schedule, firing, { state, tenantId });
 }
 
+const timeOf = ({ every_seconds }: AppSchedule, { scheduled_for }: AppFiring): AppTime => ({
+  at: scheduled_for,
+  everySeconds: every_seconds,
+});
+
 const fieldsOf = (firing: AppFiring) => ({ schedule: firing.name, scheduled_for: firing.scheduled_for });
 
 function ignored(ports: FireAppPorts, firing: AppFiring, reason: string): "ignored" {
@@ -105,7 +111,7 @@ async function skip(
   const { schedule_id } = schedule;
   const key = tenantId === undefined ? ownKeyOf(schedule) : { schedule_id, tenant_id: tenantId };
   const now = iso(ports.clock.now());
-  await rewriteState(ports.appStates, key, now, withSkip(firing.scheduled_for, reason));
+  await rewriteState(ports.appStates, key, now, withSkip(timeOf(schedule, firing), reason));
   ports.log.warn("schedule skipped a time", {
     ...fieldsOf(firing),
     schedule_id,
@@ -141,9 +147,9 @@ async function fireForOne(
   if (reason !== undefined) return skip(ports, schedule, firing, { reason, tenantId });
   const { outcome, error } = await submitFor(ports, schedule, firing, tenantId);
   if (outcome === "submitted" && !isRepeat) {
-    await note(ports, schedule, withRun(at, scheduledTaskOf(schedule, tenantId, at)));
+    await note(ports, schedule, withRun(timeOf(schedule, firing), scheduledTaskOf(schedule, tenantId, at)));
   }
-  if (error !== undefined) await note(ports, schedule, withError(at, error));
+  if (error !== undefined) await note(ports, schedule, withError(timeOf(schedule, firing), error));
   return outcome;
 }
 
@@ -175,8 +181,10 @@ async function fireForEach(
     skipped,
     refused,
   });
-  await note(ports, schedule, withRun(at));
-  if (error !== undefined) await note(ports, schedule, withError(at, `${refused} tenants: ${error}`));
+  await note(ports, schedule, withRun(timeOf(schedule, firing)));
+  if (error !== undefined) {
+    await note(ports, schedule, withError(timeOf(schedule, firing), `${refused} tenants: ${error}`));
+  }
   return "submitted";
 }
 

@@ -6,7 +6,7 @@ import { hasEnded, isKept } from "../model/record.ts";
 import { submit } from "../submit/submit.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
 import { align, bestEffort, changesTooFast, cleanUp, nextRevision, rewrite, type SchedulePorts } from "./align.ts";
-import { nextTime, type Rule } from "./calendar.ts";
+import { nextTime, type Rule, timesFromKnown } from "./calendar.ts";
 import type { ScheduledTask } from "./definition.ts";
 import type { SchedulePayload } from "./rule-input.ts";
 import { firingKey, type ScheduleRecord } from "./schedule-record.ts";
@@ -154,10 +154,8 @@ async function decide(ports: FireSchedulePorts, firing: ScheduleFiring, schedule
 export function lateness(rule: Rule, at: string, nowMs: number): string | undefined {
   const lateSeconds = Math.floor((nowMs - Date.parse(at)) / 1000);
   if (lateSeconds <= lateAfterSeconds) return undefined;
-  // A rate can be counted from any of its times, so `at` replaces its start.
-  const { starts_at: _, ...unbounded } = rule;
-  const later = nextTime({ ...unbounded, ...(rule.cron === undefined ? { starts_at: at } : {}) }, at, Date.parse(at));
-  const superseded = later !== undefined && Date.parse(later) <= nowMs;
+  const [later] = timesFromKnown(rule, Date.parse(at), Date.parse(at), 1);
+  const superseded = later !== undefined && later <= nowMs;
   return superseded
     ? `late: delivered ${lateSeconds} s after its time, and the schedule has had a later time since`
     : undefined;

@@ -10,7 +10,7 @@ import { bestEffort } from "./align.ts";
 import type { AppSchedule } from "./app-schedule.ts";
 import type { AppScheduleState } from "./app-schedule-record.ts";
 import { ownKeyOf, principalOf, rewriteState, scheduledTaskOf } from "./app-schedule-state.ts";
-import { nextTimes } from "./calendar.ts";
+import { nextTimes, timesFromKnown } from "./calendar.ts";
 import type { AppScheduleStates } from "./ports.ts";
 import type { ScheduleKey, ScheduleView } from "./schedule-record.ts";
 
@@ -161,8 +161,8 @@ async function lastRun(
 }
 
 /**
- * Returns the next times of a schedule of the app after `afterMs`. A rate counts from its rule's creation, which only
- * its firings tell: it has no known times before the first of them.
+ * Returns the next times of a schedule of the app after `afterMs`. An interval counts from its rule's creation or
+ * change, which only its firings tell: before the first of them with this interval, its times are not known.
  */
 export function appScheduleTimes(
   schedule: AppSchedule,
@@ -172,11 +172,8 @@ export function appScheduleTimes(
 ): number[] {
   const { every_seconds } = schedule;
   if (every_seconds === undefined) return nextTimes(schedule, iso(afterMs), afterMs, count);
-  if (own?.last_time === undefined) return [];
-  const lastMs = Date.parse(own.last_time);
-  const intervalMs = every_seconds * 1000;
-  const passed = Math.max(0, Math.floor((afterMs - lastMs) / intervalMs));
-  return Array.from({ length: count }, (_, index) => lastMs + (passed + index + 1) * intervalMs);
+  if (own?.last_time === undefined || own.last_every_seconds !== every_seconds) return [];
+  return timesFromKnown(schedule, Date.parse(own.last_time), afterMs, count);
 }
 
 /** The next times of a schedule of the app; none while it is paused. */

@@ -11,20 +11,20 @@ const maxPage = 100;
 export interface ApiOptions {
   rows: ScheduleRows;
   clock: Clock;
-  /** Called after a schedule was created or changed. */
-  changed(): void;
+  /** Fires what is due, and looks when the next schedule is: before and after each write. */
+  tick(): void;
 }
 
 /** EventBridge Scheduler's operations on schedules and groups, without HTTP. */
 export class ScheduleApi {
   readonly #rows: ScheduleRows;
   readonly #clock: Clock;
-  readonly #changed: () => void;
+  readonly #tick: () => void;
 
-  constructor({ rows, clock, changed }: ApiOptions) {
+  constructor({ rows, clock, tick }: ApiOptions) {
     this.#rows = rows;
     this.#clock = clock;
-    this.#changed = changed;
+    this.#tick = tick;
     rows.addGroup(defaultGroup, clock.now());
   }
 
@@ -73,6 +73,8 @@ export class ScheduleApi {
   /** Replaces the whole schedule: fields that the request leaves out get their defaults. */
   #update(body: object): object {
     const input = parseSchedule(body);
+    // A time that was due before the change fires, however late this process finds time for it.
+    this.#tick();
     const { createdAt } = this.#existing(input.GroupName, input.Name);
     const now = this.#clock.now();
     this.#save({ input, createdAt, changedAt: now, nextAt: firstTime(input, now, createdAt) });
@@ -129,7 +131,7 @@ export class ScheduleApi {
 
   #save(schedule: Schedule): void {
     this.#rows.save(schedule);
-    this.#changed();
+    this.#tick();
   }
 }
 

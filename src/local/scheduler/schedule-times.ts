@@ -50,7 +50,9 @@ export function dueTimes({ input, createdAt, nextAt = 0 }: Schedule, now: number
 function checked(input: ScheduleInput, createdAt: number): Rule {
   try {
     const { ScheduleExpression, ScheduleExpressionTimezone, StartDate } = input;
-    return parseRule(ScheduleExpression, ScheduleExpressionTimezone, toMs(StartDate) ?? createdAt);
+    // Scheduled times are whole seconds.
+    const start = toMs(StartDate) ?? Math.ceil(createdAt / 1000) * 1000;
+    return parseRule(ScheduleExpression, ScheduleExpressionTimezone, start);
   } catch (error) {
     throw error instanceof InvalidRule ? new ApiError("ValidationException", error.message) : error;
   }

@@ -49,7 +49,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   const { port, stateDir, fire, sendToDlq, clock = systemClock, faults } = options;
   const rows = new ScheduleRows(stateDir, faults);
   const engine = new ScheduleEngine({ rows, clock, fire, sendToDlq });
-  const api = new ScheduleApi({ rows, clock, changed: () => engine.tick() });
+  const api = new ScheduleApi({ rows, clock, tick: () => engine.tick() });
   const server = createServer((request, response) => answer(request, response, api));
   try {
     const endpoint = await open(server, port);

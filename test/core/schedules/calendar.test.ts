@@ -55,16 +55,19 @@ describe("a rule by the calendar", () => {
 });
 
 describe("a rate", () => {
-  test("a rate counts from the first full minute after its creation", () => {
-    const rate = { timezone: "UTC", every_seconds: 3600 };
-    const from = (at: string) => nextTime(rate, at, Date.parse(at));
-    expect(from("2027-01-01T00:00:00.000Z")).toBe("2027-01-01T00:01:00.000Z");
-    expect(from("2027-01-01T00:00:00.001Z")).toBe("2027-01-01T00:01:00.000Z");
-    expect(times({ every_seconds: 3600 }, "2027-01-01T00:01:00Z")).toEqual([
-      "2027-01-01T01:01",
-      "2027-01-01T02:01",
-      "2027-01-01T03:01",
-    ]);
+  test("a rate's first time is the last full minute within one interval after its creation", () => {
+    const from = (at: string, every_seconds: number) =>
+      nextTime({ timezone: "UTC", every_seconds }, at, Date.parse(at));
+    expect(from("2027-01-01T00:00:00.000Z", 60)).toBe("2027-01-01T00:01:00.000Z");
+    expect(from("2027-01-01T00:00:59.999Z", 60)).toBe("2027-01-01T00:01:00.000Z");
+    expect(from("2027-01-01T18:59:49.000Z", 3600)).toBe("2027-01-01T19:59:00.000Z");
+    expect(from("2027-01-01T18:59:49.000Z", 31_536_000)).toBe("2028-01-01T18:59:00.000Z");
+  });
+
+  test("a rate counts from its creation, however late it is looked at", () => {
+    const later = "2027-01-01T02:30:00Z";
+    expect(times({ every_seconds: 3600 }, later, 2)).toEqual(["2027-01-01T03:00", "2027-01-01T04:00"]);
+    expect(times({ every_seconds: 5400 }, later, 2)).toEqual(["2027-01-01T03:00", "2027-01-01T04:30"]);
   });
 
   test("a rate counts from the first full minute at its start", () => {

@@ -252,6 +252,19 @@ describe("a firing of the app that must not submit", () => {
     expect(await fireAppSchedule(ports, firing, clock.now() + 300_000)).toBe("ignored");
   });
 
+  test("a time of an interval is late only when its next time has passed, at whatever second it was", async () => {
+    const rate = defineSchedule({
+      ...{ name: "rate", everySeconds: 3_600 },
+      ...{ type: echo, input: { value: "a" } },
+      tenantId: "ops",
+    });
+    const { fire, clock } = await known(0, rate);
+    await clock.advance(20 * 60_000);
+    expect(await fire(300, "2027-01-01T02:00:11.000Z")).toBe("submitted");
+    await clock.advance(41 * 60_000);
+    expect(await fire(300, "2027-01-01T02:00:12.000Z")).toBe("skipped");
+  });
+
   test("a late firing is skipped when there was a later time since", async () => {
     const { fire, tasksOf, clock } = await known(2);
     await clock.advance(23 * 3_600_000);
