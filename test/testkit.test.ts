@@ -647,22 +647,6 @@ describe("the guide", () => {
     expect(`${failure}\n`).toBe(blocks[1]);
   });
 
-  test("its second example is a test file that passes", () => {
-    expect(blocks[2]).toBe(readFileSync("test/testing-guide.test.ts", "utf8"));
-  });
-
-  test("its example of a file is a test file that passes", () => {
-    expect(blocks[3]).toBe(readFileSync("test/testing-files-guide.test.ts", "utf8"));
-  });
-
-  test("its example of a wait is a test file that passes", () => {
-    expect(blocks[4]).toBe(readFileSync("test/testing-steps-guide.test.ts", "utf8"));
-  });
-
-  test("its example of a family is a test file that passes", () => {
-    expect(blocks[5]).toBe(readFileSync("test/testing-families-guide.test.ts", "utf8"));
-  });
-
   test("its example over HTTP is a test file that passes", () => {
     expect(blocks[6]).toBe(readFileSync("test/local/testing-http-guide.test.ts", "utf8"));
   });
