@@ -42,6 +42,7 @@ export const logGroupsOf = (text: string | undefined): LogGroups | undefined =>
  */
 export class CloudWatchTaskLogs implements TaskLogs {
   readonly sources: readonly LogSource[];
+  readonly byTier: boolean;
   readonly lateMs: number;
   readonly #client: CloudWatchLogsClient;
   readonly #groups: LogGroups;
@@ -50,6 +51,7 @@ export class CloudWatchTaskLogs implements TaskLogs {
   constructor(client: CloudWatchLogsClient, groups: LogGroups | undefined) {
     this.#client = client;
     this.#groups = groups ?? localGroups;
+    this.byTier = groups !== undefined;
     this.lateMs = groups === undefined ? 0 : cloudWatchLateMs;
     this.sources = ["submit", "worker", ...(this.#groups.container === undefined ? [] : (["container"] as const))];
   }

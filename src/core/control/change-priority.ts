@@ -32,12 +32,12 @@ export async function changePriority(ports: MovePorts, record: TaskRecord, prior
     const changed = await ports.records.change(current, {
       when: {
         status: { is: "pending" },
-        priority: { not: priority },
+        priority: current.priority === priority ? { not: priority } : { is: current.priority },
         retrying_in: retrying ? { not: priority } : { absent: true },
         start_by: { above: iso(nowMs), orAbsent: true },
         purge_at: { above: Math.floor(nowMs / 1000) },
       },
-      set: { priority, updated_at: iso(nowMs), ...(retrying && { retrying_in: priority }) },
+      set: { ...moveTo(priority, current), updated_at: iso(nowMs), ...(retrying && { retrying_in: priority }) },
     });
     if (changed.done) reportMoved(ports, changed.record, current.priority);
     else mustWait(changed.record, nowMs);
@@ -49,6 +49,11 @@ export async function changePriority(ports: MovePorts, record: TaskRecord, prior
   }
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 }
+
+const moveTo = (priority: Tier, { priority: old, earlier_tiers: earlier = [] }: TaskRecord) => ({
+  priority,
+  earlier_tiers: [...new Set([...earlier, old])].filter((tier) => tier !== priority),
+});
 
 function mustWait(record: TaskRecord | undefined, nowMs: number): void {
   if (record === undefined || !isKept(record, nowMs)) throw noSuchTask();

@@ -1,5 +1,6 @@
 import type { Attempt, TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
+import type { Tier } from "../model/tier.ts";
 import type { LogLine, LogSource, LogSpan, TaskLogs } from "../ports/task-logs.ts";
 import type { Clock } from "../ports/tasks.ts";
 
@@ -39,12 +40,26 @@ export interface LogPage {
   next: string | undefined;
 }
 
+/** Lines of a source that are read apart: of workers, those of one tier. */
+interface Part {
+  source: LogSource;
+  /** Absent: all of them. */
+  tier?: Tier;
+}
+
 /** A place in a log: everything before `fromMs` of these sources has been read. */
 interface Position {
   fromMs: number;
   /** The span that is being read, with the place in it. Undefined: the next one begins. */
-  open?: { source: LogSource; untilMs: number; token?: string };
+  open?: Part & { untilMs: number; token?: string };
 }
+
+/** The parts of a log for one time. An attempt of a task that was moved may have run in any of its tiers. */
+const partsOf = ({ sources, byTier }: TaskLogs, { priority, earlier_tiers: earlier = [] }: TaskRecord): Part[] =>
+  sources.flatMap((source): Part[] => {
+    if (source === "submit") return [];
+    return source === "worker" && byTier ? [priority, ...earlier].map((tier) => ({ source, tier })) : [{ source }];
+  });
 
 /**
  * Reads lines of a task, oldest first: those of its submit, then those of its attempts, within the times that the
@@ -56,7 +71,7 @@ export async function taskLogPage(ports: TaskLogPorts, query: LogQuery): Promise
   const { record, limit } = query;
   const { logs, clock } = ports;
   const startedMs = clock.now();
-  const task = { tenant_id: record.tenant_id, task_id: record.task_id, tier: record.priority };
+  const { tenant_id, task_id, priority } = record;
   const lines: LogLine[] = [];
   let position = positionOf(query);
   let bytes = 0;
@@ -65,20 +80,23 @@ export async function taskLogPage(ports: TaskLogPorts, query: LogQuery): Promise
     const span = nextSpan(ports, query, position);
     if (span === undefined) return { lines, next: isComplete(ports, query, position) ? undefined : textOf(position) };
     const token = position.open?.token;
+    const task = { tenant_id, task_id, tier: span.tier ?? priority };
     const page = await logs.page(task, span, { limit: limit - lines.length, from: token });
     lines.push(...page.items);
     bytes += page.bytes;
     position =
-      page.next === undefined ? after(logs, span) : { fromMs: span.fromMs, open: { ...span, token: page.next } };
+      page.next === undefined
+        ? after(partsOf(logs, record), span)
+        : { fromMs: span.fromMs, open: { ...span, token: page.next } };
   }
   return { lines, next: textOf(position) };
 }
 
-/** The place after a span: the same time of the next source, or the time after it. */
-function after({ sources }: TaskLogs, { source, fromMs, untilMs }: LogSpan): Position {
-  const next = source === "submit" ? undefined : sources[sources.indexOf(source) + 1];
+/** The place after a span: the same time of the next part, or the time after it. */
+function after(parts: readonly Part[], { source, tier, fromMs, untilMs }: LogSpan & Part): Position {
   if (source === "submit") return { fromMs };
-  return next === undefined ? { fromMs: untilMs + 1 } : { fromMs, open: { source: next, untilMs } };
+  const next = parts[parts.findIndex((part) => part.source === source && (tier ?? part.tier) === part.tier) + 1];
+  return next === undefined ? { fromMs: untilMs + 1 } : { fromMs, open: { ...next, untilMs } };
 }
 
 function positionOf({ record, from }: LogQuery): Position {
@@ -90,16 +108,23 @@ function positionOf({ record, from }: LogQuery): Position {
 const textOf = (position: Position): string => JSON.stringify(position);
 
 /** The next span of lines that can be read now. */
-function nextSpan({ clock, logs }: TaskLogPorts, query: LogQuery, { fromMs, open }: Position): LogSpan | undefined {
+function nextSpan(
+  { clock, logs }: TaskLogPorts,
+  query: LogQuery,
+  { fromMs, open }: Position,
+): (LogSpan & Part) | undefined {
   const readableMs = clock.now() - logs.lateMs;
   if (open?.source === "submit" && readableMs < Date.parse(query.record.created_at) + soonMs) return undefined;
-  if (open !== undefined) return { source: open.source, fromMs, untilMs: open.untilMs };
+  if (open !== undefined) {
+    const { token: _, ...part } = open;
+    return { ...part, fromMs };
+  }
   const found = windowsOf(query, readableMs).find(({ untilMs }) => untilMs >= fromMs);
-  const source = logs.sources.find((one) => one !== "submit");
-  if (found === undefined || source === undefined) return undefined;
+  const [first] = partsOf(logs, query.record);
+  if (found === undefined || first === undefined) return undefined;
   const untilMs = Math.min(found.untilMs, readableMs);
   const startMs = Math.max(found.fromMs, fromMs);
-  return startMs > untilMs ? undefined : { source, fromMs: startMs, untilMs };
+  return startMs > untilMs ? undefined : { ...first, fromMs: startMs, untilMs };
 }
 
 /** The times of the attempts, oldest first, without overlaps. */

@@ -68,6 +68,11 @@ export interface TaskRecord extends TaskKey {
   /** submit; control changes it while the task waits. Only this tier's workers claim the task. */
   priority: Tier;
   /**
+   * control, with each change of `priority`: the other tiers that the task was in. Logs of earlier attempts are in
+   * theirs. Absent: it was in no other tier.
+   */
+  earlier_tiers?: readonly Tier[];
+  /**
    * submit, from the type: `container` when its messages go to the queues of container workers; never changes. Absent:
    * to the tier's queue.
    */
