@@ -13,7 +13,7 @@ import { testKit } from "../src/testkit/kit.ts";
 /** A type whose input is a number, with a handler of the test's. */
 const typeOf = <Output>(
   handler: TaskOptions<z.ZodNumber, Output>["handler"],
-  more: Partial<TaskOptions<z.ZodNumber, Output>> = {},
+  more: Partial<Omit<TaskOptions<z.ZodNumber, Output>, "children" | "aggregate">> = {},
 ) => defineTask({ name: "test.task", input: z.number(), timeoutSeconds: 10, ...more, handler });
 
 describe("a task in the kit", () => {

@@ -19,9 +19,13 @@ export interface ChildResult<Result = unknown> {
   errorKind: ErrorKind | undefined;
 }
 
-/** The ended children of a task. */
-export interface Children<Result = unknown> extends Counts {
+/** Numbers of a task's ended children: its result where its type has no `aggregate`. */
+export interface FamilyCounts extends Counts {
   total: number;
+}
+
+/** The ended children of a task. */
+export interface Children<Result = unknown> extends FamilyCounts {
   /** Iterates over all children in the order of their spawn, a page at a time. */
   results(): AsyncIterable<ChildResult<Result>>;
 }

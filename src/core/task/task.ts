@@ -8,6 +8,7 @@ import type { Children, ChildrenOptions } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
 import { filesFault } from "./file-options.ts";
 import { partWithoutJson } from "./input-parts.ts";
+import type { NoAggregate, ResultOfTask, ReturnsFit } from "./result-type.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
 import {
@@ -29,6 +30,9 @@ export interface TaskOptions<
   Name extends string = string,
   Files extends FilesOption = Record<string, never>,
   State extends z.ZodType = z.ZodUnknown,
+  Result extends z.ZodType = z.ZodType,
+  Aggregated = unknown,
+  Parent extends object | undefined = ChildrenOptions<z.output<Input>>,
 > {
   /** The type's name, as clients submit it: lower case words joined by dots, up to 64 characters. */
   name: Name;
@@ -54,8 +58,12 @@ export interface TaskOptions<
    * @example { 1: ({ name }: { name: string }) => ({ firstName: name, lastName: "" }) }
    */
   upcast?: Upcasts;
-  /** Schema of the result. A result that does not fit fails the attempt as `permanent`. Default: unchecked. */
-  output?: z.ZodType;
+  /**
+   * Schema of the result: of what `aggregate` returns, or the handler where it spawned no child. A result that does not
+   * fit fails the attempt as `permanent`; the compiler refuses one of another shape. A file is not checked. Default:
+   * unchecked.
+   */
+  output?: Result;
   /** The tier of tasks submitted without one. Default: `normal`. */
   priority?: Tier;
   /**
@@ -124,13 +132,16 @@ export interface TaskOptions<
    * share of the children that must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`.
    * Default: 1.
    */
-  children?: ChildrenOptions<z.output<Input>>;
+  children?: ChildrenOptions<z.output<Input>> | Parent;
   /**
    * Makes the task's result from its ended children, in an attempt of its own. Default: the result is the numbers of
    * children. The handler's return value is not used when it spawned children. When it spawned none and returned
    * nothing, `aggregate` gets `total` 0 in the same attempt.
    */
-  aggregate?: (children: Children, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<unknown> | unknown;
+  aggregate?: (
+    children: Children,
+    task: TaskContext<z.output<State>> & WithFiles<Files>,
+  ) => Promise<Aggregated> | Aggregated;
   /**
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
    * A second call for the same task is always possible: use `task.step` for effects that must not happen twice.
@@ -205,7 +216,13 @@ export function defineTask<
   const Name extends string = string,
   const Files extends FilesOption = Record<string, never>,
   State extends z.ZodType = z.ZodUnknown,
->(options: TaskOptions<Input, Output, Name, Files, State>): DefinedTask<z.input<Input>, Awaited<Output>, Name> {
+  Result extends z.ZodType = z.ZodType,
+  Aggregated = NoAggregate,
+  Parent extends object | undefined = undefined,
+>(
+  options: TaskOptions<Input, Output, Name, Files, State, Result, Aggregated, Parent> &
+    ReturnsFit<Result, Awaited<Output>, Awaited<Aggregated>>,
+): DefinedTask<z.input<Input>, ResultOfTask<Awaited<Output>, Awaited<Aggregated>, Parent>, Name> {
   const refuse = (what: string) => {
     throw new TypeError(`defineTask(${nameIn(options)}): ${what}${calledAt(defineTask)}`);
   };
@@ -215,7 +232,7 @@ export function defineTask<
   if (!namePattern.test(name) || name.length > 64) {
     refuse("name must be lower case words joined by '.', '-' or '_', at most 64 characters");
   }
-  const fault = shapeFault(options, upcast, version);
+  const fault = shapeFault(options as Shape, upcast, version);
   if (fault !== undefined) refuse(fault);
   return {
     ...flagsOf(options),

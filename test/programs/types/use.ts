@@ -1,5 +1,5 @@
 import type { App } from "aws-cdk-lib";
-import { currentTask, defineTask, PermanentError } from "offload";
+import { currentTask, defineTask, file, PermanentError } from "offload";
 import { TaskPipeline } from "offload/cdk";
 import { createClient, ProblemError, type TaskView } from "offload/client";
 import { createDirectClient } from "offload/direct";
@@ -18,7 +18,31 @@ export const size = defineTask({
   },
 });
 
-const tasks = { size };
+const parent = { input: z.object({ share: z.number() }), handler: async () => {} };
+const output = z.object({ total: z.int(), kind: z.enum(["full", "part"]) });
+export const sizes = defineTask({
+  ...parent,
+  name: "text.sizes",
+  output,
+  children: { threshold: ({ share }) => share },
+  aggregate: async ({ total }) => ({ total, kind: "full" }),
+});
+export const page = defineTask({
+  ...parent,
+  name: "text.page",
+  children: {},
+  aggregate: () => file(new Uint8Array(), { contentType: "text/csv" }),
+});
+export const wrong = [
+  // @ts-expect-error: no such field
+  defineTask({ ...parent, name: "text.none", output, children: {}, aggregate: () => ({ size: 1 }) }),
+  // @ts-expect-error: a number
+  defineTask({ ...parent, name: "text.none", output, handler: () => ({ total: "1", kind: "full" }) }),
+  // @ts-expect-error: no such option
+  defineTask({ ...parent, name: "text.none", child: {} }),
+];
+
+const tasks = { size, sizes, page };
 
 export async function use(): Promise<number> {
   const client = createClient<typeof tasks>({ url: "http://127.0.0.1:3000", key: "dev-acme" });
@@ -32,6 +56,9 @@ export async function use(): Promise<number> {
   await direct.submit("text.size", { text: "a" });
   const outcome = await testKit([size]).run(size, { text: status.type });
   const result = await client.result(task);
+  const { total }: { total: number } = await client.result(await client.submit("text.sizes", { share: 1 }));
+  const csv: File = await client.result(await client.submit("text.page", { share: total }));
+  await csv.text();
   const error: unknown = outcome.errorKind;
   return error instanceof ProblemError ? error.status : result.size;
 }
