@@ -35,7 +35,10 @@ export function resultKeyFault(key: Readonly<Record<string, unknown>>): string |
   return keyFault(key as JsonWebKey);
 }
 
-/** Uses of a key, of which one lets it encrypt (RFC 7517, section 4.3). */
+/**
+ * Uses of a key, of which one lets it encrypt (RFC 7517, section 4.3). WebCrypto exports the public key of an agreement
+ * with an empty list, as only the private one derives.
+ */
 const encryptingOps = ["encrypt", "wrapKey", "deriveKey", "deriveBits"];
 
 function keyFault(key: JsonWebKey): string | undefined {
@@ -50,9 +53,13 @@ function keyFault(key: JsonWebKey): string | undefined {
   }
 }
 
-const mayEncrypt = ({ use, key_ops: ops }: JsonWebKey): boolean =>
+const mayEncrypt = ({ use, key_ops: ops, kty, alg }: JsonWebKey): boolean =>
   (use === undefined || use === "enc") &&
-  (ops === undefined || (Array.isArray(ops) && ops.some((op) => encryptingOps.includes(op))));
+  (ops === undefined ||
+    (Array.isArray(ops) &&
+      (ops.some((op) => encryptingOps.includes(op)) || (ops.length === 0 && kty !== "RSA" && !isOfSignatures(alg)))));
+
+const isOfSignatures = (alg: unknown): boolean => alg !== undefined && !String(alg).startsWith("ECDH");
 
 /** An exponent of 1 encrypts nothing, and an even one cannot be inverted. */
 function rsaFault({ asymmetricKeyDetails: details = {} }: KeyObject): string | undefined {
