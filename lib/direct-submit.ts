@@ -11,6 +11,8 @@ import type { DataStack } from "./data-stack.ts";
 import { allowKeyOf } from "./encryption.ts";
 import { type LogOptions, PipelineFunction } from "./function.ts";
 import { settingError } from "./setting-error.ts";
+import { warnOfLoop } from "./submit-loops.ts";
+import type { TaskRole } from "./task-role.ts";
 
 export interface DirectSubmitProps {
   /** Name of the deployment. */
@@ -21,6 +23,8 @@ export interface DirectSubmitProps {
   /** Settings of the function submit. */
   readonly settings: SettingTexts;
   readonly logs: LogOptions;
+  /** The roles of the workers, whose handlers may invoke a function that submits. */
+  readonly taskRole: TaskRole;
   /**
    * The catalogue is published after these were updated: the workers, so that no task has a type that they do not know.
    */
@@ -134,6 +138,7 @@ export class DirectSubmit {
     const { target, isFunction } = functionOf(grantee);
     if (target !== undefined) {
       this.claim(target, prefix);
+      warnOfLoop(target, this.props.taskRole);
       for (const [name, value] of environment) target.addEnvironment(name, value);
     } else if (isFunction) warnOfMissing(grantee, prefix);
   }

@@ -182,7 +182,7 @@ export class ServiceStack extends PipelineStack {
     equipWorkers(this, workersProps, made);
     this.bundleTexts(app);
     addRules(this.fire, data, { ...app, deployment });
-    this.direct = new DirectSubmit(this, { ...props, catalog: app.catalog, settings: this.submitSettings, after });
+    this.direct = new DirectSubmit(this, { ...props, ...app, ...made, settings: this.submitSettings, after });
     this.api = api;
     allowTaskLogs(this.functions, containers);
     this.metrics = new PipelineMetrics(deployment);

@@ -21,6 +21,8 @@ export class TaskRole implements IPrincipal {
   readonly assumeRoleAction = "sts:AssumeRole";
   readonly principalAccount: string;
   private readonly roles: readonly IPrincipal[];
+  private readonly statements: PolicyStatement[] = [];
+  private readonly listeners: ((statement: PolicyStatement) => void)[] = [];
 
   constructor(workers: readonly (IConstruct & IGrantable)[]) {
     const [first] = workers;
@@ -40,7 +42,15 @@ export class TaskRole implements IPrincipal {
       const added = role.addToPrincipalPolicy(statement.copy());
       if (added.policyDependable !== undefined) policyDependable.add(added.policyDependable);
     }
+    this.statements.push(statement);
+    for (const hear of this.listeners) hear(statement);
     return { statementAdded: true, policyDependable };
+  }
+
+  /** Hears of each right of handlers: those that were granted already, and those that follow. */
+  onStatement(hear: (statement: PolicyStatement) => void): void {
+    this.listeners.push(hear);
+    for (const statement of this.statements) hear(statement);
   }
 }
 

@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { App, Stack } from "aws-cdk-lib";
-import { Template } from "aws-cdk-lib/assertions";
-import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
+import { Grant, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Code, Function as LambdaFunction, RecursiveLoop, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { describe, expect, test } from "vitest";
 import { addChecks } from "../../lib/checks.ts";
@@ -152,4 +152,58 @@ test.each(["service", "data"] as const)("a function in the pipeline's %s stack m
 test("the checks of a deployment find nothing in what it adds", () => {
   const publishing = () => synthesized((pipeline) => void pipeline.submitSettings, true);
   expect(publishing).not.toThrow();
+});
+
+describe("a function that submits, and that tasks invoke", () => {
+  const submits = (pipeline: TaskPipeline, fn: LambdaFunction) => pipeline.grantSubmit(fn);
+  const isInvoked = (pipeline: TaskPipeline, fn: LambdaFunction) => fn.grantInvoke(pipeline.taskRole);
+  type Granting = (pipeline: TaskPipeline, fn: LambdaFunction) => unknown;
+
+  /** The warnings of a function after grants. */
+  function warningsAfter(grants: readonly Granting[], recursiveLoop?: RecursiveLoop): string[] {
+    const app = new App({ context: withoutBundles, builtinCloudFormationValidation: false });
+    const pipeline = pipelineOf(app, { types: [echo] });
+    const shop = new Stack(app, "Shop");
+    const fn = new LambdaFunction(shop, "Next", {
+      ...{ runtime: Runtime.NODEJS_24_X, handler: "index.handler", code: Code.fromInline("exports.handler = 1;") },
+      ...(recursiveLoop !== undefined && { recursiveLoop }),
+    });
+    for (const grant of grants) grant(pipeline, fn);
+    const found = Annotations.fromStack(shop).findWarning("*", Match.anyValue());
+    rmSync(app.outdir, { recursive: true });
+    return found.map(({ entry }) => String(entry.data));
+  }
+
+  test.each<[string, Granting[]]>([
+    ["the submit first", [submits, isInvoked]],
+    ["the invocation first", [isInvoked, submits]],
+    ["by an alias", [(pipeline, fn) => pipeline.grantSubmit(fn.addAlias("live")), isInvoked]],
+    ["twice", [submits, isInvoked, submits, isInvoked]],
+  ])("has one warning that AWS ends it after 16 rounds: %s", (_, grants) => {
+    const warnings = warningsAfter(grants);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatch(
+      /Shop\/Next submits tasks directly.*for the 17th time.*RecursiveLoop.ALLOW.*offload:submit-loop/,
+    );
+  });
+
+  test.each<[string, Granting[], RecursiveLoop?]>([
+    ["only submits", [submits]],
+    ["is only invoked", [isInvoked]],
+    ["allows loops", [submits, isInvoked], RecursiveLoop.ALLOW],
+    [
+      "is another one than the tasks invoke",
+      [submits, (pipeline, fn) => isInvoked(pipeline, functionIn(Stack.of(fn)))],
+    ],
+    [
+      "is read, and not invoked",
+      [
+        submits,
+        ({ taskRole }, fn) =>
+          Grant.addToPrincipal({ actions: ["lambda:GetFunction"], grantee: taskRole, resourceArns: [fn.functionArn] }),
+      ],
+    ],
+  ])("has none where it %s", (_, grants, recursiveLoop) => {
+    expect(warningsAfter(grants, recursiveLoop)).toEqual([]);
+  });
 });
