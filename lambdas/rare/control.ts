@@ -131,14 +131,14 @@ function webhookRoutes(ports: ControlPorts) {
   const { callbackHosts, ...keySettings } = fromEnv(process.env, [...webhookKeySettings, "callbackHosts"]);
   const key = webhookKeyOf(keySettings, clock);
   const deliveries = new DynamoDeliveries(table);
+  const receivers = new DynamoReceivers(table);
   const receiverPorts = {
-    ...{ ...ports, types: ports.ownTypes, deliveries, key },
-    receivers: new DynamoReceivers(table),
+    ...{ ...ports, types: ports.ownTypes, deliveries, key, receivers },
     flowSettings: new DynamoFlowSettings(table),
     urlFault: (url: string) => callbackFault(url, callbackHosts),
   };
   return {
-    ...redeliveries({ ...ports, deliveries }),
+    ...redeliveries({ ...ports, deliveries, receivers }),
     ...receiverWrites(receiverPorts),
     ...webhookSecretRoutes({ clock, versions: new DynamoSecretVersions(table), key }),
   };

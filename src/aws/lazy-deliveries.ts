@@ -1,3 +1,4 @@
+import type { Receivers } from "../core/ports/receivers.ts";
 import type { Deliveries } from "../core/ports/webhooks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 
@@ -9,3 +10,8 @@ export function lazyDeliveries(table: DynamoTable): Pick<Deliveries, "get" | "pu
     put: async (...delivery) => (await opened()).put(...delivery),
   };
 }
+
+/** The receivers of webhooks, whose code is loaded with the first of them: few workers deliver webhooks again. */
+export const lazyReceivers = (table: DynamoTable): Pick<Receivers, "get"> => ({
+  get: async (key) => new (await import("./receivers.ts")).DynamoReceivers(table).get(key),
+});

@@ -17,7 +17,7 @@ import { DynamoFlowSettings } from "./flow-settings.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
 import { lazyAudit } from "./lazy-audit.ts";
-import { lazyDeliveries } from "./lazy-deliveries.ts";
+import { lazyDeliveries, lazyReceivers } from "./lazy-deliveries.ts";
 import { lazySubmitUnique } from "./lazy-unique.ts";
 import { DynamoLines } from "./lines.ts";
 import { createLog } from "./log.ts";
@@ -79,6 +79,7 @@ export async function workPorts(
     once,
     steps,
     deliveries: lazyDeliveries(table),
+    receivers: lazyReceivers(table),
     uploads: new DynamoUploads(table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),

@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { mergeTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { Problem } from "../core/model/problem.ts";
+import { targetOf } from "../core/notify/receivers.ts";
 import { mostTriesBefore, redeliver, type RedeliverPorts as SendPorts } from "../core/notify/redeliver.ts";
+import type { Receivers } from "../core/ports/receivers.ts";
 import type { Clock, Records } from "../core/ports/tasks.ts";
 import { type Deliveries, type Delivery, failedKey } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
@@ -86,6 +88,7 @@ function failedView({ task_id, id, type, url, tries }: Delivery): FailedWebhook 
 export interface RedeliverPorts extends SendPorts {
   records: Records;
   deliveries: Deliveries;
+  receivers: Pick<Receivers, "get">;
 }
 
 /** The handler that delivers a webhook again. */
@@ -99,6 +102,8 @@ export const redeliveries = (ports: RedeliverPorts) =>
       if (delivery.tries.length >= mostTriesBefore) {
         throw new Problem("conflict", `The webhook was tried ${delivery.tries.length} times, which is the maximum.`);
       }
+      const target = await targetOf(ports, delivery);
+      if ("error" in target) throw new Problem("conflict", `The webhook cannot be sent again: ${target.error}.`);
       await redeliver(ports, delivery);
       return call.json({ task_id: record.task_id, webhook_id: delivery.id }, 202);
     },

@@ -174,14 +174,14 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     body: withName("ScheduleChange", changeSchema),
     example: { enabled: false },
     answers: { 200: { description: "The changed schedule.", body: schedules.schedule } },
-    problems: [...jsonProblems, "not_found", "unknown_task_type", "defined_in_code"],
+    problems: [...jsonProblems, "not_found", "unknown_task_type", "conflict", "defined_in_code"],
   },
   deleteSchedule: {
     tag: "schedules",
     summary: "Delete a schedule",
     role: "operator",
     answers: { 204: { description: "The schedule is deleted, and submits nothing from now on." } },
-    problems: ["not_found", "defined_in_code"],
+    problems: ["not_found", "conflict", "defined_in_code"],
   },
   pauseSchedule: {
     tag: "schedules",
@@ -192,7 +192,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     body: emptyBody,
     bodyOptional: true,
     answers: { 200: { description: "The schedule.", body: schedules.schedule } },
-    problems: [...bodyProblems, "not_found"],
+    problems: [...bodyProblems, "not_found", "conflict"],
   },
   resumeSchedule: {
     tag: "schedules",

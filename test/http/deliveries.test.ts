@@ -87,4 +87,14 @@ describe("POST /tasks/{task_id}/deliveries/redeliver", () => {
     expect(answer).toMatchObject(problem(409, "conflict"));
     expect(answer.json.detail).toContain("50 times");
   });
+
+  test("refuses a webhook whose receiver is gone", async () => {
+    const { control, deliveries, delivery, task_id } = await setUp({ receiver_id: "gone" });
+    const answer = await ask(control, `/tasks/${task_id}/deliveries/redeliver`, { json: {} });
+    expect(answer).toMatchObject({
+      ...problem(409, "conflict"),
+      json: { detail: "The webhook cannot be sent again: the receiver was deleted." },
+    });
+    expect(await deliveries.get(delivery, delivery.id)).toEqual(delivery);
+  });
 });

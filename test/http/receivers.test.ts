@@ -74,6 +74,26 @@ describe("a receiver", () => {
     expect(await change({ enabled: true })).toMatchObject(problem(404, "not_found"));
   });
 
+  test("a receiver with another URL begins without failures; the same URL, or a disabled receiver, keeps them", async () => {
+    const { created, control, ports } = setUp();
+    const { webhook_id } = await created();
+    const change = async (json: object) => {
+      const answer = await ask(control, `/webhooks/${webhook_id}`, { method: "PATCH", json });
+      return [answer.json.health, answer.json.failing_since];
+    };
+    const fail = async (more: object) => {
+      const receiver = await ports.receivers.get({ tenant_id: "acme", webhook_id });
+      if (receiver === undefined) throw new Error("there is no receiver");
+      await ports.receivers.put({ ...receiver, ...more, revision: receiver.revision + 1 }, receiver.revision);
+    };
+    const failing_since = "2026-12-30T00:00:00.000Z";
+    await fail({ failing_since, warned_at: failing_since });
+    expect(await change({ url })).toEqual(["failing", failing_since]);
+    expect(await change({ url: `${url}/other` })).toEqual(["healthy", null]);
+    await fail({ failing_since, enabled: false, disabled_at: failing_since });
+    expect(await change({ url })).toEqual(["disabled", failing_since]);
+  });
+
   test("does not exist for another tenant", async () => {
     const { created, control, status } = setUp();
     const path = `/webhooks/${(await created()).webhook_id}`;

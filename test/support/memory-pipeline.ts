@@ -29,6 +29,7 @@ import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
 import { MemoryCounters } from "../../src/memory/others.ts";
+import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { memoryStores, nextMoment } from "../../src/memory/stores.ts";
 import type { ObjectRole } from "../../src/settings/object-rights.ts";
 import { sameIds } from "./ids.ts";
@@ -145,10 +146,12 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     },
   };
   const deliveries = new MemoryDeliveries();
-  const letters = { deadLetterQueues: own.queues, depths: own.queues, deliveries };
+  const receivers = new MemoryReceivers();
+  const letters = { deadLetterQueues: own.queues, depths: own.queues, deliveries, receivers };
   const ports = {
     ...own,
     deliveries,
+    receivers,
     registry: registry([...types, ...operationTypes({ ...own, ...letters })]),
     createChild: spawnChild(own),
     rejoinChild: rejoinChild(own),

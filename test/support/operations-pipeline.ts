@@ -8,6 +8,7 @@ import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { Tier } from "../../src/core/model/tier.ts";
 import { registry } from "../../src/core/task/task.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
+import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { memoryPipeline, operator, type PipelineOptions, typeOf } from "./memory-pipeline.ts";
 
 /** A pipeline in memory whose workers also have Offload's own types, and two types of tasks that fail until they are mended. */
@@ -25,7 +26,13 @@ export function operationsPipeline(options: PipelineOptions = {}) {
   const types = [fails("order.ship"), fails("mail.send")];
   const pipeline = memoryPipeline(types, options);
   const { clock, queues, records } = pipeline;
-  const ports = { ...pipeline.ports, deadLetterQueues: queues, depths: queues, deliveries: new MemoryDeliveries() };
+  const ports = {
+    ...pipeline.ports,
+    deadLetterQueues: queues,
+    depths: queues,
+    deliveries: new MemoryDeliveries(),
+    receivers: new MemoryReceivers(),
+  };
   Object.assign(pipeline.ports, { registry: registry([...types, ...operationTypes(ports)]) });
 
   /** Lets a worker take what waits in a tier, and moves time on until it is done with it. */

@@ -1,6 +1,8 @@
 import { Problem } from "../model/problem.ts";
 import { isKept, type TaskKey, type TaskRecord } from "../model/record.ts";
+import { targetOf } from "../notify/receivers.ts";
 import { mostTriesBefore, redeliver } from "../notify/redeliver.ts";
+import type { Receivers } from "../ports/receivers.ts";
 import type { Deliveries } from "../ports/webhooks.ts";
 import type { EntryPorts } from "../steps/keep-entries.ts";
 import { discardOne, type LetterOutcome, replayOne } from "./act-on-letter.ts";
@@ -11,14 +13,19 @@ import { runNow } from "./run-now.ts";
 /** Outcome of an operation's action on one task. `skipped`: the task is no longer as it matched. */
 export type ActOutcome = LetterOutcome;
 
-export type ActPorts = ControlPorts & EntryPorts & { deliveries: Pick<Deliveries, "get" | "put"> };
+export type ActPorts = ControlPorts &
+  EntryPorts & { deliveries: Pick<Deliveries, "get" | "put">; receivers: Pick<Receivers, "get"> };
 
-/** Delivers a webhook again. A webhook whose tries go on is delivered by them. */
+/**
+ * Delivers a webhook again. A webhook whose tries go on is delivered by them. Its receiver may be gone, or disabled,
+ * since the operation began.
+ */
 async function redeliverOne(ports: ActPorts, key: TaskKey, id: string): Promise<ActOutcome> {
   const delivery = await ports.deliveries.get(key, id);
   if (delivery === undefined) return "skipped";
   if (delivery.state === "pending") return "done";
   if (delivery.tries.length >= mostTriesBefore) return "failed";
+  if ("error" in (await targetOf(ports, delivery))) return "failed";
   await redeliver(ports, delivery);
   return "done";
 }

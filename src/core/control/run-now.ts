@@ -1,6 +1,7 @@
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
+import type { StoppedBy } from "../model/suspension.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
@@ -83,13 +84,33 @@ async function envelopeOf(ports: DispatchPorts, record: TaskRecord): Promise<Env
 }
 
 function notWaiting(record: TaskRecord, nowIso: string): Problem {
-  const status = statusAt(record, nowIso);
-  const waitsFor = record.waiting_for === undefined ? "" : `, and waits for ${record.waiting_for.kind}`;
-  return new Problem("not_waiting", `The task does not wait for a time: it is ${status}${waitsFor}.`);
+  return new Problem(
+    "not_waiting",
+    `Only a wait for a retry or for a start time can be ended: ${whyNot(record, nowIso)}.`,
+  );
 }
+
+/** The reason why a task does not start earlier. */
+function whyNot(record: TaskRecord, nowIso: string): string {
+  const { waiting_for: wait, line } = record;
+  const status = statusAt(record, nowIso);
+  if (status !== "pending" && status !== "scheduled") return `this task is ${status}`;
+  if (wait?.kind === "sleep") return `this task sleeps in its handler, until ${wait.until}`;
+  if (wait?.kind === "signal") return `this task's handler waits for the signal ${wait.signals.join(" or ")}`;
+  if (wait !== undefined) return `this task is held back by ${stops[wait.kind]}`;
+  if (line !== undefined) return "this task waits in a line for its turn";
+  return "this task is due already, and waits for a worker";
+}
+
+const stops: Readonly<Record<StoppedBy["kind"], string>> = {
+  pause: "a pause",
+  breaker: "the breaker of its type",
+  concurrency: "the number of tasks of its key that may run",
+  rate: "the number of tasks of its key that may start",
+};
 
 const notAtHand = ({ due_at }: TaskRecord) =>
   new Problem(
     "not_waiting",
-    `The task's input is in its message only, which comes at ${due_at}: it cannot run earlier.`,
+    `This task cannot start before ${due_at}: its input is in a message that nobody can read earlier.`,
   );

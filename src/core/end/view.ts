@@ -20,11 +20,17 @@ import { withStacks } from "../send/stacks.ts";
 import { inlineResultBytes } from "../task/result.ts";
 import { presentCounts } from "./close-family.ts";
 
-/** The share of the children that have ended, in percent. Undefined: no children, or they are still spawned. */
-const progressOf = (children: ChildrenView | undefined): number | undefined =>
-  children === undefined || !children.sealed
-    ? undefined
-    : Math.floor(((children.total - children.open) / children.total) * 100);
+/**
+ * The progress of a task. Of a sealed family it is the share that has ended, but not less than its handler reported
+ * before; an attempt that aggregates, which may spawn children again, comes after all. So it never goes back.
+ */
+function progressOf(record: TaskRecord, children: ChildrenView | undefined): number | null {
+  const { progress = null, closing_from: closingFrom } = record;
+  if (children === undefined) return progress;
+  if (closingFrom !== undefined) return 100;
+  if (!children.sealed) return progress;
+  return Math.max(progress ?? 0, Math.floor(((children.total - children.open) / children.total) * 100));
+}
 
 /** Reads the numbers of a task's children. Undefined: the task has none. */
 export async function childrenOf(ports: { families: Families }, record: TaskRecord): Promise<ChildrenView | undefined> {
@@ -57,7 +63,7 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
     type: record.type,
     status,
     priority: record.priority,
-    progress: status === "completed" ? 100 : (progressOf(children) ?? orNull(record.progress)),
+    progress: status === "completed" ? 100 : progressOf(record, children),
     // A suspended attempt has started.
     attempts: record.attempts + (isSuspended(waitingFor) ? 1 : 0),
     max_attempts: record.max_attempts,

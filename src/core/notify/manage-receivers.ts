@@ -142,14 +142,19 @@ async function change(
 }
 
 /**
- * Changes a receiver: replaces each given field. `enabled: true` forgets its failures.
+ * Changes a receiver: replaces each given field. `enabled: true` forgets its failures, and so does
+ * another URL, to which they do not belong; it does not enable a disabled receiver.
  * @throws Problem `not_found`, `invalid_input`, `unavailable`; PortUnavailable
  */
 export async function changeReceiver(ports: ReceiverPorts, key: ReceiverKey, body: unknown): Promise<Receiver> {
   const given = parseInput(receiverChangeSchema, body);
   await check(ports, given);
   const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return change(ports, key, (current) => ({ ...(given.enabled === true ? healthy(current) : current), ...fields }));
+  return change(ports, key, (current) => {
+    const isOther = given.url !== undefined && given.url !== current.url;
+    if (given.enabled === true || (isOther && current.enabled)) return { ...healthy(current), ...fields };
+    return { ...current, ...fields };
+  });
 }
 
 /**

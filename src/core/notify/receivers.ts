@@ -63,7 +63,7 @@ export const logDelivery = (
  * callback.
  */
 export async function targetOf(
-  { receivers }: Pick<HealthPorts, "receivers">,
+  { receivers }: { receivers: Pick<Receivers, "get"> },
   { tenant_id, receiver_id }: Delivery,
 ): Promise<{ receiver?: Receiver } | { error: string }> {
   if (receiver_id === undefined) return {};

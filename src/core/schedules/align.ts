@@ -26,6 +26,21 @@ export const noSuchSchedule = () => new Problem("not_found", "No such schedule."
 export const changesTooFast = () => new ChangedMeanwhile("the schedule");
 
 /**
+ * Makes a client's write: others that change the same schedule at the same time, again and again, are a conflict, after
+ * which nothing was written.
+ * @throws Problem `conflict`, and the errors of `write`
+ */
+export async function orConflict<Result>(write: () => Promise<Result>): Promise<Result> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!(error instanceof ChangedMeanwhile)) throw error;
+    const detail = "Other requests changed this schedule at the same time, and this one changed nothing: repeat it.";
+    throw new Problem("conflict", detail, { cause: error });
+  }
+}
+
+/**
  * Returns a higher revision. It is a time, so that it is also higher after the schedule was deleted and created again.
  */
 export const nextRevision = (ports: SchedulePorts, { revision }: ScheduleRecord): number =>
@@ -96,6 +111,8 @@ export async function alignOrRevert(
   try {
     await align(ports, key);
   } catch (error) {
+    // The writes that came in between keep this one, and their own requests make the rule match; the check does, too.
+    if (error instanceof ChangedMeanwhile) return;
     await bestEffort(revert);
     throw error instanceof RuleRefused ? refused(error) : error;
   }

@@ -136,7 +136,8 @@ function stepped(kind: FieldKind, item: string, first: number, last: number, ste
   const step = Number(stepText);
   const most = kind.most - kind.least + 1;
   if (first > last) {
-    const advice = step === 1 ? `; write ${overTheEnd(kind, item, first, last)}` : "";
+    const written = step === 1 ? overTheEnd(kind, item, first, last) : stepsOverTheEnd(kind, first, last, step);
+    const advice = written === undefined ? "" : `; write ${written}`;
     throw new RuleRefused(`${kind.name}: the range ${JSON.stringify(item)} ends before it starts${advice}`);
   }
   if (step < 1 || step > most) throw new RuleRefused(`${kind.name}: expected a step from 1 to ${most}, found ${step}`);
@@ -151,6 +152,19 @@ function overTheEnd(kind: FieldKind, item: string, first: number, last: number):
   const start = first === kind.most ? from : `${from}-${kind.most}`;
   if (last < least) return start;
   return `${start},${last === least ? least : `${least}-${last}`}`;
+}
+
+/**
+ * Writes the values of a range with a step that goes on at the field's start: `22-6/2` as `22,0,2,4,6`. Undefined: the
+ * step has no meaning, or would be refused.
+ */
+function stepsOverTheEnd(kind: FieldKind, first: number, last: number, step: number): string | undefined {
+  // Sunday is 0 and 7.
+  const size = kind === weekday ? 7 : kind.most - kind.least + 1;
+  if (step < 1 || step > size) return undefined;
+  const length = Math.floor((last + size - first) / step) + 1;
+  const steps = Array.from({ length }, (_, index) => kind.least + ((first + index * step - kind.least) % size));
+  return steps.join(",");
 }
 
 function numberOf(kind: FieldKind, item: string, text: string): number {

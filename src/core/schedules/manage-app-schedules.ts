@@ -6,7 +6,7 @@ import type { Clock, Records } from "../ports/tasks.ts";
 import { submit } from "../submit/submit.ts";
 import type { SubmitCall } from "../submit/submit-call.ts";
 import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
-import { bestEffort } from "./align.ts";
+import { bestEffort, orConflict } from "./align.ts";
 import type { AppSchedule } from "./app-schedule.ts";
 import type { AppScheduleState } from "./app-schedule-record.ts";
 import { ownKeyOf, principalOf, rewriteState, scheduledTaskOf } from "./app-schedule-state.ts";
@@ -195,7 +195,7 @@ export async function nextAppTimes(
 /**
  * Pauses a schedule of the app, or resumes it: for the tenant, or for all where the tenant is `wholeDeployment`. A
  * pause holds over deployments. Times of a paused schedule are skipped and counted.
- * @throws Problem `conflict` for a resume by a tenant while the schedule is paused for all
+ * @throws Problem `conflict` for a resume by a tenant while the schedule is paused for all, and while others change it
  */
 export async function setAppSchedulePaused(
   ports: AppSchedulePorts,
@@ -212,11 +212,13 @@ export async function setAppSchedulePaused(
     }
   }
   const now = iso(ports.clock.now());
-  await rewriteState(ports.appStates, { schedule_id, tenant_id }, now, (current) => {
-    if ((current.paused_since !== undefined) === paused) return undefined;
-    const { paused_since: _, paused_by: __, ...rest } = current;
-    return paused ? { ...rest, paused_since: now, paused_by: principal } : rest;
-  });
+  await orConflict(() =>
+    rewriteState(ports.appStates, { schedule_id, tenant_id }, now, (current) => {
+      if ((current.paused_since !== undefined) === paused) return undefined;
+      const { paused_since: _, paused_by: __, ...rest } = current;
+      return paused ? { ...rest, paused_since: now, paused_by: principal } : rest;
+    }),
+  );
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   findSchedule,
   isAbandoned,
   nextRevision,
+  orConflict,
   rewrite,
   type SchedulePorts,
 } from "./align.ts";
@@ -53,11 +54,13 @@ export async function createSchedule(ports: ScheduleWritePorts, identity: Identi
   if (before?.state === "ready") return { schedule: sameOrConflict(before, made), created: false };
   if (before === undefined) await checkRoom(ports, made.tenant_id);
   await ports.checks.request(keyOf(made));
-  for (let tries = 0; tries < mostCreates; tries++) {
-    const written = await writeNew(ports, made);
-    if (written !== undefined) return written;
-  }
-  throw changesTooFast();
+  return orConflict(async () => {
+    for (let tries = 0; tries < mostCreates; tries++) {
+      const written = await writeNew(ports, made);
+      if (written !== undefined) return written;
+    }
+    throw changesTooFast();
+  });
 }
 
 /**
@@ -198,7 +201,7 @@ async function activate(ports: SchedulePorts, schedule: ScheduleRecord): Promise
  * Changes a schedule: replaces each given field. Reverts the change when the rule in EventBridge Scheduler cannot be
  * changed.
  * @param principal The caller, noted with a pause. Default: nobody.
- * @throws Problem `not_found`, `invalid_input`, `unknown_task_type`, `too_large`; PortUnavailable
+ * @throws Problem `not_found`, `invalid_input`, `unknown_task_type`, `too_large`, `conflict`; PortUnavailable
  */
 export async function changeSchedule(
   ports: ScheduleWritePorts,
@@ -211,8 +214,8 @@ export async function changeSchedule(
   // Checks the change first, so that a refused one requests no check of the rule.
   withChange(ports, await findSchedule(ports, key), { change, version, principal });
   await ports.checks.request(keyOf(key));
-  const { before, after } = await rewrite(ports, key, (current) =>
-    withChange(ports, current, { change, version, principal }),
+  const { before, after } = await orConflict(() =>
+    rewrite(ports, key, (current) => withChange(ports, current, { change, version, principal })),
   );
   await alignOrRevert(ports, after, () => revert(ports, before, after));
   return after;
@@ -279,15 +282,17 @@ const revert = (ports: SchedulePorts, before: ScheduleRecord, after: ScheduleRec
 
 /**
  * Deletes a schedule. It submits nothing after this returns.
- * @throws Problem `not_found`; PortUnavailable
+ * @throws Problem `not_found`, `conflict`; PortUnavailable
  */
 export async function deleteSchedule(ports: SchedulePorts & { checks: RuleChecks }, key: ScheduleKey): Promise<void> {
   await findSchedule(ports, key);
   await ports.checks.request(keyOf(key));
-  const { before, after } = await rewrite(ports, key, (current) => {
-    const revision = nextRevision(ports, current);
-    return { ...current, state: "deleting", revision, rule_revision: revision };
-  });
+  const { before, after } = await orConflict(() =>
+    rewrite(ports, key, (current) => {
+      const revision = nextRevision(ports, current);
+      return { ...current, state: "deleting", revision, rule_revision: revision };
+    }),
+  );
   await alignOrRevert(ports, after, () => revert(ports, before, after));
   // If this fails, the record stays in state `deleting`, which is never shown.
   await bestEffort(() => ports.schedules.delete(after, after.revision));

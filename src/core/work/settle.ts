@@ -142,7 +142,7 @@ async function settleWaiting(
         ...(aggregated !== undefined && { family_aggregated: true as const, ...resultFields(aggregated) }),
       },
       remove: [
-        ...(["lease_until", "lease_token", "progress", "family_counts"] as const),
+        ...(["lease_until", "lease_token", "family_counts"] as const),
         ...(aggregates ? [] : (["family_aggregates"] as const)),
       ],
       append: attemptOf(record, now, "completed"),

@@ -116,6 +116,15 @@ describe("a task that does not wait for its time is not_waiting", () => {
     });
   });
 
+  test("because it is due already", async () => {
+    const pipeline = setUp();
+    const record = await pipeline.accept({ input: { n: 1 } });
+    await expect(runNow(pipeline.ports, record)).rejects.toMatchObject({
+      code: "not_waiting",
+      detail: expect.stringContaining("this task is due already, and waits for a worker"),
+    });
+  });
+
   test("because it sleeps", async () => {
     const pipeline = setUp(async (_, task) => {
       await task.sleep(3_600);
@@ -124,6 +133,9 @@ describe("a task that does not wait for its time is not_waiting", () => {
     await pipeline.work(record.priority);
     const sleeping = await pipeline.recordOf(record);
     expect(sleeping.waiting_for).toMatchObject({ kind: "sleep" });
-    await expect(runNow(pipeline.ports, sleeping)).rejects.toMatchObject({ code: "not_waiting" });
+    await expect(runNow(pipeline.ports, sleeping)).rejects.toMatchObject({
+      code: "not_waiting",
+      detail: `Only a wait for a retry or for a start time can be ended: this task sleeps in its handler, until ${iso(pipeline.clock.now() + 3_600_000)}.`,
+    });
   });
 });

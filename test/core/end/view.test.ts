@@ -115,6 +115,24 @@ describe("a task as clients see it", () => {
     expect(view({ ...ended, status: "completed", progress: 60 }).progress).toBe(100);
     expect(view({ ...ended, status: "failed", progress: 60 }).progress).toBe(60);
   });
+
+  test("of a family, progress never goes back", () => {
+    const none = { completed: 0, failed: 0, cancelled: 0, expired: 0 };
+    const shown = (more: Partial<TaskRecord>, open: number, total: number, sealed = true) =>
+      viewOf(newRecord({ status: "processing", ...more }), now, undefined, { ...none, open, total, sealed }).progress;
+    const all = [
+      shown({ progress: 40 }, 10, 10, false),
+      shown({ progress: 40 }, 10, 10),
+      shown({ progress: 40 }, 5, 10),
+      shown({ progress: 40 }, 0, 10),
+      // Its attempt that aggregates spawns ten more.
+      shown({ closing_from: 1 }, 0, 10),
+      shown({ closing_from: 1 }, 10, 20, false),
+      shown({ closing_from: 1 }, 10, 20),
+    ];
+    expect(all).toEqual([40, 40, 50, 100, 100, 100, 100]);
+    expect(shown({}, 10, 10, false)).toBeNull();
+  });
 });
 
 describe("a result", () => {

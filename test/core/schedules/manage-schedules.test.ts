@@ -336,6 +336,27 @@ describe("a changed schedule", () => {
       payload: { rule_revision: now.rule_revision },
     });
   });
+
+  test("of many more changes at the same time, each is made or refused as a conflict", async () => {
+    const { ports, make, stored, ruleOf, check } = schedulesPipeline();
+    const schedule = await make();
+    const minutes = Array.from({ length: 18 }, (_, minute) => minute);
+    const changes = await Promise.allSettled(
+      minutes.map((minute) => changeSchedule(ports, schedule, { cron: `${minute} 5 * * *` })),
+    );
+    const refused = changes.filter((change) => change.status === "rejected");
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { reason } of refused) {
+      expect(reason).toMatchObject({ code: "conflict", detail: expect.stringContaining("changed nothing") });
+    }
+    const isMade = (minute: number) => changes[minute]?.status === "fulfilled";
+    const { cron = "" } = await stored(schedule);
+    expect(isMade(Number(cron.split(" ")[0]))).toBe(true);
+    await check();
+    expect(ruleOf(schedule.schedule_id)?.payload).toMatchObject({
+      rule_revision: (await stored(schedule)).rule_revision,
+    });
+  });
 });
 
 describe("a deleted schedule", () => {
