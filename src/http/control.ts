@@ -8,7 +8,7 @@ import { type ViewPorts, viewTask } from "../core/end/view.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import type { TaskRecord } from "../core/model/record.ts";
-import type { EntryPorts } from "../core/steps/keep-entries.ts";
+import type { EntryPorts } from "../core/send/keep-entries.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
 import { findTask } from "./find-task.ts";

@@ -43,7 +43,7 @@ export class MemoryLines implements Lines {
   readonly #lines = new Map<string, StoredLine>();
   readonly #listed = new Set<string>();
 
-  async add(line: string, task: WaitingTask): Promise<void> {
+  async add(line: string, task: WaitingTask, _purgeAt?: number): Promise<void> {
     const order = orderOf(task);
     const shard = this.#shard(line, task.shard ?? 0);
     if (order < shard.last) shard.late = true;
@@ -82,7 +82,7 @@ export class MemoryLines implements Lines {
     return copy(shardsOf(task).flatMap((shard) => this.#shard(line, shard).waiting.get(orderOf(task)) ?? [])[0]);
   }
 
-  async keep(): Promise<void> {}
+  async keep(_line: string, _wait: Wait, _purgeAt: number): Promise<void> {}
 
   async remove(line: string, wait: Wait): Promise<void> {
     const found = shardsOf(wait).map((shard) => this.#shard(line, shard).waiting);

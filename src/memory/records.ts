@@ -6,13 +6,18 @@ import { copy } from "./copy.ts";
 
 const keyOf = (key: TaskKey) => JSON.stringify([key.tenant_id, key.task_id]);
 
+interface StoredPart {
+  value: unknown;
+  purgeAt: number;
+}
+
 /**
  * Records in memory, for tests, simulations and the test kit. Values are copied on the way in and out, as over a
  * network.
  */
 export class MemoryRecords implements Records {
   readonly #records = new Map<string, TaskRecord>();
-  readonly #parts = new Map<string, unknown>();
+  readonly #parts = new Map<string, StoredPart>();
 
   async create(record: TaskRecord, nowIso: string): Promise<TaskRecord | undefined> {
     const existing = this.#records.get(keyOf(record));
@@ -66,12 +71,23 @@ export class MemoryRecords implements Records {
     return this.#page(mine, (record) => `${record.dead_letter_at}#${record.task_id}`, query);
   }
 
-  async savePart(key: TaskKey, part: Part, value: unknown, _purgeAt: number): Promise<void> {
-    this.#parts.set(`${keyOf(key)}${part}`, copy(value));
+  async savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {
+    this.#parts.set(`${keyOf(key)}${part}`, { value: copy(value), purgeAt });
   }
 
   async loadPart(key: TaskKey, part: Part): Promise<unknown> {
-    return copy(this.#parts.get(`${keyOf(key)}${part}`));
+    return copy(this.#parts.get(`${keyOf(key)}${part}`)?.value);
+  }
+
+  /** Epoch seconds until which a part is kept, for the checks of tests. Undefined: there is none. */
+  purgeAtOf(key: TaskKey, part: Part): number | undefined {
+    return this.#parts.get(`${keyOf(key)}${part}`)?.purgeAt;
+  }
+
+  /** Deletes records and parts whose time is over, as the table does some time later. */
+  purge(nowSeconds: number): void {
+    for (const [key, { purge_at }] of this.#records) if (purge_at <= nowSeconds) this.#records.delete(key);
+    for (const [key, { purgeAt }] of this.#parts) if (purgeAt <= nowSeconds) this.#parts.delete(key);
   }
 
   /** Loses a record, as a table does that is restored to an earlier time. Its parts stay. */

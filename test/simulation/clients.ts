@@ -243,7 +243,7 @@ export async function retry(world: World, key: Key): Promise<void> {
   await control(world, key, "retry", world.core.control.retry);
 }
 
-async function extend(world: World, key: Key): Promise<void> {
+export async function extend(world: World, key: Key): Promise<void> {
   const { dice, theme } = world;
   const longest = 2_592_000;
   const seconds = theme === "steps" && dice.chance(0.3) ? dice.int(longest / 2, longest) : dice.spread(60, longest);
@@ -257,7 +257,7 @@ async function extend(world: World, key: Key): Promise<void> {
 }
 
 /** Moves a task to a tier. Sends the request again while there is no answer, or after it. */
-async function move(world: World, key: Key): Promise<void> {
+export async function move(world: World, key: Key): Promise<void> {
   const { dice } = world;
   const tier = dice.pick(tiers);
   for (let tries = dice.int(1, 3); tries > 0; tries--) {

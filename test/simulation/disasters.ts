@@ -1,4 +1,5 @@
 import { retry } from "./clients.ts";
+import { judgeKept } from "./kept-laws.ts";
 import { loseOne } from "./lose-letters.ts";
 import { mend } from "./mend.ts";
 import { services, useUp } from "./weather.ts";
@@ -61,7 +62,9 @@ function planStands(world: World): void {
 }
 
 /** The table deletes what is past its end. */
-export function purge({ time, table, entries, uniqueKeys, witness }: World): void {
+export function purge(world: World): void {
+  const { time, table, entries, uniqueKeys, witness } = world;
+  judgeKept(world);
   witness.purged(table.purge());
   for (const { key, holder } of uniqueKeys.purge(Math.floor(time.now / 1000))) witness.unique.forgotten(key, holder);
   witness.steps.purged(entries.purge(time.now));

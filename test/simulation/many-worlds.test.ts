@@ -55,6 +55,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       expect(await faultsOf(seed, "behind")).toEqual([]);
   });
 
+  test("what is beside a record is kept as long as the record, in worlds of months", async () => {
+    for (const seed of [...seeds(1, 20), ...seeds(firstOfCommit(), 10)])
+      expect(await faultsOf(seed, "weeks")).toEqual([]);
+  });
+
   test("one idempotency key has one task in small worlds in which few submits meet at few keys", async () => {
     for (const seed of [...seeds(1, 500), ...seeds(firstOfCommit(), 1000)]) {
       expect(await faultsOf(seed, "keys")).toEqual([]);

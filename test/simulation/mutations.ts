@@ -1,5 +1,6 @@
 import { flowMutations } from "./flow-mutations.ts";
 import { historyMutations } from "./history-mutations.ts";
+import { keptMutations } from "./kept-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { priorityMutations } from "./priority-mutations.ts";
 import { receiverMutations } from "./receiver-mutations.ts";
@@ -17,6 +18,7 @@ export const mutations: readonly Mutation[] = [
   ...priorityMutations,
   ...about("keys", uniqueMutations),
   ...historyMutations,
+  ...about("weeks", keptMutations),
   ...about("receivers", receiverMutations),
   {
     name: "a sweep deletes the last copy of a dead letter",

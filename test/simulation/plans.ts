@@ -87,6 +87,7 @@ const stepsShare = {
   resumes: 0,
   receivers: 0.1,
   behind: 0,
+  weeks: 0,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -151,6 +152,7 @@ const longShare = {
   resumes: 0,
   receivers: 0.03,
   behind: 0,
+  weeks: 0,
 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
@@ -168,6 +170,7 @@ const longestShare = {
   resumes: 0,
   receivers: 0.1,
   behind: 0,
+  weeks: 0,
 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */

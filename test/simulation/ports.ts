@@ -7,7 +7,7 @@ import type { Lines } from "../../src/core/ports/flow.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../../src/core/ports/steps.ts";
 import type { Clock, Log, OneOffs, Queues, Watchdog } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
-import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
+import type { EntryPorts } from "../../src/core/send/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { WorkPorts } from "../../src/core/work/work-message.ts";
 import { disk } from "../../src/machine/disk.ts";

@@ -46,7 +46,20 @@ export class SeenLines extends MemoryLines {
     this.#apart = apart ? new Map() : undefined;
   }
 
-  override async add(line: string, task: WaitingTask): Promise<void> {
+  /** Epoch seconds until which the entry of a task is kept, by line and task. */
+  readonly #keptUntil = new Map<string, number>();
+
+  /** Epoch seconds until which the entry of a task in a line is kept. Undefined: it was never in it. */
+  keptUntil(line: string, taskId: string): number | undefined {
+    return this.#keptUntil.get(`${line} ${taskId}`);
+  }
+
+  override async keep(line: string, { taskId }: Wait, purgeAt: number): Promise<void> {
+    this.#keptUntil.set(`${line} ${taskId}`, purgeAt);
+  }
+
+  override async add(line: string, task: WaitingTask, purgeAt: number): Promise<void> {
+    this.#keptUntil.set(`${line} ${task.taskId}`, purgeAt);
     this.#laws().parks += 1;
     this.#laws().waits(line, task.taskId);
     this.#laws().parked(line, task.envelope);

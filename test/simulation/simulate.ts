@@ -29,11 +29,13 @@ import { Story } from "./story.ts";
 import { Table } from "./table.ts";
 import { judge } from "./verdict.ts";
 import { drawWeather, Outages, type Theme } from "./weather.ts";
+import { waitForWeeks } from "./weeks.ts";
 import { Witness } from "./witness.ts";
 import type { World } from "./world.ts";
 
-/** Happenings after which a world counts as never coming to rest. */
+/** Happenings after which a world counts as never coming to rest; one of weeks, in which a line is looked at all day. */
 const mostHappenings = 60_000;
+const mostOfWeeks = 200_000;
 
 /** What came of one seed. */
 export interface Simulated {
@@ -63,9 +65,10 @@ export async function simulate(
   );
   if (theme === "keys") meetAtKeys(world);
   else if (theme === "resumes") void failAfterResumes(world);
+  else if (theme === "weeks") void waitForWeeks(world);
   else if (theme === "behind") void submitBursts(world);
   else beginAll(world);
-  const rested = await time.run(mostHappenings, () => witness.violations.length > 0);
+  const rested = await time.run(theme === "weeks" ? mostOfWeeks : mostHappenings, () => witness.violations.length > 0);
   if (witness.violations.length === 0) {
     if (rested) await judge(world);
     else witness.violated("it never comes to rest");
@@ -136,7 +139,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       ] as const);
   const theme = given ?? drawn;
   const weather = drawWeather(dice, theme);
-  const isSmall = theme === "keys" || theme === "resumes" || theme === "behind";
+  const isSmall = theme === "keys" || theme === "resumes" || theme === "behind" || theme === "weeks";
   const events = !isSmall && dice.chance(0.2);
   const hasReceivers = theme === "receivers";
   const heard = new Set(!isSmall && dice.chance(0.3) ? ["acme/bob"] : []);

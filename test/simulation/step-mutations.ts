@@ -77,7 +77,7 @@ export const stepMutations: readonly Mutation[] = [
   },
   {
     name: "steps: entries are not kept for longer",
-    file: "steps/keep-entries.ts",
+    file: "send/keep-entries.ts",
     in: "keepEntries",
     find: "if (early.length > 0) await steps.keep(",
     replace: "if (early.length < 0) await steps.keep(",
@@ -93,8 +93,8 @@ export const stepMutations: readonly Mutation[] = [
     name: "steps: the envelope of a task that waits for a signal is not saved",
     file: "work/suspend.ts",
     in: "settleSuspended",
-    find: '  if (suspension.waitingFor?.kind === "signal") {\n',
-    replace: "  if (suspension.dueAt < 0) {\n",
+    find: '    if (suspension.waitingFor?.kind === "signal") await ports.records.savePart(',
+    replace: "    if (suspension.dueAt < 0) await ports.records.savePart(",
   },
   {
     name: "steps: a suspended attempt counts",

@@ -89,6 +89,11 @@ export class Table {
     return copy(this.#parts.get(`${keyOf(key)}/${part}`)?.value);
   }
 
+  /** Epoch seconds until which a part is kept. Undefined: there is none. */
+  purgeAtOf(key: TaskKey, part: Part): number | undefined {
+    return this.#parts.get(`${keyOf(key)}/${part}`)?.purgeAt;
+  }
+
   /** Deletes what is past its end, as the table does some time later; gives the records that are gone. */
   purge(): TaskRecord[] {
     const now = Math.floor(this.#time.now / 1000);

@@ -130,7 +130,7 @@ export const uniqueMutations: readonly Mutation[] = [
     name: "unique: the key of a task that sleeps for long is deleted",
     file: "work/suspend.ts",
     in: "settleSuspended",
-    find: "  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));\n",
+    find: "    await keepBeside(ports, record, purgeAt);\n",
     replace: "",
   },
   {

@@ -61,8 +61,8 @@ async function judgeWebhooks({ witness, weather, outages, stage }: World): Promi
 /** No task costs more requests than its attempts, the world's faults and its neighbours' crashes explain. */
 function judgeCosts(world: World): void {
   const { witness, weather, outages } = world;
-  // An outage of hours uses up receives again and again.
-  if (outages.count > 0) return;
+  // An outage of hours uses up receives again and again. A line is looked at each day.
+  if (outages.count > 0 || world.theme === "weeks") return;
   const excuses = { troubles: weather.used, deaths: witness.costs.deaths };
   if (world.theme === "behind" && excuses.troubles + excuses.deaths === 0) judgeMessages(world);
   const parentClaims = new Map<string, number>();

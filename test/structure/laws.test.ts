@@ -179,3 +179,22 @@ describe("a test that stands still for a process has a time limit", () => {
     expect([...text.matchAll(/\btimeout: [\d_]+/g)].length).toBeGreaterThanOrEqual(calls);
   });
 });
+
+describe("a change that keeps a record for longer keeps what is beside it", () => {
+  /** They set no later time of an open task's record: one withdraws a task, one has the time of an entry, one ends a task. */
+  const others = ["submit/send-task.ts", "steps/attempt-steps.ts", "work/end-attempt.ts"].map((p) => `src/core/${p}`);
+  const setting = /\bpurge_at(?:: (?!\{)|, | \})/;
+  const changing = all.filter(
+    ({ path, text }) =>
+      path.startsWith("src/core/") && text.includes("records.change(") && setting.test(text) && !others.includes(path),
+  );
+
+  test.each(changing.map(({ path, text }) => [path, text] as const))("%s", (_, text) => {
+    expect(text).toContain("/keep-beside.ts");
+  });
+
+  test("the search finds the files", () => {
+    expect(changing.map(({ path }) => path)).toContain("src/core/work/suspend.ts");
+    expect(changing.length).toBeGreaterThan(6);
+  });
+});

@@ -13,7 +13,7 @@ import type { FlowSettings, Lines } from "../../src/core/ports/flow.ts";
 import type { Tracing } from "../../src/core/ports/tasks.ts";
 import type { AppSchedulePorts } from "../../src/core/schedules/manage-app-schedules.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
-import type { EntryPorts } from "../../src/core/steps/keep-entries.ts";
+import type { EntryPorts } from "../../src/core/send/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import { internalTypes } from "../../src/core/task/internal-types.ts";
 import type { TaskType } from "../../src/core/task/task.ts";

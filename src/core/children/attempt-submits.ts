@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../model/record.ts";
 import type { StepStore } from "../ports/steps.ts";
 import type { Clock } from "../ports/tasks.ts";
-import { newEntryPurgeAt } from "../steps/keep-entries.ts";
+import { newEntryPurgeAt } from "../send/keep-entries.ts";
 import type { ChildSubmit } from "../task/context.ts";
 import { Numbering, printOf } from "../task/numbering.ts";
 

@@ -8,6 +8,7 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.t
 import { spawnKey } from "../model/spawned-id.ts";
 import { isTerminal } from "../model/status.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { keepBeside } from "../send/keep-beside.ts";
 import { endOfRound, storeRound } from "../send/keep-history.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
 import { storedEnvelope } from "../send/large-input.ts";
@@ -135,6 +136,7 @@ async function startAgain(ports: SubmitPorts, child: TaskRecord, family: FamilyP
   const now = ports.clock.now();
   await tellBeforeNextRound(ports, child);
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds;
+  await keepBeside(ports, child, purgeAt);
   await storeRound(ports, child, purgeAt);
   const changed = await ports.records.change(child, {
     when: unchanged(child),

@@ -2,8 +2,8 @@ import { Problem } from "../model/problem.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
+import type { EntryPorts } from "../send/keep-entries.ts";
 import { reportChanged } from "../send/report.ts";
-import type { EntryPorts } from "../steps/keep-entries.ts";
 import { startRound } from "./control.ts";
 
 /**

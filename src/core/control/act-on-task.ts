@@ -4,7 +4,7 @@ import { targetOf } from "../notify/receivers.ts";
 import { mostTriesBefore, redeliver } from "../notify/redeliver.ts";
 import type { Receivers } from "../ports/receivers.ts";
 import type { Deliveries } from "../ports/webhooks.ts";
-import type { EntryPorts } from "../steps/keep-entries.ts";
+import type { EntryPorts } from "../send/keep-entries.ts";
 import { discardOne, type LetterOutcome, replayOne } from "./act-on-letter.ts";
 import { type CancelHow, type ControlPorts, cancel, startRound } from "./control.ts";
 import type { Matched, OperationAction } from "./operation-state.ts";

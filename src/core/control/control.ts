@@ -10,13 +10,13 @@ import { Problem } from "../model/problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal, type Status } from "../model/status.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
-import type { Part } from "../ports/tasks.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
+import { keepAllBeside } from "../send/keep-beside.ts";
+import type { EntryPorts } from "../send/keep-entries.ts";
 import { endOfRound, keepHistory, storeRound } from "../send/keep-history.ts";
-import { keepKey } from "../send/keep-key.ts";
+import { mayKeep } from "../send/kept-input.ts";
 import { reportChanged } from "../send/report.ts";
 import { retention, sameRetention } from "../send/retention.ts";
-import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
 import type { KnownType } from "../task/catalog.ts";
 import { type GivenInput, storeGiven } from "./given-input.ts";
 
@@ -182,9 +182,7 @@ export async function startRound(
   const send = (dueAt: number, message: Envelope) =>
     dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, message);
   const next = given === undefined ? undefined : await storeGiven(ports, record, given, purgeAt);
-  await keepAllEntries(ports, record, purgeAt);
-  await keepNewest(ports, record, envelope, purgeAt);
-  await keepKey(ports, record, purgeAt);
+  await keepAllBeside(ports, record, purgeAt, envelope);
   // Sent before the change, so that a crash in between leaves no pending task without a message. It has the earlier
   // input, as another call may start the round.
   await send(now + safetyDelaySeconds * 1000, envelope);
@@ -210,18 +208,12 @@ export async function startRound(
   return changed.record;
 }
 
-/** Keeps the part with the task's newest input: messages with an earlier one may still come. */
-async function keepNewest({ records }: DispatchPorts, record: TaskRecord, envelope: Envelope, purgeAt: number) {
-  if (record.input_part !== envelope.message_id) return;
-  await records.savePart(record, `input#${envelope.message_id}`, envelope, purgeAt);
-}
-
 /**
  * Extends a task's retention to at least the given seconds from now; never shortens it.
  * @throws Problem `unavailable` when the task changes during each try
  */
 export async function extend(
-  ports: DispatchPorts & EntryPorts,
+  ports: ControlPorts & EntryPorts,
   record: TaskRecord,
   retentionSeconds: number,
 ): Promise<TaskRecord> {
@@ -235,7 +227,7 @@ export async function extend(
 }
 
 async function tryExtend(
-  ports: DispatchPorts & EntryPorts,
+  ports: ControlPorts & EntryPorts,
   record: TaskRecord,
   retentionSeconds: number,
 ): Promise<Changed> {
@@ -244,8 +236,11 @@ async function tryExtend(
   // A new round drops `retained_until`, and ends with this retention.
   const retention_seconds = Math.max(record.retention_seconds, retentionSeconds);
   const retainedUntil = record.retained_until;
-  await keepAllEntries(ports, record, purgeAt);
-  await keepHistory(ports, record, purgeAt);
+  // The record of a task in a line is kept together with its entry there: by the daily rescue, for as long as it waits.
+  if (retainedUntil === undefined && record.line !== undefined) {
+    return change(ports, record, { retention_seconds, purge_at: record.purge_at });
+  }
+  await keepAllBeside(ports, record, purgeAt, needsNoMessage(ports, record) ? null : undefined);
   if (retainedUntil === undefined) {
     return change(ports, record, { retention_seconds, purge_at: Math.max(record.purge_at, purgeAt) });
   }
@@ -253,10 +248,6 @@ async function tryExtend(
     if (retention_seconds === record.retention_seconds) return { done: true, record };
     // A dead letter is kept for longer than it was asked to be: a later round ends with what was asked for.
     return change(ports, record, { retention_seconds, purge_at: record.purge_at, retained_until: retainedUntil });
-  }
-  for (const part of partsOf(record)) {
-    const value = await ports.records.loadPart(record, part);
-    if (value !== undefined) await ports.records.savePart(record, part, value, purgeAt);
   }
   return change(ports, record, { retained_until: iso(until), retention_seconds, purge_at: purgeAt });
 }
@@ -277,10 +268,6 @@ const change = (
     set: { ...set, updated_at: iso(ports.clock.now()) },
   });
 
-/** Parts stored beside a terminal record, without those of its history. */
-function partsOf(record: TaskRecord): Part[] {
-  return [
-    ...(record.status === "failed" || needsMessage(record) ? (["envelope"] as const) : []),
-    ...(record.result_ref === undefined ? [] : [`result#${record.result_ref.part}` as const]),
-  ];
-}
+/** The message beside the record of a task of a sensitive type is of no use once the task has ended for good. */
+const needsNoMessage = ({ types }: ControlPorts, record: TaskRecord): boolean =>
+  isTerminal(record.status) && record.status !== "failed" && !needsMessage(record) && !mayKeep(types.get(record.type));

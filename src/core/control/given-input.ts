@@ -3,8 +3,9 @@ import { isInternal } from "../model/internal-names.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { EntryPorts } from "../send/keep-entries.ts";
+import { keptUntil } from "../send/keep-history.ts";
 import { storedEnvelope } from "../send/large-input.ts";
-import type { EntryPorts } from "../steps/keep-entries.ts";
 import { checkTask, type KnownTypes } from "../submit/check-input.ts";
 
 /**
@@ -42,7 +43,7 @@ export async function storeGiven(
   const { input_version: _, ...rest } = record;
   const next = { ...rest, purge_at: purgeAt, ...(given.version > 1 && { input_version: given.version }) };
   const envelope = await storedEnvelope(ports, next, given.input);
-  await ports.records.savePart(record, `input#${envelope.message_id}`, envelope, purgeAt);
+  await ports.records.savePart(record, `input#${envelope.message_id}`, envelope, keptUntil(purgeAt));
   return envelope;
 }
 

@@ -3,7 +3,7 @@ import { requestSweep } from "../end/request-sweep.ts";
 import { AttemptCancelled, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import type { TaskKey } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
-import type { EntryPorts } from "../steps/keep-entries.ts";
+import type { EntryPorts } from "../send/keep-entries.ts";
 import type { TaskContext } from "../task/context.ts";
 import { internalTimeoutSeconds } from "../task/internal-types.ts";
 import { type ActOutcome, type ActPorts, actions } from "./act-on-task.ts";

@@ -5,8 +5,7 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import { keepHistory } from "../send/keep-history.ts";
-import { keepKey } from "../send/keep-key.ts";
+import { keepBeside } from "../send/keep-beside.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { letterRetention, sameRetention } from "../send/retention.ts";
 
@@ -24,8 +23,7 @@ export async function failForGood(
 ): Promise<Changed> {
   const now = iso(ports.clock.now());
   const kept = letterRetention(ports, record);
-  await keepKey(ports, record, kept.purge_at);
-  await keepHistory(ports, record, kept.purge_at);
+  await keepBeside(ports, record, kept.purge_at);
   if (envelope !== undefined)
     await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);
   return ports.records.change(record, {

@@ -1,5 +1,5 @@
 import type { SettlePorts } from "../ports/step-ports.ts";
-import type { EntryPorts } from "../steps/keep-entries.ts";
+import type { EntryPorts } from "../send/keep-entries.ts";
 import type { Registry } from "../task/task.ts";
 import type { LinePorts } from "./line-ports.ts";
 

@@ -1,23 +1,18 @@
 import type { Envelope } from "../model/envelope.ts";
-import { isOfTier, type Line, type PauseTarget } from "../model/line.ts";
+import { isOfTier, type Line, longestLineSeconds, type PauseTarget } from "../model/line.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { WaitingFor } from "../model/suspension.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepHistory } from "../send/keep-history.ts";
-import { keepKeyUntil } from "../send/keep-key.ts";
+import { keepAllBeside } from "../send/keep-beside.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportParked } from "../send/report.ts";
-import { keepAllEntries } from "../steps/keep-entries.ts";
 import { canStart, type TaskMessage } from "../task/task-message.ts";
 import { advance } from "./advance.ts";
 import type { Stopped } from "./enter.ts";
 import type { FlowPorts } from "./flow-ports.ts";
 import { leave } from "./held-place.ts";
 import { join, shardFor } from "./shards.ts";
-
-/** A task waits at most this long in a line, in seconds: 60 days. Then its record is deleted. */
-const longestLineSeconds = 60 * 86_400;
 
 /**
  * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is
@@ -43,11 +38,11 @@ export async function park(
   });
   if (!changed.done) return { unfit: changed.record };
   const { record } = changed;
-  await keepKeyUntil(ports, record, record.purge_at);
   // The line keeps the message for longer than a part with a new input.
   const newest = await newestKept(ports, record, envelope);
-  await keepAllEntries(ports, record, record.purge_at);
-  await keepHistory(ports, { ...record, purge_at: 0 }, record.purge_at);
+  const stored = mayBeStored(message, record) ? undefined : null;
+  // After the change: the record as it was is not at hand, and a message whose process dies here comes again.
+  await keepAllBeside(ports, { ...record, purge_at: 0 }, record.purge_at, stored);
   const { tier, runsOn } = delivery;
   const entry = {
     id: ports.newId(),
@@ -73,6 +68,10 @@ export async function park(
   if (place !== undefined) await leave(ports, place, envelope, tier);
   return undefined;
 }
+
+/** False for a task that has not waited for a time before, and so has no message beside its record. */
+const mayBeStored = ({ type }: TaskMessage, { attempts_total, round, run_at }: TaskRecord): boolean =>
+  type?.keepInput === true || attempts_total > 0 || round > 1 || run_at !== undefined;
 
 /**
  * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no

@@ -31,6 +31,12 @@ export function lineOf(name: string): Line | undefined {
   return { name, kind: kind as LineKind, ...(type === undefined ? {} : { type }) };
 }
 
+/**
+ * Seconds for which the record of a task in a line is kept, and its entry there, from the beginning of its wait. The
+ * daily rescue keeps both anew while the task waits.
+ */
+export const longestLineSeconds = 60 * 86_400;
+
 /** True for a line of a limit. The others are those of pauses and breakers, which are settings, too. */
 export const isOfLimit = (line: string): boolean => ["concurrency", "rate"].includes(lineOf(line)?.kind ?? "");
 

@@ -13,10 +13,10 @@ export const marginMs = 2 * 3_600_000;
 export const certainlyGoneMs = 15 * 86_400_000;
 
 /**
- * A task's entry in a line, and its record, are kept for 60 days from the beginning of its wait: they are kept anew
- * after this time, in milliseconds.
+ * A task's entry in a line, and its record, are kept for 60 days from the beginning of its wait. They are kept anew
+ * when this time is left of them, in seconds, whatever has changed the task in between.
  */
-export const longInLineMs = 40 * 86_400_000;
+const leftInLineSeconds = 20 * 86_400;
 
 /**
  * The step that goes on with an open task which nothing seems to wake. `send`: its message is sent again. `expire`: it
@@ -29,9 +29,10 @@ export type Need = "none" | "send" | "expire" | "close" | "wait" | "look" | "fol
 /** The step that an open task needs, and since when, in epoch milliseconds, it has waited for it. */
 export function needOf(record: TaskRecord, nowMs: number): { need: Need; sinceMs: number } {
   const { need, sinceMs } = dueOf(record, nowMs);
-  const isLate = sinceMs + marginMs <= nowMs && isKept(record, nowMs);
-  if (!isLate) return { need: "none", sinceMs };
-  return { need: need === "look" && sinceMs + longInLineMs <= nowMs ? "wait" : need, sinceMs };
+  if (!isKept(record, nowMs)) return { need: "none", sinceMs };
+  // Also for a task that a client changes again and again, which is never late.
+  if (need === "look" && record.purge_at - leftInLineSeconds <= nowMs / 1000) return { need: "wait", sinceMs };
+  return { need: sinceMs + marginMs <= nowMs ? need : "none", sinceMs };
 }
 
 /** The step that becomes due, and when. */

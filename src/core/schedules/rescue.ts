@@ -9,6 +9,7 @@ import { classify } from "../model/classify.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../model/errors.ts";
 import { inLanes } from "../model/in-lanes.ts";
+import { longestLineSeconds } from "../model/line.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { type Tier, tiers } from "../model/tier.ts";
@@ -17,10 +18,11 @@ import type { OpenTasks } from "../ports/open-tasks.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { QueueDepth, QueueDepths } from "../ports/tasks.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { keepAllBeside } from "../send/keep-beside.ts";
+import type { EntryPorts } from "../send/keep-entries.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportChanged } from "../send/report.ts";
-import { type EntryPorts, keepAllEntries } from "../steps/keep-entries.ts";
 import { withdraw } from "../submit/send-task.ts";
 import { certainlyGoneMs, needOf } from "./needs-rescue.ts";
 import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
@@ -251,7 +253,9 @@ async function giveUp(pass: Pass, record: TaskRecord): Promise<void> {
   await ended(pass, await failForGood(ports, record, undefined, classify(error, [], nowMs), change), "failed");
 }
 
-/** Keeps a task's record, entries and place in its line for as long again as when it began to wait. */
+/**
+ * Keeps a task, all that is beside its record, and its place in its line for as long again as when it began to wait.
+ */
 async function keepWaiting({ ports, nowMs, found }: Pass, record: TaskRecord): Promise<void> {
   const { line = "", created_at: createdAt, task_id: taskId } = record;
   const entry = await ports.lines.find(line, { createdAt, taskId });
@@ -259,8 +263,8 @@ async function keepWaiting({ ports, nowMs, found }: Pass, record: TaskRecord): P
     found.left += 1;
     return;
   }
-  const purge_at = Math.floor(nowMs / 1000) + 60 * 86_400;
-  await keepAllEntries(ports, record, purge_at);
+  const purge_at = Math.floor(nowMs / 1000) + longestLineSeconds;
+  await keepAllBeside(ports, record, purge_at);
   // The record last: after a death, the next pass does all again.
   await ports.lines.keep(line, entry, purge_at);
   await ports.records.change(record, { when: unchanged(record), set: { purge_at, updated_at: iso(nowMs) } });

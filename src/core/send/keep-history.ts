@@ -47,8 +47,11 @@ export async function keepHistory(
  * Stores the attempts of the record's round beside it: the next round begins without them.
  * @param purgeAt The record's new `purge_at`.
  */
-export async function storeRound(ports: { records: Records }, record: TaskRecord, purgeAt: number): Promise<void> {
-  await keepHistory(ports, record, purgeAt);
+export async function storeRound(
+  { records }: { records: Records },
+  record: TaskRecord,
+  purgeAt: number,
+): Promise<void> {
   const until = keptUntil(Math.max(purgeAt, record.purge_at));
-  await ports.records.savePart(record, `round#${record.round}`, record.history, until);
+  await records.savePart(record, `round#${record.round}`, record.history, until);
 }

@@ -17,11 +17,7 @@ export const keyPurgeAt = (recordPurgeAt: number): number => recordPurgeAt + mar
  * @param purgeAt The record's new `purge_at`.
  */
 export async function keepKey(ports: KeepKeyPorts, record: TaskRecord, purgeAt: number): Promise<void> {
-  if (purgeAt > record.purge_at) await keepKeyUntil(ports, record, purgeAt);
-}
-
-/** Keeps the unique key of a task as long as its record, which is kept until `purgeAt`, epoch seconds. */
-export async function keepKeyUntil(ports: KeepKeyPorts, record: TaskRecord, purgeAt: number): Promise<void> {
   const { unique_key } = record;
-  if (unique_key !== undefined) await ports.uniqueKeys.keep({ ...record, unique_key }, record, keyPurgeAt(purgeAt));
+  if (unique_key !== undefined && purgeAt > record.purge_at)
+    await ports.uniqueKeys.keep({ ...record, unique_key }, record, keyPurgeAt(purgeAt));
 }

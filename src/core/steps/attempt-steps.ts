@@ -6,6 +6,7 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.t
 import type { Suspension } from "../model/suspension.ts";
 import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
+import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "../send/keep-entries.ts";
 import { mustBeOutside, runWithin } from "../task/context.ts";
 import { parsedValue, valueText } from "../task/json-value.ts";
 import { type KeptText, keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
@@ -13,7 +14,6 @@ import { runInStep } from "../task/numbering.ts";
 import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
 import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
 import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
-import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "./keep-entries.ts";
 
 /** Most steps, sleeps and waits of one task: an attempt reads them all. */
 export const mostCalls = 1_000;

@@ -7,8 +7,8 @@ import { isTerminal } from "../model/status.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { StepStore } from "../ports/steps.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
+import { newEntryPurgeAt } from "../send/keep-entries.ts";
 import { valueText } from "../task/json-value.ts";
-import { newEntryPurgeAt } from "./keep-entries.ts";
 
 export interface SignalPorts extends DispatchPorts {
   steps: StepStore;

@@ -3,7 +3,8 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import { maxWaitSeconds, type Unique } from "../model/unique-body.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepKey } from "../send/keep-key.ts";
+import { keepBeside } from "../send/keep-beside.ts";
+import { keptUntil } from "../send/keep-history.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { sameRetention } from "../send/retention.ts";
 import { purgeAtOfWaiting } from "../work/end-attempt.ts";
@@ -39,8 +40,8 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
   const envelope = await storedEnvelope(ports, { ...record, input_version } as TaskRecord, given.input);
   const due = given.unique.mode === "debounce" ? dueOf(ports, record, given.unique) : undefined;
   const purgeAt = due?.purge_at ?? record.purge_at;
-  await ports.records.savePart(record, `input#${envelope.message_id}`, envelope, purgeAt);
-  await keepKey(ports, record, purgeAt);
+  await ports.records.savePart(record, `input#${envelope.message_id}`, envelope, keptUntil(purgeAt));
+  await keepBeside(ports, record, purgeAt);
   const now = ports.clock.now();
   const change: Change = {
     when: {

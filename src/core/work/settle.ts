@@ -9,8 +9,8 @@ import { fence } from "../model/lease.ts";
 import { type Attempt, type AttemptOutcome, iso, type TaskRecord } from "../model/record.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
+import { keepBeside } from "../send/keep-beside.ts";
 import { keepHistory } from "../send/keep-history.ts";
-import { keepKey } from "../send/keep-key.ts";
 import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
 import { reportWaiting } from "../send/report-family.ts";
 import { letterRetention, retention, sameRetention } from "../send/retention.ts";
@@ -119,8 +119,7 @@ async function settleWaiting(
   const purgeAt = familyPurgeAt(ports.clock.now());
   // For the process that closes the family, as the message ends with this attempt.
   await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
-  await keepKey(ports, claimed, purgeAt);
-  await keepHistory(ports, claimed, purgeAt);
+  await keepBeside(ports, claimed, purgeAt);
   if (aggregated !== undefined) await saveResult(ports, claimed, aggregated, purgeAt);
   const aggregates = type?.aggregate !== undefined && aggregated === undefined;
   const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
@@ -205,10 +204,9 @@ async function settleRetried(
 ): Promise<Settled> {
   const now = ports.clock.now();
   const dueAt = now + waitSeconds * 1000;
-  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, dueAt));
   const settled = await endAs(ports, "retried", claimed, fenced, async (record) => {
     const purgeAt = purgeAtOfWaiting(record, dueAt);
-    await keepHistory(ports, record, purgeAt);
+    await keepBeside(ports, record, purgeAt);
     const attempt = {
       ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure, stack),
       next_attempt_at: iso(dueAt),

@@ -6,8 +6,7 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepHistory } from "../send/keep-history.ts";
-import { keepKey } from "../send/keep-key.ts";
+import { keepBeside } from "../send/keep-beside.ts";
 import { keptInput } from "../send/kept-input.ts";
 import { sameRetention } from "../send/retention.ts";
 import type { Settled, Settling } from "../task/settled.ts";
@@ -25,14 +24,12 @@ export async function settleSuspended(
   suspension: Suspension,
 ): Promise<Settled> {
   const fenced = fence(claimed);
-  // For the sender of a signal, which has to send the task's message.
-  if (suspension.waitingFor?.kind === "signal") {
-    await ports.records.savePart(claimed, "envelope", envelope, purgeAtOfWaiting(claimed, suspension.dueAt));
-  }
   const kept = keptInput(envelope, type);
-  await keepKey(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));
-  await keepHistory(ports, claimed, purgeAtOfWaiting(claimed, suspension.dueAt));
   const settled = await endAs(ports, "suspended", claimed, fenced, async (record) => {
+    const purgeAt = purgeAtOfWaiting(record, suspension.dueAt);
+    // For the sender of a signal, which has to send the task's message.
+    if (suspension.waitingFor?.kind === "signal") await ports.records.savePart(record, "envelope", envelope, purgeAt);
+    await keepBeside(ports, record, purgeAt);
     const changed = await suspendUntil(ports, record, suspension, kept);
     if (changed.done || changed.record?.signals === record.signals) return changed;
     return suspendUntil(ports, record, { dueAt: ports.clock.now() }, kept);
