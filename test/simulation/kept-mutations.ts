@@ -8,30 +8,35 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: nothing beside a task that is extended",
     file: "control/control.ts",
+    in: "tryExtend",
     find: "  await keepAllBeside(ports, record, purgeAt, needsNoMessage(ports, record) ? null : undefined);\n",
     replace: "",
   },
   {
     name: "kept: nothing beside a task that a rescue keeps in its line",
     file: "schedules/rescue.ts",
+    in: "keepWaiting",
     find: "  await keepAllBeside(ports, record, purge_at);\n",
     replace: "",
   },
   {
     name: "kept: nothing beside a task that goes into a line",
     file: "flow/park.ts",
+    in: "park",
     find: "  await keepAllBeside(ports, { ...record, purge_at: 0 }, record.purge_at, stored);\n",
     replace: "",
   },
   {
     name: "kept: nothing beside a task that waits for a retry",
     file: "work/settle.ts",
+    in: "settleRetried",
     find: "    await keepBeside(ports, record, purgeAt);\n",
     replace: "",
   },
   {
     name: "kept: what is beside a task that waits for a retry, by the retention before an extension",
     file: "work/settle.ts",
+    in: "settleRetried",
     find: "    await keepBeside(ports, record, purgeAt);\n",
     replace: "    await keepBeside(ports, record, purgeAtOfWaiting(claimed, dueAt));\n",
     test: beside,
@@ -39,6 +44,7 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: a retry by the retention before an extension",
     file: "work/settle.ts",
+    in: "settleRetried",
     find: "    const purgeAt = purgeAtOfWaiting(record, dueAt);\n",
     replace: "    const purgeAt = purgeAtOfWaiting(claimed, dueAt);\n",
     test: seams,
@@ -46,6 +52,7 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: what is beside a task that sleeps, by the retention before an extension",
     file: "work/suspend.ts",
+    in: "settleSuspended",
     find: "    const purgeAt = purgeAtOfWaiting(record, suspension.dueAt);\n",
     replace: "    const purgeAt = purgeAtOfWaiting(claimed, suspension.dueAt);\n",
     test: beside,
@@ -53,6 +60,7 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: nothing beside a task that waits for its children",
     file: "work/settle.ts",
+    in: "settleWaiting",
     find: "  await keepBeside(ports, claimed, purgeAt);\n",
     replace: "",
     test: seams,
@@ -60,6 +68,7 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: nothing beside a dead letter",
     file: "end/bury.ts",
+    in: "failForGood",
     find: "  await keepBeside(ports, record, kept.purge_at);\n",
     replace: "",
     test: beside,
@@ -67,12 +76,14 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: nothing beside a task that an operator retries",
     file: "control/control.ts",
+    in: "startRound",
     find: "  await keepAllBeside(ports, record, purgeAt, envelope);\n",
     replace: "",
   },
   {
     name: "kept: no key of a debounced task",
     file: "unique/replace-input.ts",
+    in: "replaceInput",
     find: "  await keepBeside(ports, record, purgeAt);\n",
     replace: "",
     test: beside,
@@ -80,6 +91,7 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: no task in a line that clients change again and again",
     file: "schedules/needs-rescue.ts",
+    in: "needOf",
     find: '  if (need === "look" && record.purge_at - leftInLineSeconds <= nowMs / 1000) return',
     replace: '  if (need === "look" && sinceMs + 3_456_000_000 <= nowMs) return',
     test: beside,
@@ -87,6 +99,7 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "kept: a task in a line without its entry there",
     file: "control/control.ts",
+    in: "tryExtend",
     find: "  if (retainedUntil === undefined && record.line !== undefined) {\n",
     replace: '  if (retainedUntil === undefined && record.line === "") {\n',
     test: beside,
@@ -94,6 +107,7 @@ export const keptMutations: readonly Mutation[] = [
   {
     name: "submit: a repeat sends a message of a task that an operator has retried",
     file: "submit/submit.ts",
+    in: "answerRepeat",
     find: "existing.attempts_total === 0 && !wasSentLately",
     replace: "existing.attempts === 0 && !wasSentLately",
     test: seams,
