@@ -106,6 +106,7 @@ const localParts = [
   `test/local/{${[
     ...[
       "app-schedules",
+      "clock-watch",
       "console-link",
       "gateway",
       "gateway-edges",

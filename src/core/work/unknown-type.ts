@@ -1,6 +1,6 @@
 import { PermanentError } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { Clock } from "../ports/tasks.ts";
+import type { Clock, Log } from "../ports/tasks.ts";
 import type { Ended } from "./attempt.ts";
 
 /**
@@ -14,14 +14,17 @@ const longestWaitMs = 20_000;
 
 /**
  * The end of an attempt whose worker does not know the task's type. A task that was accepted a short time ago is put
- * back, and that attempt is not counted; later, it fails.
+ * back, and that attempt is not counted; later, it fails. The task's log says why it waits.
  */
-export function endOfUnknown({ clock }: { clock: Clock }, { type, created_at, run_at }: TaskRecord): Ended {
+export function endOfUnknown({ clock, log }: { clock: Clock; log: Log }, record: TaskRecord): Ended {
+  const { type, created_at, run_at, task_id, tenant_id } = record;
   const dueMs = Math.max(Date.parse(created_at), run_at === undefined ? 0 : Date.parse(run_at));
   const ageMs = clock.now() - dueMs;
   if (ageMs >= graceMs) {
     return { how: "threw", error: new PermanentError(`no task type is named ${JSON.stringify(type)}`) };
   }
   const waitMs = Math.min(longestWaitMs, Math.max(shortestWaitMs, ageMs / 2));
+  const waits = "no worker knows the task's type yet; the task waits, and fails if the type was removed";
+  log.warn(waits, { task_id, tenant_id, type, wait_seconds: Math.ceil(waitMs / 1000) });
   return { how: "suspended", suspension: { dueAt: clock.now() + waitMs } };
 }

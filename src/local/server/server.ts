@@ -28,6 +28,7 @@ import { deadLetterOf } from "../scheduler/dead-letter.ts";
 import { type Scheduler, type SchedulerOptions, startScheduler } from "../scheduler/scheduler.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
 import { type Sqs, startSqs } from "../sqs/sqs.ts";
+import { watchClock } from "../time/clock-watch.ts";
 import { useMovableClock } from "../time/moved-time.ts";
 import { boundCompiled } from "../workers/compiled-code.ts";
 import { type Consumers, startConsumers } from "../workers/consumers.ts";
@@ -76,7 +77,7 @@ export async function startServer(
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const faults = new DiskFaults(log);
   const { stateDir } = settings;
-  const cleanups: Cleanups = [() => app.code[Symbol.dispose]()];
+  const cleanups: Cleanups = [() => app.code[Symbol.dispose](), watchClock(log)];
   const close = async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   };

@@ -214,7 +214,7 @@ describe("a task that fails", () => {
   });
 
   test("a task whose type is unknown waits for a worker that knows it, and is a dead letter after that", async () => {
-    const { accept, ports, queues, recordOf, clock } = setUp();
+    const { accept, ports, queues, recordOf, clock, log } = setUp();
     const record = await accept();
     const look = async () => {
       const deliveries = queues.take("normal", 1, 60);
@@ -222,6 +222,11 @@ describe("a task that fails", () => {
       return recordOf(record);
     };
     expect(await look()).toMatchObject({ status: "pending", attempts: 0, history: [] });
+    // The line is of the task's own log, which operators see.
+    expect(log.lines.find(({ message }) => message.startsWith("no worker knows the task's type"))).toMatchObject({
+      level: "warn",
+      fields: { task_id: record.task_id, tenant_id: record.tenant_id, type: "test.task", wait_seconds: 2 },
+    });
     await clock.advance(2_000);
     expect(await look()).toMatchObject({ status: "pending", attempts: 0, history: [] });
     await clock.advance(graceMs);
