@@ -1,4 +1,5 @@
 import type { APIGatewayProxyStructuredResultV2, APIGatewayProxyWebsocketEventV2 } from "aws-lambda";
+import { DynamoApiKeys } from "../src/aws/api-keys.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { DynamoChannels } from "../src/aws/channels.ts";
 import { tableClient } from "../src/aws/clients.ts";
@@ -16,6 +17,7 @@ const ports = {
   clock: systemClock,
   channels: new DynamoChannels(table),
   connections: new DynamoConnections(table),
+  keys: new DynamoApiKeys(table),
 };
 
 /** Status with which API Gateway answers the request for a connection. */
@@ -23,6 +25,7 @@ const statuses: Record<Connected, number> = {
   connected: 200,
   "no ticket": 401,
   "wrong ticket": 403,
+  "revoked key": 403,
   "too many connections": 429,
 };
 

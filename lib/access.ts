@@ -18,7 +18,7 @@ export type TableAction = "GetItem" | "BatchGetItem" | "Query" | "Scan" | "PutIt
 const tableWrites: readonly TableAction[] = ["PutItem", "UpdateItem", "DeleteItem"];
 
 /** Partition keys of the items of API keys. */
-const apiKeyItems = ["key#*"];
+export const apiKeyItems = ["key#*"];
 
 /**
  * Grants actions on the table. No writes of API keys, which would make their writer an admin.

@@ -5,7 +5,7 @@ import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import { apiTimeoutSeconds, defaultThrottle, type SettingTexts } from "../src/settings/config.ts";
-import { allowConnections, allowTable, allowTableKeys } from "./access.ts";
+import { allowConnections, allowTable, allowTableKeys, apiKeyItems } from "./access.ts";
 import { type CommonProps, PipelineFunction } from "./function.ts";
 
 export interface PushProps extends CommonProps {
@@ -37,6 +37,8 @@ export class Push extends Construct {
       ...common,
     });
     allowTableKeys(this.socket, table, ["GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"], ownKeys);
+    // A revoked key gets no connection.
+    allowTableKeys(this.socket, table, ["GetItem"], apiKeyItems);
     this.stage = this.addStage(this.addApi(name));
     new CfnOutput(Stack.of(this), "ChannelUrl", { value: this.stage.url });
   }

@@ -122,7 +122,9 @@ function addRevoke(command: Command, terminal: Terminal): void {
       });
       if (key === undefined) throw new CommandFailed(`there is no key ${id}`);
       if (options.json) return terminal.out(JSON.stringify(shown(key), null, 2));
-      terminal.out(`Key ${id} of tenant ${key.tenant_id} is revoked. The API refuses it in 60 s at the latest.`);
+      terminal.out(
+        `Key ${id} of tenant ${key.tenant_id} is revoked. The API refuses it in 60 s at the latest. Channels that it has open stay so, for 2 hours at most; a revoke by the API closes them.`,
+      );
     });
 }
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { expecting } from "../core/model/expected.ts";
 import { roles } from "../core/model/identity.ts";
 import { parseInput } from "../core/model/invalid.ts";
-import { type ApiKey, newApiKey } from "../core/model/keys.ts";
+import { type ApiKey, isKeyId, newApiKey } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
 import { iso } from "../core/model/record.ts";
 import { requestClosedChannels } from "../core/notify/close-channels.ts";
@@ -77,7 +77,7 @@ async function revokeAnswer({ clock, keys, notices }: KeyPorts, call: Call): Pro
   const { tenantId, principal } = identify(call, "admin");
   const keyId = call.req.param("key_id") ?? "";
   if (keyId === principal) throw new Problem("conflict", "This request was made with that key. Use another one.");
-  const known = /^[A-Za-z0-9]{8,32}$/.test(keyId) ? await keys.find(keyId) : undefined;
+  const known = isKeyId(keyId) ? await keys.find(keyId) : undefined;
   if (known?.tenant_id !== tenantId) throw new Problem("not_found", "No such key.");
   await call.get("addTarget")?.({ role: known.role });
   const revoked = await keys.revoke(keyId, iso(clock.now()));

@@ -103,13 +103,13 @@ describe("a revoked key", () => {
     expect(stored && identityOf(stored, parseApiKey(key)?.secret ?? "", revoked_at)).toBeUndefined();
   });
 
-  test("has its connections closed, now and when none can begin any more", async () => {
+  test("has its connections closed at once, and again within the minute in which it stops working", async () => {
     const { notices, clock, create, revoke } = setUp();
     const { key_id } = (await create({ role: "operator" })).json as Made;
     await revoke(key_id);
     const notice = { kind: "key_revoked", tenant_id: "acme", key_id };
     expect(notices.take()).toEqual([notice]);
-    await clock.advance(129_000);
+    await clock.advance(29_000);
     expect(notices.take()).toEqual([]);
     await clock.advance(1_000);
     expect(notices.take()).toEqual([notice]);

@@ -41,7 +41,7 @@ test("messages have throttles of their own, and no log gets a ticket", () => {
   expect(JSON.stringify(stages)).not.toMatch(/querystring|queryString/);
 });
 
-test("the function socket may use only the items of channels and connections", () => {
+test("the function socket may use only the items of channels and connections, and read API keys", () => {
   expect(allowed(made, "Push/Socket").filter(({ actions }) => !actions[0]?.startsWith("logs:"))).toEqual([
     {
       actions: ["dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"],
@@ -51,6 +51,11 @@ test("the function socket may use only the items of channels and connections", (
           "dynamodb:LeadingKeys": ["channel#*", "connection#*", "connections#*", "listeners#*"],
         },
       },
+    },
+    {
+      actions: ["dynamodb:GetItem"],
+      on: ["Table.Arn"],
+      condition: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": ["key#*"] } },
     },
   ]);
 });

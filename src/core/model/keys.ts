@@ -57,6 +57,9 @@ export function parseApiKey(token: string): { keyId: string; secret: string } | 
 /** A text without the secrets of API keys in it, also of cut ones: `ofl_<key id>_…`. */
 export const withoutSecrets = (text: string): string => text.replace(/(ofl_[A-Za-z0-9]{8,32}_)[A-Za-z0-9_-]+/g, "$1…");
 
+/** True for a text that can be the id of an API key. */
+export const isKeyId = (text: string): boolean => /^[A-Za-z0-9]{8,32}$/.test(text);
+
 /** The identity of a key's bearer; undefined when the secret is wrong, or the key is revoked or expired. */
 export function identityOf(key: ApiKey, secret: string, nowIso: string): Identity | undefined {
   const given = Buffer.from(hashSecret(secret), "hex");

@@ -6,20 +6,17 @@ import type { Log } from "../ports/tasks.ts";
 /** Connections that are closed at the same time. */
 const lanes = 25;
 
-/**
- * Processes remember an identity for a minute after its key is revoked, and a ticket is valid for another one: after
- * this time, in seconds, no connection of the key can begin.
- */
-const lastConnectionSeconds = 130;
+/** The connections are closed once more after this time, in seconds, in case that the first message failed. */
+const againSeconds = 30;
 
 /**
- * Has the connections of a revoked key closed: those of now, and later those that began meanwhile. Two messages.
+ * Has the connections of a revoked key closed. None begins afterwards: `connect` looks at the key. Two messages.
  * @throws PortUnavailable
  */
 export async function requestClosedChannels(notices: Pick<Notices, "send">, of: Omit<KeyRevokedNotice, "kind">) {
   const notice: KeyRevokedNotice = { kind: "key_revoked", ...of };
   await notices.send([notice]);
-  await notices.send([notice], lastConnectionSeconds);
+  await notices.send([notice], againSeconds);
 }
 
 /**

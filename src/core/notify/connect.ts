@@ -1,8 +1,8 @@
-import { hashSecret } from "../model/keys.ts";
+import { hashSecret, isKeyId } from "../model/keys.ts";
 import { iso } from "../model/record.ts";
 import type { Connection } from "../ports/notify.ts";
-import type { Channels, OpenConnections } from "../ports/push.ts";
-import type { Clock } from "../ports/tasks.ts";
+import type { Channel, Channels, OpenConnections } from "../ports/push.ts";
+import type { ApiKeys, Clock } from "../ports/tasks.ts";
 
 /** Most open connections that hear the same tasks: one change of a task is at most that many messages. */
 export const mostConnections = 500;
@@ -17,10 +17,11 @@ export interface SocketPorts {
   clock: Clock;
   channels: Channels;
   connections: OpenConnections;
+  keys: Pick<ApiKeys, "find">;
 }
 
 /** `connected`, or why the connection is refused. */
-export type Connected = "connected" | "no ticket" | "wrong ticket" | "too many connections";
+export type Connected = "connected" | "no ticket" | "wrong ticket" | "revoked key" | "too many connections";
 
 /**
  * Makes a connection hear tasks, if its ticket is valid. The connection is stored before it is announced. A client that
@@ -28,20 +29,33 @@ export type Connected = "connected" | "no ticket" | "wrong ticket" | "too many c
  * @throws PortUnavailable
  */
 export async function connect(
-  { clock, channels, connections }: SocketPorts,
+  ports: SocketPorts,
   ticket: string | undefined,
   connectionId: string,
 ): Promise<Connected> {
   if (ticket === undefined || ticket === "") return "no ticket";
   if (ticket.length > longestTicket) return "wrong ticket";
+  const { clock, channels, connections } = ports;
   const now = clock.now();
   const channel = await channels.redeem(hashSecret(ticket), connectionId, now);
   if (channel === undefined) return "wrong ticket";
   if ((await connections.count(channel, mostConnections)) >= mostConnections) return "too many connections";
   const connection: Connection = { ...channel, connection_id: connectionId, connected_at: iso(now) };
   await connections.add(connection);
+  // A key that is revoked after this look finds the connection stored, and closes it.
+  if (await isRevoked(ports, channel)) {
+    await connections.remove(connection);
+    return "revoked key";
+  }
   await connections.announce(connection);
   return "connected";
+}
+
+/** True when the API key that has opened a channel is revoked: its processes may have remembered its identity. */
+async function isRevoked({ keys }: SocketPorts, { tenant_id, principal }: Channel): Promise<boolean> {
+  if (!isKeyId(principal)) return false;
+  const key = await keys.find(principal);
+  return key?.tenant_id === tenant_id && key.revoked_at !== undefined;
 }
 
 /** Removes a connection that has closed. @throws PortUnavailable */

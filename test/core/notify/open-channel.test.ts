@@ -1,9 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { hashSecret } from "../../../src/core/model/keys.ts";
+import { closeChannels } from "../../../src/core/notify/close-channels.ts";
 import { connect, disconnect, mostConnections, replyTo } from "../../../src/core/notify/connect.ts";
 import { mostChannelsAMinute, openChannel } from "../../../src/core/notify/open-channel.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
-import { MemoryChannels, MemoryConnections } from "../../../src/memory/push.ts";
+import { MemoryKeys } from "../../../src/memory/keys.ts";
+import { MemoryChannels, MemoryConnections, MemorySocket } from "../../../src/memory/push.ts";
+import { KeptLog } from "../../support/memory-pipeline.ts";
 
 const sam = { tenantId: "acme", principal: "sam", role: "submitter" } as const;
 const olga = { tenantId: "acme", principal: "olga", role: "operator" } as const;
@@ -15,6 +18,7 @@ function push() {
     clock,
     channels: new MemoryChannels(),
     connections: new MemoryConnections(clock),
+    keys: new MemoryKeys(),
     newId: () => `channel-${++ids}`,
     newTicket: () => `ticket-${++ids}`,
     socketUrl: "wss://push.example.com/v1" as string | undefined,
@@ -120,6 +124,59 @@ describe("connect", () => {
     expect(await ports.connections.find("too-many")).toBeUndefined();
     await disconnect(ports, "c-0");
     expect(await connect(ports, await opened(), "next")).toBe("connected");
+  });
+
+  /** An API key of the tenant `acme`. */
+  async function withKey(keyId = "k1abcdefghijkmnp") {
+    const all = push();
+    const { keys, connections } = all.ports;
+    await keys.add({ key_id: keyId, tenant_id: "acme", role: "submitter", secret_hash: "x", created_at: "2027-01-01" });
+    const identity = { tenantId: "acme", principal: keyId, role: "submitter" } as const;
+    const revoke = async () => {
+      await keys.revoke(keyId, "2027-01-01T00:00:00.000Z");
+      const ports = { connections, socket: new MemorySocket(), log: new KeptLog() };
+      await closeChannels(ports, { kind: "key_revoked", tenant_id: "acme", key_id: keyId });
+    };
+    const hearing = () => connections.hearing("acme", keyId);
+    return { ...all, identity, revoke, hearing };
+  }
+
+  test("a revoked key gets no connection, by an identity that is remembered or a ticket of before", async () => {
+    const { ports, opened, identity, revoke, hearing } = await withKey();
+    const before = await opened(identity);
+    expect(await connect(ports, await opened(identity), "c-1")).toBe("connected");
+    await revoke();
+    expect(await hearing()).toEqual([]);
+    expect(await connect(ports, before, "c-2")).toBe("revoked key");
+    expect(await connect(ports, await opened(identity), "c-3")).toBe("revoked key");
+    expect(await hearing()).toEqual([]);
+    expect(await ports.connections.hears("acme", identity.principal)).toBe(false);
+    expect(await ports.connections.find("c-3")).toBeUndefined();
+  });
+
+  test("a key that is revoked while its connection begins does not hear", async () => {
+    const { ports, opened, identity, revoke, hearing } = await withKey();
+    const { connections } = ports;
+    const add = connections.add.bind(connections);
+    for (const isEarly of [true, false]) {
+      connections.add = async (connection) => {
+        if (isEarly) await revoke();
+        await add(connection);
+        if (!isEarly) await revoke();
+      };
+      await connect(ports, await opened(identity), "c-1");
+      expect(await hearing()).toEqual([]);
+    }
+  });
+
+  test("a token's subject is no key, and another tenant's key with the same id decides nothing", async () => {
+    const { ports, opened, revoke } = await withKey();
+    const find = vi.spyOn(ports.keys, "find");
+    expect(await connect(ports, await opened(sam), "c-1")).toBe("connected");
+    expect(find).not.toHaveBeenCalled();
+    await revoke();
+    const other = await opened({ tenantId: "globex", principal: "k1abcdefghijkmnp", role: "submitter" });
+    expect(await connect(ports, other, "c-2")).toBe("connected");
   });
 
   test("a connection that has closed is removed, also when that is said twice", async () => {
