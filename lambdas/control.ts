@@ -1,6 +1,7 @@
 import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
+import { lazyCountRequest } from "../src/aws/lazy-count-request.ts";
 import { lazyForgetResult } from "../src/aws/lazy-forget-result.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
@@ -33,6 +34,7 @@ const ports: ControlPorts = {
   ownTypes: types,
   tracing: await createTracing(),
   forgetResult: lazyForgetResult(table),
+  countRequest: lazyCountRequest(config, base),
   tenants,
 };
 const usual = { ...taskChanges(ports), ...operationStarts(ports) };

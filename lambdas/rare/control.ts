@@ -23,7 +23,7 @@ import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
 import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
-import type { Gate } from "../../src/core/limits/gate.ts";
+import type { CountRequest, Gate } from "../../src/core/limits/gate.ts";
 import { parseLimits } from "../../src/core/limits/limits.ts";
 import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import type { AuditLog } from "../../src/core/ports/audit.ts";
@@ -54,6 +54,7 @@ export interface ControlPorts extends ReturnType<typeof dispatchPorts>, Pick<Ack
   newId: typeof newId;
   newCorrelationId: typeof newCorrelationId;
   audit: AuditLog;
+  countRequest: CountRequest;
   steps: StepStore;
   tenants: Tenants;
   /** The types of the catalogue, and Offload's own. */
@@ -69,7 +70,7 @@ export function rareRoutes(ports: ControlPorts) {
   const { socketUrl } = fromEnv(process.env, ["socketUrl"]);
   const gate = gateOf(ports.config, ports);
   return {
-    ...signalTask({ ...ports, gate }),
+    ...signalTask(ports),
     ...priorityChanges({ ...ports, lines: new DynamoLines(ports.table, ports.clock.now) }),
     ...taskOperations(ports),
     ...taskParts(ports),

@@ -47,6 +47,7 @@ export const taskChanges = (ports: ControlPorts & EntryPorts & AcknowledgePorts 
       const record = await findTask(ports, call, identify(call));
       const body = await expecting(retrySchema, async () => parseInput(retrySchema, await optionalJsonBody(call)));
       const given = Object.hasOwn(body, "input") ? checkGiven(ports.types, record, body.input) : undefined;
+      await ports.countRequest?.(record.tenant_id);
       const retried = await retry(ports, record, given);
       return changedTask(ports, call, retried, 202);
     },

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { mergeTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
+import type { CountRequest } from "../core/limits/gate.ts";
 import { Problem } from "../core/model/problem.ts";
 import { targetOf } from "../core/notify/receivers.ts";
 import { mostTriesBefore, redeliver, type RedeliverPorts as SendPorts } from "../core/notify/redeliver.ts";
@@ -89,6 +90,8 @@ export interface RedeliverPorts extends SendPorts {
   records: Records;
   deliveries: Deliveries;
   receivers: Pick<Receivers, "get">;
+  /** Absent: redeliveries have no rate. */
+  countRequest?: CountRequest;
 }
 
 /** The handler that delivers a webhook again. */
@@ -104,6 +107,7 @@ export const redeliveries = (ports: RedeliverPorts) =>
       }
       const target = await targetOf(ports, delivery);
       if ("error" in target) throw new Problem("conflict", `The webhook cannot be sent again: ${target.error}.`);
+      await ports.countRequest?.(record.tenant_id);
       await redeliver(ports, delivery);
       return call.json({ task_id: record.task_id, webhook_id: delivery.id }, 202);
     },

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { groupsOf, ofEach } from "../core/control/all-tenants.ts";
 import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-letters.ts";
 import type { OperationAction } from "../core/control/operation-state.ts";
-import { onTasks, startOperation } from "../core/control/start-operation.ts";
+import { onTasks, type StartPorts, startOperation } from "../core/control/start-operation.ts";
 import { requestSweep } from "../core/end/request-sweep.ts";
 import { expecting } from "../core/model/expected.ts";
 import { systemTenant } from "../core/model/internal-names.ts";
@@ -62,7 +62,7 @@ export interface Matcher<Filter> {
 }
 
 /** Handlers that replay and discard dead letters. */
-export const operationStarts = (ports: DispatchPorts & ApiPorts & AllTenantsPorts) =>
+export const operationStarts = (ports: StartPorts & ApiPorts & AllTenantsPorts) =>
   ({
     recoverLetters: (call) => recoverAnswer(ports, call),
     replayDeadLetters: (call) => operationAnswer(ports, call, "replay", replaySchema, lettersFor(ports, "replay")),
@@ -71,7 +71,7 @@ export const operationStarts = (ports: DispatchPorts & ApiPorts & AllTenantsPort
 
 /** Answers a request for an operation. */
 export async function operationAnswer<Filter>(
-  ports: DispatchPorts & ApiPorts & AllTenantsPorts,
+  ports: StartPorts & ApiPorts & AllTenantsPorts,
   call: Call,
   action: OperationAction,
   schema: z.ZodType<Selection<Filter>>,

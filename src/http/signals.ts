@@ -1,5 +1,5 @@
 import type { ViewPorts } from "../core/end/view.ts";
-import type { Gate } from "../core/limits/gate.ts";
+import type { CountRequest } from "../core/limits/gate.ts";
 import { Problem } from "../core/model/problem.ts";
 import { type SignalPorts, signal } from "../core/steps/signal.ts";
 import { mostValueBytes } from "../core/task/json-value.ts";
@@ -11,7 +11,7 @@ import { findTask } from "./find-task.ts";
 
 export interface SignalRoutePorts extends SignalPorts, ViewPorts, ApiPorts {
   /** Absent: signals have no rate. */
-  gate?: Pick<Gate, "admitSignal">;
+  countRequest?: CountRequest;
 }
 
 /** The handler that sends a signal to a task. */
@@ -28,7 +28,7 @@ export const signalTask = (ports: SignalRoutePorts) =>
       if (Buffer.byteLength(JSON.stringify(body)) > mostValueBytes) {
         throw new Problem("too_large", `A signal has at most ${mostValueBytes} bytes.`);
       }
-      await ports.gate?.admitSignal(record.tenant_id);
+      await ports.countRequest?.(record.tenant_id);
       return changedTask(ports, call, await signal(ports, record, name, body), 202);
     },
   }) satisfies Partial<HandlersOf<"control">>;

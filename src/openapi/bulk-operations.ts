@@ -13,7 +13,7 @@ import {
   emptyBody,
   jsonProblems,
   operationAnswers,
-  startProblems,
+  restartProblems,
   taskAnswer,
 } from "./operation-parts.ts";
 
@@ -30,17 +30,17 @@ export const bulkOperations = {
     body: withName("CancelTasks", cancelTasksSchema),
     example: { filter: { type: "mail.send", status: "pending", tags: { campaign: "spring" } }, dry_run: true },
     answers: operationAnswers,
-    problems: startProblems,
+    problems: jsonProblems,
   },
   retryTasks: {
     tag: "operations",
     summary: "Retry many failed tasks",
-    description: `Each task starts a new round of attempts. Matches failed tasks, also those whose dead letters were discarded. ${selected}`,
+    description: `Each task starts a new round of attempts. Matches failed tasks, also those whose dead letters were discarded. It counts toward the tenant's \`submits_per_second\`, as one request. ${selected}`,
     role: "operator",
     body: withName("RetryTasks", retryTasksSchema),
     example: { filter: { type: "mail.send", created_after: "2027-01-01" }, per_second: 10 },
     answers: operationAnswers,
-    problems: startProblems,
+    problems: restartProblems,
   },
   runTasksNow: {
     tag: "operations",
@@ -50,7 +50,7 @@ export const bulkOperations = {
     body: withName("RunTasksNow", runTasksNowSchema),
     example: { filter: { type: "mail.send", retrying: true }, per_second: 10 },
     answers: operationAnswers,
-    problems: startProblems,
+    problems: jsonProblems,
   },
   changeOperation: {
     tag: "operations",

@@ -8,8 +8,8 @@ import * as schedules from "./schedule-answers.ts";
 /** Problems of requests with a body. */
 export const bodyProblems = ["malformed_request", "too_large"] as const;
 export const jsonProblems = [...bodyProblems, "unsupported_media_type"] as const;
-/** Problems of routes that start an operation, which is a task and counts in the limits of its tenant. */
-export const startProblems = [...jsonProblems, "rate_limited", "quota_exceeded", "queue_full"] as const;
+/** Problems of routes that start an operation which starts work again: it counts toward the rate of its tenant. */
+export const restartProblems = [...jsonProblems, "rate_limited"] as const;
 /** Problems of a submit that passed the checks of its body. */
 export const submitProblems = [
   "unknown_task_type",

@@ -21,7 +21,7 @@ import {
   notModified,
   operationAnswers,
   page,
-  startProblems,
+  restartProblems,
   submitProblems,
   taskAnswer,
   uncached,
@@ -118,12 +118,13 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
   replayDeadLetters: {
     tag: "dead letters",
     summary: "Replay dead letters",
-    description: "Each task starts a new round of attempts. Give either `task_ids` or `filter`.",
+    description:
+      "Each task starts a new round of attempts. Give either `task_ids` or `filter`. A replay counts toward the tenant's `submits_per_second`, as one request; a dry run does not.",
     role: "operator",
     body: withName("Replay", replaySchema),
     example: { filter: { type: "mail.send", error_kind: "unavailable" }, dry_run: true },
     answers: operationAnswers,
-    problems: startProblems,
+    problems: restartProblems,
   },
   discardDeadLetters: {
     tag: "dead letters",
@@ -133,7 +134,7 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     body: withName("Discard", discardSchema),
     example: { filter: { failed_before: "2027-01-01" }, dry_run: true },
     answers: operationAnswers,
-    problems: startProblems,
+    problems: jsonProblems,
   },
   readQueues: {
     tag: "service",

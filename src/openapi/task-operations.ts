@@ -164,12 +164,12 @@ export const taskOperations = {
     summary: "Retry a failed task",
     description:
       "The task starts a new round of attempts. With `input`, that round and later ones get the given input, which is checked as at a submit. If two retries are sent at once, one gets a `conflict`, " +
-      "and its input is not used. The input of a task with stored steps, states, signals or children cannot change: `conflict`. A repeated request is a `conflict`, too: read the task first.",
+      "and its input is not used. The input of a task with stored steps, states, signals or children cannot change: `conflict`. A repeated request is a `conflict`, too: read the task first. Retries count toward the tenant's `submits_per_second`.",
     body: withName("Retry", retrySchema),
     bodyOptional: true,
     example: { input: { to: "ada@example.com" } },
     answers: { 202: laterTask("The task waits for its next attempt.") },
-    problems: [...bodyProblems, "not_found", "conflict", "gone", "unknown_task_type"],
+    problems: [...bodyProblems, "not_found", "conflict", "gone", "unknown_task_type", "rate_limited"],
   },
   runTaskNow: {
     tag: "tasks",

@@ -10,7 +10,7 @@ import {
   jsonProblems,
   operationAnswers,
   page,
-  startProblems,
+  restartProblems,
   uncached,
 } from "./operation-parts.ts";
 import * as answers from "./webhook-answers.ts";
@@ -36,11 +36,12 @@ export const webhookOperations = {
   redeliverTask: {
     tag: "webhooks",
     summary: "Deliver the webhook of a task again",
-    description: "Starts a new series of tries with the same id and body, also after a success.",
+    description:
+      "Starts a new series of tries with the same id and body, also after a success. It counts toward the tenant's `submits_per_second`.",
     body: emptyBody,
     bodyOptional: true,
     answers: { 202: { description: "The webhook is sent again.", body: answers.redelivery } },
-    problems: [...bodyProblems, "not_found", "conflict"],
+    problems: [...bodyProblems, "not_found", "conflict", "rate_limited"],
   },
   readWebhookSecret: {
     tag: "webhooks",
@@ -114,12 +115,13 @@ export const webhookOperations = {
   testReceiver: {
     tag: "webhooks",
     summary: "Send a webhook that tests a receiver",
-    description: "Its `type` is `webhook.test`. `conflict`: the receiver is disabled.",
+    description:
+      "Its `type` is `webhook.test`. `conflict`: the receiver is disabled. Tests count toward the tenant's `submits_per_second`.",
     role: "operator",
     body: emptyBody,
     bodyOptional: true,
     answers: { 202: { description: "The webhook is sent.", body: answers.receiverTest } },
-    problems: [...bodyProblems, "not_found", "conflict"],
+    problems: [...bodyProblems, "not_found", "conflict", "rate_limited"],
   },
   rotateReceiverSecret: {
     tag: "webhooks",
@@ -144,11 +146,11 @@ export const webhookOperations = {
     tag: "webhooks",
     summary: "Deliver webhooks of a receiver again",
     description:
-      "Delivers the webhooks again that began in a range of time, at most 10,000. Default: all webhooks that failed permanently.",
+      "Delivers the webhooks again that began in a range of time, at most 10,000. Default: all webhooks that failed permanently. A replay counts toward the tenant's `submits_per_second`, as one request; a dry run does not.",
     role: "operator",
     body: withName("DeliveryReplay", replayDeliveriesSchema),
     example: { after: "2027-01-01T00:00:00Z", status: "failed" },
     answers: operationAnswers,
-    problems: [...startProblems, "not_found"],
+    problems: [...restartProblems, "not_found"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

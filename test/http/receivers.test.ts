@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { ask, gina, problem, sam, served } from "../support/served.ts";
+import { createGate } from "../../src/core/limits/gate.ts";
+import { noLimits } from "../../src/core/limits/limits.ts";
+import type { Delivery } from "../../src/core/ports/webhooks.ts";
+import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
+import { MemoryLimits } from "../../src/memory/limits.ts";
+import { MemoryReceivers } from "../../src/memory/receivers.ts";
+import { MemoryUsage } from "../../src/memory/usage.ts";
+import { appsOf, ask, gina, olga, problem, sam, served } from "../support/served.ts";
 
 const url = "https://shop.example.com/hooks?key=1";
 
@@ -148,5 +155,61 @@ describe("a receiver", () => {
     expect((await ask(status, `/operations/${started.json.operation_id}`)).json).toMatchObject({ matched: 0 });
     expect(await ask(control, path, { json: { after: "soon" } })).toMatchObject(problem(422, "invalid_input"));
     expect(await ask(control, path, { json: { status: "pending" } })).toMatchObject(problem(422, "invalid_input"));
+  });
+});
+
+describe("requests that send webhooks", () => {
+  /** The apps of a tenant that may submit once a second, with a receiver and a task that has a webhook. */
+  async function limited() {
+    const { ports, accepted } = served();
+    const { clock, log, records, queues: depths } = ports;
+    const stores = { clock, log, records, depths, usage: new MemoryUsage(), limits: new MemoryLimits() };
+    const { countRequest } = createGate(stores, { ...noLimits, tenants: { acme: { submits_per_second: 1 } } });
+    const [receivers, deliveries] = [new MemoryReceivers(), new MemoryDeliveries()];
+    const { control } = appsOf({ ...ports, countRequest, receivers, deliveries });
+    const at = new Date(clock.now()).toISOString();
+    const webhook_id = "0190a0b0-0000-7000-8000-000000000001";
+    const receiver = {
+      ...{ tenant_id: "acme", webhook_id, url, events: ["task.failed" as const], types: null, description: null },
+      ...{ enabled: true, secret_version: 1, rotated_at: [], revision: 1 },
+      ...{ created_by: "olga", created_at: at, updated_at: at },
+    };
+    await receivers.put(receiver, 0);
+    const { task_id } = await accepted();
+    const delivery: Delivery = {
+      ...{ tenant_id: "acme", task_id, id: "msg_1", type: "test.task", url, body: "{}" },
+      ...{ state: "failed", tries: [], series_from: 0, created_at: at, purge_at: 2_000_000_000 },
+    };
+    await deliveries.put(delivery, -1);
+    const post = (path: string, more: object = {}) => ask(control, path, { json: {}, ...more });
+    return { post, clock, webhook_id, paths: pathsOf(webhook_id, task_id) };
+  }
+
+  const pathsOf = (webhookId: string, taskId: string) => ({
+    test: `/webhooks/${webhookId}/test`,
+    replay: `/webhooks/${webhookId}/replay`,
+    redelivery: `/tasks/${taskId}/deliveries/redeliver`,
+  });
+
+  test.each(["test", "replay", "redelivery"] as const)(
+    "a %s counts toward the tenant's rate of submits",
+    async (what) => {
+      const { post, clock, paths } = await limited();
+      expect((await post(paths[what], { as: olga })).status).toBe(202);
+      for (const path of Object.values(paths)) {
+        const refused = await post(path, { as: olga });
+        expect(refused).toMatchObject(problem(429, "rate_limited"));
+        expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+      }
+      await clock.advance(10_000);
+      expect((await post(paths[what], { as: olga })).status).toBe(202);
+    },
+  );
+
+  test("what sends nothing does not count: a dry run, another tenant's receiver", async () => {
+    const { post, paths } = await limited();
+    for (const _ of [1, 2]) expect((await post(paths.replay, { json: { dry_run: true } })).status).toBe(200);
+    expect((await post(paths.test, { as: gina })).status).toBe(404);
+    expect((await post(paths.test)).status).toBe(202);
   });
 });

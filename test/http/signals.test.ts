@@ -46,8 +46,11 @@ describe("POST /tasks/{task_id}/signals/{name}", () => {
     const { task_id } = await app.accepted();
     const { clock, log, records, queues: depths } = ports;
     const stores = { clock, log, records, depths, usage: new MemoryUsage(), limits: new MemoryLimits() };
-    const gate = createGate(stores, { ...noLimits, tenants: { acme: { submits_per_second: 2, burst: 2 } } });
-    const { control } = appsOf({ ...ports, gate });
+    const { countRequest } = createGate(stores, {
+      ...noLimits,
+      tenants: { acme: { submits_per_second: 2, burst: 2 } },
+    });
+    const { control } = appsOf({ ...ports, countRequest });
     const at = (name: string) => ask(control, `/tasks/${task_id}/signals/${name}`, { method: "POST" });
     expect([(await at("a")).status, (await at("b")).status]).toEqual([202, 202]);
     expect(await at("c")).toMatchObject(problem(429, "rate_limited"));

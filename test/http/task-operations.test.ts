@@ -208,18 +208,23 @@ describe("PATCH /operations/{operation_id}", () => {
 });
 
 describe("an operation is refused as documented", () => {
-  test("when its tenant's limit is reached", async () => {
+  test("when it starts work again, and its tenant's rate is reached", async () => {
     const { ports } = operationsPipeline();
     const { clock, log, records, queues: depths } = ports;
     const stores = { clock, log, records, depths, usage: new MemoryUsage(), limits: new MemoryLimits() };
     const { control } = appsOf({
       ...ports,
-      gate: createGate(stores, { ...noLimits, default: { tasks_in_progress: 0 } }),
+      countRequest: createGate(stores, { ...noLimits, default: { submits_per_second: 1 } }).countRequest,
     });
-    for (const path of ["/tasks/cancel", "/tasks/retry", "/tasks/run-now", "/dead-letters/replay"]) {
-      const refused = await ask(control, path, { json: { task_ids: [randomUUID()] } });
-      expect(refused).toMatchObject(problem(429, "quota_exceeded"));
-    }
+    const post = (path: string, more: object = {}) =>
+      ask(control, path, { json: { task_ids: [randomUUID()], ...more } });
+    expect((await post("/tasks/retry", { dry_run: true })).status).toBe(200);
+    expect((await post("/tasks/retry")).status).toBe(202);
+    for (const path of ["/tasks/retry", "/dead-letters/replay"])
+      expect(await post(path)).toMatchObject(problem(429, "rate_limited"));
+    // They end work, or do not add to it.
+    for (const path of ["/tasks/cancel", "/tasks/run-now", "/dead-letters/discard"])
+      expect((await post(path)).status).toBe(202);
   });
 
   test("when its change is no JSON", async () => {

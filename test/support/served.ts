@@ -145,7 +145,7 @@ export const aConsole: Omit<ConsolePorts, keyof ApiPorts> = {
 
 /** Ports of every function that answers requests. */
 type AppPorts = Omit<SubmitApiPorts, "batch"> &
-  Pick<SignalRoutePorts, "gate"> &
+  Pick<SignalRoutePorts, "countRequest"> &
   Omit<StatusPorts, "lines"> &
   QueuePorts &
   ScheduleWritePorts &

@@ -3,6 +3,7 @@ import { childEnvelope, needsMessage } from "../end/keep-for-round.ts";
 import { requestCancelChildren } from "../end/request-cancel-children.ts";
 import { sweepBeforeNextRound } from "../end/request-sweep.ts";
 import { tellBeforeNextRound } from "../end/tell.ts";
+import type { CountRequest } from "../limits/gate.ts";
 import type { Changed } from "../model/change.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { PortUnavailable } from "../model/errors.ts";
@@ -21,6 +22,8 @@ import type { KnownType } from "../task/catalog.ts";
 import { type GivenInput, storeGiven } from "./given-input.ts";
 
 export interface ControlPorts extends DispatchPorts {
+  /** Absent: retries have no rate. */
+  countRequest?: CountRequest;
   types: ReadonlyMap<string, KnownType>;
 }
 

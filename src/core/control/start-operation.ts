@@ -1,6 +1,7 @@
+import type { CountRequest } from "../limits/gate.ts";
 import { taskIdOf } from "../model/idempotency.ts";
 import type { Identity } from "../model/identity.ts";
-import { internalTypeNames } from "../model/internal-names.ts";
+import { internalTypeNames, systemTenant } from "../model/internal-names.ts";
 import { longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
@@ -29,12 +30,21 @@ export interface OperationStart {
 /** An operation's parts are kept for this time, in seconds: longer than its record. */
 const partsSeconds = longestQueueLifeSeconds + 2_592_000;
 
+/** Operations that start work again. No limit refuses the others: they may be what ends a flood. */
+const counted: ReadonlySet<OperationAction> = new Set(["replay", "retry", "redeliver"]);
+
+export interface StartPorts extends DispatchPorts {
+  /** Absent: operations have no rate. */
+  countRequest?: CountRequest;
+}
+
 /**
  * Accepts an operation: stores its list of tasks first, then submits its task. Returns the operation's id.
- * @throws PortUnavailable, Problem `unavailable`
+ * @throws PortUnavailable, Problem `unavailable`, `rate_limited`
  */
-export async function startOperation(ports: DispatchPorts, start: OperationStart): Promise<string> {
+export async function startOperation(ports: StartPorts, start: OperationStart): Promise<string> {
   const { identity, matched } = start;
+  if (counted.has(start.action) && identity.tenantId !== systemTenant) await ports.countRequest?.(identity.tenantId);
   const idempotencyKey = `operation ${ports.newId()}`;
   const operationId = taskIdOf(identity.tenantId, identity.principal, idempotencyKey);
   const key = { tenant_id: identity.tenantId, task_id: operationId };

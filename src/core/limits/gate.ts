@@ -27,6 +27,9 @@ export interface Admission {
   giveBackTask(): void;
 }
 
+/** @throws Problem `rate_limited` */
+export type CountRequest = (tenantId: string) => Promise<void>;
+
 /** Admits or refuses a client's submit or upload, before anything is written. */
 export interface Gate {
   /** @throws Problem `too_large`, `queue_full`, `rate_limited`, `quota_exceeded` */
@@ -40,10 +43,10 @@ export interface Gate {
   /** Subtracts an upload that a task has taken from those that are open. Never throws. */
   takeUpload(tenantId: string, upload: { announcedAtMs: number; countedBytes: number }): Promise<void>;
   /**
-   * Counts a signal toward the tenant's rate of submits.
+   * Counts a request that submits no task toward the tenant's rate of submits: a signal, a retry, a test of a receiver.
    * @throws Problem `rate_limited`
    */
-  admitSignal(tenantId: string): Promise<void>;
+  countRequest: CountRequest;
   /** The schedules that a tenant may have; null: as many as it likes. */
   schedulesOf(tenantId: string): Promise<number | null>;
 }
@@ -125,7 +128,7 @@ export function createGate(ports: GatePorts, configured: AllLimits): Gate {
       }
     },
     takeUpload: (tenantId, upload) => uploads.release(tenantId, upload),
-    admitSignal: async (tenantId) => {
+    countRequest: async (tenantId) => {
       await takeRate(tenantId, await book.ofTenant(tenantId));
     },
     schedulesOf: async (tenantId) => (await book.ofTenant(tenantId)).schedules ?? null,

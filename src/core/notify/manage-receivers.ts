@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { CountRequest } from "../limits/gate.ts";
 import type { Identity } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
@@ -192,16 +193,19 @@ export const rotateReceiverSecret = (
 export interface TestPorts extends Pick<ReceiverPorts, "clock" | "newId" | "receivers"> {
   deliveries: Pick<Deliveries, "put">;
   notices: Pick<Notices, "send">;
+  /** Absent: tests have no rate. */
+  countRequest?: CountRequest;
 }
 
 /**
  * Sends a webhook that tests a receiver, with the tries of any other one. Returns the id of its delivery.
- * @throws Problem `not_found`, `conflict` when it is disabled; PortUnavailable
+ * @throws Problem `not_found`, `conflict` when it is disabled, `rate_limited`; PortUnavailable
  */
 export async function testReceiver(ports: TestPorts, key: ReceiverKey): Promise<string> {
   const { url, enabled, ...receiver } = await findReceiver(ports, key);
   if (!enabled) throw new Problem("conflict", "The receiver is disabled; enable it first.");
   const { tenant_id, webhook_id } = receiver;
+  await ports.countRequest?.(tenant_id);
   const now = iso(ports.clock.now());
   const id = receiverDeliveryId(ports.newId(), webhook_id);
   const delivery: Delivery = {
