@@ -7,8 +7,8 @@ const pageSchema = z.object({
   next: z.string().nullable(),
 });
 
-/** One cell. A spreadsheet would run a text that starts with one of these characters as a formula. */
-const cell = (text: string) => `"${text.replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
+/** One cell. A spreadsheet would run a text that starts like this as a formula. */
+const cell = (text: string) => `"${text.replace(/^[\s\p{Cf}]*[=+\-@＝＋－＠\t\r]/u, "'$&").replaceAll('"', '""')}"`;
 
 export default defineTask({
   name: "orders.export",

@@ -1,6 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { Logger } from "@aws-lambda-powertools/logger";
+import { controlCharacters, escapeOf } from "../core/model/control-characters.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import { systemClock } from "./process.ts";
 
@@ -166,7 +167,9 @@ const stackLines = (stack: unknown): string =>
 
 /** Escapes control characters, which could fake log lines or change the terminal's screen. */
 const printable = (text: string): string =>
-  text.replaceAll(/\p{Cc}/gu, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  text.replaceAll(controlCharacters, (char) =>
+    char > "\u00ff" ? escapeOf(char) : `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`,
+  );
 
 const oneLine = (value: unknown): string => {
   const text = typeof value === "string" ? value : asText(value);

@@ -52,7 +52,7 @@ export async function follow(
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
     const state = seen.task === undefined ? "" : `; it was ${seen.task.status} when last seen`;
-    terminal.note(`Stopped waiting (${error.message}). The task goes on${state}.`);
+    terminal.note(`Stopped waiting (${plain(error.message)}). The task goes on${state}.`);
     terminal.note(`  npx offload tasks follow ${taskId}   waits again`);
     terminal.note(`  npx offload tasks cancel ${taskId}   cancels it`);
     return error.exitCode;

@@ -15,7 +15,7 @@ import { defaultSpansFile } from "../local/traces/kept-span.ts";
 import { tasksFolder } from "../project/task-folder.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { callersEnv, startBeside } from "./beside.ts";
-import { UsageError } from "./terminal.ts";
+import { onScreen, UsageError } from "./terminal.ts";
 
 /** Time limit of a clean stop. After it the process exits anyway. */
 const stopLimitMs = 4_500;
@@ -42,7 +42,7 @@ export interface StartOptions {
  */
 export async function start({ ephemeral, flags, reload = false, inspect, beside = [] }: StartOptions): Promise<void> {
   const startedAt = performance.now();
-  const print = (line: string) => process.stdout.write(`${line}\n`);
+  const print = (line: string) => process.stdout.write(`${process.stdout.isTTY ? onScreen(line) : line}\n`);
   // The output's reader is gone, or its file is on a full disk. The server goes on without it.
   for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
   let stop = (): void => process.exit(1);

@@ -138,7 +138,7 @@ function addList(command: Command, terminal: Terminal): void {
     const { status, type, priority, tag: tags, createdAfter, createdBefore, search, limit } = options;
     const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore, q: search });
     const { items, more } = await take(list, limit);
-    if (options.csv) terminal.out(await tasksCsv(items, options));
+    if (options.csv) terminal.out(await tasksCsv(items, options, { onScreen: terminal.width !== undefined }));
     else if (options.json) terminal.out(JSON.stringify({ tasks: items, complete: !more }, null, 2));
     else terminal.out(items.length === 0 ? "No tasks." : tasksTable(items, terminal, options));
     if (more) terminal.note(`There are more than ${items.length}: raise --limit or add filters.`);

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
+import { controlCharacters, escapeOf } from "../core/model/control-characters.ts";
 import { cut } from "../machine/columns.ts";
 
 /** Output of a command, and its questions to the user. */
@@ -12,8 +13,10 @@ export interface Terminal {
   readonly live: boolean;
   /** Writes a line of the result to the standard output. */
   out(line: string): void;
-  /** Writes bytes to the standard output. Ends when the output takes more. */
+  /** Writes bytes to the standard output, a terminal as text. Ends when the output takes more. */
   bytes(data: Uint8Array): Promise<void> | void;
+  /** Writes to the terminal's screen as it is: where the cursor goes, and texts that are plain. */
+  draw(text: string): Promise<void> | void;
   /** Writes a line about the result to the error output: for people, not for pipes. */
   note(line: string): void;
   /** Adds a colour for the standard output, where it takes colours. */
@@ -51,9 +54,18 @@ export class CommandFailed extends Error {}
 /** An invalid command line: one line on the error output, exit code 2. */
 export class UsageError extends Error {}
 
+type Streams = Pick<NodeJS.Process, "stdin" | "stdout" | "stderr">;
+
+const asIs = (text: string): string => text;
+
 /** The terminal, or the pipes, of this process. */
-export function systemTerminal(): Terminal {
-  const { stdin, stdout, stderr } = process;
+export function systemTerminal({ stdin, stdout, stderr }: Streams = process): Terminal {
+  const decoder = new TextDecoder();
+  const toOutput = stdout.isTTY ? onScreen : asIs;
+  const toErrors = stderr.isTTY ? onScreen : asIs;
+  const write = async (data: string | Uint8Array) => {
+    if (!stdout.write(data)) await once(stdout, "drain");
+  };
   const live = stderr.isTTY === true && process.env.TERM !== "dumb";
   let shown = "";
   const clear = () => {
@@ -65,20 +77,19 @@ export function systemTerminal(): Terminal {
   return {
     width: stdout.isTTY ? stdout.columns || 80 : undefined,
     live,
-    out: (line) => stdout.write(`${line}\n`),
-    bytes: async (data) => {
-      if (!stdout.write(data)) await once(stdout, "drain");
-    },
+    out: (line) => stdout.write(`${toOutput(line)}\n`),
+    bytes: (data) => write(stdout.isTTY ? onScreen(decoder.decode(data, { stream: true })) : data),
+    draw: write,
     note: (line) => {
       clear();
-      stderr.write(`${line}\n`);
+      stderr.write(`${toErrors(line)}\n`);
     },
     // Follows FORCE_COLOR, NO_COLOR and TERM, and adds nothing to a pipe.
     colour: (name, line) => styleText(name, line, { stream: stdout }),
     progress: (line) => {
       if (line === shown) return;
       clear();
-      stderr.write(live ? cut(line, (stderr.columns || 80) - 1) : `${line}\n`);
+      stderr.write(live ? cut(toErrors(line), (stderr.columns || 80) - 1) : `${toErrors(line)}\n`);
       shown = line;
     },
     endProgress: clear,
@@ -114,4 +125,16 @@ async function ask(message: string, initialValue: boolean): Promise<boolean> {
 
 /** Replaces control characters, which could rewrite the screen, in text from other sources. */
 export const plain = (text: unknown): string =>
-  String(text ?? "-").replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, " ");
+  String(text ?? "-").replaceAll(new RegExp(`(?:${controlCharacters.source})+`, "gu"), " ");
+
+/** The colours of this program, a control character, and a whole line break of CSV. */
+const shownParts = new RegExp(`\\u001b\\[(?:3[1-6]|39|90)m|\\r\\n|${controlCharacters.source}`, "gu");
+
+/**
+ * A text as a terminal shows it: each control character is escaped, but for line breaks, tabs and the colours of this
+ * program. It is still the same JSON.
+ */
+export const onScreen = (text: string): string =>
+  text.replaceAll(shownParts, (found) =>
+    found.length > 1 || found === "\n" || found === "\t" ? found : escapeOf(found),
+  );

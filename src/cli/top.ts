@@ -43,7 +43,7 @@ async function printOnce(terminal: Terminal, options: TopOptions): Promise<void>
 
 /** Draws the view again and again, each time in one write. The screen is given back however it ends. */
 async function live(terminal: Terminal, options: TopOptions): Promise<void> {
-  const write = (text: string) => terminal.bytes(Buffer.from(text));
+  const write = (text: string) => terminal.draw(text);
   const stop = new AbortController();
   const { signal } = stop;
   const ends = [

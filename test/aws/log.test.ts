@@ -108,4 +108,10 @@ describe("ids on the local server's terminal", () => {
     const text = written("text", (log) => log.info("a\nb\u001b[2J", { source: "console" }));
     expect(text.split("\n")).toEqual([expect.stringMatching(/: a$/), expect.stringMatching(/^ {4}b\\x1b\[2J/), ""]);
   });
+
+  test("turn no text around, in a message or a field", () => {
+    const text = written("text", (log) => log.info("a\u202eb", { error: "c\u2066d\u009b" }));
+    expect(text).toContain("a\\u202eb");
+    expect(text).toContain('error="c\\u2066d\\x9b"');
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Terminal } from "../../src/cli/terminal.ts";
 import { offload, problem, StubApi } from "./stub-api.ts";
 
 const task = {
@@ -29,6 +30,45 @@ test("tasks list prints a table of the tasks that fit the filters and tags", asy
     "tag.order": "4711",
     "tag.a": "b=c",
     limit: "50",
+  });
+});
+
+describe("tasks list --csv", () => {
+  /** The cell of a task's error. */
+  const errorCell = async (error: string, special: Partial<Terminal> = {}) => {
+    const one = { ...task, error };
+    await using api = await StubApi.start(({ path }) =>
+      path === "/tasks" ? { json: { tasks: [one], next_cursor: null } } : problem(404, "input_not_kept", "Not kept."),
+    );
+    const { out } = await offload(api.url, ["tasks", "list", "--csv"], undefined, special);
+    const row = out.slice(out.indexOf("\r\n") + 2, -1);
+    return row
+      .slice(row.indexOf("}") + 3)
+      .replace(/^[^,]*,/, "")
+      .slice(0, -1);
+  };
+
+  test.each([
+    ["=1+1", "'=1+1"],
+    ["  =1+1", "  '=1+1"],
+    ["\u00a0\ufeff=1", "\u00a0\ufeff'=1"],
+    ["\uff1d1+1", "'\uff1d1+1"],
+    ["\uff20SUM(1)", "'\uff20SUM(1)"],
+    ["failed;=1+1", '"failed;\'=1+1"'],
+    ["failed; @SUM(1)", '"failed; \'@SUM(1)"'],
+    ["failed\uff1b=1", "failed\uff1b'=1"],
+    ["failed\n=1", '"failed\n\'=1"'],
+    ["failed\t+1", '"failed\t\'+1"'],
+    ["a=b, c-d", '"a=b, c-d"'],
+  ])("marks what a spreadsheet runs in %j, and nothing else", async (error, cell) => {
+    expect(await errorCell(error)).toBe(cell);
+  });
+
+  test("escapes control characters, and on a screen line breaks, too", async () => {
+    const error = "a\u001b]0;title\u0007\u009b2J\u202e\nacme,forged";
+    const shown = "a\\u001b]0;title\\u0007\\u009b2J\\u202e";
+    expect(await errorCell(error)).toBe(`"${shown}\nacme,forged"`);
+    expect(await errorCell(error, { width: 200 })).toBe(`"${shown}\\u000aacme,forged"`);
   });
 });
 

@@ -119,8 +119,8 @@ describe("top", () => {
     const terminal = {
       ...quietTerminal,
       width: 80,
-      bytes: (data: Uint8Array) => {
-        written += Buffer.from(data).toString("utf8");
+      draw: (text: string) => {
+        written += text;
       },
       onInterrupt: (call: () => void) => {
         stop = call;
@@ -156,8 +156,8 @@ describe("top", () => {
     const terminal = {
       ...quietTerminal,
       width: 200,
-      bytes: (data: Uint8Array) => {
-        written += Buffer.from(data).toString("utf8");
+      draw: (text: string) => {
+        written += text;
       },
       onInterrupt: (call: () => void) => {
         stop = call;

@@ -6,6 +6,7 @@ export const quietTerminal: Terminal = {
   live: false,
   out: () => {},
   bytes: () => {},
+  draw: () => {},
   note: () => {},
   colour: (_, text) => text,
   progress: () => {},
