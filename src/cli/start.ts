@@ -63,7 +63,7 @@ export async function start({ ephemeral, flags, reload = false, inspect, beside 
     .catch((error: unknown) => explain(error, settings));
   print(firstScreen(server, settings, performance.now() - startedAt));
   const env = callersEnv(server.url, settings.keys);
-  process.send?.({ url: server.url, env });
+  process.send?.({ url: server.url, env }, () => {});
   const end = endOnce(async () => {
     await program?.stop();
     await server.close();

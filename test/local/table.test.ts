@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   CreateTableCommand,
+  DeleteTableCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -26,8 +27,8 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
 });
 
-async function setUp(stateDir?: string) {
-  const { url, close, giveRoomBack } = await startTable({ port: 0, stateDir });
+async function setUp(stateDir?: string, kept = "") {
+  const { url, close, giveRoomBack } = await startTable({ port: 0, stateDir, kept });
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
   const client = new DynamoDBClient({ endpoint: url, region: "us-east-1", credentials, maxAttempts: 1 });
   cleanups.push(close, () => client.destroy());
@@ -72,6 +73,17 @@ test("a table exists again after a restart", async () => {
   const second = await setUp(stateDir);
   const Key = { pk: { S: "a" }, sk: { S: "record" } };
   expect((await second.client.send(new GetItemCommand({ TableName, Key }))).Item).toEqual({ ...Key, n: { N: "1" } });
+});
+
+test("the server's own table is protected against deletion, as one with DynamoDB's protection", async () => {
+  const { client, put, keys } = await setUp(undefined, TableName);
+  await createTable(client);
+  await put("a");
+  const refused = { name: "ValidationException", message: expect.stringContaining("protected against deletion") };
+  await expect(client.send(new DeleteTableCommand({ TableName }))).rejects.toMatchObject(refused);
+  expect(await keys()).toEqual(["a"]);
+  await client.send(new CreateTableCommand({ ...definition, TableName: "other" }));
+  await client.send(new DeleteTableCommand({ TableName: "other" }));
 });
 
 test("a directory in use, and a port in use, are refused", async () => {

@@ -14,6 +14,8 @@ export interface TableOptions {
   stateDir: string | undefined;
   /** Default: faults are not printed. */
   faults?: DiskFaults | undefined;
+  /** The table that no client deletes, as one with DynamoDB's deletion protection. Absent: none. */
+  kept?: string;
 }
 
 export interface Table {
@@ -35,7 +37,7 @@ const lockSchema = "CREATE TABLE IF NOT EXISTS tables (name TEXT PRIMARY KEY) ST
  * @throws EADDRINUSE when the port is taken; Error with one line when another server uses the state folder, when it
  * cannot be written, or when the tables that it had are gone
  */
-export async function startTable({ port, stateDir, faults }: TableOptions): Promise<Table> {
+export async function startTable({ port, stateDir, faults, kept }: TableOptions): Promise<Table> {
   const lock = new Database({ stateDir, file: "table.lock", schema: lockSchema, faults });
   let store: TableStore | undefined;
   try {
@@ -44,7 +46,7 @@ export async function startTable({ port, stateDir, faults }: TableOptions): Prom
     const names = new TableNames(lock);
     const present = await opened.tableNames();
     names.check(present, opened.path);
-    const server = createServer((request, response) => answer(request, response, opened, names));
+    const server = createServer((request, response) => answer(request, response, opened, { names, kept }));
     const endpoint = await open(server, port);
     return {
       url: endpoint.url,
@@ -96,7 +98,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
   store: TableStore,
-  names: TableNames,
+  { names, kept }: { names: TableNames; kept: string | undefined },
 ): Promise<void> {
   const body = await readBody(request);
   if (body === undefined) return;
@@ -104,6 +106,7 @@ async function answer(
   response.setHeader("x-amzn-requestid", randomUUID());
   try {
     const { operation, input } = callOf(request, body);
+    if (operation === "DeleteTable" && kept !== undefined && input.TableName === kept) throw protectedTable();
     const result = await store.run(operation, input);
     names.follow(operation, input);
     response.end(JSON.stringify(result));
@@ -114,7 +117,10 @@ async function answer(
 }
 
 /** @throws Refusal when the request is not a call of a known operation */
-function callOf({ method, headers }: IncomingMessage, body: Buffer): { operation: string; input: object } {
+function callOf(
+  { method, headers }: IncomingMessage,
+  body: Buffer,
+): { operation: string; input: { TableName?: string } } {
   const [api, operation = ""] = String(headers["x-amz-target"]).split(".");
   if (method !== "POST" || api !== "DynamoDB_20120810" || !isOperation(operation)) {
     throw refusal("com.amazon.coral.service#UnknownOperationException", "The request names no operation of DynamoDB.");
@@ -131,6 +137,12 @@ function callOf({ method, headers }: IncomingMessage, body: Buffer): { operation
     throw refusal("com.amazon.coral.service#SerializationException", "The request body is not JSON.");
   }
 }
+
+const protectedTable = () =>
+  refusal(
+    "com.amazon.coral.validate#ValidationException",
+    "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.",
+  );
 
 const refusal = (__type: string, message: string) => ({ statusCode: 400, body: { __type, message } });
 

@@ -84,7 +84,7 @@ export async function startServer(
   const opened = openedInto(cleanups);
   try {
     // The table starts first: it refuses a folder that another server uses, before this server changes a file in it.
-    const table = await opened(startTable({ port: settings.dynamodbPort, stateDir, faults }));
+    const table = await opened(startTable({ port: settings.dynamodbPort, stateDir, faults, kept: localTable }));
     const filesDir = filesDirOf(settings, app, cleanups);
     const sqs = await opened(startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults }));
     const cloudWatch = await opened(startCloudWatch(sqs.store, { logFile: logFileIn(filesDir) }));

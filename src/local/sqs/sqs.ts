@@ -8,6 +8,7 @@ import { readBody, replay } from "../net/request.ts";
 import { systemClock } from "../time/clock.ts";
 import type { Queue, Service } from "./library.ts";
 import { batchFault, type SentMessage } from "./message-rules.ts";
+import { refusesDeletion } from "./own-queues.ts";
 import { accountId, type QueueSettings, queueArn, region } from "./queue-message.ts";
 import { QueueStore } from "./queue-store.ts";
 import { type Call, linkStore, type StoreLink } from "./sqs-queue.ts";
@@ -84,10 +85,11 @@ async function serve({ port, queues, clock }: SqsOptions & { clock: Clock }, sto
     queues: initialQueues(queues, store),
   });
   service.validateDlqDestination = true;
-  linkAll(service, { store, clock, call: () => calls.getStore() }, new Set(queues.map(({ name }) => name)));
+  const own = new Set(queues.map(({ name }) => name));
+  linkAll(service, { store, clock, call: () => calls.getStore() }, own);
   const server = createServer((request, response) => {
     const call = { signal: endOf(response, closing.signal), xml: request.headers["x-amz-target"] === undefined };
-    calls.run(call, () => answer(request, response, requestHandler));
+    calls.run(call, () => answer(request, response, requestHandler, own));
   });
   const endpoint = await open(server, port);
   service.PORT = endpoint.port;
@@ -101,10 +103,16 @@ async function serve({ port, queues, clock }: SqsOptions & { clock: Clock }, sto
 
 type Handler = ReturnType<typeof createRequestHandler>["requestHandler"];
 
-async function answer(request: IncomingMessage, response: ServerResponse, handle: Handler): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  handle: Handler,
+  own: ReadonlySet<string>,
+): Promise<void> {
   const body = await readBody(request);
   if (body === undefined) return;
   try {
+    if (refusesDeletion(request, body, response, own)) return;
     const tooLong = request.headers["x-amz-target"] === "AmazonSQS.SendMessageBatch" ? batchFaultOf(body) : undefined;
     if (tooLong !== undefined) {
       response.writeHead(400, { "x-amzn-query-error": "AWS.SimpleQueueService.BatchRequestTooLong;Sender" });

@@ -16,6 +16,7 @@ import { followTime, movedMs, movedVariable, useMovableClock } from "../time/mov
 import { keepCompiled } from "./compiled-code.ts";
 import { debugClock } from "./debug-clock.ts";
 import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
+import { toParent } from "./to-parent.ts";
 
 /** A request of the pool to a worker process. */
 export interface Invocation {
@@ -56,7 +57,7 @@ export type Reply =
 /** The output's reader is gone, or its file is on a full disk. That must not end attempts. */
 for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
 
-const reply = (message: Reply) => process.send?.(message);
+const reply = (message: Reply) => toParent(message);
 
 /** The server ended, perhaps by `kill -9`, so no answer of this process is needed. */
 process.on("disconnect", () => process.exit(0));

@@ -196,6 +196,24 @@ describe("the wire", () => {
     await client.send(new CreateQueueCommand({ QueueName }));
     expect(sqs.store.counts(QueueName).visible).toBe(0);
   });
+
+  test("a queue of the server's own is not deleted, by either protocol, and goes on", async () => {
+    const QueueUrl = `${sqs.url}/000000000000/given`;
+    const refused = { name: "UnsupportedOperation", message: expect.stringContaining("belongs to the local server") };
+    await expect(client.send(new DeleteQueueCommand({ QueueUrl }))).rejects.toMatchObject(refused);
+    const query = new URLSearchParams({ Action: "DeleteQueue", QueueUrl });
+    for (const given of [
+      { url: sqs.url, body: query },
+      { url: QueueUrl, body: new URLSearchParams("Action=DeleteQueue") },
+    ]) {
+      const response = await fetch(given.url, { method: "POST", body: given.body });
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain("<Code>AWS.SimpleQueueService.UnsupportedOperation</Code>");
+    }
+    await client.send(new SendMessageCommand({ QueueUrl, MessageBody: "b" }));
+    expect(sqs.store.counts("given").visible).toBe(1);
+    await client.send(new PurgeQueueCommand({ QueueUrl }));
+  });
 });
 
 describe("long polls", () => {
