@@ -103,7 +103,7 @@ export interface TaskOptions<
   /**
    * True when inputs contain data that must not be logged, such as personal data. Then error messages of attempts are
    * not logged, the handler's own log lines lose their fields' values, and texts of the input are removed from their
-   * messages. Default: false.
+   * messages. Answers about the task, webhooks and events still have the text of its error. Default: false.
    */
   sensitive?: boolean;
   /**

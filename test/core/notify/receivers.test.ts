@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { eventOf } from "../../../src/core/end/event-of.ts";
 import { PermanentError } from "../../../src/core/model/errors.ts";
 import { type DeliverPorts, deliverTry } from "../../../src/core/notify/deliver.ts";
 import { deliverToReceivers } from "../../../src/core/notify/deliver-to-receivers.ts";
@@ -12,6 +13,7 @@ import {
   testReceiver,
 } from "../../../src/core/notify/manage-receivers.ts";
 import { fixedWebhookKey, receiverSecrets, webhookSecrets } from "../../../src/core/notify/secret.ts";
+import type { EndNotice } from "../../../src/core/ports/notice.ts";
 import type { OutgoingEvent, WebhookAnswer, WebhookRequest } from "../../../src/core/ports/notify.ts";
 import type { Receiver } from "../../../src/core/ports/receivers.ts";
 import { MemoryDeliveries, MemorySlowHosts } from "../../../src/memory/deliveries.ts";
@@ -29,7 +31,13 @@ function setUp(answering: (request: WebhookRequest) => WebhookAnswer = () => ({ 
     return 7;
   });
   const other = typeOf(() => 8, { name: "other.type" });
-  const pipeline = memoryPipeline([works, other]);
+  const secret = typeOf(
+    () => {
+      throw new PermanentError("the account is closed", { cause: new Error("its number") });
+    },
+    { name: "secret.type", sensitive: true },
+  );
+  const pipeline = memoryPipeline([works, other, secret]);
   const { clock, notices } = pipeline;
   const requests: WebhookRequest[] = [];
   const events: OutgoingEvent[] = [];
@@ -102,6 +110,19 @@ describe("an end of a task", () => {
     expect(bodies(requests).map(({ type }) => type)).toEqual(["task.failed", "task.failed"]);
     expect(requests.map((one) => one.url)).toEqual([url, "https://failures.example/"]);
     expect(new Set(requests.map(({ headers }) => headers["webhook-id"])).size).toBe(2);
+  });
+
+  test("has the error's text, of a sensitive type too, and nothing else of its input and code", async () => {
+    const { create, accept, work, deliver, requests, notices } = setUp();
+    await create();
+    await accept({ input: { card: "4111" }, type: "secret.type" });
+    await work();
+    const { detail } = eventOf(notices.queued[0]?.notice as EndNotice);
+    await deliver();
+    const [{ data } = { data: {} }] = bodies(requests);
+    expect(data).toMatchObject({ status: "failed", error: "the account is closed (its number)", result: null });
+    expect(detail).toMatchObject({ error: "the account is closed (its number)" });
+    for (const told of [data, detail]) expect(JSON.stringify(told)).not.toMatch(/4111|stack/);
   });
 
   test("is delivered once, however often its notice comes", async () => {
