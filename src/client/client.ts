@@ -19,6 +19,7 @@ import { idOf, type SubmittedTask, type TaskRef } from "./task-ref.ts";
 import type { TransferOptions } from "./transfer.ts";
 import {
   type ClientOptions,
+  newKey,
   path,
   type Query,
   type Request,
@@ -66,7 +67,7 @@ const pathOf = (task: TaskRef, rest = ""): string => path`/tasks/${idOf(task)}` 
 
 /** Loaded with the first call, so that programs that submit single tasks do not load it. */
 const many = () => import("./submit-many.ts");
-const manyParts = [ProblemError, limitOf, sleep, randomWaitMs, toWire] as const;
+const manyParts = [ProblemError, limitOf, sleep, randomWaitMs, toWire, newKey] as const;
 
 /** Client of one API, with one key. */
 export class Client<Tasks = AnyTasks> {
@@ -92,7 +93,7 @@ export class Client<Tasks = AnyTasks> {
     input: TaskInput<Tasks, Name>,
     options: SubmitOptions = {},
   ): Promise<SubmittedTask<TaskResult<Tasks, Name>>> {
-    const { signal, timeoutMs, idempotencyKey = crypto.randomUUID(), correlationId, ...rest } = options;
+    const { signal, timeoutMs, idempotencyKey = newKey(), correlationId, ...rest } = options;
     const request: Request<SubmittedTask<TaskResult<Tasks, Name>>> = {
       method: "POST",
       path: "/tasks",
@@ -159,8 +160,6 @@ export class Client<Tasks = AnyTasks> {
     const limit = limitOf(options);
     try {
       yield* this.#changesOf(task, options, limit.signal);
-    } catch (error) {
-      throw limit.errorOf(error);
     } finally {
       limit.end();
     }

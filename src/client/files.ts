@@ -19,7 +19,10 @@ export interface NewFile {
   sha256?: string | undefined;
 }
 
-/** A result that is read as a stream. Only one of `body` and the methods can be used, once. */
+/**
+ * A result that is read as a stream. Only one of `body` and the methods can be used, once. React Native has the whole
+ * file before the call resolves: there, the methods work, and `body` throws a TypeError.
+ */
 export interface Download extends Pick<Response, "arrayBuffer" | "blob" | "text" | "json"> {
   /** Name of the file; `result` when it has none. */
   readonly name: string;
@@ -68,14 +71,15 @@ export function download(
   return within(options, (signal) =>
     open(parts, transport, path, signal, async (response) => {
       const { type, disposition, size } = factsOf(response);
-      const stored = response.body ?? new Blob([]).stream();
-      const body = counted(stored, size, onProgress, options.signal);
-      const whole = new Response(body, { headers: { "content-type": type } });
+      const stream = response.body ? counted(response.body, size, onProgress, options.signal) : undefined;
+      const whole = stream ? new Response(stream, { headers: { "content-type": type } }) : response;
       return {
         name: fileNameIn(disposition ?? ""),
         type,
         size,
-        body,
+        get body() {
+          return stream ?? streamOf(response);
+        },
         arrayBuffer: () => whole.arrayBuffer(),
         blob: () => whole.blob(),
         text: () => whole.text(),
@@ -83,6 +87,20 @@ export function download(
       };
     }),
   );
+}
+
+/** A stream of an answer whose runtime gives none. @throws TypeError where there are no streams */
+function streamOf(response: Response): ReadableStream<Bytes> {
+  if (typeof ReadableStream === "undefined") {
+    throw new TypeError("this runtime has no streams; read the file with blob(), arrayBuffer() or text()");
+  }
+  return new ReadableStream({
+    async start(controller) {
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      if (bytes.byteLength > 0) controller.enqueue(bytes);
+      controller.close();
+    },
+  });
 }
 
 /** Reads a result that the status answer does not contain: a JSON value, or a `File`. */

@@ -11,44 +11,53 @@ export interface CallOptions {
   timeoutMs?: number | undefined;
 }
 
-/** A signal that follows others until `end`, so that no listener stays on a signal that lives for long. */
+/** A signal that follows another one until `end`, so that no listener stays on a signal that lives for long. */
 export interface Limit {
   readonly signal: AbortSignal;
   end(): void;
 }
 
-/** Follows the signals that are defined. */
-export function follow(...signals: readonly (AbortSignal | undefined)[]): Limit {
+/**
+ * Follows a signal, and fires after a time with an error. React Native has no `AbortSignal.timeout`, and its signals
+ * have no reasons and cannot end listeners.
+ */
+export function follow(signal: AbortSignal | undefined, ms: number | undefined, late: () => Error): Limit {
   const controller = new AbortController();
-  const ended = new AbortController();
-  for (const signal of signals) {
-    const abort = () => controller.abort(signal?.reason);
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort, { signal: ended.signal });
-  }
-  return { signal: controller.signal, end: () => ended.abort() };
+  const own = controller.signal;
+  const fire = (reason: unknown) => {
+    if (!("reason" in own)) Object.assign(own, { reason });
+    controller.abort(reason);
+  };
+  const stop = () => fire(signal?.reason ?? new Error("aborted"));
+  const timer = ms === undefined ? undefined : setTimeout(() => fire(late()), Math.min(ms, 2_147_483_647));
+  // A timer fires at once with more milliseconds. In Node, a call that nobody waits for holds no process.
+  (timer as { unref?: () => void } | undefined)?.unref?.();
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  const end = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  };
+  return { signal: own, end };
 }
 
-/** The limits of a whole call. `errorOf` turns the end of its time into `CallTimeout`. */
-export function limitOf({ signal, timeoutMs }: CallOptions): Limit & { errorOf(error: unknown): unknown } {
-  const time = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-  const errorOf = (error: unknown) =>
-    time?.aborted && error === time.reason
-      ? new CallTimeout(`the call took longer than its timeoutMs of ${timeoutMs}`, { cause: error })
-      : error;
-  return { ...follow(signal, time), errorOf };
-}
+/** The limits of a whole call: its signal fires with a `CallTimeout` at the end of its time. */
+export const limitOf = ({ signal, timeoutMs }: CallOptions): Limit =>
+  follow(signal, timeoutMs, () => new CallTimeout(`the call took longer than its timeoutMs of ${timeoutMs}`));
 
 /** Runs a call within its limits. */
 export async function within<T>(options: CallOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const limit = limitOf(options);
   try {
     return await call(limit.signal);
-  } catch (error) {
-    throw limit.errorOf(error);
   } finally {
     limit.end();
   }
+}
+
+/** @throws the reason of a signal that has fired */
+export function mustGoOn(signal: AbortSignal): void {
+  if (signal.aborted) throw signal.reason;
 }
 
 /** Waits. Rejects with the signal's reason. */

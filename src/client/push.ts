@@ -45,7 +45,7 @@ export async function* subscribe(
     const url = await newUrl(transport, scope, signal);
     const startedAt = Date.now();
     if (url !== undefined) yield* messagesOf(url, sleep, signal);
-    signal.throwIfAborted();
+    if (signal.aborted) throw signal.reason ?? new Error("aborted");
     if (Date.now() - startedAt > goodMs) tries = 1;
     await sleep(randomWaitMs(tries), signal);
   }
@@ -91,7 +91,7 @@ async function* messagesOf(
     if (message?.type.startsWith("task.")) add(message);
   });
   for (const event of ["close", "error"] as const) socket.addEventListener(event, end);
-  signal.addEventListener("abort", end, { signal: ended.signal });
+  signal.addEventListener("abort", end);
   ended.signal.addEventListener("abort", () => wake());
   const beat = async () => {
     for (let waitMs = answerMs; ; waitMs = pingEveryMs) {
@@ -118,6 +118,7 @@ async function* messagesOf(
     if (opened && !signal.aborted) yield { type: "channel.closed" };
   } finally {
     end();
+    signal.removeEventListener("abort", end);
     socket.close();
   }
 }

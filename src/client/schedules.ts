@@ -6,7 +6,7 @@ import { refusesRepeat } from "./errors.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import type { SubmittedTask } from "./task-ref.ts";
-import { path, type Transport } from "./transport.ts";
+import { newKey, path, type Transport } from "./transport.ts";
 import { type Time, toWire } from "./wire.ts";
 
 /** A schedule as the API answers it. */
@@ -105,7 +105,7 @@ export class Schedules<Tasks> {
 
   /** Submits the schedule's task now. */
   run(scheduleId: string, options?: CallOptions & { idempotencyKey?: string }): Promise<SubmittedTask> {
-    const headers = { "idempotency-key": options?.idempotencyKey ?? crypto.randomUUID() };
+    const headers = { "idempotency-key": options?.idempotencyKey ?? newKey() };
     return this.#transport.post(path`/schedules/${scheduleId}/run`, {}, options, headers);
   }
 

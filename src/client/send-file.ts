@@ -25,7 +25,7 @@ export async function send(sending: Sending): Promise<void> {
   const { parts, transport, announced, body, signal } = sending;
   const [, sleep, randomWaitMs, , Failure] = parts;
   const mostTries = body instanceof Blob ? transport.maxTries : 1;
-  const { host } = new URL(announced.url);
+  const host = hostOf(announced.url);
   for (let tries = 1; ; tries++) {
     let failure: Error;
     try {
@@ -35,7 +35,7 @@ export async function send(sending: Sending): Promise<void> {
       failure = new Failure(`${host} answered ${status} to the file`);
       if (!canPass(status)) throw failure;
     } catch (error) {
-      signal.throwIfAborted();
+      mustGoOn(signal);
       if (error instanceof Failure) throw error;
       const reason = ((error as Error).cause as Error | undefined)?.message || (error as Error).message;
       failure = new Failure(`${host} did not take the file: ${reason}`, { cause: error });
@@ -43,6 +43,13 @@ export async function send(sending: Sending): Promise<void> {
     if (tries >= mostTries) throw failure;
     await sleep(randomWaitMs(tries), signal);
   }
+}
+
+/** React Native's own `URL` does not tell it. */
+const hostOf = (url: string): string => url.replace(/^\w+:\/\/|[/?#].*/g, "");
+
+function mustGoOn(signal: AbortSignal): void {
+  if (signal.aborted) throw signal.reason;
 }
 
 /** Sends the file once. Returns the status. */

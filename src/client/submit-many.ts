@@ -3,7 +3,7 @@ import type { ProblemError } from "./errors.ts";
 import type { limitOf, sleep } from "./limits.ts";
 import type { BatchOptions, SubmitManyOptions, TaskEntry } from "./submit-options.ts";
 import type { SubmittedTask } from "./task-ref.ts";
-import type { randomWaitMs, Transport } from "./transport.ts";
+import type { newKey, randomWaitMs, Transport } from "./transport.ts";
 import type { toWire } from "./wire.ts";
 
 /**
@@ -15,6 +15,7 @@ export type Parts = readonly [
   sleep: typeof sleep,
   randomWaitMs: typeof randomWaitMs,
   toWire: typeof toWire,
+  newKey: typeof newKey,
 ];
 
 /** Outcome of one input: an accepted task, or why the API refused it. Exactly one of the two fields is set. */
@@ -40,14 +41,7 @@ export async function* submitMany<Result>(
   transport: Transport,
   type: string,
   inputs: Inputs<unknown>,
-  {
-    signal,
-    timeoutMs,
-    idempotencyKey = crypto.randomUUID(),
-    firstIndex = 0,
-    correlationId,
-    ...rest
-  }: SubmitManyOptions = {},
+  { signal, timeoutMs, idempotencyKey = parts[5](), firstIndex = 0, correlationId, ...rest }: SubmitManyOptions = {},
 ): AsyncGenerator<SubmitOutcome<Result>, void, undefined> {
   const [, limited, , , wired] = parts;
   const limit = limited({ signal, timeoutMs });
@@ -61,8 +55,6 @@ export async function* submitMany<Result>(
         chunk,
       )) as SubmitOutcome<Result>[];
     }
-  } catch (error) {
-    throw limit.errorOf(error);
   } finally {
     limit.end();
   }
@@ -75,9 +67,9 @@ export async function submitBatch(
   tasks: readonly TaskEntry<AnyTasks>[],
   { signal, timeoutMs, correlationId }: BatchOptions = {},
 ): Promise<SubmitOutcome[]> {
-  const [, limited, , , wired] = parts;
+  const [, limited, , , wired, newIdempotencyKey] = parts;
   const limit = limited({ signal, timeoutMs });
-  const entryOf = ({ idempotencyKey = crypto.randomUUID(), input, ...rest }: TaskEntry<AnyTasks>) => ({
+  const entryOf = ({ idempotencyKey = newIdempotencyKey(), input, ...rest }: TaskEntry<AnyTasks>) => ({
     ...wired(rest),
     input,
     idempotency_key: idempotencyKey,
@@ -87,8 +79,6 @@ export async function submitBatch(
   try {
     for await (const chunk of chunksOf(tasks, entryOf)) outcomes.push(...(await submitChunk(sender, chunk)));
     return outcomes;
-  } catch (error) {
-    throw limit.errorOf(error);
   } finally {
     limit.end();
   }
@@ -98,7 +88,6 @@ async function* chunksOf<Input>(
   inputs: Inputs<Input>,
   entryOf: (input: Input) => object,
 ): AsyncGenerator<object[], void, undefined> {
-  const encoder = new TextEncoder();
   let chunk: object[] = [];
   let chunkBytes = 0;
   let failure: { error: unknown } | undefined;
@@ -111,7 +100,7 @@ async function* chunksOf<Input>(
   try {
     for await (const input of inputs) {
       const entry = entryOf(input);
-      const bytes = encoder.encode(JSON.stringify(entry)).byteLength;
+      const bytes = bytesOf(JSON.stringify(entry));
       if (chunk.length > 0 && chunkBytes + bytes > mostBytes) yield taken();
       chunk.push(entry);
       chunkBytes += bytes;
@@ -124,6 +113,10 @@ async function* chunksOf<Input>(
   if (chunk.length > 0) yield chunk;
   if (failure !== undefined) throw failure.error;
 }
+
+/** Bytes of a text; the most that it can have where React Native does not encode it. */
+const bytesOf = (text: string): number =>
+  typeof TextEncoder === "undefined" ? text.length * 3 : new TextEncoder().encode(text).byteLength;
 
 /** Reads inputs until the signal fires, also while the next one is awaited. */
 async function* readUntil(inputs: Inputs<unknown>, signal: AbortSignal): AsyncGenerator<unknown, void, undefined> {

@@ -1,11 +1,14 @@
 import { ConnectionError, OffloadError, type ProblemBody, ProblemError, UnexpectedAnswer } from "./errors.ts";
-import { type CallOptions, follow, sleep, within } from "./limits.ts";
+import { type CallOptions, follow, mustGoOn, sleep, within } from "./limits.ts";
 
 /** Where the API is, and who calls it. */
 export interface ClientOptions {
   /** URL of the API. In a browser it may be relative to the page, such as `/api`. */
   url: string;
-  /** API key or JWT. A function is called before every request, so that it can renew a token that expires. */
+  /**
+   * API key or JWT. A function is called before every request, so that it can renew a token that expires; after an
+   * answer of 401 it is called again, and the request repeated once.
+   */
   key: string | (() => string | Promise<string>);
   /**
    * Another tenant than the key's own, or `*` for all in lists, groups and operations; for admins only. Default: the
@@ -58,12 +61,7 @@ export class Transport {
 
   /** @throws TypeError when an option is missing or not valid */
   constructor(options: ClientOptions) {
-    const page = (globalThis as { location?: { href: string } }).location?.href;
-    const url = URL.canParse(options.url, page) ? new URL(options.url, page) : undefined;
-    if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "") {
-      throw new TypeError("url: expected http(s), without user or password");
-    }
-    this.#base = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+    this.#base = baseOf(options.url);
     this.#options = options;
     this.maxTries = options.maxTries ?? 6;
     this.fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
@@ -89,7 +87,7 @@ export class Transport {
     return within(options, async (signal) => {
       for (let tries = 1; ; tries++) {
         try {
-          return await this.#try(request, signal, tries);
+          return await this.#try(request, signal, tries, typeof this.#options.key !== "string");
         } catch (error) {
           const waitMs = tries < this.maxTries && mayRepeat(request, error) ? waitBefore(error, tries) : undefined;
           if (waitMs === undefined) throw error;
@@ -99,7 +97,8 @@ export class Transport {
     });
   }
 
-  async #try<T>(request: Request<T>, signal: AbortSignal, tries: number): Promise<T> {
+  /** @param mayAsk True when a function can give another key after 401: the first one may just have expired. */
+  async #try<T>(request: Request<T>, signal: AbortSignal, tries: number, mayAsk: boolean): Promise<T> {
     const { fetch } = this;
     const { requestTimeoutMs = 30_000 } = this.#options;
     const { method = "GET", redirect = "follow" } = request;
@@ -107,8 +106,12 @@ export class Transport {
     // Undefined for a request without a body.
     const body = JSON.stringify(request.body);
     const headers = await this.#headersOf(request);
-    signal.throwIfAborted();
-    const limit = follow(signal, AbortSignal.timeout(requestTimeoutMs));
+    mustGoOn(signal);
+    const limit = follow(
+      signal,
+      requestTimeoutMs,
+      () => new Error(`the time limit of ${requestTimeoutMs / 1000} s is over`),
+    );
     let what = "does not answer";
     try {
       const response = await fetch(this.#urlOf(request), {
@@ -121,23 +124,29 @@ export class Transport {
         body,
       });
       what = `answered ${response.status}, but not completely`;
+      if (response.status === 401 && mayAsk) return await this.#try(request, signal, tries + 1, false);
       if (response.status > 399) throw await this.#refusalOf(response, tries);
       return await read(response, () => this.#objectIn(response));
     } catch (error) {
       if (error instanceof OffloadError) throw error;
-      signal.throwIfAborted();
-      throw new ConnectionError(`${this.#base} ${what}: ${reasonOf(error, requestTimeoutMs)}`, { cause: error });
+      mustGoOn(signal);
+      const cause = limit.signal.aborted ? limit.signal.reason : error;
+      const words = (cause as Error & { cause?: Error }).cause?.message || (cause as Error).message;
+      throw new ConnectionError(`${this.#base} ${what}: ${words}`, { cause });
     } finally {
       limit.end();
     }
   }
 
   #urlOf({ path, query }: Request<unknown>): string {
-    const search = new URLSearchParams();
+    let url = this.#base + path;
+    let next = "?";
     for (const [name, value] of Object.entries({ ...query, tenant: this.#options.tenant })) {
-      if (value !== undefined) search.set(name, String(value));
+      if (value === undefined) continue;
+      url += `${next}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
+      next = "&";
     }
-    return `${this.#base}${path}${search.size ? `?${search}` : ""}`;
+    return url;
   }
 
   async #headersOf({ headers = {}, body }: Request<unknown>): Promise<Headers> {
@@ -164,6 +173,26 @@ export class Transport {
     return json;
   }
 }
+
+/**
+ * The URL before each path. React Native's own `URL` tells no parts.
+ * @throws TypeError
+ */
+function baseOf(text: string): string {
+  const page = (globalThis as { location?: { href?: string } }).location?.href;
+  const url = page ? new URL(text, page).href : text;
+  const [base] = /^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?(?=[?#]|$)/i.exec(url) ?? [];
+  if (base === undefined) throw new TypeError("url: expected http(s), without user or password");
+  return base.replace(/\/+$/, "");
+}
+
+/**
+ * A new idempotency key. It has to be new, not secret: pages of plain http have no UUIDs, and React Native may have no
+ * `crypto`.
+ */
+export const newKey = (): string =>
+  (globalThis as { crypto?: Partial<Crypto> }).crypto?.randomUUID?.() ??
+  "...".replace(/./g, () => Math.random().toString(36));
 
 /** Returns the key. The message never contains it. */
 function checkKey(key: string): string {
@@ -210,13 +239,6 @@ async function jsonObjectIn(response: Response): Promise<object | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** Reason why an answer is missing. Node has it in `cause`; browsers do not tell it. */
-function reasonOf(error: unknown, requestTimeoutMs: number): string {
-  const { name, cause, message } = error as Error;
-  if (name === "TimeoutError") return `the time limit of ${requestTimeoutMs / 1000} s is over`;
-  return (cause as Error | undefined)?.message || message;
 }
 
 /** Builds a path, with each value as one step of it. */

@@ -93,6 +93,22 @@ describe("a submit", () => {
     expect(api.seen).toHaveLength(1);
   });
 
+  test("after 401, a function is asked for a new key, and the request is repeated once with it", async () => {
+    const keys = ["old", "new"];
+    const api = new FakeApi(problem(401, "unauthenticated"), accepted());
+    await api.client({ key: async () => keys.shift() ?? "none", maxTries: 1 }).submit("mail.send", {});
+    const [first, second] = api.seen.map(({ headers }) => headers);
+    expect([first, second].map((headers) => headers?.get("authorization"))).toEqual(["Bearer old", "Bearer new"]);
+    expect(second?.get("idempotency-key")).toBe(first?.get("idempotency-key"));
+  });
+
+  test("a second 401 is thrown, also of a request that may not be repeated", async () => {
+    const api = new FakeApi(problem(401, "unauthenticated"));
+    const error = await errorOf(api.client({ key: () => "old" }).retry("t1"));
+    expect(error).toMatchObject({ status: 401, code: "unauthenticated", tries: 2 });
+    expect(api.seen).toHaveLength(2);
+  });
+
   test("an input that cannot be JSON is thrown as it is, without a request", async () => {
     const api = new FakeApi(accepted());
     expect(await errorOf(api.client().submit("mail.send", { n: 1n }))).toBeInstanceOf(TypeError);
