@@ -16,7 +16,22 @@ type Member<Types, Key> = Key extends keyof Types ? Types[Key] : never;
 export type TaskName<Tasks> = keyof ByName<Tasks> & string;
 
 /** Input of a task type, as a client sends it: before the schema's defaults and conversions. */
-export type TaskInput<Tasks, Name extends TaskName<Tasks>> = Member<ByName<Tasks>[Name], "input">;
+export type TaskInput<Tasks, Name extends TaskName<Tasks>> = Sent<Member<ByName<Tasks>[Name], "input">>;
+
+/** A value to send: JSON has no undefined, so a member that may be undefined may be left out. */
+type Sent<Value> = unknown extends Value
+  ? Value
+  : Value extends string | number | boolean | bigint | symbol | null | undefined | Date
+    ? Value
+    : Value extends readonly unknown[]
+      ? { [Key in keyof Value]: Sent<Value[Key]> }
+      : Flat<
+          { [Key in keyof Value as undefined extends Value[Key] ? never : Key]: Sent<Value[Key]> } & {
+            [Key in keyof Value as undefined extends Value[Key] ? Key : never]?: Sent<Value[Key]> | undefined;
+          }
+        >;
+
+type Flat<Value> = { [Key in keyof Value]: Value[Key] };
 
 /** Result of a task type, as a client gets it: the handler's result after its way through JSON, or a `File`. */
 export type TaskResult<Tasks, Name extends TaskName<Tasks>> = Delivered<Member<ByName<Tasks>[Name], "output">>;

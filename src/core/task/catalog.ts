@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { mayBeLeftOut } from "./left-out.ts";
 import type { TaskType } from "./task.ts";
 
 /** A task type as data for submit, so that submit's bundle contains no handlers and no packages of tasks. */
@@ -96,12 +97,6 @@ const ruledBy = (type: TaskType) => ({
 
 const filesOf = ({ files }: TaskType) => (Object.keys(files).length === 0 ? {} : { files });
 
-/** By zod's own marks: a check of undefined would run the schema's code, which may be async. */
-function mayBeLeftOut(schema: z.core.$ZodType): boolean {
-  const { type, options = [] } = schema._zod.def as { type: string; options?: readonly z.core.$ZodType[] };
-  return schema._zod.optin === "optional" || type === "undefined" || type === "void" || options.some(mayBeLeftOut);
-}
-
 /** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */
 const jsonSchemaOf = (schema: z.ZodType) =>
   z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override: forJson }) as Record<string, unknown>;
@@ -121,6 +116,16 @@ function forJson(part: Part): void {
   // No JSON is undefined.
   const { type } = part.zodSchema._zod.def;
   if (type === "undefined" || type === "void") part.jsonSchema.not = {};
+  if (type === "object") requireMembers(part);
+}
+
+/** JSON has no undefined: a client leaves such a member out. */
+function requireMembers({ zodSchema, jsonSchema }: Part): void {
+  const { shape = {} } = zodSchema._zod.def as { shape?: Record<string, z.core.$ZodType> };
+  const required = (jsonSchema.required as string[] | undefined) ?? [];
+  const needed = required.filter((name) => shape[name] === undefined || !mayBeLeftOut(shape[name]));
+  if (needed.length > 0) jsonSchema.required = needed;
+  else delete jsonSchema.required;
 }
 
 /** JSON Schema has no flags of patterns. Without its flag, a pattern would refuse inputs that the type accepts. */

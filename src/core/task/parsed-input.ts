@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { isAsyncError } from "../model/check-now.ts";
 import { InvalidInput } from "../model/errors.ts";
+import { addUndefined } from "./left-out.ts";
 import type { TaskType } from "./task.ts";
 import { upcastInput } from "./version.ts";
 
@@ -36,16 +37,24 @@ const asyncSchemas = new WeakSet<z.ZodType>();
 export function parseBy(schema: z.ZodType, value: unknown, name: string): Parsed | Promise<Parsed> {
   if (!asyncSchemas.has(schema)) {
     try {
-      return parsedOf(schema.safeParse(value), name);
+      const result = schema.safeParse(value);
+      const isLacking = !result.success && addUndefined(value, result.error.issues);
+      return parsedOf(isLacking ? schema.safeParse(value) : result, name);
     } catch (cause) {
       if (!isAsyncError(cause)) return thrownBySchema(cause, name);
       asyncSchemas.add(schema);
     }
   }
-  return schema.safeParseAsync(value).then(
+  return parsedLater(schema, value).then(
     (result) => parsedOf(result, name),
     (cause: unknown) => thrownBySchema(cause, name),
   );
+}
+
+async function parsedLater(schema: z.ZodType, value: unknown): Promise<z.ZodSafeParseResult<unknown>> {
+  const result = await schema.safeParseAsync(value);
+  const isLacking = !result.success && addUndefined(value, result.error.issues);
+  return isLacking ? schema.safeParseAsync(value) : result;
 }
 
 function parsedOf(result: z.ZodSafeParseResult<unknown>, name: string): Parsed {
