@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { halfCharacter } from "./well-formed.ts";
 
 /** Effects of a submit whose key another task has that has not ended. */
 const uniqueModes = ["existing", "reject", "replace", "debounce"] as const;
@@ -11,7 +12,11 @@ const longestMaxWaitSeconds = 604_800;
 const defaultMaxWaits = 10;
 
 const uniqueFields = z.strictObject({
-  key: z.string().min(1).max(256),
+  key: z
+    .string()
+    .min(1)
+    .max(256)
+    .refine((key) => key.isWellFormed(), halfCharacter),
   mode: z.enum(uniqueModes).default("existing"),
   wait_seconds: z.int().min(1).max(longestWaitSeconds).optional(),
   max_wait_seconds: z.int().min(1).max(longestMaxWaitSeconds).optional(),

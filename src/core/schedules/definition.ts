@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { iso } from "../model/record.ts";
 import { isTimeZone } from "../model/time-zone.ts";
+import { halfCharacter } from "../model/well-formed.ts";
 import { submitFields, timeSchema } from "../submit/submit-body.ts";
 import { type Rule, toExpression } from "./calendar.ts";
 import { RuleRefused } from "./cron.ts";
@@ -45,7 +46,10 @@ const { delay_seconds: _, run_at: __, files: ___, callback: ____, unique: _____,
 export const taskSchema = z.strictObject(taskFields);
 
 const definitionFields = {
-  name: z.string().regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters without control characters"),
+  name: z
+    .string()
+    .regex(/^\P{Cc}{1,128}$/u, "expected 1 to 128 characters without control characters")
+    .refine((name) => name.isWellFormed(), halfCharacter),
   enabled: z.boolean().default(true),
   overlap: z.enum(overlaps).default("allow"),
   alarm: z.boolean().default(false),

@@ -3,6 +3,7 @@ import { resultKeyFault } from "../model/result-key.ts";
 import { tiers } from "../model/tier.ts";
 import { isSchedulable, parseTime } from "../model/time-text.ts";
 import { checkUnique, uniqueSchema } from "../model/unique-body.ts";
+import { halfCharacter } from "../model/well-formed.ts";
 
 /**
  * A time of a request, parsed to epoch milliseconds. The zone is required: without it, the time depends on the machine.
@@ -40,7 +41,10 @@ export const submitFields = {
   tags: z
     .record(
       z.string().regex(/^[a-z0-9_.-]{1,64}$/, "expected 1 to 64 of a-z, 0-9, '_', '.' and '-'"),
-      z.string().max(256),
+      z
+        .string()
+        .max(256)
+        .refine((value) => value.isWellFormed(), halfCharacter),
     )
     .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
     .optional(),

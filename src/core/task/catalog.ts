@@ -119,7 +119,7 @@ function forJson(part: Part): void {
   if (type === "object") requireMembers(part);
 }
 
-/** JSON has no undefined: a client leaves such a member out. */
+/** A member that may be undefined is not required: JSON has no undefined. */
 function requireMembers({ zodSchema, jsonSchema }: Part): void {
   const { shape = {} } = zodSchema._zod.def as { shape?: Record<string, z.core.$ZodType> };
   const required = (jsonSchema.required as string[] | undefined) ?? [];

@@ -16,8 +16,8 @@ interface Definition {
 const takeUndefined = ["undefined", "void", "any", "unknown", "custom"];
 
 /**
- * True when a client may leave a value out that undefined fits, as JSON has no undefined. By zod's own marks: a check of
- * undefined would run the schema's code, which may be async. Not for `z.coerce`, which makes "undefined" of it.
+ * True when a client may leave a value out that undefined fits, as JSON has no undefined. By zod's own marks: a check
+ * of undefined would run the schema's code, which may be async. Not for `z.coerce`, which makes "undefined" of it.
  */
 export function mayBeLeftOut(schema: z.core.$ZodType, seen = new Set<z.core.$ZodType>()): boolean {
   if (seen.has(schema)) return false;
@@ -40,7 +40,7 @@ interface Issue {
 
 /**
  * Gives an input the members that it lacks, and whose schema takes undefined: zod refuses them as missing. Returns true
- * when there are some. Nobody sees the difference who stores the input as JSON.
+ * when there are some. The input's JSON stays the same.
  */
 export function addUndefined(value: unknown, issues: readonly Issue[]): boolean {
   let hasAdded = false;

@@ -1,6 +1,7 @@
 import { PermanentError, TaskError } from "../model/errors.ts";
 import { taskIdOf } from "../model/idempotency.ts";
 import type { TaskRecord } from "../model/record.ts";
+import { wellFormed } from "../model/well-formed.ts";
 import type { Clock, OnceDone, OnceStore } from "../ports/tasks.ts";
 import { mustNotBeWithin, runWithin, type TaskLog } from "./context.ts";
 import { type Kept, keptIn, keptText, mustBeKept } from "./kept-value.ts";
@@ -47,9 +48,9 @@ function logOtherTask({ owner, log }: OnceCaller, what: string, { owner: by, pur
   );
 }
 
-/** @throws PermanentError for a key that no text of 1 to 256 characters is */
+/** @throws PermanentError for a key that no well-formed text of 1 to 256 characters is */
 export function checkedOnceKey(key: unknown): string {
-  if (typeof key === "string" && key !== "" && key.length <= longestKey) return key;
+  if (typeof key === "string" && key !== "" && key.length <= longestKey) return wellFormed("once", key);
   const given =
     typeof key === "string" ? `one of ${key.length}` : `${typeof key === "object" ? "an object" : typeof key}`;
   throw new PermanentError(`once: the key must have 1 to ${longestKey} characters; got ${given}`);

@@ -1,4 +1,5 @@
 import { PermanentError } from "../model/errors.ts";
+import { wellFormed } from "../model/well-formed.ts";
 
 /** True for the name of a signal, which is part of a path. */
 export const isSignalName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
@@ -16,7 +17,7 @@ const longestName = 100;
 
 /** @throws PermanentError */
 export function checkedStepName(name: string): string {
-  if (name !== "" && name.length <= longestName) return name;
+  if (name !== "" && name.length <= longestName) return wellFormed("step", name);
   throw new PermanentError(`step: a name has 1 to ${longestName} characters, got ${JSON.stringify(name)}`);
 }
 
