@@ -1,4 +1,4 @@
-import { ArnFormat, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { ArnFormat, Fn, RemovalPolicy, Stack, Token } from "aws-cdk-lib";
 import { EventBus } from "aws-cdk-lib/aws-events";
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
@@ -51,6 +51,17 @@ export class OwnEventBus extends Construct {
   }
 }
 
+/**
+ * The name of a bus, from its name or ARN. Of an imported value nobody knows which of the two it is: written twice, with
+ * the separator of ARNs between, it has the name in the second place in both cases.
+ */
+export function busNameIn(bus: string): string {
+  const separator = ":event-bus/";
+  if (!Token.isUnresolved(bus)) return bus.split(separator)[1] ?? bus;
+  if (isArn(bus, false)) return Fn.select(1, Fn.split(separator, bus));
+  return isArn(bus, true) ? Fn.select(1, Fn.split(separator, Fn.join(separator, [bus, bus]))) : bus;
+}
+
 /** The ARN of a bus of this account and Region, from its name or ARN. */
 const busArnOf = (scope: Construct, busName: string): string =>
   isArn(busName, false)
@@ -58,6 +69,6 @@ const busArnOf = (scope: Construct, busName: string): string =>
     : Stack.of(scope).formatArn({
         service: "events",
         resource: "event-bus",
-        resourceName: busName,
+        resourceName: busNameIn(busName),
         arnFormat: ArnFormat.SLASH_RESOURCE_NAME,
       });

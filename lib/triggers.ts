@@ -1,14 +1,14 @@
-import { Fn, Stack, Token } from "aws-cdk-lib";
+import { Stack } from "aws-cdk-lib";
 import { CfnRule } from "aws-cdk-lib/aws-events";
 import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { ownBus } from "../src/core/schedules/bus-event.ts";
 import { type AppTrigger, ruleNameOf } from "../src/core/schedules/trigger.ts";
 import { allowSend } from "./access.ts";
 import type { OwnEventBus } from "./event-bus.ts";
+import { busNameIn } from "./event-bus.ts";
 import type { PipelineFunction } from "./function.ts";
 import type { Scheduling } from "./scheduling.ts";
 import { settingError } from "./setting-error.ts";
-import { isArn } from "./tokens.ts";
 
 export interface TriggersProps {
   /** Name of the deployment, with which the names of its rules start. */
@@ -79,16 +79,9 @@ function permissionIdOf(fire: PipelineFunction, bus: string): string {
   return isTaken ? `${id}-${Buffer.from(bus).toString("hex")}` : id;
 }
 
-/** The name of a bus, from its name or ARN. */
-function nameIn(bus: string): string {
-  if (!isArn(bus, false)) return bus;
-  if (Token.isUnresolved(bus)) return Fn.select(1, Fn.split(":event-bus/", bus));
-  return bus.split(":event-bus/")[1] ?? bus;
-}
-
 /** Allows the deployment's rules of a bus to invoke fire: one permission, as a function's policy has room for few. */
 function allowRules(fire: PipelineFunction, bus: string, props: TriggersProps): void {
-  const name = nameIn(busNameOf(bus, props));
+  const name = busNameIn(busNameOf(bus, props));
   fire.function.addPermission(permissionIdOf(fire, bus), {
     principal: new ServicePrincipal("events.amazonaws.com"),
     sourceArn: Stack.of(fire).formatArn({

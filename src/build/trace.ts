@@ -1,10 +1,13 @@
 import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { nodeFileTrace, resolve as nodeResolve } from "@vercel/nft";
 import { transformSync } from "rolldown/utils";
 import { entries as ownEntries, ownFolders } from "../installed/installation.ts";
 import { type ImportGraph, isShared } from "./imports.ts";
+import { KeptAnalyses } from "./kept-analyses.ts";
 import { languageOf } from "./own-places.ts";
+import { packageCache } from "./package-cache.ts";
 import { isCode, isOfPackage } from "./places.ts";
 
 /** A file that the code may read. */
@@ -23,7 +26,9 @@ export type TracedFiles = ReadonlyMap<string, TracedFile>;
  * @param graph Where the bundler found each import: so both see the same files.
  */
 export async function traceFiles(root: string, entries: readonly string[], graph: ImportGraph): Promise<TracedFiles> {
+  const kept = new KeptAnalyses(packageCache(root), tracerVersion());
   const { fileList, reasons } = await nodeFileTrace([...entries], {
+    cache: { analysisCache: kept.byFile },
     base: "/",
     processCwd: root,
     mixedModules: true,
@@ -42,6 +47,7 @@ export async function traceFiles(root: string, entries: readonly string[], graph
       return Promise.resolve(nodeResolve(specifier, parent, job, required)).catch(() => []);
     },
   });
+  kept.save();
   const files = new Map<string, TracedFile>();
   for (const path of fileList) {
     const why = reasons.get(path);
@@ -53,6 +59,9 @@ export async function traceFiles(root: string, entries: readonly string[], graph
   }
   return files;
 }
+
+const tracerVersion = (): string =>
+  (createRequire(import.meta.url)("@vercel/nft/package.json") as { version: string }).version;
 
 /** The project's code as JavaScript. */
 async function readCode(path: string): Promise<string | null> {

@@ -32,6 +32,8 @@ export interface WorkerEnvironment {
   missing: string[];
   /** Names in `.env` that are not declared. Workers do not get them. */
   undeclared: string[];
+  /** Names in `.env` of the machine, Node, AWS or Offload, which are read from the shell only. */
+  shellOnly: string[];
 }
 
 /**
@@ -53,6 +55,7 @@ export function workerEnvironment(
     values: Object.fromEntries(found),
     missing: names.filter((name) => given(name) === undefined),
     undeclared: Object.keys(dotEnv).filter((name) => !names.includes(name) && !isKept(name)),
+    shellOnly: Object.keys(dotEnv).filter((name) => !names.includes(name) && isKept(name)),
   };
 }
 

@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Stack } from "aws-cdk-lib";
+import { Fn, Stack } from "aws-cdk-lib";
 import { EventBus } from "aws-cdk-lib/aws-events";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { busNameIn } from "../../lib/event-bus.ts";
 import { loadTasks } from "../../lib/load-tasks.ts";
 import { defineTrigger } from "../../src/core/schedules/define-trigger.ts";
 import {
@@ -87,6 +88,28 @@ describe("events of a deployment", () => {
       events: { busName: new EventBus(new Stack(app, "Shared"), "Bus").eventBusName },
     }));
     expect(busOf(made)).toBeDefined();
+  });
+
+  test("an imported value may be a name or an ARN: functions and rules get it as it is, and rights the name in it", () => {
+    const bus = { "Fn::ImportValue": "CompanyBus" };
+    const made = synthesize(() => ({
+      ...{ events: { busName: Fn.importValue("CompanyBus") }, triggers: [{ ...upload, bus: "own" }] },
+    }));
+    const name = { "Fn::Select": [1, { "Fn::Split": [":event-bus/", { "Fn::Join": [":event-bus/", [bus, bus]] }] }] };
+    const ruleOfBus = allOf(made.service, "AWS::Events::Rule").map((one) => one.get("EventBusName"));
+    expect(ruleOfBus).toContainEqual(bus);
+    const sources = allOf(made.service, "AWS::Lambda::Permission").map((one) => JSON.stringify(one.get("SourceArn")));
+    expect(sources.filter((source) => source?.includes(JSON.stringify(name)))).toHaveLength(1);
+    const policies = JSON.stringify(allOf(made.service, "AWS::IAM::Policy").map(({ statements }) => statements));
+    expect(policies).toContain(`:event-bus/",${JSON.stringify(name)}`);
+  });
+
+  test.each([
+    ["a name", "company"],
+    ["an ARN", "arn:aws:events:eu-central-1:123456789012:event-bus/company"],
+    ["the ARN of a partner's bus", "arn:aws:events:eu-central-1:123456789012:event-bus/aws.partner/x/company"],
+  ])("the name of a bus is in the second place of %s that is written twice", (_, bus) => {
+    expect([bus, bus].join(":event-bus/").split(":event-bus/")[1]).toBe(busNameIn(bus));
   });
 });
 

@@ -37,6 +37,20 @@ describe("the environment of local workers", () => {
     expect(workerEnvironment(emptyEnvironment, { SHELL_ONLY: "x" }, {}).values).toEqual({});
   });
 
+  test("names in .env that only the shell may set are told: they have no effect there", () => {
+    const dotEnv = {
+      AWS_PROFILE: "shop",
+      NODE_ENV: "test",
+      OFFLOAD_KEY: "k",
+      OTHER: "x",
+      API_BASE: "http://localhost:1",
+    };
+    expect(workerEnvironment(declared, {}, dotEnv)).toMatchObject({
+      ...{ shellOnly: ["AWS_PROFILE", "NODE_ENV", "OFFLOAD_KEY"], undeclared: ["OTHER"] },
+      values: { API_BASE: "http://localhost:1" },
+    });
+  });
+
   test("variables of the machine, Node, AWS and Offload reach workers without a declaration", () => {
     const shell = { PATH: "/bin", NODE_ENV: "test", OFFLOAD_TABLE: "t", AWS_REGION: "r", https_proxy: "p", TOKEN: "x" };
     expect(Object.keys(keptVariables(shell))).toEqual([

@@ -32,7 +32,10 @@ export interface TaskLogs {
   readonly byTier: boolean;
   /** A line can be read at most this long after it was written, in milliseconds. */
   readonly lateMs: number;
-  /** Reads lines of a task, of workers those of one tier, oldest first. A page may have fewer than `limit` lines, also none, and others after it. */
+  /**
+   * Reads lines of a task, of workers those of one tier, oldest first. A page may have fewer than `limit` lines, also
+   * none, and others after it.
+   */
   page(
     task: TaskKey & { tier: Tier },
     span: LogSpan,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { AppTrigger, EventFiring } from "../../core/schedules/trigger.ts";
+import type { WorkerEnvironment } from "../../describe/worker-environment.ts";
 import { packageVersion } from "../../installed/installation.ts";
 import { openApiDocument } from "../../openapi/document.ts";
 import { tasksFolder } from "../../project/task-folder.ts";
@@ -72,7 +73,7 @@ export async function startServer(
   const loadedAtMs = Date.now();
   if (settings.movableClock) useMovableClock();
   const app = known ?? (await loadProject(tasksFolder(), settings.probes));
-  printMissing(app.environment.missing, print);
+  printMissing(app.environment, print);
   keepPrivate(settings.stateDir, print);
   const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
   const faults = new DiskFaults(log);
@@ -204,11 +205,17 @@ function startBucket({ stateDir }: LocalSettings, faults: DiskFaults): Promise<S
   return startS3({ port: 0, stateDir, buckets: [localBucket], lifecycle, faults });
 }
 
-/** Prints which declared names have no value. */
-function printMissing(missing: readonly string[], print: (line: string) => void): void {
-  if (missing.length === 0) return;
-  const names = missing.join(", ");
-  print(`Declared in tasks/environment.ts, but without a value here: ${names}. Set them in .env or in the shell.`);
+/** Prints which declared names have no value, and which values of `.env` nobody reads. */
+function printMissing({ missing, shellOnly }: WorkerEnvironment, print: (line: string) => void): void {
+  if (missing.length > 0) {
+    const names = missing.join(", ");
+    print(`Declared in tasks/environment.ts, but without a value here: ${names}. Set them in .env or in the shell.`);
+  }
+  if (shellOnly.length > 0) {
+    print(
+      `In .env, but not read from there: ${shellOnly.join(", ")}. Set them in the shell: export ${shellOnly[0]}=...`,
+    );
+  }
 }
 
 /** Undefined: the workers have debuggers, or a time that tests move, from their start on. */
