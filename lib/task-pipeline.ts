@@ -25,6 +25,7 @@ import { type TaskMetricOptions, TaskMetrics } from "./observability/task-metric
 import { acceptedBy, present } from "./pipeline-options.ts";
 import { checkKnownOptions, checkTypes, dataProps, partsOf, planOf, serviceProps } from "./pipeline-plan.ts";
 import type { TaskPipelineProps } from "./pipeline-props.ts";
+import { checkSameEnvironment } from "./same-environment.ts";
 import { addScheduleStacks } from "./schedule-stacks.ts";
 import { ServiceStack } from "./service-stack.ts";
 import { checkAlarmReceivers, checkStage, isProtected } from "./stage.ts";
@@ -64,6 +65,7 @@ export class TaskPipeline extends Construct implements IConnectable {
     const loading = this.load(code);
     // The task types are loaded while the stacks are made, which wait for them when they need them.
     this.data = new DataStack(this, "Data", dataProps(plan, props));
+    if (props.encryptionKey !== undefined) checkSameEnvironment("encryptionKey", props.encryptionKey, this.data);
     const parts = () => {
       const found = loading();
       checkTypes(found.catalog, plan, props);
@@ -107,11 +109,11 @@ export class TaskPipeline extends Construct implements IConnectable {
 
   /**
    * Grants handlers access to a bucket, table, queue, secret, topic, or any other resource with the CDK's usual grants.
-   * @throws TypeError when the resource has no such access
+   * @throws TypeError when the resource has no such access, or is in a stack with an `env` while the pipeline has none
    * @example pipeline.grantToTasks(invoices, "readWrite");
    */
   grantToTasks(resource: IConstruct, access: Access): void {
-    grantAccess(this.taskRole, resource, access);
+    grantAccess(this.taskRole, resource, access, this.service);
   }
 
   /**

@@ -9,6 +9,7 @@ import {
 } from "aws-cdk-lib/aws-iam";
 import { Construct, DependencyGroup, type IConstruct } from "constructs";
 import { inShort } from "../src/core/model/foreign-value.ts";
+import { checkSameEnvironment } from "./same-environment.ts";
 import { settingError } from "./setting-error.ts";
 import { allowSecretWithKey, isSecretWithKey } from "./task-secrets.ts";
 
@@ -69,8 +70,9 @@ const grants: Readonly<Record<Access, readonly string[]>> = {
  * methods.
  * @throws TypeError when it is no resource of the CDK, or has no such access
  */
-export function grantAccess(role: IGrantable, resource: IConstruct, access: Access): void {
+export function grantAccess(role: IGrantable, resource: IConstruct, access: Access, service: Stack): void {
   checkGrant(resource, access);
+  checkSameEnvironment("grantToTasks", resource, service);
   if (isSecretWithKey(resource)) {
     const both = access === "readWrite";
     const rights = { reads: both || access === "read", writes: both || access === "write" };

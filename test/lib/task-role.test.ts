@@ -95,3 +95,27 @@ describe("a grant to tasks", () => {
     );
   });
 });
+
+describe("a stack with an env beside a pipeline without one", () => {
+  const env = { account: "111111111111", region: "eu-central-1" };
+  const words = "is in a stack with env 111111111111/eu-central-1, and the pipeline's stacks have no env";
+
+  test("grantToTasks says so, as the CDK's error names neither", () => {
+    const use = (pipeline: TaskPipeline) =>
+      pipeline.grantToTasks(new Bucket(new Stack(pipeline.node.root, "App", { env }), "Bucket"), "read");
+    expect(() => synthesize({}, use)).toThrow(`grantToTasks: App/Bucket ${words}`);
+  });
+
+  test("encryptionKey says so", () => {
+    const make = () => synthesize((app) => ({ encryptionKey: new Key(new Stack(app, "App", { env }), "Key") }));
+    expect(make).toThrow(`encryptionKey: App/Key ${words}`);
+  });
+
+  test("a resource that is imported by its name is granted", () => {
+    const { service } = synthesize({}, (pipeline) => {
+      const stack = new Stack(pipeline.node.root, "App", { env });
+      pipeline.grantToTasks(Bucket.fromBucketName(stack, "Bucket", "reports"), "read");
+    });
+    expect(JSON.stringify(service.toJSON())).toContain(":s3:::reports");
+  });
+});
