@@ -268,9 +268,10 @@ describe("submitted tasks", () => {
     const options = { priority: "low", delaySeconds: 60, tags: { order: "7" } } as const;
     const byDefinition = typeOf((input, task) => task.submit(named, input, options));
     const byName = typeOf((input, task) => task.submit({ type: "test.child", input, ...options }));
+    const startsAt = new Date("2027-01-01T00:00:00Z");
     const outcomes = [
-      await testKit([byDefinition, named]).run(byDefinition, 7),
-      await testKit([byName, named]).run(byName, 7),
+      await testKit([byDefinition, named], { startsAt }).run(byDefinition, 7),
+      await testKit([byName, named], { startsAt }).run(byName, 7),
     ];
     expect(outcomes[0]?.submitted).toMatchObject([
       { type: "test.child", input: 7, ...options, outcome: { status: "completed", result: 8 } },
@@ -282,6 +283,76 @@ describe("submitted tasks", () => {
     const outcome = await testKit([parent]).run(parent, 7);
     expect(outcome.status).toBe("completed");
     expect(outcome.submitted).toMatchObject([{ type: "test.child", input: 7, outcome: undefined }]);
+  });
+});
+
+describe("the time of a kit", () => {
+  const dates = typeOf(async (_, task) => {
+    const before = [Date.now(), Date.parse(new Date().toISOString()), Date.parse(Date())];
+    await task.step("first", () => Date.now());
+    await task.sleep(86_400);
+    return {
+      before,
+      after: [Date.now(), Date.parse(new Date().toISOString())],
+      own: new Date(7).getTime(),
+      date: new Date(),
+    };
+  });
+
+  test("is what Date says in a handler: it passes in sleeps, as in a deployment", async () => {
+    const startsAt = new Date("2030-05-01T12:00:00Z");
+    const { result } = await testKit([dates], { startsAt }).run(dates, 1);
+    const [before, after] = [startsAt.getTime() + 86_400_000, startsAt.getTime() + 86_400_000];
+    expect(result).toEqual({
+      before: [before, before, before],
+      after: [after, after],
+      own: 7,
+      date: expect.anything(),
+    });
+  });
+
+  test("starts at that of the test, which the test may have set", async () => {
+    vi.useFakeTimers({ now: new Date("2031-01-01T00:00:00Z"), toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const now = typeOf(() => new Date().toISOString());
+    expect((await testKit([now]).run(now, 1)).result).toBe("2031-01-01T00:00:00.000Z");
+  });
+
+  test("is not that of the test's own code, also while two kits run, and Date is as before afterwards", async () => {
+    const plain = Date;
+    const [may, june] = [new Date("2030-05-01T00:00:00Z"), new Date("2030-06-01T00:00:00Z")];
+    const gates = [may, june].map((startsAt) => {
+      const type = typeOf(async () => {
+        await sleep(1);
+        return new Date().toISOString();
+      });
+      return testKit([type], { startsAt }).run(type, 1);
+    });
+    expect(new Date().getFullYear()).toBeLessThan(2030);
+    expect(new Date(0)).toBeInstanceOf(plain);
+    const results = (await Promise.all(gates)).map(({ result }) => result);
+    expect(results).toEqual([may.toISOString(), june.toISOString()]);
+    expect(Date).toBe(plain);
+  });
+});
+
+test("what a client would be refused is refused: a file's name, a signal's name and size", async () => {
+  const type = defineTask({
+    name: "file.take",
+    input: z.null(),
+    files: { text: { contentTypes: ["application/*"] } },
+    handler: () => 1,
+  });
+  const kit = testKit([type]);
+  const text = new File(["a"], "a\u0007.txt");
+  await expect(kit.run(type, null, { files: { text } })).rejects.toMatchObject({ code: "invalid_input" });
+  const files = { text: new File(["a"], "a.txt") };
+  await expect(kit.run(type, null, { files, signals: [{ name: "a b" }] })).rejects.toMatchObject({
+    code: "invalid_input",
+  });
+  const body = "x".repeat(256 * 1024);
+  await expect(kit.run(type, null, { files, signals: [{ name: "a", body }] })).rejects.toMatchObject({
+    code: "too_large",
   });
 });
 
@@ -299,7 +370,7 @@ describe("task.once in two tasks of a kit", () => {
     expect(second.result).toBe(first.result);
     expect(first.log).toEqual([]);
     expect(second.log).toMatchObject([
-      { level: "info", message: expect.stringContaining(`once "mail": task ${first.result} did this effect at 2027-`) },
+      { level: "info", message: expect.stringContaining(`once "mail": task ${first.result} did this effect at 20`) },
     ]);
   });
 

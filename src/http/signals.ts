@@ -1,9 +1,7 @@
 import type { ViewPorts } from "../core/end/view.ts";
 import type { CountRequest } from "../core/limits/gate.ts";
-import { Problem } from "../core/model/problem.ts";
 import { type SignalPorts, signal } from "../core/steps/signal.ts";
-import { mostValueBytes } from "../core/task/json-value.ts";
-import { isSignalName } from "../core/task/step-names.ts";
+import { checkSignal } from "../core/task/check-signal.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { optionalJsonValue } from "./body.ts";
 import { changedTask } from "./control.ts";
@@ -20,14 +18,10 @@ export const signalTask = (ports: SignalRoutePorts) =>
     signalTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
       const name = call.req.param("name") ?? "";
-      if (!isSignalName(name)) {
-        const message = 'expected 1 to 64 letters, digits, ".", "_" or "-"';
-        throw new Problem("invalid_input", `name: ${message}`, { errors: [{ path: "/name", message }] });
-      }
+      // A wrong name is refused whatever the body is.
+      checkSignal(name, null);
       const body = await optionalJsonValue(call);
-      if (Buffer.byteLength(JSON.stringify(body)) > mostValueBytes) {
-        throw new Problem("too_large", `A signal has at most ${mostValueBytes} bytes.`);
-      }
+      checkSignal(name, body);
       await ports.countRequest?.(record.tenant_id);
       return changedTask(ports, call, await signal(ports, record, name, body), 202);
     },

@@ -5,9 +5,9 @@ import {
   parseMultipart,
 } from "@remix-run/multipart-parser";
 import { nameFiles, type SentFile, type SentUploads } from "../core/files/store-files.ts";
-import { uploadSchema } from "../core/files/upload-body.ts";
+import { sentFacts } from "../core/files/upload-body.ts";
 import type { Identity } from "../core/model/identity.ts";
-import { parseInput, pointer } from "../core/model/invalid.ts";
+import { pointer } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import { mostFiles, namePattern } from "../core/task/file-options.ts";
 import type { Call } from "./api.ts";
@@ -114,7 +114,7 @@ function filesOf(parts: readonly Part[], given: unknown): Map<string, SentFile> 
     if (isGiven) throw fileProblem([name], "this file is given twice");
     if (!namePattern.test(name)) throw fileProblem([name], "no type has a file of this name");
     if (fileName === undefined) throw fileProblem([name], "expected a file: the part has no file name");
-    files.set(name, { facts: factsOf(part, fileName), bytes });
+    files.set(name, { facts: sentFacts(name, { contentType: part.contentType, fileName }), bytes });
   }
   if (files.size > mostFiles) throw fileProblem([], `expected at most ${mostFiles} files`);
   return files;
@@ -122,15 +122,6 @@ function filesOf(parts: readonly Part[], given: unknown): Map<string, SentFile> 
 
 /** A browser's form sends an empty part for a file that nobody chose. */
 const isNotSent = ({ fileName, bytes }: Part): boolean => fileName === "" && bytes.byteLength === 0;
-
-/** @throws Problem `invalid_input` when the media type or the name cannot be stored */
-function factsOf({ name, contentType }: Part, fileName: string): SentFile["facts"] {
-  const facts = {
-    content_type: contentType === "" ? "application/octet-stream" : contentType,
-    ...(fileName === "" ? {} : { file_name: fileName }),
-  };
-  return parseInput(uploadSchema.pick({ content_type: true, file_name: true }), facts, ["files", name]);
-}
 
 function fileProblem(path: readonly string[], message: string): Problem {
   const errors = [{ path: pointer(["files", ...path]), message }];

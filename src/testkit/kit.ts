@@ -3,9 +3,10 @@ import type { Tier } from "../core/model/tier.ts";
 import type { Random } from "../core/ports/tasks.ts";
 import type { DefinedTask, TaskType } from "../core/task/task.ts";
 import { type ChildPath, type Fault, Faults, ofChild } from "./faults.ts";
+import { withKitDates } from "./kit-date.ts";
 import { type AttemptReport, type Outcome, outcomeOf, type ResultOf } from "./outcome.ts";
 import { leftTimers, withStrays } from "./strays.ts";
-import { type Signal, World } from "./world.ts";
+import { asJson, type Signal, World } from "./world.ts";
 
 export type { Fault } from "./faults.ts";
 export type { AttemptReport, ChildReport, Outcome, SpawnedChild } from "./outcome.ts";
@@ -16,7 +17,10 @@ export type { Signal } from "./world.ts";
 export interface KitOptions {
   /** The tenant of all tasks, unless `run` gets another one. Default: `test-tenant`. */
   tenantId?: string;
-  /** The kit's time at the start. Default: 2027-01-01T00:00:00Z. */
+  /**
+   * The kit's time at the start, which `Date` has in task types, and which passes in their waits. Default: the time at
+   * which the kit is created.
+   */
   startsAt?: Date;
   /**
    * Returns the random part of waits, at least 0 and less than 1. Default: always 0, so that waits are not lengthened.
@@ -76,11 +80,11 @@ export class TestKit {
   readonly #options: KitOptions;
 
   constructor(types: readonly TaskType[], options: KitOptions = {}) {
-    const { tenantId = "test-tenant", startsAt, random = () => 0, patienceMs = 2000 } = options;
+    const { tenantId = "test-tenant", startsAt = new Date(), random = () => 0, patienceMs = 2000 } = options;
     this.#tenantId = tenantId;
     this.#types = types;
     this.#options = options;
-    this.#world = new World(types, { startMs: startsAt?.getTime(), random, patienceMs });
+    this.#world = new World(types, { startMs: startsAt.getTime(), random, patienceMs });
   }
 
   /** The kit's time, in epoch milliseconds. */
@@ -104,7 +108,7 @@ export class TestKit {
     input: Input,
     options: RunOptions = {},
   ): Promise<Outcome<ResultOf<Returned>>> {
-    return withStrays(() => this.#run(type, input, options));
+    return withStrays(() => withKitDates(() => this.#run(type, input, options)));
   }
 
   async #run<Input, Returned>(
@@ -193,7 +197,7 @@ function labelled(error: unknown, where: string, timeline: string): Error {
 function bodyOf(type: TaskType, input: unknown, options: RunOptions): Record<string, unknown> {
   const body = {
     type: type.name,
-    input,
+    input: asJson(input),
     priority: options.priority,
     delay_seconds: options.delaySeconds,
     max_attempts: options.maxAttempts,

@@ -28,6 +28,7 @@ import { noMetrics } from "../memory/others.ts";
 import type { MemoryStores } from "../memory/stores.ts";
 import { workerTimeoutSeconds } from "../settings/config.ts";
 import type { Fault } from "./faults.ts";
+import { onClock } from "./kit-date.ts";
 import { passTime } from "./pass-time.ts";
 import { entryStepName, keyStepName, objectStepName, stepName, suspendStep } from "./steps.ts";
 import type { Lines, Step, Track } from "./track.ts";
@@ -59,6 +60,8 @@ export interface WorkerWorld {
   childTrack(parent: Track, taskId: string, key: string): Track;
   /** Reports an error of the test itself, which `run` throws. */
   mistake(error: Error): void;
+  /** The workers in which the author's code runs, and may do real work. */
+  readonly busy: Set<object>;
 }
 
 /** A worker for one message. After its death, all its calls and timers stop. */
@@ -92,14 +95,17 @@ export class Worker {
 
   /** Works on a message, while the kit's time passes. */
   async run(delivery: Delivery): Promise<Verdict | "died"> {
-    const working = this.#work(delivery);
+    const { clock, patienceMs, busy } = this.#world;
+    const working = onClock(clock, () => this.#work(delivery));
     let ended = false;
     const end = () => {
       ended = true;
     };
     working.then(end, end);
-    const { clock, patienceMs } = this.#world;
-    await passTime(clock, patienceMs, { isOver: () => ended || this.#dead, isHurried: () => this.#hurried });
+    // A worker that waits for a place, a start or the table waits in the kit's time only.
+    const isHurried = () => this.#hurried || busy.size === 0;
+    await passTime(clock, patienceMs, { isOver: () => ended || this.#dead, isHurried });
+    busy.delete(this);
     return this.#dead ? "died" : working;
   }
 
@@ -139,7 +145,7 @@ export class Worker {
       stackOf: plainStackOf,
       turn,
       onLate: (error, { type }) => this.#onLate(error, type),
-      watchdog: { guard: () => () => {} },
+      watchdog: { guard: () => this.#guard() },
       lines: stores.lines,
       flowSettings: stores.flowSettings,
       flow,
@@ -148,6 +154,13 @@ export class Worker {
       createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),
       rejoinChild: rejoinChild({ ...dispatching, types: known }),
     };
+  }
+
+  /** The core guards an attempt from the start of its code until its end, with each renewal of its lease anew. */
+  #guard(): () => void {
+    const { busy } = this.#world;
+    busy.add(this);
+    return () => busy.delete(this);
   }
 
   /** An error that a deployment would only log: the test fails with it. */

@@ -1,5 +1,6 @@
 import { cancel } from "../core/control/control.ts";
 import { type SentFile, storeFiles } from "../core/files/store-files.ts";
+import { sentFacts } from "../core/files/upload-body.ts";
 import { checkLine } from "../core/flow/check-line.ts";
 import { FlowBook } from "../core/flow/flow-book.ts";
 import { parseLineCheck } from "../core/model/envelope.ts";
@@ -12,6 +13,7 @@ import { signal } from "../core/steps/signal.ts";
 import { submit } from "../core/submit/submit.ts";
 import type { SubmitCall } from "../core/submit/submit-call.ts";
 import { type KnownType, knownTypes, knownTypesOf, toCatalog } from "../core/task/catalog.ts";
+import { checkSignal } from "../core/task/check-signal.ts";
 import { registry, type TaskType } from "../core/task/task.ts";
 import { redriveBatch } from "../core/work/redrive.ts";
 import { FakeClock } from "../memory/clock.ts";
@@ -29,7 +31,7 @@ const maxRounds = 10_000;
 const someOf = (keys: readonly string[]): string => keys.slice(0, 10).join(", ") + (keys.length > 10 ? ", ..." : "");
 
 export interface WorldOptions {
-  startMs: number | undefined;
+  startMs: number;
   random: Random;
   patienceMs: number;
 }
@@ -49,13 +51,16 @@ interface DueSignal extends Signal {
   at: number;
 }
 
-/** A file as `client.upload` would announce it. */
-async function sentFile(file: Uint8Array | Blob): Promise<SentFile> {
-  const unknown = "application/octet-stream";
-  if (file instanceof Uint8Array) return { facts: { content_type: unknown }, bytes: file };
-  const name = file instanceof File ? { file_name: file.name } : {};
-  return { facts: { content_type: file.type || unknown, ...name }, bytes: new Uint8Array(await file.arrayBuffer()) };
+/** A file as a form would send it. @throws Problem `invalid_input` */
+async function sentFile(name: string, file: Uint8Array | Blob): Promise<SentFile> {
+  const blob = file instanceof Uint8Array ? new Blob([new Uint8Array(file)]) : file;
+  const facts = sentFacts(name, { contentType: blob.type, fileName: blob instanceof File ? blob.name : "" });
+  return { facts, bytes: new Uint8Array(await blob.arrayBuffer()) };
 }
+
+/** A value as the API gets it. */
+export const asJson = (value: unknown): unknown =>
+  value === undefined ? undefined : JSON.parse(JSON.stringify(value) ?? "null");
 
 /** A whole deployment in memory. Its time advances only when there is no work to do. */
 export class World implements WorkerWorld {
@@ -70,6 +75,7 @@ export class World implements WorkerWorld {
   readonly #catalog: ReadonlyMap<string, KnownType>;
   readonly random: Random;
   readonly patienceMs: number;
+  readonly busy = new Set<object>();
   readonly #tracks = new Map<string, Track>();
   #ids = 0;
   #mistake: Error | undefined;
@@ -136,7 +142,7 @@ export class World implements WorkerWorld {
     identity: Identity,
     given: Readonly<Record<string, Uint8Array | Blob>>,
   ): Promise<Record<string, string>> {
-    const entries = Object.entries(given).map(async ([name, file]) => [name, await sentFile(file)] as const);
+    const entries = Object.entries(given).map(async ([name, file]) => [name, await sentFile(name, file)] as const);
     const ports = this.#ports();
     return storeFiles(ports, { identity, idempotencyKey: undefined }, new Map(await Promise.all(entries)));
   }
@@ -153,6 +159,7 @@ export class World implements WorkerWorld {
 
   /** Sends signals to a task when their time has come. */
   sendLater(key: TaskKey, signals: readonly Signal[]): void {
+    for (const { name, body = null } of signals) checkSignal(name, body);
     const now = this.clock.now();
     this.#signals.push(...signals.map((one) => ({ ...one, key, at: now + (one.afterSeconds ?? 0) * 1000 })));
   }
@@ -163,7 +170,7 @@ export class World implements WorkerWorld {
     for (const { key, name, body } of due) {
       const record = await this.stores.records.get(key);
       if (record === undefined) continue;
-      await signal(this.#ports(), record, name, body ?? null);
+      await signal(this.#ports(), record, name, asJson(body ?? null));
     }
   }
 

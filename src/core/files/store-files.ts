@@ -5,7 +5,7 @@ import type { Blobs } from "../ports/blob.ts";
 import type { NewId } from "../ports/tasks.ts";
 import type { Upload } from "../ports/uploads.ts";
 import { type AnnouncePorts, announce } from "./announce.ts";
-import type { FileFacts } from "./upload-body.ts";
+import type { FileFacts, SentFacts } from "./upload-body.ts";
 
 export interface StoreFilesPorts extends AnnouncePorts {
   newId: NewId;
@@ -20,7 +20,7 @@ interface FileCall {
 
 /** A file that came with a submit. */
 export interface SentFile {
-  facts: Pick<FileFacts, "content_type" | "file_name">;
+  facts: SentFacts;
   bytes: Uint8Array;
 }
 

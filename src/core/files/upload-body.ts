@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseInput } from "../model/invalid.ts";
 import { mediaTypePattern } from "../model/media-type.ts";
 import { largestFileBytes } from "../model/stored-file.ts";
 
@@ -19,3 +20,22 @@ export const uploadSchema = z.strictObject({
 
 /** A file that a client announces. */
 export type FileFacts = z.output<typeof uploadSchema>;
+
+/** The facts that come with the bytes of a file. */
+export type SentFacts = Pick<FileFacts, "content_type" | "file_name">;
+
+/**
+ * The facts of a file that comes with a submit. An empty text is none.
+ * @param name The file's name in the type.
+ * @throws Problem `invalid_input` when the media type or the file's own name cannot be stored
+ */
+export function sentFacts(
+  name: string,
+  { contentType, fileName }: { contentType: string; fileName: string },
+): SentFacts {
+  const facts = {
+    content_type: contentType === "" ? "application/octet-stream" : contentType,
+    ...(fileName === "" ? {} : { file_name: fileName }),
+  };
+  return parseInput(uploadSchema.pick({ content_type: true, file_name: true }), facts, ["files", name]);
+}
