@@ -1,42 +1,20 @@
-import {
-  getMultipartBoundary,
-  MaxPartsExceededError,
-  type MultipartPart,
-  parseMultipart,
-} from "@remix-run/multipart-parser";
 import { nameFiles, type SentFile, type SentUploads } from "../core/files/store-files.ts";
 import { sentFacts } from "../core/files/upload-body.ts";
 import type { Identity } from "../core/model/identity.ts";
-import { pointer } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import { mostFiles, namePattern } from "../core/task/file-options.ts";
 import type { Call } from "./api.ts";
 import { bodyBytes, parseBody, textOf } from "./body.ts";
+import { fileProblem, largestFormBytes, type Part, partsOf } from "./form-parts.ts";
 import { type SubmitApiPorts, withFiles } from "./submit-ports.ts";
-
-/** Maximum size of a submit with files. Lambda takes 6 MB, and gets the body in Base64. */
-export const largestFormBytes = 4 * 1024 ** 2;
 
 /** Name of the part that has the submit as JSON. */
 const taskPart = "task";
 
-/** Most parts that are read: the task, a type's files, and one part too many. */
-const mostParts = mostFiles + 2;
-
-/** A part of a form, with its content as bytes. */
-interface Part {
-  name: string;
-  bytes: Uint8Array;
-  /** The media type with its parameters. Empty: the part names none. */
-  contentType: string;
-  /** Undefined: the part is no file. Empty: it is a file without a name. */
-  fileName: string | undefined;
-}
-
 /**
  * Reads a submit of `multipart/form-data` (RFC 7578): the JSON of its part `task`, with the other parts as uploads
  * under `files`. Stores nothing.
- * @throws Problem `malformed_request`, `too_large`, `invalid_input`, `unavailable`
+ * @throws Problem `malformed_request`, `too_large`, `unsupported_media_type`, `invalid_input`, `unavailable`
  */
 export async function formBody(
   ports: SubmitApiPorts,
@@ -49,46 +27,6 @@ export async function formBody(
   const files = filesOf(parts, body.files);
   const { ids, sent } = nameFiles(ports.newId, by, files);
   return { body: { ...body, files: { ...(body.files as object), ...ids } }, sent };
-}
-
-/** @throws Problem `malformed_request`, also for headers of a part that are not UTF-8 */
-function partsOf(contentType: string, body: ArrayBuffer): Part[] {
-  const boundary = getMultipartBoundary(contentType);
-  if (boundary === null) throw new Problem("malformed_request", "The Content-Type names no boundary.");
-  const limits = { maxFileSize: largestFormBytes, maxTotalSize: largestFormBytes, maxParts: mostParts };
-  try {
-    return [...parseMultipart(new Uint8Array(body), { boundary, ...limits })].map(partOf);
-  } catch (error) {
-    if (error instanceof MaxPartsExceededError) throw fileProblem([], `expected at most ${mostFiles} files`);
-    throw new Problem("malformed_request", notAForm, { cause: error });
-  }
-}
-
-const notAForm = "The body is not valid multipart/form-data, whose names are UTF-8.";
-
-function partOf({ headers, bytes }: MultipartPart): Part {
-  const disposition = headers["content-disposition"] ?? "";
-  const contentType = headers["content-type"]?.trim() ?? "";
-  return {
-    name: parameterOf(disposition, "name") ?? "",
-    bytes,
-    contentType,
-    fileName: parameterOf(disposition, "filename"),
-  };
-}
-
-/**
- * Reads a quoted parameter as the programs write it that send forms: some put a backslash before a quote and a
- * backslash, others write a quote and line breaks in percent (WHATWG), and leave a backslash as it is.
- */
-function parameterOf(disposition: string, name: string): string | undefined {
-  const pattern = new RegExp(
-    `;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\["\\\\]|\\\\(?!["\\\\]))*)"|([^\\s";]+))`,
-    "is",
-  );
-  const [, quoted, token] = pattern.exec(disposition) ?? [];
-  if (quoted === undefined) return token;
-  return quoted.replaceAll(/\\(["\\])/g, "$1").replaceAll(/%(0A|0D|22)/gi, (code) => decodeURIComponent(code));
 }
 
 /** Reads the part `task`, which clients send as text or as a file of JSON. */
@@ -122,8 +60,3 @@ function filesOf(parts: readonly Part[], given: unknown): Map<string, SentFile> 
 
 /** A browser's form sends an empty part for a file that nobody chose. */
 const isNotSent = ({ fileName, bytes }: Part): boolean => fileName === "" && bytes.byteLength === 0;
-
-function fileProblem(path: readonly string[], message: string): Problem {
-  const errors = [{ path: pointer(["files", ...path]), message }];
-  return new Problem("invalid_input", `${["files", ...path].join(".")}: ${message}`.slice(0, 500), { errors });
-}

@@ -123,6 +123,9 @@ describe("POST /tasks as multipart/form-data", () => {
     ["with a semicolon", "a; filename=b.txt", "a; filename=b.txt"],
     ["in UTF-8", "ä💥.txt", "ä💥.txt"],
     ["with a percent sign", "100%.txt", "100%.txt"],
+    ["with a backslash at its end", "a\\", "a\\"],
+    ["with a folder of Windows at its end", "C:\\dir\\", "C:\\dir\\"],
+    ["with two backslashes and a quote", 'a\\\\\\"b', 'a\\"b'],
   ])("a file name %s is read", async (_, sent, read) => {
     const app = served();
     const answer = await postRaw(app, [taskOnly, [disposition("data", `; filename="${sent}"`), "x"]]);
@@ -138,6 +141,82 @@ describe("POST /tasks as multipart/form-data", () => {
     const [upload] = app.uploads.all.values();
     expect(upload).toMatchObject({ size_bytes: Buffer.byteLength(content) });
   });
+
+  test.each([
+    ["a preamble", "This is a form.\r\n\r\nIt has lines.\r\n"],
+    ["a bare line end", "\r\n"],
+    ["a preamble that has the boundary's text", "--bn, bnd and --bnd\r\n"],
+    ["no line end", ""],
+  ])("what stands before the first boundary does not count: %s", async (_, preamble) => {
+    const app = served();
+    const data = `${disposition("data", '; filename="a"')}\r\n\r\none\r\n--bn`;
+    const text = `${preamble}--bnd\r\n${disposition("task")}\r\n\r\n${task}\r\n--bnd \r\n${data}\r\n--bnd--\r\nepilogue`;
+    const headers = { "content-type": "multipart/form-data; boundary=bnd" };
+    expect((await ask(app.submit, "/tasks", { raw: text, headers })).status).toBe(202);
+    expect([...app.uploads.all.values()]).toMatchObject([{ size_bytes: 9 }]);
+  });
+
+  test.each([
+    ["alone, as Python writes it", "filename*=utf-8''%C3%A4%F0%9F%92%A5%20%22.txt", 'ä💥 ".txt'],
+    ["with a language", "filename*=UTF-8'de'%C3%A4.txt", "ä.txt"],
+    ["before a plain one without its characters", `filename*=UTF-8''%C3%A4.txt; filename="a.txt"`, "ä.txt"],
+    ["after a plain one without its characters", `filename="a.txt"; filename*=UTF-8''%C3%A4.txt`, "ä.txt"],
+    ["in another charset, beside a plain one", `filename="a.txt"; filename*=iso-8859-1''%E4.txt`, "a.txt"],
+    ["that is not UTF-8, beside a plain one", `filename="a.txt"; filename*=UTF-8''%E4.txt`, "a.txt"],
+    ["inside a quoted name", `filename="a; filename*=UTF-8''b.txt"`, "a; filename*=UTF-8''b.txt"],
+  ])("the name in filename* is read: %s", async (_, parameter, read) => {
+    const app = served();
+    expect((await postRaw(app, [taskOnly, [disposition("data", `; ${parameter}`), "x"]])).status).toBe(202);
+    expect([...app.uploads.all.values()].map(({ file_name }) => file_name)).toEqual([read]);
+  });
+
+  test.each(["iso-8859-1''%E4.txt", "UTF-8''%E4.txt", "UTF-8''100%", "a.txt", ""])(
+    "a file whose only name is filename*=%s is refused, and stores nothing",
+    async (value) => {
+      const app = served();
+      const answer = await postRaw(app, [taskOnly, [disposition("data", `; filename*=${value}`), "x"]]);
+      expect(answer).toMatchObject(problem(422, "invalid_input"));
+      expect(answer.json.errors).toMatchObject([{ path: "/files/data", message: expect.stringContaining("UTF-8''") }]);
+      expect(app.stored()).toEqual([[], 0]);
+    },
+  );
+
+  test("a control character in filename* is refused as in every name", async () => {
+    const answer = await postRaw(served(), [taskOnly, [disposition("data", "; filename*=UTF-8''a%0Ab"), "x"]]);
+    expect(answer).toMatchObject(problem(422, "invalid_input"));
+  });
+
+  test("a part's name is its own, not text in its file's name", async () => {
+    const app = served();
+    const header = 'Content-Disposition: form-data; filename="a; name=\\"video\\"; name=b.txt"; name="data"';
+    expect((await postRaw(app, [taskOnly, [header, "x"]])).status).toBe(202);
+    expect([...app.uploads.all.values()]).toMatchObject([{ file_name: 'a; name="video"; name=b.txt' }]);
+  });
+
+  test.each(["base64", "quoted-printable", "X-Unknown", "BASE64"])(
+    "a part in the transfer encoding %s is refused in words, and stores nothing",
+    async (encoding) => {
+      const app = served();
+      const coded = (header: string) => `${header}\r\nContent-Transfer-Encoding: ${encoding}`;
+      const file = await postRaw(app, [taskOnly, [coded(disposition("data", '; filename="a"')), "aGVsbG8="]]);
+      expect(file).toMatchObject(problem(415, "unsupported_media_type"));
+      expect(file.json.detail).toContain(
+        `part data has Content-Transfer-Encoding: ${encoding}. Send its bytes as they are`,
+      );
+      expect(await postRaw(app, [[coded(disposition("task")), task]])).toMatchObject({ status: 415 });
+      expect(app.stored()).toEqual([[], 0]);
+    },
+  );
+
+  test.each(["binary", "8bit", "7bit", "Binary"])(
+    "the transfer encoding %s leaves the bytes as they are",
+    async (encoding) => {
+      const app = served();
+      const header = `${disposition("data", '; filename="a"')}\r\nContent-Transfer-Encoding: ${encoding}`;
+      expect((await postRaw(app, [taskOnly, [header, "aGVsbG8="]])).status).toBe(202);
+      expect([...app.uploads.all.values()]).toMatchObject([{ size_bytes: 8 }]);
+    },
+  );
 
   test("a media type keeps its parameters", async () => {
     const app = served();
