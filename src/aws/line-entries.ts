@@ -1,10 +1,10 @@
 import type { Envelope } from "../core/model/envelope.ts";
+import { bytesOf, unitBytes } from "../core/model/item-bytes.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import { shardOf } from "../core/model/line-shards.ts";
 import type { Sharded, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
-import { bytesOf, unitBytes } from "./item-bytes.ts";
 import { type Cursor, firstOf } from "./merged.ts";
 import { keys, shardIn, waitingPartitions, waitingPrefix } from "./table.ts";
 

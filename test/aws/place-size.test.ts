@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { bytesOf, unitBytes } from "../../src/aws/item-bytes.ts";
 import { keys } from "../../src/aws/table.ts";
 import { bucketName } from "../../src/core/flow/buckets.ts";
+import { bytesOf, unitBytes } from "../../src/core/model/item-bytes.ts";
 import { placesPerUnit } from "../../src/core/task/type-limits.ts";
 
 test.each([0, 624])("the item of a full bucket, number %i, fits into one write unit", (index) => {

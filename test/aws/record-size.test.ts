@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { unitBytes } from "../../src/aws/item-bytes.ts";
+import { unitBytes } from "../../src/core/model/item-bytes.ts";
 import { keptText } from "../../src/core/send/kept-input.ts";
 import { itemBytes } from "../support/item-bytes.ts";
 import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
@@ -12,9 +12,9 @@ describe("the record of a new task with its input fits into one write unit", () 
 
   test.each([
     ["an operator's", 256, { identity: operator }, {}],
-    ["a submitter's, with a trace", 184, { identity, traceparent }, {}],
-    ["a submitter's, with a trace and tags", 142, { identity, traceparent }, { tags }],
-    ["with all options", 28, { identity, traceparent }, { tags, delay_seconds: 5, expires_in_seconds: 60 }],
+    ["a submitter's, with a trace", 220, { identity, traceparent }, {}],
+    ["a submitter's, with a trace and tags", 190, { identity, traceparent }, { tags }],
+    ["with all options", 94, { identity, traceparent }, { tags, delay_seconds: 5, expires_in_seconds: 60 }],
   ])("%s: inputs of up to %i bytes", async (_, most, call, options) => {
     const { accept } = memoryPipeline([typeOf(() => null, { name: "invoice.generate" })]);
     const kept: number[] = [];

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DynamoTable, type Item } from "../../src/aws/dynamo-table.ts";
-import { bytesOf, unitBytes } from "../../src/aws/item-bytes.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
 import { keys, waitingPartitions } from "../../src/aws/table.ts";
+import { bytesOf, unitBytes } from "../../src/core/model/item-bytes.ts";
 import type { Lines, PlannedCheck } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import { emulatedTable } from "./emulators.ts";

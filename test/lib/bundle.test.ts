@@ -16,12 +16,12 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 325,
+  submit: 326,
   status: 135,
-  control: 383,
-  worker: 450,
-  redrive: 268,
-  fire: 373,
+  control: 384,
+  worker: 451,
+  redrive: 269,
+  fire: 374,
   authorizer: 95,
   publish: 45,
   socket: 75,
@@ -91,7 +91,7 @@ const wholeBytes = (name: FunctionName): number =>
 
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
-  ["submit", 406],
+  ["submit", 408],
   ["status", 407],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {

@@ -1,10 +1,11 @@
-import { bytesOf, unitBytes } from "../../src/aws/item-bytes.ts";
+import { storedFields } from "../../src/aws/record-items.ts";
 import { keys, listKeys } from "../../src/aws/table.ts";
+import { itemBytesOf, unitBytes } from "../../src/core/model/item-bytes.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 
 /** Size of a record's item, with its keys. */
 export const itemBytes = (record: TaskRecord): number =>
-  bytesOf({ ...record, ...keys.record(record), ...listKeys(record, 1) });
+  itemBytesOf({ ...storedFields(record), ...keys.record(record), ...listKeys(record, 1) });
 
 /** Write units for items of these sizes, each a write of its own. */
 export const writeUnits = (...sizes: readonly number[]): number =>

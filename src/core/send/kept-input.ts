@@ -1,4 +1,5 @@
 import type { Envelope } from "../model/envelope.ts";
+import { itemBytesOf, unitBytes } from "../model/item-bytes.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Clock, NewId, Records } from "../ports/tasks.ts";
 import { longestDelaySeconds } from "./dispatch.ts";
@@ -11,30 +12,38 @@ import { newEnvelope } from "./new-envelope.ts";
  * wait removes it.
  */
 
-/** Bytes of one write unit of the table. */
-const unitBytes = 1024;
+/** Bytes that a claim adds to a record: `lease_until` and `started_at`, each a time, and `lease_token`, a UUID. */
+const claimBytes = 116;
 
-/** The most that the table's keys add to a record's JSON, in bytes. */
-const keyBytes = 232;
+const unitsOf = (bytes: number): number => Math.ceil(bytes / unitBytes);
 
-/** The most that a claim adds to a record, in bytes of its JSON: the lease, its token, the start. */
-const claimBytes = 130;
+/** True when an item of a number of bytes needs no more write units with the bytes of an attribute more. */
+const isFree = (itemBytes: number, moreBytes: number): boolean => unitsOf(itemBytes + moreBytes) === unitsOf(itemBytes);
 
-const unitsOf = (recordBytes: number): number => Math.ceil((recordBytes + keyBytes) / unitBytes);
+/** A record with its keys, in bytes of the table. The result is stored as JSON text. */
+export function recordBytesOf(record: TaskRecord): number {
+  const { result, ...rest } = record;
+  const resultBytes = result === undefined ? 0 : "result".length + Buffer.byteLength(JSON.stringify(result));
+  return itemBytesOf(rest) + resultBytes + keyBytesOf(record);
+}
 
-const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+/** The bytes of `pk`, `sk`, `tenant_pk` and `tenant_sk` without ids, and of `principal_pk` and `principal_sk`. */
+const ownKeyBytes = 16;
+const listKeyBytes = 46;
+const principalKeyBytes = 53;
+
+/** The attributes of a record that are only keys: two of its own, and two for each list that has it. */
+function keyBytesOf({ tenant_id, task_id, requested_by, own_list }: TaskRecord): number {
+  const idBytes = Buffer.byteLength(tenant_id) + task_id.length;
+  const bytes = ownKeyBytes + listKeyBytes + 2 * idBytes;
+  return own_list === true ? bytes + principalKeyBytes + idBytes + Buffer.byteLength(requested_by) : bytes;
+}
 
 /** The largest input that a record keeps, in bytes of its JSON. */
 export const mostKeptBytes = 256;
 
 /** Bytes around an input in its copy. */
 const frameBytes = '{"input":}'.length;
-
-/**
- * The largest new record that keeps an input, in bytes of its JSON: with its keys it then fits into one write unit of
- * the table, 1 KB.
- */
-const mostRecordBytes = 800;
 
 /**
  * True when the inputs of a type may be kept. The inputs of a sensitive or unknown type are in the table only where a
@@ -57,26 +66,25 @@ export function keptInput({ input, input_ref }: Envelope, type: { sensitive?: bo
  */
 export function withKeptInput(record: TaskRecord, envelope: Envelope, type: { sensitive?: boolean }): TaskRecord {
   const shown_input = mayKeep(type) ? inputText(envelope) : undefined;
-  const recordBytes = bytesOf(record);
-  const isFree = (bytes: number) => unitsOf(bytes + bytesOf({ shown_input })) === unitsOf(bytes);
-  if (shown_input !== undefined && isFree(recordBytes) && isFree(recordBytes + claimBytes)) {
+  const recordBytes = recordBytesOf(record);
+  const shownBytes = itemBytesOf({ shown_input });
+  if (shown_input !== undefined && isFree(recordBytes, shownBytes) && isFree(recordBytes + claimBytes, shownBytes)) {
     return { ...record, shown_input };
   }
   const kept_input = keptInput(envelope, type);
   if (kept_input === undefined) return record;
-  const bytes = recordBytes + Buffer.byteLength(kept_input);
-  return bytes <= mostRecordBytes || envelope.input_ref !== undefined ? { ...record, kept_input } : record;
+  const bytes = recordBytes + itemBytesOf({ kept_input });
+  return bytes <= unitBytes || envelope.input_ref !== undefined ? { ...record, kept_input } : record;
 }
 
 /**
  * The input that a record has from its end on. Undefined: with it the record would need more write units.
  * @param ended The record as it ends, without the input.
  */
-export function inputAtEnd(ended: object, envelope: Envelope, type: { sensitive?: boolean } | undefined) {
+export function inputAtEnd(ended: TaskRecord, envelope: Envelope, type: { sensitive?: boolean } | undefined) {
   const shown_input = mayKeep(type) ? inputText(envelope) : undefined;
   if (shown_input === undefined) return undefined;
-  const bytes = bytesOf(ended);
-  return unitsOf(bytes + bytesOf({ shown_input })) === unitsOf(bytes) ? shown_input : undefined;
+  return isFree(recordBytesOf(ended), itemBytesOf({ shown_input })) ? shown_input : undefined;
 }
 
 /** JSON of a message's input, or of the reference to a large one. Without either: the input was left out. */

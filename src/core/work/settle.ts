@@ -104,9 +104,10 @@ const resultFields = ({ outcome, location, inline, reference }: Packed) => ({
 });
 
 /** A record as it ends, without its input. */
-function recordAtEnd(record: TaskRecord, ended: object, attempt: Attempt): object {
-  const { shown_input: _, lease_until: _until, lease_token: _token, error: _error, ...rest } = record;
-  return { ...rest, ...ended, history: [...record.history, attempt] };
+function recordAtEnd(record: TaskRecord, ended: object, attempt: Attempt): TaskRecord {
+  const { shown_input: _, lease_until: _until, lease_token: _token, needs_review: _review, ...rest } = record;
+  const { error: _error, error_type: _type, error_kind: _kind, ...completed } = rest;
+  return { ...completed, ...ended, status: "completed", history: [...record.history, attempt] };
 }
 
 /** The parent waits for its children: without a lease or a message, as the last child's end goes on with it. */

@@ -28,7 +28,7 @@ function setUp(more: Partial<TaskType> = {}, then: TaskType["handler"] = () => "
 const small = { order: 4711, name: "Ada \ufffe" };
 /** One that its record keeps only while the task waits. */
 const middle = { text: "x".repeat(200) };
-const large = { text: "x".repeat(300) };
+const large = { text: "x".repeat(600) };
 const huge = { text: "x".repeat(50_000) };
 
 const waiting = ({ queues }: Pipeline, tier: Tier) => queues.waiting(tier).length;
@@ -416,8 +416,9 @@ describe("deaths and repeats", () => {
 describe("the kept input", () => {
   test("an input of up to 256 bytes is kept until the first attempt", async () => {
     const pipeline = setUp();
-    const fits = await pipeline.accept({ input: "ä".repeat(127) });
-    const over = await pipeline.accept({ input: `${"ä".repeat(127)}x` });
+    const tags = { note: "x".repeat(170) };
+    const fits = await pipeline.accept({ input: "ä".repeat(127), tags });
+    const over = await pipeline.accept({ input: `${"ä".repeat(127)}x`, tags });
     expect(fits.kept_input).toBe(`{"input":"${"ä".repeat(127)}"}`);
     expect(over).not.toHaveProperty("kept_input");
     await pipeline.work("low");
@@ -427,7 +428,7 @@ describe("the kept input", () => {
   test("it is not kept in a record that is large already", async () => {
     const pipeline = setUp();
     expect(
-      await pipeline.accept({ input: small, tags: { note: "x".repeat(256), more: "x".repeat(200) } }),
+      await pipeline.accept({ input: small, tags: { note: "x".repeat(256), more: "x".repeat(256) } }),
     ).not.toHaveProperty("kept_input");
   });
 

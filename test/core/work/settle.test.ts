@@ -66,7 +66,7 @@ const earlier = (kind: "conflict" | "transient" | "crashed") =>
 
 describe("an attempt that returned", () => {
   test("the task completes, with its result, its attempt and its retention", async () => {
-    const { returned, recordOf, record, now, queues } = await running({
+    const { returned, recordOf, record, now, queues, envelope } = await running({
       record: { error: "old", error_type: "Error", error_kind: "transient", needs_review: true },
     });
     const settled = await returned({ a: 1 });
@@ -79,6 +79,7 @@ describe("an attempt that returned", () => {
       retained_until: "2027-01-08T00:00:02.000Z",
       purge_at: Date.parse("2027-01-08T00:00:02.000Z") / 1000,
       result: { a: 1 },
+      shown_input: JSON.stringify({ input: envelope.input }),
       history: [{ round: 1, number: 1, started_at: record.started_at, finished_at: now, outcome: "completed" }],
     };
     expect(settled).toEqual({ as: "completed", record: expected });
