@@ -141,6 +141,7 @@ const unitFolders = [
     "http",
     "init",
     "lib",
+    "machine",
     "memory",
     "openapi",
     "plan",

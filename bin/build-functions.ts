@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import type { FunctionName } from "../src/settings/config.ts";
 
@@ -11,7 +12,7 @@ import type { FunctionName } from "../src/settings/config.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const { buildCode, buildThreads, builtFolder } = (await import(
-  join(root, "dist/lib/esbuild.js")
+  pathToFileURL(join(root, "dist/lib/esbuild.js")).href
 )) as typeof import("../lib/esbuild.ts");
 
 const functions = join(root, "dist", builtFolder);

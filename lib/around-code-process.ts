@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild";
 import { nameInPlace } from "../src/build/sent-code.ts";
+import { dirname, join } from "../src/machine/paths.ts";
 
 /*
  * Runs esbuild with names of its own for the files of the built code, for a caller that must not wait: plugins have no
@@ -48,6 +49,7 @@ const builtCode: Plugin = {
       path: path.slice(prefix.length),
       namespace,
     }));
+    esbuild.onResolve({ filter: /^file:/, namespace }, ({ path }) => ({ path: fileURLToPath(path) }));
     esbuild.onResolve({ filter: /^\.{1,2}\//, namespace }, ({ path, importer }) => ({
       path: join(dirname(importer), path),
       namespace,

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { BuildOptions, Metafile } from "esbuild";
 import { codeFile } from "../src/installed/installation.ts";
+import { join } from "../src/machine/paths.ts";
 import type { AroundRequest, AroundResult } from "./around-code-process.ts";
 import { temporaryFolder } from "./task-code.ts";
 

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { CloudAssembly } from "aws-cdk-lib/cx-api";
 import type { Stack } from "../src/doctor/deployment.ts";
+import { delimiter, dirname, join, ownPaths } from "../src/machine/paths.ts";
 
 /**
  * Reads the stacks of a cloud assembly, including those of its stages.
@@ -45,7 +45,7 @@ export async function synthesizeApp(
     ...env,
     CDK_OUTDIR: folder,
     CDK_CONTEXT_JSON: JSON.stringify({ ...cdk.context, ...context, ...synthesisContext }),
-    PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
+    PATH: [ownPaths.native(dirname(process.execPath)), process.env.PATH].join(delimiter),
   });
   if (existsSync(join(folder, "manifest.json"))) return code === 0;
   throw new Error(

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { machineOf, targetMachine } from "../src/build/machine.ts";
+import { join } from "../src/machine/paths.ts";
 import { TaskFileError } from "../src/project/task-modules.ts";
 
 /** Most bytes of a function's code, unpacked. */

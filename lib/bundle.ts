@@ -1,7 +1,7 @@
-import { join, relative, resolve } from "node:path";
 import { AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Code } from "aws-cdk-lib/aws-lambda";
 import { codeFolder } from "../src/installed/installation.ts";
+import { join, relative, resolve } from "../src/machine/paths.ts";
 import { type BundleFiles, type BundleName, bundle } from "./esbuild.ts";
 
 /**
@@ -30,7 +30,7 @@ export function bundledCode(name: BundleName, files: BundleFiles = {}): Code {
  * this text.
  */
 export function bundleKey(name: BundleName, { tasks, copies = {}, ...files }: BundleFiles): string[] {
-  const shown = (path: string) => relative(process.cwd(), resolve(path)).replaceAll("\\", "/");
+  const shown = (path: string) => relative(process.cwd(), resolve(path));
   const places = Object.fromEntries(Object.entries(copies).map(([path, source]) => [path, shown(source)]));
   return [name, JSON.stringify({ ...files, copies: places, ...(tasks !== undefined && { tasks: shown(tasks) }) })];
 }

@@ -1,12 +1,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { AssetHashType, BundlingOutput, DockerImage } from "aws-cdk-lib";
 import { Asset } from "aws-cdk-lib/aws-s3-assets";
 import type { Construct } from "constructs";
 import { buildSync } from "esbuild";
 import { codeFile, codeFolder } from "../src/installed/installation.ts";
+import { join } from "../src/machine/paths.ts";
 import { bundleKey } from "./bundle.ts";
 import { type BundleFiles, bundle } from "./esbuild.ts";
 

@@ -1,5 +1,4 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
 import { type BuildOptions, buildSync, type Metafile } from "esbuild";
 import type { AssetOptions } from "../src/build/asset-code.ts";
 import { codeName } from "../src/build/names.ts";
@@ -11,6 +10,7 @@ import {
   leanClients,
   ownFolders,
 } from "../src/installed/installation.ts";
+import { dirname, join, relative, resolve, slashed } from "../src/machine/paths.ts";
 import type { FunctionName } from "../src/settings/config.ts";
 import { buildAround, codePrefix } from "./around-code.ts";
 import { taskCode } from "./task-code.ts";
@@ -181,9 +181,9 @@ function nameOf(source: string, folder: string): string {
 
 /** The worker, or the container's program, around the built code of the task types. */
 function withTasks(name: BundleName, code: string) {
-  const threadFiles = readdirSync(code, { recursive: true, encoding: "utf8" }).filter(
-    (path) => path.startsWith(`${threads}/`) && path.endsWith(".mjs"),
-  );
+  const threadFiles = readdirSync(code, { recursive: true, encoding: "utf8" })
+    .map(slashed)
+    .filter((path) => path.startsWith(`${threads}/`) && path.endsWith(".mjs"));
   const entry = `${name}-entry.mjs`;
   writeFileSync(join(code, entry), name === "work" ? containerEntry : workerEntry);
   const threadEntries = threadFiles.map((path) => [path.replace(/\.mjs$/, ""), codePrefix + path]);

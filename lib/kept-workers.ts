@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import type { DescribedApp } from "../src/describe/described.ts";
+import { join } from "../src/machine/paths.ts";
 import { temporaryFolder } from "./task-code.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { cpSync, existsSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { Token } from "aws-cdk-lib";
 import { startDescribing, startDescribingSources } from "../src/describe/describe.ts";
 import { type DescribedApp, withOnceKeys } from "../src/describe/described.ts";
 import { lambdaEnvironment } from "../src/describe/lambda-environment.ts";
 import type { LoadProblem } from "../src/describe/load-problem.ts";
+import { join, resolve } from "../src/machine/paths.ts";
 import { TaskFileError } from "../src/project/task-modules.ts";
 import { checkAsset } from "./asset-checks.ts";
 import { codeOptionsOf } from "./code-options.ts";

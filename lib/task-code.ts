@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
 import type { AssetCode, AssetOptions } from "../src/build/asset-code.ts";
 import type { BuildAnswer, BuildRequest } from "../src/build/build-process.ts";
 import { startBeside } from "../src/describe/beside.ts";
 import { codeFile } from "../src/installed/installation.ts";
+import { join, realPath, resolve } from "../src/machine/paths.ts";
 import { TaskFileError } from "../src/project/task-modules.ts";
 
 /** Longest time for a build, in milliseconds: large packages have tens of thousands of files. */
@@ -55,7 +55,7 @@ function removeTemporary(): void {
 
 /** A folder that is deleted when this process ends. */
 export function temporaryFolder(prefix: string): string {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), prefix));
+  const folder = mkdtempSync(join(realPath(tmpdir()), prefix));
   // One listener for all: Node warns of a leak above ten.
   if (temporary.length === 0) process.once("exit", removeTemporary);
   temporary.push(folder);

@@ -27,6 +27,7 @@ const sidebar = [
       { text: "Your code", link: "/code" },
       { text: "Containers", link: "/containers" },
       { text: "Develop", link: "/develop" },
+      { text: "Windows", link: "/windows" },
       { text: "Commands", link: "/cli" },
       { text: "Test", link: "/testing" },
       { text: "Debug", link: "/debugging" },

@@ -22,7 +22,7 @@ export const placeInSources: PlaceOf = ({ file, line, column }): Place | undefin
 };
 
 /** True for a path of the sources, as source maps name them. */
-const isSource = (file: string): boolean => !/^(\/|[a-z]+:)/i.test(file);
+const isSource = (file: string): boolean => !/^([/\\]|[a-z]+:)/i.test(file);
 
 /** Undefined: the file is none of the bundle's, such as Node's own and those of layers. */
 function mapOf(file: string): SourceMap | undefined {

@@ -1,12 +1,11 @@
 import type { Debugger } from "node:inspector";
 import { Session } from "node:inspector/promises";
-import { join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { CrashNote } from "../core/model/crash-note.ts";
 import { property } from "../core/model/foreign-value.ts";
 import { type Place, type PlaceOf, stackText } from "../core/model/stack.ts";
 import type { RunningAttempt } from "../core/ports/tasks.ts";
 import { attemptExpression } from "../core/task/context.ts";
+import { isAbsolute, join, pathOfUrl, relative, slashed } from "../machine/paths.ts";
 import { fromEnv } from "../settings/config.ts";
 import { placeInSources } from "./bundle-places.ts";
 import { tableClient } from "./clients.ts";
@@ -158,13 +157,13 @@ const placesIn = (title: string, frames: string): string | undefined =>
 /** Places in the authors' sources: by the source maps beside the code, or as Node has translated them. */
 const placeOf: PlaceOf = (place) => {
   if (/^node:|[/\\]node_modules[/\\]offload[/\\]/.test(place.file)) return undefined;
-  const path = place.file.startsWith("file:") ? fileURLToPath(place.file) : place.file;
+  const path = place.file.startsWith("file:") ? pathOfUrl(place.file) : slashed(place.file);
   return inProject(placeInSources(place) ?? { ...place, file: path });
 };
 
 function inProject(place: Place): Place | undefined {
   if (ownFolders.some((folder) => place.file.startsWith(folder))) return undefined;
-  if (!place.file.startsWith("/")) return place;
+  if (!isAbsolute(place.file)) return place;
   const path = relative(process.cwd(), place.file);
-  return path.startsWith("..") || path.endsWith(".mjs") ? undefined : { ...place, file: path };
+  return path.startsWith("..") || isAbsolute(path) || path.endsWith(".mjs") ? undefined : { ...place, file: path };
 }

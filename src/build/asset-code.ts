@@ -1,7 +1,7 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
 import { transformSync } from "rolldown/utils";
+import { dirname, join, realPath, resolve } from "../machine/paths.ts";
 import { taskFiles } from "../project/task-folder.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { useTargetBinaries } from "./binaries.ts";
@@ -40,7 +40,7 @@ export interface AssetCode {
  */
 export async function buildAssetCode(options: AssetOptions, out: string, here: string): Promise<AssetCode> {
   const root = rootOf(options.tasks);
-  const tasks = realpathSync(options.tasks);
+  const tasks = realPath(options.tasks);
   const common = { root, tasks, mode: "asset" } as const;
   const { graph, threads } = await bundleTasks({ ...common, isInPlace: () => false, placeOf: (file) => file }, out);
   const { files, packages, own, layout } = await packagesOf({ root, tasks, options, graph, threads });
@@ -94,7 +94,7 @@ function ownCopied(files: TracedFiles, built: ReadonlySet<string>): ReadonlySet<
 /** @throws TaskFileError for a package that is not installed */
 function mainFileOf(root: string, name: string): string {
   try {
-    return realpathSync(createRequire(join(root, "index.js")).resolve(name));
+    return realPath(createRequire(join(root, "index.js")).resolve(name));
   } catch (cause) {
     throw new TaskFileError(`The option nodeModules names ${name}, which is not installed in ${root}.`, { cause });
   }

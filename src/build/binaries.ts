@@ -1,5 +1,5 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join } from "../machine/paths.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { type CopiedPackages, filesOfPackage } from "./choose.ts";
 import { installedFor } from "./install-for.ts";

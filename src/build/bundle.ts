@@ -1,5 +1,6 @@
-import { dirname, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import { type InputOptions, type OutputOptions, type Plugin, type RolldownOutput, rolldown } from "rolldown";
+import { dirname, join, relative } from "../machine/paths.ts";
 import { computedImports } from "./computed.ts";
 import { entryText } from "./entry.ts";
 import { type ImportGraph, imports, isSharedStandIn } from "./imports.ts";
@@ -148,7 +149,7 @@ const outputOptions = ({ root, mode }: BundleOptions, folder: string, up: string
   // The places in an asset do not depend on the folder of the checkout.
   sourcemapPathTransform: (source, map) => {
     const path = join(dirname(map), source);
-    return mode === "local" ? path : placeOf(root, path);
+    return mode === "local" ? pathToFileURL(path).href : placeOf(root, path);
   },
   postBanner: placesBanner(up),
   comments: { legal: false },

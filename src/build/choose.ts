@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, slashed } from "../machine/paths.ts";
 import { isBinary, isCode, isOfPackage, packageName, packageOf } from "./places.ts";
 import type { TracedFile, TracedFiles } from "./trace.ts";
 
@@ -105,6 +105,7 @@ const useless =
 /** The files of a whole package, without nested packages, types, maps and texts. */
 export const filesOfPackage = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map(slashed)
     .filter((path) => !path.split("/").includes("node_modules") && !useless.test(path))
     .map((path) => join(folder, path))
     .filter((path) => statSync(path).isFile());

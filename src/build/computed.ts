@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
 import MagicString from "magic-string";
 import type { Plugin } from "rolldown";
 import { parseSync, Visitor } from "rolldown/utils";
+import { basename, dirname, resolve } from "../machine/paths.ts";
 import { declaredNames, languageOf } from "./own-places.ts";
 import { isCode, isOfPackage, placeOf } from "./places.ts";
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join } from "../machine/paths.ts";
 import { environmentFile, schedulesFile, taskFiles, triggersFile } from "../project/task-folder.ts";
 import { placeOf } from "./places.ts";
 

@@ -1,8 +1,8 @@
-import { existsSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { existsSync, statSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 import type { Plugin } from "rolldown";
 import { entries, ownFolders } from "../installed/installation.ts";
+import { dirname, isAbsolute, pathOfUrl, realPath, resolve, slashed } from "../machine/paths.ts";
 import { missingId } from "./modules.ts";
 import { inPlaceId } from "./packages-in-place.ts";
 import { isOfPackage, packageName, packageOf } from "./places.ts";
@@ -24,14 +24,15 @@ export const isSharedStandIn = (importer: string | undefined): boolean => import
 /** Finds the file of each import, as TypeScript and Node do together. */
 export const imports = ({ graph, isInPlace }: ImportsOptions): Plugin => ({
   name: "imports",
-  async resolveId(source, importer, { kind }) {
-    if (!isOfCode(source, importer)) return null;
+  async resolveId(source, from, { kind }) {
+    if (!isOfCode(source, from)) return entryFile(source);
+    const importer = slashed(from);
     const required = kind === "require-call";
     const own = entries[source];
     if (own !== undefined) return sharedModule(own, required);
     const known = fileOf(source, importer);
     const lookUp = async (as: typeof kind) =>
-      known ?? (await this.resolve(source, importer, { kind: as, skipSelf: true }));
+      known ?? inFile(await this.resolve(source, importer, { kind: as, skipSelf: true }));
     const found = await lookUp(kind);
     if (isNoFile(found)) return found;
     noteIn(graph, importer, source, found?.id ?? "");
@@ -55,9 +56,21 @@ const isOfCode = (source: string, importer: string | undefined): importer is str
 const isNoFile = (found: { id: string; external?: unknown } | null): boolean =>
   found !== null && (Boolean(found.external) || found.id.startsWith("\0"));
 
+/** The bundler takes a question mark or a hash in a path for the start of a query. */
+const entryFile = (source: string): { id: string } | null => (isFile(source) ? { id: realPath(source) } : null);
+
+const isFile = (path: string): boolean =>
+  isAbsolute(path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+/** The file that the bundler found, by its path with slashes. */
+const inFile = <Found extends { id: string }>(found: Found | null): Found | null =>
+  found === null || isNoFile(found) ? found : { ...found, id: slashed(found.id) };
+
 /** The file of an import that the bundler would not find. */
 function fileOf(source: string, importer: string): { id: string } | undefined {
-  const id = source.startsWith("file://") ? fileURLToPath(source) : typeScriptFile(source, importer);
+  const path = source.startsWith("file://") ? pathOfUrl(source) : source;
+  if (isFile(path)) return { id: realPath(path) };
+  const id = typeScriptFile(source, importer);
   return id === undefined ? undefined : { id };
 }
 
@@ -76,9 +89,14 @@ export const isShared = (file: string): boolean => {
   return folder !== undefined && packageName(folder) === "zod";
 };
 
-/** A `require` gets a module of its own, as the bundler would leave it to the running program. */
-const sharedModule = (file: string, required: boolean) =>
-  required ? sharedMark + JSON.stringify(file) : { id: file, external: "absolute" as const };
+/**
+ * A `require` gets a module of its own, as the bundler would leave it to the running program. The built code has its
+ * URL: Node reads a path in an import as a URL, in which some letters of a path mean something else.
+ */
+function sharedModule(file: string, required: boolean) {
+  const url = pathToFileURL(file).href;
+  return required ? sharedMark + JSON.stringify(url) : { id: url, external: "absolute" as const };
+}
 
 /** Extensions of files that a compiler turns into `.js`, `.mjs`, `.cjs`. */
 const typed = [".ts", ".tsx", ".mts", ".cts"];
@@ -90,7 +108,7 @@ function typeScriptFile(source: string, importer: string): string | undefined {
   const stem = path.replace(/\.[cm]?jsx?$/, "");
   if (stem === path && existsSync(path)) return undefined;
   const found = typed.map((extension) => stem + extension).find(existsSync);
-  return found === undefined ? undefined : realpathSync(found);
+  return found === undefined ? undefined : realPath(found);
 }
 
 /** The project's own files in the built code. */

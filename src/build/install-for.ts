@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { once } from "node:events";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { dirname, join } from "../machine/paths.ts";
+import { renameHeld, startProgram } from "../machine/platform.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { lockedIn, npmLock } from "./locked.ts";
 import { targetMachine } from "./machine.ts";
 import { packageCache } from "./package-cache.ts";
-
-const run = promisify(execFile);
 
 /** Longest time for an installation, in milliseconds. */
 const limitMs = 180_000;
@@ -33,12 +32,15 @@ async function install(root: string, wanted: string, folder: string): Promise<vo
   try {
     writeFileSync(join(making, "package.json"), '{ "private": true }');
     const settings = above(root, ".npmrc");
-    if (settings !== undefined) symlinkSync(settings, join(making, ".npmrc"));
+    const copied = join(making, ".npmrc");
+    if (settings !== undefined) copyFileSync(settings, copied);
     const [os = "", cpu = ""] = targetMachine.split("-");
     const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--no-save", "--no-package-lock"];
     const machine = [`--os=${os}`, `--cpu=${cpu}`, "--libc=glibc"];
-    await run("npm", ["install", ...flags, ...machine, wanted], { cwd: making, timeout: limitMs });
-    keep(making, folder);
+    await npm(["install", ...flags, ...machine, wanted], making);
+    // It may have tokens.
+    rmSync(copied, { force: true });
+    await keep(making, folder);
   } catch (error) {
     const { message } = error as Error;
     throw new TaskFileError(
@@ -50,10 +52,19 @@ async function install(root: string, wanted: string, folder: string): Promise<vo
   }
 }
 
+/** @throws Error with what npm wrote to its error output, when it fails */
+async function npm(args: readonly string[], cwd: string): Promise<void> {
+  const child = startProgram("npm", [...args], { cwd, timeout: limitMs, stdio: ["ignore", "ignore", "pipe"] });
+  const ended = once(child, "close");
+  const said = child.stderr === null ? "" : await text(child.stderr);
+  const [code, signal] = await ended;
+  if (code !== 0) throw new Error(`npm ${args[0]} ended with ${signal ?? code}\n${said}`);
+}
+
 /** Another build may have been faster. */
-function keep(making: string, folder: string): void {
+async function keep(making: string, folder: string): Promise<void> {
   try {
-    renameSync(making, folder);
+    await renameHeld(making, folder);
   } catch (error) {
     if (!existsSync(folder)) throw error;
   }

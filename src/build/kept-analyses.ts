@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { z } from "zod";
 import { packageVersion } from "../installed/installation.ts";
+import { join, slashed } from "../machine/paths.ts";
 import { isOfPackage } from "./places.ts";
 
 /** Findings of the tracer about one file, as its cache has them. */
@@ -41,7 +41,7 @@ export class KeptAnalyses {
 
   /** Writes the analyses, if there are new ones. Of two builds at once the later one's stay. */
   save(): void {
-    const ofPackages = [...this.byFile].filter(([file]) => isOfPackage(file));
+    const ofPackages = [...this.byFile].filter(([file]) => isOfPackage(slashed(file)));
     if (ofPackages.length <= this.#known) return;
     const kept = ofPackages.flatMap(([file, { assets, deps, imports, isESM }]) => {
       const stamp = stampOf(file, this.#startedMs);

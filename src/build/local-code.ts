@@ -1,6 +1,6 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, realPath } from "../machine/paths.ts";
 import { bundleTasks } from "./bundle.ts";
 import { ownSources } from "./imports.ts";
 import { codeName } from "./names.ts";
@@ -24,10 +24,10 @@ export interface LocalCode {
  */
 export async function buildLocalCode(tasks: string): Promise<LocalCode> {
   const root = rootOf(tasks);
-  const out = mkdtempSync(join(realpathSync(tmpdir()), "offload-code-"));
+  const out = mkdtempSync(join(realPath(tmpdir()), "offload-code-"));
   const remove = () => rmSync(out, { recursive: true, force: true });
   try {
-    const options = { root, tasks: realpathSync(tasks), mode: "local" as const };
+    const options = { root, tasks: realPath(tasks), mode: "local" as const };
     const { graph } = await bundleTasks({ ...options, isInPlace: isOfPackage, placeOf: (file) => file }, out);
     return { file: join(out, codeName), root, sources: ownSources(graph), [Symbol.dispose]: remove };
   } catch (error) {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join } from "../machine/paths.ts";
 
 /** The integrity of each package that a lock file names, by `name@version`. */
 export interface Locked {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { extname } from "node:path";
 import type { Plugin } from "rolldown";
 import { parseSync } from "rolldown/utils";
+import { extname } from "../machine/paths.ts";
 import { languageOf } from "./own-places.ts";
 import { isCode, isOfPackage, placeOf } from "./places.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { relative } from "node:path";
 import { parseSync, Visitor } from "rolldown/utils";
+import { relative } from "../machine/paths.ts";
 import { languageOf } from "./own-places.ts";
 
 /** A call of `task.once` whose key is the same in each task. */

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import { parseSync, Visitor } from "rolldown/utils";
+import { dirname, resolve } from "../machine/paths.ts";
 import { isCode, manifestOf, packageName, packageOf } from "./places.ts";
 import type { TracedFiles } from "./trace.ts";
 

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import MagicString from "magic-string";
 import type { Plugin } from "rolldown";
 import { parseSync, Visitor } from "rolldown/utils";
+import { dirname, pathOfUrl } from "../machine/paths.ts";
 import { isCode, isOfPackage, placeOf } from "./places.ts";
 
 const quoted = (text: string): string => JSON.stringify(text);
@@ -75,7 +76,7 @@ function replacePlaces(
       const [path, base] = node.arguments;
       if (!isNamed(node.callee, "URL") || path?.type !== "Literal" || typeof path.value !== "string") return;
       if (base?.type !== "MemberExpression" || !isMeta(base.object) || isOfPackage(id)) return;
-      const target = codeFileAt(resolve(dirname(id), path.value));
+      const target = codeFileAt(path.value, id);
       if (target === undefined) return;
       onThread(target);
       put(node, `__offload_thread(${quoted(threadFile(root, target))})`);
@@ -116,10 +117,21 @@ export function declaredNames(program: Program): ReadonlySet<string> {
   return names;
 }
 
-/** The code file at a path, whose extension may be that of its compiled form. */
-function codeFileAt(path: string): string | undefined {
+/** The code file of a URL, whose extension may be that of its compiled form. */
+function codeFileAt(relative: string, id: string): string | undefined {
+  const path = pathOf(URL.parse(relative, pathToFileURL(id).href));
+  if (path === undefined) return undefined;
   const written = [path, path.replace(/\.js$/, ".ts"), path.replace(/\.mjs$/, ".mts"), path.replace(/\.cjs$/, ".cts")];
   return written.find((one) => isCode(one) && existsSync(one));
+}
+
+/** Undefined: it names no file of this machine. */
+function pathOf(url: URL | null): string | undefined {
+  try {
+    return url?.protocol === "file:" ? pathOfUrl(url) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Path of the built file of a worker thread. */

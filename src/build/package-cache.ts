@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { userFolder } from "../installed/user-folder.ts";
+import { join, realPath } from "../machine/paths.ts";
 
 let temporary: string | undefined;
 
@@ -20,7 +20,7 @@ export function packageCache(root: string): string {
 
 function temporaryFolder(): string {
   if (temporary !== undefined) return temporary;
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), "offload-packages-"));
+  const folder = mkdtempSync(join(realPath(tmpdir()), "offload-packages-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   temporary = folder;
   return folder;

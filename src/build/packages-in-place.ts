@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, resolve } from "node:path";
 import type { Plugin } from "rolldown";
 import { parseSync } from "rolldown/utils";
+import { dirname, isAbsolute, resolve, slashed } from "../machine/paths.ts";
 import { isModule } from "./places.ts";
 
 const mark = "\0in-place:";
@@ -65,5 +65,5 @@ function namesOf({ exportName, moduleRequest }: Export, file: string, within: Re
 function resolvedFrom(file: string, source: string): string | undefined {
   if (source.startsWith(".")) return resolve(dirname(file), source);
   const found = createRequire(file).resolve(source);
-  return found.startsWith("/") ? found : undefined;
+  return isAbsolute(found) ? slashed(found) : undefined;
 }

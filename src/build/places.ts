@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, isAbsolute, join, realPath, relative } from "../machine/paths.ts";
 
 /* Where a file of the project, or of a package, lies in a worker's asset. */
 
@@ -10,7 +10,7 @@ export const isOfPackage = (file: string): boolean => file.includes(packages);
 
 /** The folder that the code's places start at: the nearest one above the task files with a `package.json`. */
 export function rootOf(tasks: string): string {
-  const start = dirname(realpathSync(tasks));
+  const start = dirname(realPath(tasks));
   for (let folder = start; ; folder = dirname(folder)) {
     if (existsSync(join(folder, "package.json"))) return folder;
     if (folder === dirname(folder)) return start;
@@ -24,6 +24,8 @@ export function rootOf(tasks: string): string {
 export function placeOf(root: string, file: string): string {
   if (isOfPackage(file)) return file.slice(file.indexOf(packages) + 1);
   const path = relative(root, file);
+  // On another drive.
+  if (isAbsolute(path)) return `outside/${path.replace(/^\/+/, "").replace(":", "")}`;
   const up = /^(\.\.\/)+/.exec(path)?.[0] ?? "";
   return `${up.replaceAll("..", "outside")}${path.slice(up.length)}`;
 }

@@ -1,9 +1,9 @@
-import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { nodeFileTrace, resolve as nodeResolve } from "@vercel/nft";
 import { transformSync } from "rolldown/utils";
 import { entries as ownEntries, ownFolders } from "../installed/installation.ts";
+import { isAbsolute, join, ownPaths, realPath, slashed, topOf } from "../machine/paths.ts";
 import { type ImportGraph, isShared } from "./imports.ts";
 import { KeptAnalyses } from "./kept-analyses.ts";
 import { languageOf } from "./own-places.ts";
@@ -27,34 +27,38 @@ export type TracedFiles = ReadonlyMap<string, TracedFile>;
  */
 export async function traceFiles(root: string, entries: readonly string[], graph: ImportGraph): Promise<TracedFiles> {
   const kept = new KeptAnalyses(packageCache(root), tracerVersion());
-  const { fileList, reasons } = await nodeFileTrace([...entries], {
+  // The tracer compares paths as the machine writes them.
+  const { native } = ownPaths;
+  const base = native(topOf(root));
+  const { fileList, reasons } = await nodeFileTrace(entries.map(native), {
     cache: { analysisCache: kept.byFile },
-    base: "/",
-    processCwd: root,
+    base,
+    processCwd: native(root),
     mixedModules: true,
     conditions: ["node", "module-sync"],
     ts: true,
-    ignore: (path) => ownFolders.some((folder) => `/${path}`.startsWith(folder)),
+    ignore: (path) => ownFolders.some((folder) => join(base, path).startsWith(folder)),
     readFile: readCode,
-    async resolve(specifier, parent, job, required) {
+    async resolve(specifier, from, job, required) {
+      const parent = slashed(from);
       const known = graph.get(parent)?.get(specifier);
       // What the code around the project's own has already. A package that is copied needs its own.
       if (!isOfPackage(parent) && (ownEntries[specifier] !== undefined || isShared(known ?? ""))) return [];
-      if (known !== undefined) return known.startsWith("/") ? known : [];
+      if (known !== undefined) return isAbsolute(known) ? native(known) : [];
       // Of JSX that is read for the trace only.
       if (!isOfPackage(parent) && specifier.endsWith("/jsx-runtime")) return [];
       // What is not there is optional, or the bundler has told it.
-      return Promise.resolve(nodeResolve(specifier, parent, job, required)).catch(() => []);
+      return Promise.resolve(nodeResolve(specifier, from, job, required)).catch(() => []);
     },
   });
   kept.save();
   const files = new Map<string, TracedFile>();
   for (const path of fileList) {
     const why = reasons.get(path);
-    const file = realPath(path);
+    const file = realFile(join(base, path));
     const known: TracedFile = files.get(file) ?? { parents: [], isRead: false };
     files.set(file, known);
-    known.parents.push(...[...(why?.parents ?? [])].map(realPath));
+    known.parents.push(...[...(why?.parents ?? [])].map((parent) => realFile(join(base, parent))));
     known.isRead ||= why?.type.some((type) => type === "asset" || type === "sharedlib") ?? false;
   }
   return files;
@@ -69,17 +73,17 @@ async function readCode(path: string): Promise<string | null> {
     if (error.code === "ENOENT" || error.code === "EISDIR") return null;
     throw error;
   });
-  if (text === null || isOfPackage(path) || !isCode(path)) return text;
+  if (text === null || isOfPackage(slashed(path)) || !isCode(path)) return text;
   // JSX that a `tsconfig.json` leaves would end the trace.
   const jsx = { runtime: "automatic" } as const;
   return transformSync(path, text, { lang: languageOf(path), sourcemap: false, decorator: { legacy: true }, jsx }).code;
 }
 
 /** Packages are links in many projects: a file counts once, where it really is. */
-function realPath(path: string): string {
+function realFile(path: string): string {
   try {
-    return realpathSync(`/${path}`);
+    return realPath(path);
   } catch {
-    return `/${path}`;
+    return path;
   }
 }

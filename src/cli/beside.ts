@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { directEnv } from "../local/server/direct-submit.ts";
+import { endProgram, startProgram } from "../machine/platform.ts";
 
 /** A program of the project, such as its web server, that runs beside the local server. */
 export interface Beside {
@@ -18,7 +18,7 @@ export function startBeside(
   env: NodeJS.ProcessEnv,
   ended: (code: number) => void,
 ): Beside {
-  const program = spawn(file, args, { env, stdio: "inherit" });
+  const program = startProgram(file, args, { env, stdio: "inherit" });
   const exited = new Promise<number>((resolve) => {
     program.once("error", (error) => {
       process.stderr.write(`Could not start ${file}: ${error.message}\n`);
@@ -29,7 +29,7 @@ export function startBeside(
   void exited.then(ended);
   return {
     stop: async () => {
-      program.kill("SIGTERM");
+      endProgram(program);
       await exited;
     },
   };

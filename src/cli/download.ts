@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Client, Download } from "../client/index.ts";
+import { renameHeld } from "../machine/platform.ts";
 import { type Connection, clientOf, followerOf, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { requireEnd, writeResult } from "./result.ts";
@@ -82,7 +83,7 @@ async function save(download: Download, out: string, force: boolean | undefined)
     const file = await open(temporary, "wx");
     await pipeline(download.body, file.createWriteStream());
     refuseExisting(out, force);
-    await rename(temporary, out);
+    await renameHeld(temporary, out);
   } catch (error) {
     await rm(temporary, { force: true });
     if (error instanceof CommandFailed) throw error;

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { allowedByPnpm, builds } from "../init/builds.ts";
@@ -8,6 +7,7 @@ import { obstacles } from "../init/obstacles.ts";
 import { type Folder, type Manifest, type Plan, planInit } from "../init/plan.ts";
 import { packageFolder, packageVersion } from "../installed/installation.ts";
 import { startServerOf } from "../installed/test-server.ts";
+import { runProgram, shellWord } from "../machine/platform.ts";
 import { typeNameOf } from "../project/task-modules.ts";
 import type { Register } from "./register.ts";
 import { CommandFailed, type Terminal, UsageError } from "./terminal.ts";
@@ -98,7 +98,7 @@ function editsOf(folder: string, manager: Manager, { tsconfig, withNode }: Plan)
 
 /** The version of a package manager; empty when it is not found. */
 const versionIn = (folder: string, name: string): string =>
-  spawnSync(name, ["--version"], { cwd: existsSync(folder) ? folder : ".", encoding: "utf8" }).stdout?.trim() ?? "";
+  runProgram(name, ["--version"], { cwd: existsSync(folder) ? folder : ".", encoding: "utf8" }).stdout?.trim() ?? "";
 
 function show(terminal: Terminal, folder: string, { files, manifest, added }: Plan, edits: readonly Edit[]): void {
   terminal.out(`In ${folder}:`);
@@ -183,7 +183,7 @@ async function installAndStart(terminal: Terminal, folder: string, manager: Mana
 function install(terminal: Terminal, folder: string, manager: Manager): void {
   const { name } = manager;
   terminal.note(`Installing with ${name}.`);
-  const { status, error, stdout } = spawnSync(name, ["install", ...installFlags(manager)], {
+  const { status, error, stdout } = runProgram(name, ["install", ...installFlags(manager)], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
     encoding: "utf8",
@@ -201,7 +201,7 @@ function install(terminal: Terminal, folder: string, manager: Manager): void {
 function nextSteps(folder: string, manager: Manager, installed: boolean): string {
   const path = relative(process.cwd(), folder);
   const steps = [
-    ...(path === "" ? [] : [`cd ${path}`]),
+    ...(path === "" ? [] : [`cd ${shellWord(path)}`]),
     ...(installed ? [] : [`${manager.name} install`]),
     `${runCommand(manager, "offload dev")}          # everything on this machine`,
     `${manager.name === "npm" ? "npm" : `${manager.name} run`} test                 # the task types' tests`,

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Client } from "../client/index.ts";
 import { isTerminal } from "../core/model/status.ts";
+import { fileName } from "../machine/platform.ts";
 import { CommandFailed, plain, type Terminal } from "./terminal.ts";
 
 /** @throws CommandFailed when the task has not ended */
@@ -38,5 +39,5 @@ export async function writeResult(terminal: Terminal, taskId: string, result: un
 /** The last part of a name, without characters that a shell or a folder listing would hide. */
 function ownName(name: string): string {
   const last = basename(plain(name).replaceAll("\\", "/")).replace(/^[.\s-]+/, "");
-  return last === "" ? "result" : last;
+  return last === "" ? "result" : fileName(last);
 }

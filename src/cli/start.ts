@@ -12,6 +12,7 @@ import {
 import { consoleLink } from "../local/server/console-link.ts";
 import { type LocalServer, startServer } from "../local/server/server.ts";
 import { defaultSpansFile } from "../local/traces/kept-span.ts";
+import { shellWord } from "../machine/platform.ts";
 import { tasksFolder } from "../project/task-folder.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { callersEnv, startBeside } from "./beside.ts";
@@ -182,6 +183,6 @@ function debuggerLine({ inspectPort }: LocalSettings): string {
 /** Names the file only when it is not the default of `offload trace`. */
 function spansLine({ spansFile }: LocalServer): string {
   if (spansFile === undefined) return "";
-  const option = spansFile === resolve(defaultSpansFile) ? "" : ` --file ${spansFile}`;
+  const option = spansFile === resolve(defaultSpansFile) ? "" : ` --file ${shellWord(spansFile)}`;
   return `\n  Spans are saved. To see them: npx offload trace <task id>${option}`;
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { deserialize } from "node:v8";
 import { codeFile } from "../installed/installation.ts";
 import { compiledFolder } from "../installed/user-folder.ts";
+import { join } from "../machine/paths.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 import { startBeside } from "./beside.ts";
 import type { DescribedCode } from "./describe-code.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { firstPlaceIn, type Place, type PlaceOf, stackText } from "../core/model/stack.ts";
+import { resolve } from "../machine/paths.ts";
 import type { FailedFile, TaskCode } from "../project/task-code.ts";
 import { TaskFileError } from "../project/task-modules.ts";
 

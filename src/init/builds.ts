@@ -17,10 +17,12 @@ export function allowedBuilds(manager: ManagerName, names: readonly string[]): R
 
 /**
  * Allows install scripts in `pnpm-workspace.yaml`, beside all that is there.
+ * @param text of the file, which may be empty
  * @param version of pnpm. Its 10.26 has another setting than those before it.
  * @returns undefined when they are allowed already, or this pnpm runs all scripts
  */
-export function allowedByPnpm(yaml: string, version: string, names: readonly string[]): string | undefined {
+export function allowedByPnpm(text: string, version: string, names: readonly string[]): string | undefined {
+  const yaml = text.replaceAll("\r\n", "\n");
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major < 10) return undefined;
   const isMap = major > 10 || minor >= 26;

@@ -1,6 +1,6 @@
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { nodeName, runProgram } from "../machine/platform.ts";
 import { addCommand, type Manager } from "./manager.ts";
 
 const neededMajor = 24;
@@ -8,7 +8,7 @@ const neededMajor = 24;
 /** The version of a Node; undefined when the program is missing or does not run. */
 function versionOf(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
-  return /^v\d+\.\d+\.\d+/.exec(spawnSync(path, ["--version"], { encoding: "utf8" }).stdout ?? "")?.[0];
+  return /^v\d+\.\d+\.\d+/.exec(runProgram(path, ["--version"], { encoding: "utf8" }).stdout ?? "")?.[0];
 }
 
 /** True for a Node that runs task files. */
@@ -20,7 +20,7 @@ export const machineNode = (): string | undefined =>
   (process.env.PATH ?? "")
     .split(delimiter)
     .filter((path) => !/[\\/]node_modules[\\/]/.test(path))
-    .map((path) => join(path, "node"))
+    .map((path) => join(path.replaceAll('"', ""), nodeName))
     .find((path) => existsSync(path));
 
 /**
@@ -28,7 +28,7 @@ export const machineNode = (): string | undefined =>
  * @param withNode true: the project has the package `node`
  */
 export function nodeFor(folder: string, manager: Manager, withNode: boolean): { node: string } | { missing: string } {
-  const own = [folder, manager.root].map((root) => join(root, "node_modules/node/bin/node")).find(runsTasks);
+  const own = [folder, manager.root].map((root) => join(root, "node_modules/node/bin", nodeName)).find(runsTasks);
   const machine = machineNode();
   const node = own ?? (runsTasks(machine) ? machine : undefined);
   if (node !== undefined) return { node };

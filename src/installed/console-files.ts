@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join } from "../machine/paths.ts";
 import { codeExtension, codeFolder } from "./installation.ts";
 
 /** Texts of the console's files, by their names. */

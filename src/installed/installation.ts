@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, pathOfUrl } from "../machine/paths.ts";
 
 /*
  * Where this package's code is. It runs from its sources (`src/...ts`, in the repository), or compiled
@@ -11,7 +10,7 @@ import { fileURLToPath } from "node:url";
 export const codeExtension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
 /** Folder of `bin`, `lib`, `lambdas` and `src`, with a slash at its end. */
-export const codeFolder = fileURLToPath(new URL("../../", import.meta.url));
+export const codeFolder = pathOfUrl(new URL("../../", import.meta.url));
 
 /** The package's folder, which has its `package.json`. */
 export const packageFolder = codeExtension === ".ts" ? codeFolder : `${dirname(codeFolder)}/`;

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { join } from "../machine/paths.ts";
 import { packageFolder } from "./installation.ts";
 
 /** Longest start, and longest clean stop, in milliseconds. */
@@ -35,9 +35,9 @@ export interface TestServer {
   readonly pid: number;
   /** The server's output so far. */
   output(): string;
-  /** Ends the server by SIGTERM, as Ctrl-C does. */
+  /** Ends the server cleanly, as Ctrl-C does. */
   stop(): Promise<void>;
-  /** Ends the server by SIGKILL, as a power cut does. Its workers end when they notice it. */
+  /** Ends the server at once, as a power cut does. Its workers end when they notice it. */
   kill(): Promise<void>;
 }
 
@@ -106,11 +106,15 @@ function started(server: ChildProcess, output: () => string): Promise<Pick<TestS
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
-/** Ends the process by its own signal handler; by force when that takes too long. */
+/**
+ * Ends the server: it stops when its channel to this process is closed. Windows has no SIGTERM. It ends by force when
+ * that takes too long.
+ */
 async function stop(server: ChildProcess): Promise<void> {
   if (hasEnded(server)) return;
   const exited = once(server, "exit");
-  server.kill("SIGTERM");
+  if (server.connected) server.disconnect();
+  else server.kill("SIGTERM");
   const timer = setTimeout(() => server.kill("SIGKILL"), stopLimitMs);
   await exited;
   clearTimeout(timer);

@@ -1,6 +1,6 @@
 import { accessSync, constants, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join } from "../machine/paths.ts";
 
 /** Folder of the user for what can be made again: `~/.cache/offload`. Undefined: it cannot be written. */
 export function userFolder(): string | undefined {

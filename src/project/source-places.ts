@@ -1,7 +1,6 @@
-import { relative } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type PlaceOf, type StackOf, stackText } from "../core/model/stack.ts";
 import { ownFolders } from "../installed/installation.ts";
+import { isAbsolute, pathOfUrl, relative, slashed } from "../machine/paths.ts";
 
 /**
  * Writes stacks with paths relative to the project's folder, without the frames of Node and of Offload. Node follows
@@ -13,8 +12,8 @@ export const sourceStackOf: StackOf = async (error) => stackText(error, placeInP
 export const placeInProject: PlaceOf = ({ file, ...place }) => {
   if (file.startsWith("node:")) return undefined;
   // Source maps make URLs with one slash, too.
-  const path = file.startsWith("file:") ? fileURLToPath(file) : file;
+  const path = file.startsWith("file:") ? pathOfUrl(file) : slashed(file);
   if (ownFolders.some((folder) => path.startsWith(folder))) return undefined;
   const inProject = relative(process.cwd(), path);
-  return { ...place, file: inProject.startsWith("..") ? path : inProject };
+  return { ...place, file: inProject.startsWith("..") || isAbsolute(inProject) ? path : inProject };
 };

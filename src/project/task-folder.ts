@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { basename, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, isAbsolute, join, relative, resolve } from "../machine/paths.ts";
 import { codeExtensions as code, TaskFileError, typeNameOf } from "./task-modules.ts";
 
 /**

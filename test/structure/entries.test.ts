@@ -100,7 +100,7 @@ describe("what a program loads", () => {
         "zod",
       ],
       files:
-        /^src\/((core|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|stray-errors|timers|turn)\.ts$)/,
+        /^src\/((core|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|paths|stray-errors|timers|turn)\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {

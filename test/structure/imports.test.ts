@@ -25,11 +25,15 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: ["src/core", "src/memory", "src/settings", "src/machine"],
     packages: [/^node:async_hooks$/],
   },
-  // The disk of the machine, its timers, the stray errors of the process, the columns of its terminal.
+  // The disk of the machine, its paths, its programs, its timers, the stray errors of the process, the columns of its terminal.
   {
     folder: "src/machine",
     ours: ["src/core"],
-    packages: [/^node:(fs|perf_hooks|timers|stream\/promises)$/, /^string-width$/],
+    packages: [
+      /^node:(child_process|fs|fs\/promises|path|perf_hooks|timers|timers\/promises|stream\/promises|url)$/,
+      /^string-width$/,
+      /^cross-spawn$/,
+    ],
   },
   // Runs in browsers: types only, which the test below holds.
   { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
@@ -44,7 +48,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   { folder: "src/settings", ours: ["src/core"], packages: [/^zod$/] },
   {
     folder: "src/aws",
-    ours: ["src/core", "src/settings", "src/project"],
+    ours: ["src/core", "src/settings", "src/project", "src/machine/paths.ts"],
     packages: [
       /^zod$/,
       /^[@#]aws-sdk\b/,
@@ -81,6 +85,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       "src/describe",
       "src/project",
       "src/installed",
+      "src/machine",
       "src/work",
       "lambdas",
     ],
@@ -100,29 +105,23 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // The one way from task files to running code. The names and checks of what they export are in bundles of workers, too.
   {
     folder: "src/build",
-    ours: ["src/installed", "src/project"],
+    ours: ["src/installed", "src/machine", "src/project"],
     packages: [/^rolldown\b/, /^@vercel\/nft$/, /^magic-string$/, /^esbuild$/, /^node:/],
   },
   // Loads built code in a process of its own, and hands it back as data.
   {
     folder: "src/describe",
     ours: [
-      ...[
-        "src/core",
-        "src/doctor",
-        "src/build/local-code.ts",
-        "src/build/once-keys.ts",
-        "src/installed",
-        "src/project",
-      ],
+      ...["src/core", "src/doctor", "src/build/local-code.ts", "src/build/once-keys.ts"],
+      ...["src/installed", "src/machine", "src/project"],
       "src/aws/bundle-places.ts",
     ],
     packages: [/^node:/],
   },
   // The user's tasks folder: the names of its files, what they export, the places in their stacks.
-  { folder: "src/project", ours: ["src/core", "src/installed"], packages: [/^node:/] },
+  { folder: "src/project", ours: ["src/core", "src/installed", "src/machine"], packages: [/^node:/] },
   // The package as it is installed: its folders, the console's files, its command, which it starts in a process of its own.
-  { folder: "src/installed", ours: [], packages: [/^esbuild$/, /^node:/] },
+  { folder: "src/installed", ours: ["src/machine"], packages: [/^esbuild$/, /^node:/] },
   // The package's entries.
   { folder: "src/entries", ours: ["src/core", "src/testkit", "src/installed/test-server.ts"], packages: [] },
   // Container workers: the processes of `offload work`, over the core and its adapters.
@@ -131,7 +130,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: [...["src/core", "src/settings", "src/aws", "src/machine", "src/project"]],
     packages: [/^node:/],
   },
-  { folder: "src/init", ours: ["src/installed"], packages: [/^node:(fs|path|child_process)$/] },
+  { folder: "src/init", ours: ["src/installed", "src/machine"], packages: [/^node:(fs|path)$/] },
   // Files of new projects: what a user may import.
   { folder: "templates", ours: [], packages: [/^offload\b/, /^zod$/, /^aws-cdk-lib$/, /^vitest$/, /^node:/] },
   { folder: "src/cli", ours: ["src", "lib"], packages: [/^commander$/, /^@clack\/prompts$/, /^node:/] },
@@ -151,7 +150,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     // Prices and limits of AWS have one place, and so do the routes.
     ours: [
       ...["src/core", "src/settings", "src/http/routes.ts", "src/plan/figures.ts", "src/doctor", "src/openapi"],
-      ...["src/build", "src/describe", "src/project", "src/installed", "src/work/settings.ts"],
+      ...["src/build", "src/describe", "src/project", "src/installed", "src/machine", "src/work/settings.ts"],
     ],
     packages: [/^aws-cdk-lib$/, /^constructs$/, /^cdk-nag$/, /^esbuild$/, /^node:/],
   },
@@ -322,7 +321,7 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
   {
     folder: "src",
     rooms: [
-      ...["core", "installed", "settings", "machine", "project", "init", "webhooks"],
+      ...["core", "machine", "installed", "settings", "project", "init", "webhooks"],
       ...["memory", "testkit", "entries"],
       ...["http", "openapi", "client", "plan", "doctor"],
       ...["aws", "work", "direct"],

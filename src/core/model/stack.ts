@@ -54,8 +54,10 @@ export const plainStackOf: StackOf = async (error) =>
   stackText(error, (place) => (/^node:|[/\\]node_modules[/\\]offload[/\\]/.test(place.file) ? undefined : place));
 
 /** The first place in a stack that `stackText` wrote, as `file:line:column`. Undefined: there is none. */
-export const firstPlaceIn = (stack: string | null | undefined): string | undefined =>
-  /^ {4}at (?:.* \()?([^()\n]+:\d+:\d+)\)?$/m.exec(stack ?? "")?.[1];
+export function firstPlaceIn(stack: string | null | undefined): string | undefined {
+  const [, named, alone] = /^ {4}at (?:.*? \((.+:\d+:\d+)\)|(.+:\d+:\d+))$/m.exec(stack ?? "") ?? [];
+  return named ?? alone;
+}
 
 /** Errors of code that is wrong, however often it runs. */
 const bugs: ReadonlySet<string> = new Set(["TypeError", "ReferenceError"]);
@@ -69,7 +71,7 @@ export async function isOwnBug(error: unknown, stackOf: StackOf): Promise<boolea
   if (!isError(error) || !bugs.has(textOf(error, "name")) || read(error, "cause") !== undefined) return false;
   if (textOf(error, "code") !== "") return false;
   const first = stackLines(error).find((line) => line.length <= longestLine && /^\s*at /.test(line));
-  if (first === undefined || !frame.test(first)) return false;
+  if (first === undefined || frameIn(first) === undefined) return false;
   // Places that authors do not look for are left out: then nothing is left.
   const place = firstPlaceIn(await stackOf({ name: "TypeError", message: "", stack: `TypeError\n${first}` }));
   return place !== undefined && !/(^|[/\\])node_modules[/\\]|^node:/.test(place);
@@ -94,11 +96,27 @@ function titleOf(error: object): string {
   return (message === "" ? named : `${named}: ${message}`).slice(0, longestTitle);
 }
 
-/**
- * A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`, perhaps
- * with `async`. A loader may have put a query behind the file.
- */
-const frame = /^\s*at (?:(.*?) \(|async )?((?:file:\/\/)?[^()]+?)(?:\?[^()\s:]*)?:(\d+):(\d+)\)?$/;
+/** A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`. */
+const frame = /^\s*at (.*):(\d+):(\d+)(\)?)$/;
+
+/** A loader's query behind the file. A question mark in the name of a folder has a slash after it. */
+const query = /\?[^?/\\:\s]*$/;
+
+interface Frame extends Place {
+  /** The function, as V8 names it. Undefined: it has no name. */
+  called: string | undefined;
+}
+
+/** Undefined: the line is no frame, or one of code that `eval` made. Paths may have parentheses, too. */
+export function frameIn(line: string): Frame | undefined {
+  const [, text, lineNumber, column, end] = (line.length > longestLine ? null : frame.exec(line)) ?? [];
+  if (text === undefined) return undefined;
+  const from = end === "" ? -1 : text.indexOf(" (");
+  const called = from < 0 ? undefined : text.slice(0, from);
+  const file = (from < 0 ? text.replace(/^async /, "") : text.slice(from + 2)).replace(query, "");
+  if ((end !== "" && from < 0) || /^(eval at |$)/.test(file)) return undefined;
+  return { called, file, line: Number(lineNumber), column: Number(column) };
+}
 
 /** A longer line is not a frame, in characters. */
 const longestLine = 1_000;
@@ -106,9 +124,10 @@ const longestLine = 1_000;
 function framesOf(error: object, placeOf: PlaceOf): string[] {
   const frames: string[] = [];
   for (const line of stackLines(error)) {
-    const [, called, file, lineNumber, column] = (line.length > longestLine ? null : frame.exec(line)) ?? [];
-    if (file === undefined) continue;
-    const place = translated(placeOf, { file, line: Number(lineNumber), column: Number(column) });
+    const found = frameIn(line);
+    if (found === undefined) continue;
+    const { called, ...at } = found;
+    const place = translated(placeOf, at);
     if (place === undefined) continue;
     const where = `${place.file}:${place.line}:${place.column}`;
     frames.push(called === undefined ? `    at ${where}` : `    at ${plainName(called)} (${where})`);

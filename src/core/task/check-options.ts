@@ -1,5 +1,6 @@
 import { inShort, namesOf } from "../model/foreign-value.ts";
 import { nearestNames } from "../model/nearest.ts";
+import { frameIn } from "../model/stack.ts";
 
 /**
  * Checks the value of an option. Returns what was expected, such as `a whole number from 1 to 20`. Undefined: the value
@@ -164,7 +165,7 @@ export const nameIn = (options: unknown): string => JSON.stringify((Object(optio
 export function calledAt(call: (...given: never[]) => unknown): string {
   const at: { stack?: string } = {};
   Error.captureStackTrace(at, call);
-  const [, path, line] = /([^()\s?]+)(?:\?\S*)?:(\d+):\d+\)?$/.exec(at.stack?.split("\n")[1] ?? "") ?? [];
-  const file = path?.split(/[/\\]/).slice(-2).join("/");
-  return file === undefined ? "" : ` (${file}:${line})`;
+  const place = frameIn(at.stack?.split("\n")[1] ?? "");
+  const file = place?.file.split(/[/\\]/).slice(-2).join("/");
+  return file === undefined ? "" : ` (${file}:${place?.line})`;
 }

@@ -62,7 +62,11 @@ export class LogFile {
   }
 
   #putAside(): void {
-    if (existsSync(this.path) && statSync(this.path).size > mostBytes) renameSync(this.path, this.#older);
+    try {
+      if (existsSync(this.path) && statSync(this.path).size > mostBytes) renameSync(this.path, this.#older);
+    } catch {
+      // Another program has the file open, on Windows. The next look tries again.
+    }
   }
 }
 

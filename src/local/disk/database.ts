@@ -110,7 +110,8 @@ function setUp(database: DatabaseSync, schema: string): boolean {
 /** Creates a folder and its parents. Node's own recursive mode never returns for a folder under /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
-  makeFolder(dirname(path));
+  // A drive that is not there has no folder above it.
+  if (dirname(path) !== path) makeFolder(dirname(path));
   mkdirSync(path);
 }
 

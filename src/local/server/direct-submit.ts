@@ -40,12 +40,18 @@ export const directEnv = (env: NodeJS.ProcessEnv = process.env): Record<string, 
     }),
   );
 
+/** A value for `node --env-file`, which takes what is between quotes as it is: with a mark that the value has not. */
+function quoted(value: string): string {
+  const mark = ["'", "`", '"'].find((one) => !value.includes(one)) ?? "'";
+  return `${mark}${value}${mark}`;
+}
+
 /**
  * Writes the file with the environment of programs that submit directly.
  * @throws DiskFault
  */
 function writeDirectEnv(filesDir: string): void {
-  const lines = Object.entries(directEnv()).map(([name, value]) => `${name}='${value}'\n`);
+  const lines = Object.entries(directEnv()).map(([name, value]) => `${name}=${quoted(value)}\n`);
   const path = join(filesDir, directEnvFile);
   try {
     writeFileSync(path, lines.join(""));

@@ -1,9 +1,9 @@
 import type { ChildProcess } from "node:child_process";
-import { dirname, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { watch } from "chokidar";
 import { type CodeToDescribe, describe } from "../../describe/describe.ts";
 import type { DescribedCode } from "../../describe/describe-code.ts";
+import { dirname, relative, resolve, slashed } from "../../machine/paths.ts";
 import { loadProject, type Project } from "../deployment/project.ts";
 import type { SpareWorker } from "../workers/spare-worker.ts";
 
@@ -38,7 +38,7 @@ export async function reloadOnChange(options: ReloadOptions): Promise<() => Prom
   // watching began.
   const watcher = watch([folder, ".env", ...options.project.code.sources], {
     alwaysStat: true,
-    ignored: /node_modules/,
+    ignored: (path) => /(^|\/)node_modules(\/|$)/.test(relative(folder, path)),
   });
   const changed = new Set<string>();
   let turn = Promise.resolve();
@@ -163,7 +163,8 @@ export async function loadableApp(
   print: (line: string) => void,
 ): Promise<Project> {
   const project = dirname(folder);
-  const ignored = (path: string) => ignoredFolders.test(path.slice(project.length)) && !path.endsWith("/.env");
+  const ignored = (path: string) =>
+    ignoredFolders.test(slashed(path).slice(project.length)) && !slashed(path).endsWith("/.env");
   const watcher = watch(project, { ignoreInitial: true, ignored });
   let changes = 0;
   watcher.on("all", () => {

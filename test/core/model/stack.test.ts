@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type PlaceOf, stackText } from "../../../src/core/model/stack.ts";
+import { firstPlaceIn, type PlaceOf, stackText } from "../../../src/core/model/stack.ts";
 
 const asIs: PlaceOf = (place) => place;
 
@@ -16,6 +16,26 @@ describe("the stack of a thrown value", () => {
     expect(stackText(error, asIs)).toBe(
       "Error: no\n    at send (/app/tasks/mail.ts:18:40)\n    at async handler (/app/tasks/mail.ts:9:3)",
     );
+  });
+
+  test.each([
+    "/work/C# (y)/what?/app/[x]/tasks/a.ts",
+    "C:\\Users\\me\\app (2)\\tasks\\a.ts",
+    "file:///C:/Users/me/app%20(2)/tasks/a.ts",
+  ])("has the whole path of a folder with any name: %s", (file) => {
+    const error = thrown("no", [`send (${file}:18:40)`, `${file}:9:3`, `async ${file}:7:1`]);
+    expect(stackText(error, asIs)?.split("\n").slice(1)).toEqual([
+      `    at send (${file}:18:40)`,
+      `    at ${file}:9:3`,
+      `    at ${file}:7:1`,
+    ]);
+    expect(firstPlaceIn(stackText(error, asIs))).toBe(`${file}:18:40`);
+    expect(firstPlaceIn(stackText(thrown("no", [`${file}:9:3`]), asIs))).toBe(`${file}:9:3`);
+  });
+
+  test("has no query that a loader put behind a file, and no frame of evaluated code", () => {
+    const frames = ["a (/app/what?/a.ts?t=1:1:2)", "eval (eval at f (/app/a.ts:1:1), <anonymous>:1:1)", "b (native)"];
+    expect(stackText(thrown("no", frames), asIs)).toBe("Error: no\n    at a (/app/what?/a.ts:1:2)");
   });
 
   test("has the places of a real error", () => {
