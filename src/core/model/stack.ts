@@ -96,26 +96,22 @@ function titleOf(error: object): string {
   return (message === "" ? named : `${named}: ${message}`).slice(0, longestTitle);
 }
 
-/** A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`. */
-const frame = /^\s*at (.*):(\d+):(\d+)(\)?)$/;
-
-/** A loader's query behind the file. A question mark in the name of a folder has a slash after it. */
-const query = /\?[^?/\\:\s]*$/;
+/**
+ * A frame of V8: `at <function> (<file>:<line>:<column>)`, or without a function `at <file>:<line>:<column>`, perhaps
+ * with `async`. Paths may have parentheses, too. A loader may have put a query behind the file; a question mark in the
+ * name of a folder has a slash after it.
+ */
+const frame = /^\s*at (?!.*\(eval at )(?:(.*?) \((?=.*\)$)|async )?(.+?)(?:\?[^?/\\:\s]*)?:(\d+):(\d+)\)?$/;
 
 interface Frame extends Place {
   /** The function, as V8 names it. Undefined: it has no name. */
   called: string | undefined;
 }
 
-/** Undefined: the line is no frame, or one of code that `eval` made. Paths may have parentheses, too. */
+/** Undefined: the line is no frame, or one of code that `eval` made. */
 export function frameIn(line: string): Frame | undefined {
-  const [, text, lineNumber, column, end] = (line.length > longestLine ? null : frame.exec(line)) ?? [];
-  if (text === undefined) return undefined;
-  const from = end === "" ? -1 : text.indexOf(" (");
-  const called = from < 0 ? undefined : text.slice(0, from);
-  const file = (from < 0 ? text.replace(/^async /, "") : text.slice(from + 2)).replace(query, "");
-  if ((end !== "" && from < 0) || /^(eval at |$)/.test(file)) return undefined;
-  return { called, file, line: Number(lineNumber), column: Number(column) };
+  const [, called, file, lineNumber, column] = (line.length > longestLine ? null : frame.exec(line)) ?? [];
+  return file === undefined ? undefined : { called, file, line: Number(lineNumber), column: Number(column) };
 }
 
 /** A longer line is not a frame, in characters. */
