@@ -44,6 +44,7 @@ const rules: readonly Rule[] = [
       "src/local/s3/signature.ts": asKeys,
       "src/local/scheduler/scheduler.ts": asUrls,
       "src/local/server/reload.ts": "it reads paths with slashes",
+      "src/local/sqs/own-queues.ts": asUrls,
       "src/local/sqs/receipt.ts": asKeys,
       "src/init/manager.ts": "it reads the name of a package manager",
     },
