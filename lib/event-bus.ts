@@ -52,8 +52,8 @@ export class OwnEventBus extends Construct {
 }
 
 /**
- * The name of a bus, from its name or ARN. Of an imported value nobody knows which of the two it is: written twice, with
- * the separator of ARNs between, it has the name in the second place in both cases.
+ * The name of a bus, from its name or ARN. Of an imported value nobody knows which of the two it is: written twice,
+ * with the separator of ARNs between, it has the name in the second place in both cases.
  */
 export function busNameIn(bus: string): string {
   const separator = ":event-bus/";

@@ -3,9 +3,9 @@ import type { IConstruct } from "constructs";
 import { settingError } from "./setting-error.ts";
 
 /**
- * Refuses a resource whose stack has an account or a Region that the pipeline's stacks lack, or the other way round. The
- * CDK takes the two for different ones, and ends the synth with an error about a physical name. A resource with a fixed
- * name can be used from anywhere.
+ * Refuses a resource whose stack has an account or a Region that the pipeline's stacks lack, or the other way round.
+ * The CDK takes the two for different ones, and ends the synth with an error about a physical name. A resource with a
+ * fixed name can be used from anywhere.
  * @param use The option or function that got the resource.
  * @throws TypeError that names both stacks, and the way out
  */
@@ -26,6 +26,6 @@ const isKnown = (account: string, region: string): boolean =>
 const environmentOf = ({ account, region }: Stack): string =>
   isKnown(account, region) ? `env ${account}/${region}` : "no env";
 
-/** True for a resource of the app without a fixed name. Imported resources have no resource of CloudFormation in them. */
+/** True for a resource of the app without a fixed name. An imported one has no resource of CloudFormation in it. */
 const isNamedByDeployment = (resource: IConstruct): boolean =>
   resource.node.defaultChild !== undefined && Token.isUnresolved(Reflect.get(resource, "physicalName"));

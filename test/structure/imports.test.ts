@@ -106,7 +106,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/build",
     ours: ["src/installed", "src/machine", "src/project"],
-    packages: [/^rolldown\b/, /^@vercel\/nft$/, /^magic-string$/, /^esbuild$/, /^node:/],
+    packages: [/^rolldown\b/, /^@vercel\/nft$/, /^magic-string$/, /^esbuild$/, /^zod$/, /^node:/],
   },
   // Loads built code in a process of its own, and hands it back as data.
   {

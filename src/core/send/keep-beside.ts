@@ -4,7 +4,6 @@ import type { Part, Records } from "../ports/tasks.ts";
 import type { UniqueKeys } from "../ports/unique.ts";
 import { type EntryPorts, keepAllEntries } from "./keep-entries.ts";
 import { keepHistory, keptUntil } from "./keep-history.ts";
-import { keepKey } from "./keep-key.ts";
 
 /*
  * Items beside a record have a time of their own at which the table deletes them. While a task goes on, or may go on,
@@ -17,6 +16,12 @@ export interface KeepPorts {
   uniqueKeys: UniqueKeys;
 }
 
+/** A key is stored for this many seconds longer than the record of its task, as far as that is known. */
+const keyMarginSeconds = 86_400;
+
+/** Epoch seconds until which the unique key of a task is stored, whose record is kept until `recordPurgeAt`. */
+export const keyPurgeAt = (recordPurgeAt: number): number => recordPurgeAt + keyMarginSeconds;
+
 /**
  * Keeps what is beside a record and that the caller does not have at hand: the unique key, the history, the part with
  * the newest input. For an attempt that ends: it keeps its entries, and stores its message where the task needs it.
@@ -24,9 +29,9 @@ export interface KeepPorts {
  */
 export async function keepBeside(ports: KeepPorts, record: TaskRecord, purgeAt: number): Promise<void> {
   if (purgeAt <= record.purge_at) return;
-  await keepKey(ports, record, purgeAt);
+  const { unique_key, input_part: part } = record;
+  if (unique_key !== undefined) await ports.uniqueKeys.keep({ ...record, unique_key }, record, keyPurgeAt(purgeAt));
   await keepHistory(ports, record, purgeAt);
-  const { input_part: part } = record;
   const until = keptUntil(purgeAt);
   if (part !== undefined && until > keptUntil(record.purge_at)) await keepPart(ports, record, `input#${part}`, until);
 }

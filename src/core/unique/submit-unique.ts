@@ -5,7 +5,7 @@ import { isKept, iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import { replaces, type Unique } from "../model/unique-body.ts";
 import { uniqueKeyOf } from "../model/unique-key.ts";
 import type { Holder, Submitted, UniqueKey } from "../ports/unique.ts";
-import { keyPurgeAt } from "../send/keep-key.ts";
+import { keyPurgeAt } from "../send/keep-beside.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { reportSubmitted } from "../send/report.ts";
 import { type Admitted, admit } from "../submit/admit-task.ts";
