@@ -20,7 +20,7 @@ const mostTries = 5;
 /**
  * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A
  * repeated call does the same again.
- * @returns The record after it.
+ * @returns The record after it, which has ended when the handler got the signal at once.
  * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this
  * name; `quota_exceeded`
  */
@@ -40,7 +40,9 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
       return changed.record;
     }
     current = changed.record;
-    if (current !== undefined) mustBeOpen(current, ports.clock.now());
+    if (current === undefined) break;
+    if (await hasAnswered(ports, current, name)) return current;
+    mustBeOpen(current, ports.clock.now());
   }
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 }
@@ -68,6 +70,17 @@ async function mustHaveRoom({ steps }: SignalPorts, record: TaskRecord, name: st
     `The task has ${unread.length} signals that it has not waited for; the most are ${mostUnread}, with ${mostUnreadBytes} bytes in all.`,
     { retryAfterSeconds: 60 },
   );
+}
+
+/**
+ * True when the task has ended since the signal was stored, and waited for it: the attempt that woke by the time-out of
+ * the wait found the signal.
+ */
+async function hasAnswered({ steps }: SignalPorts, record: TaskRecord, name: string): Promise<boolean> {
+  if (record.status !== "completed" && record.status !== "failed") return false;
+  const waits = await steps.load(record, "wait");
+  // The waits of `aggregate` have its name before theirs.
+  return waits.some((wait) => wait.name === name || wait.name.endsWith(`: ${name}`));
 }
 
 function mustBeOpen(record: TaskRecord, nowMs: number): void {

@@ -113,6 +113,35 @@ test("a signal after the time-out, or after the end, is refused", async () => {
   await expect(send(pipeline, task, "other", 1)).rejects.toThrow("A task that is completed cannot get a signal");
 });
 
+/** Ends the task of a pipeline between the moment at which a signal is stored and the moment at which it is announced. */
+function endsMeanwhile(pipeline: Pipeline): void {
+  const { steps } = pipeline.ports;
+  const add = steps.add.bind(steps);
+  steps.add = async (...given) => {
+    const stored = await add(...given);
+    steps.add = add;
+    await pipeline.drain();
+    return stored;
+  };
+}
+
+test("a signal that the handler got is accepted, also when its attempt has ended the task meanwhile", async () => {
+  const { got, pipeline } = waiting(60);
+  const task = await pipeline.accept();
+  await pipeline.work();
+  endsMeanwhile(pipeline);
+  expect((await send(pipeline, task, "approved", 7)).status).toBe("completed");
+  expect(got).toEqual([7]);
+});
+
+test("a signal that nobody waited for is refused when the task has ended meanwhile", async () => {
+  const { pipeline } = waiting(60);
+  const task = await pipeline.accept();
+  await pipeline.work();
+  endsMeanwhile(pipeline);
+  await expect(send(pipeline, task, "other", 7)).rejects.toThrow("A task that is completed cannot get a signal");
+});
+
 test("a task can wait for two signals at the same time, and sleep beside them", async () => {
   const pipeline = memoryPipeline([
     typeOf(async (_, task) => {
