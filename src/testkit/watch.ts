@@ -52,9 +52,9 @@ function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: 
     ...task,
     progress: (percent: number) => {
       void step(`task.progress(${inText(percent)})`);
+      task.progress(percent);
       const reported = progressOf(percent);
       if (isAlive() && !task.signal.aborted && reported !== undefined) track.progressOf(attempt).push(reported);
-      task.progress(percent);
     },
     log: lines.storing(task.log, { track, attempt, isAlive }, ({ level, message, fields }) => {
       void step(`task.log.${level}(${message})`, fields);

@@ -1,5 +1,7 @@
 import { PermanentError } from "../model/errors.ts";
-import { checkedSpawn } from "../task/check-submit.ts";
+import { inShort, property } from "../model/foreign-value.ts";
+import { func, optionsFault } from "../task/check-options.ts";
+import { checkedSpawn, spawnChecks } from "../task/check-submit.ts";
 import type { ChildSpawn, SpawnAllOptions, Submittable, TaskContext, WhileOpen } from "../task/context.ts";
 import type { TaskType } from "../task/task.ts";
 import type { Spawner } from "./spawner.ts";
@@ -26,7 +28,8 @@ export function spawningOf(
     });
   const spawnEach = async (children: AsyncIterable<ChildSpawn> | Iterable<ChildSpawn>): Promise<number> => {
     let count = 0;
-    for await (const { type: named, ...child } of children) {
+    for await (const given of children) {
+      const { type: named, ...child } = mustBeChild(given);
       await spawn("spawnAll", [{ ...child, type: typeof named === "string" ? named : named.name }]);
       count += 1;
     }
@@ -41,6 +44,7 @@ export function spawningOf(
     ) =>
       whileOpen("spawnAll", async () => {
         mustSpawn("spawnAll");
+        mustBeOptions(options);
         const children =
           inputs === undefined ? (first as Iterable<ChildSpawn>) : ofType(first as Submittable, inputs, options);
         if (!isIterable(inputs ?? first)) {
@@ -49,6 +53,21 @@ export function spawningOf(
         return spawnEach(children);
       }),
   };
+}
+
+/** @throws PermanentError */
+function mustBeOptions(options: SpawnAllOptions<unknown>): void {
+  const fault = optionsFault(options, { ...spawnChecks, key: func });
+  if (fault !== undefined) throw new PermanentError(`task.spawnAll: ${fault}`);
+}
+
+/** @throws PermanentError */
+function mustBeChild(given: ChildSpawn): ChildSpawn {
+  const type = property(given, "type");
+  if (typeof type === "string" || typeof property(type, "name") === "string") return given;
+  throw new PermanentError(
+    `task.spawnAll: expected children such as { type: mailSend, input: { to } }, got ${inShort(given)}`,
+  );
 }
 
 const isIterable = (value: unknown): boolean =>

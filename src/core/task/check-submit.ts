@@ -32,7 +32,10 @@ const common: ChecksOf<Omit<SpawnOptions, "files">> = {
 };
 
 const submitChecks: ChecksOf<SubmitOptions> = { ...common, unique: anything };
-const spawnChecks: ChecksOf<SpawnOptions> = { ...common, files: anything };
+const filesOfTask: Check = (value) =>
+  typeof value === "object" ? undefined : "an object of files of task.files, by their names in the child's type";
+
+export const spawnChecks: ChecksOf<SpawnOptions> = { ...common, files: filesOfTask };
 
 /** A submit of a handler, in the one form that both forms are recorded in, with an input of its own. */
 export const checkedSubmit = (...given: Parameters<typeof childSubmitOf<SubmitOptions>>): ChildSubmit =>

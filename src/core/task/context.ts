@@ -187,8 +187,9 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
    * before its result is stored, the next attempt runs it again, with the same `idempotencyKey`. An error that `run`
    * throws is the handler's: the next attempt runs the step again.
    *
-   * A task makes its calls of `step`, `sleep` and `waitFor` in the same order in each attempt; a call that differs
-   * fails the task as `permanent`. At most 1,000 calls. The calls of `aggregate` are its own, and new in each round.
+   * A task makes its calls of `step`, `sleep` and `waitFor` in the same order in each attempt. A call that differs ends
+   * the attempt as `unavailable`, as a worker of the earlier release may still run; with the last attempt the task
+   * fails. At most 1,000 calls. The calls of `aggregate` are its own, and new in each round.
    * @param name 1 to 100 characters, unique among the task's steps.
    * @example const payment = await task.step("charge", (key) => pay(order, { idempotencyKey: key }));
    */

@@ -1,4 +1,5 @@
 import { PermanentError } from "../model/errors.ts";
+import { inShort } from "../model/foreign-value.ts";
 import { wellFormed } from "../model/well-formed.ts";
 
 /** True for the name of a signal, which is part of a path. */
@@ -6,9 +7,9 @@ export const isSignalName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._
 
 /** @throws PermanentError */
 export function checkedSignalName(name: string): string {
-  if (isSignalName(name)) return name;
+  if (typeof name === "string" && isSignalName(name)) return name;
   throw new PermanentError(
-    `waitFor: a name has 1 to 64 letters, digits, ".", "_" or "-", and starts with a letter or digit; got ${JSON.stringify(name)}`,
+    `waitFor: a name has 1 to 64 letters, digits, ".", "_" or "-", and starts with a letter or digit; got ${inShort(name)}`,
   );
 }
 
@@ -17,8 +18,8 @@ const longestName = 100;
 
 /** @throws PermanentError */
 export function checkedStepName(name: string): string {
-  if (name !== "" && name.length <= longestName) return wellFormed("step", name);
-  throw new PermanentError(`step: a name has 1 to ${longestName} characters, got ${JSON.stringify(name)}`);
+  if (typeof name === "string" && name !== "" && name.length <= longestName) return wellFormed("step", name);
+  throw new PermanentError(`step: a name has 1 to ${longestName} characters, got ${inShort(name)}`);
 }
 
 /** The longest sleep and wait, in seconds: a year. */
@@ -26,6 +27,6 @@ const longestWaitSeconds = 31_536_000;
 
 /** Milliseconds of a sleep or wait. @throws PermanentError */
 export function checkedMs(seconds: number, what: string): number {
-  if (seconds >= 0 && seconds <= longestWaitSeconds) return Math.ceil(seconds * 1000);
-  throw new PermanentError(`${what} must be a number from 0 to ${longestWaitSeconds}, got ${seconds}`);
+  if (typeof seconds === "number" && seconds >= 0 && seconds <= longestWaitSeconds) return Math.ceil(seconds * 1000);
+  throw new PermanentError(`${what} must be a number from 0 to ${longestWaitSeconds}, got ${inShort(seconds)}`);
 }

@@ -1,4 +1,5 @@
 import { PermanentError } from "../model/errors.ts";
+import { inShort } from "../model/foreign-value.ts";
 import type { StoredFile } from "../model/stored-file.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
@@ -45,10 +46,16 @@ function taskFile({ blobs, disk }: { blobs: Blobs; disk: Disk }, name: string, f
       for await (const chunk of content()) chunks.push(chunk);
       return Buffer.concat(chunks);
     },
-    saveTo: (path) => disk.write(path, content()),
+    saveTo: async (path) => disk.write(checkedPath(path, name), content()),
   };
   stored.set(taskFile, file);
   return taskFile;
+}
+
+/** @throws PermanentError for what no path can be */
+function checkedPath(path: unknown, name: string): string {
+  if (typeof path === "string" || (typeof path === "object" && path !== null)) return path as string;
+  throw new PermanentError(`files.${name}.saveTo: expected a path, got ${inShort(path)}`);
 }
 
 /** The part of a file, as a handler has it, that is in the record. */

@@ -35,8 +35,12 @@ export const schema: Check = (value) => {
 
 const seconds = number(0, 31_536_000);
 
+/** Without a wait, each retry would follow at once. */
+const waits: Check = (value) =>
+  Array.isArray(value) && value.length === 0 ? "a list with at least one wait" : listOf(seconds)(value);
+
 const backoff: ChecksOf<Backoff> = {
-  waitsSeconds: listOf(seconds),
+  waitsSeconds: waits,
   baseSeconds: seconds,
   factor: number(1, 1_000),
   capSeconds: seconds,

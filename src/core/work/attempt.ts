@@ -240,7 +240,14 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
     else ends.endAs({ how: "suspended", suspension: { dueAt: ports.clock.now() } }, new WorkerStopping());
   });
   const { isOpen } = ends.ambient;
-  const report = (percent: number) => isOpen() && progress.report(percent);
+  const report = (percent: number) => {
+    const given: unknown = percent;
+    // What is no number has no place, and is passed over.
+    if (typeof given === "bigint" || typeof given === "symbol") {
+      throw new PermanentError(`task.progress: expected a number from 0 to 100, got ${inShort(given)}`);
+    }
+    if (isOpen()) progress.report(percent);
+  };
   const remainingMs = () => Math.max(0, endsAt - ports.clock.now());
   return {
     ...ends,

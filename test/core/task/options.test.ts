@@ -50,6 +50,8 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
     [{ retry: 3 }, "retry must be an object of options, got 3"],
     [{ retry: { baseSeconds: Number.NaN } }, "retry.baseSeconds must be a number from 0 to 31536000, got NaN"],
     [{ retry: { waitsSeconds: [-5] } }, "retry.waitsSeconds must be a list, and each in it a number from 0 to"],
+    [{ retry: { waitsSeconds: [] } }, "retry.waitsSeconds must be a list with at least one wait, got a list"],
+    [{ retry: { kinds: { transient: { waitsSeconds: [] } } } }, "waitsSeconds must be a list with at least one wait"],
     [{ retry: { waitsSeconds: 5 } }, "retry.waitsSeconds must be a list, got 5"],
     [{ retry: { jitter: "some" } }, 'retry.jitter must be one of additive, full, none, got "some"'],
     [{ retry: { maxAttempts: 3 } }, "retry.maxAttempts is not an option"],
