@@ -11,7 +11,8 @@ export function spawningOf(
   type: TaskType,
   spawner: Spawner,
   signal: AbortSignal,
-  whileOpen: WhileOpen,
+  /** `guarded` for the spawner's own work; the iterables of `spawnAll` are the author's code. */
+  { whileOpen, guarded }: { whileOpen: WhileOpen; guarded: WhileOpen },
 ): Pick<TaskContext, "spawn" | "spawnAll"> {
   const mustSpawn = (what: string) => {
     // Nothing more is created for an attempt that is over.
@@ -22,7 +23,7 @@ export function spawningOf(
     );
   };
   const spawn = (what: "spawn" | "spawnAll", given: Parameters<typeof checkedSpawn>) =>
-    whileOpen(what, async () => {
+    guarded(what, async () => {
       mustSpawn(what);
       return spawner.spawn(checkedSpawn(...given));
     });

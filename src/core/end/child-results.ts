@@ -8,6 +8,7 @@ import type { Families, FamilyKey, FamilyPage, StoredPage } from "../ports/famil
 import type { Records } from "../ports/tasks.ts";
 import { textOf } from "../send/read-whole.ts";
 import type { ChildResult, Children } from "../task/children.ts";
+import { eachForHandler, type ForHandler } from "../task/own-fault.ts";
 
 export interface FamilyReadPorts {
   records: Records;
@@ -20,9 +21,13 @@ export interface FamilyReadPorts {
 const lanes = 25;
 
 /** The ended children of a parent, for the attempt that aggregates. */
-export function endedChildren(ports: FamilyReadPorts, parent: TaskRecord): Children {
+export function endedChildren(ports: FamilyReadPorts, parent: TaskRecord, forHandler: ForHandler): Children {
   const counts = parent.family_counts ?? noCounts;
-  return { total: endedOf(counts), ...counts, results: () => resultsOf(ports, parent) };
+  return {
+    total: endedOf(counts),
+    ...counts,
+    results: () => eachForHandler(resultsOf(ports, parent), forHandler),
+  };
 }
 
 /** A family without children. */

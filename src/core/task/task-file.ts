@@ -3,6 +3,7 @@ import { inShort } from "../model/foreign-value.ts";
 import type { StoredFile } from "../model/stored-file.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
+import { eachForHandler, type ForHandler } from "./own-fault.ts";
 
 /** A file of a task, as its handler reads it. It can be read any number of times while the task is kept. */
 export interface TaskFile {
@@ -21,32 +22,55 @@ export interface TaskFile {
   saveTo(path: string): Promise<void>;
 }
 
-/** The files of a task by their names in its type. */
-export function taskFiles(
-  ports: { blobs: Blobs; disk: Disk },
-  files: Readonly<Record<string, StoredFile>> = {},
-): Readonly<Record<string, TaskFile>> {
-  return Object.fromEntries(Object.entries(files).map(([name, file]) => [name, taskFile(ports, name, file)]));
+interface FilePorts {
+  blobs: Blobs;
+  disk: Disk;
 }
 
-function taskFile({ blobs, disk }: { blobs: Blobs; disk: Disk }, name: string, file: StoredFile): TaskFile {
-  async function* content(): AsyncGenerator<Uint8Array> {
-    const found = await blobs.read(file.key);
+/** The files of a task by their names in its type. */
+export function taskFiles(
+  ports: FilePorts,
+  forHandler: ForHandler,
+  files: Readonly<Record<string, StoredFile>> = {},
+): Readonly<Record<string, TaskFile>> {
+  return Object.fromEntries(
+    Object.entries(files).map(([name, file]) => [name, taskFile(ports, forHandler, name, file)]),
+  );
+}
+
+function taskFile({ blobs, disk }: FilePorts, forHandler: ForHandler, name: string, file: StoredFile): TaskFile {
+  async function* content(read: ForHandler): AsyncGenerator<Uint8Array> {
+    const found = await read(blobs.read(file.key));
     if (found === undefined) throw new PermanentError(`the file ${name} is no longer stored`);
-    yield* found.bytes;
+    yield* eachForHandler(found.bytes, read);
   }
+  /** The file on the disk is closed before the attempt ends. */
+  const save = async (path: string) => {
+    let failed: { error: unknown } | undefined;
+    const read: ForHandler = (answer) =>
+      answer.catch((error: unknown) => {
+        failed = { error };
+        throw error;
+      });
+    try {
+      await disk.write(path, content(read));
+    } catch (error) {
+      if (failed?.error !== error) throw error;
+      await forHandler(Promise.reject(error));
+    }
+  };
   const taskFile: TaskFile = {
     fileName: file.file_name,
     contentType: file.content_type,
     sizeBytes: file.size_bytes,
     sha256: file.sha256,
-    stream: () => streamOf(content()),
+    stream: () => streamOf(content(forHandler)),
     bytes: async () => {
       const chunks: Uint8Array[] = [];
-      for await (const chunk of content()) chunks.push(chunk);
+      for await (const chunk of content(forHandler)) chunks.push(chunk);
       return Buffer.concat(chunks);
     },
-    saveTo: async (path) => disk.write(checkedPath(path, name), content()),
+    saveTo: async (path) => save(checkedPath(path, name)),
   };
   stored.set(taskFile, file);
   return taskFile;

@@ -19,6 +19,7 @@ import {
   type WhileOpen,
 } from "../task/context.ts";
 import { checkedOnceKey, onceOwner, runOnce } from "../task/once.ts";
+import { byAuthor, type ForHandler } from "../task/own-fault.ts";
 import type { TaskType } from "../task/task.ts";
 import { taskFiles } from "../task/task-file.ts";
 import type { HeartbeatPorts } from "./heartbeat.ts";
@@ -57,6 +58,7 @@ export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "prog
   isOpen: () => boolean;
   /** Takes the error of a call after the attempt's end. */
   late: (error: unknown) => void;
+  forHandler: ForHandler;
   /** The state of the last checkpoint. Undefined: there is none. */
   state: StoredState | undefined;
   caused: AttemptCaused;
@@ -67,15 +69,16 @@ export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "prog
 export function contextOf(
   ports: AttemptPorts,
   { record, type, traceparent }: Running,
-  { log, signal, progress, state, remainingMs, isOpen, late, caused, steps }: ContextParts,
+  { log, signal, progress, state, remainingMs, isOpen, late, forHandler, caused, steps }: ContextParts,
 ): TaskContext {
   const effects = new Map<string, Promise<unknown>>();
-  const whileOpen: WhileOpen = (what, call) => {
-    if (isOpen()) return call();
+  const gone = (what: string) => {
     late(new Error(`task.${what} was called after the attempt had ended: it has no effect`));
     // Never resolves, nor rejects: the code that awaits it has nothing more to do.
     return new Promise<never>(() => {});
   };
+  const whileOpen: WhileOpen = (what, call) => (isOpen() ? call() : gone(what));
+  const guarded: WhileOpen = (what, call) => (isOpen() ? forHandler(call()) : gone(what));
   const identity = {
     tenantId: record.tenant_id,
     taskId: record.task_id,
@@ -92,21 +95,22 @@ export function contextOf(
     progress,
     log,
     traceHeaders: () => traceHeadersOf(identity),
-    files: taskFiles(ports, record.files),
-    ...spawningOf(type, caused.spawner, signal, whileOpen),
-    ...stepsOf(steps, whileOpen),
+    files: taskFiles(ports, forHandler, record.files),
+    ...spawningOf(type, caused.spawner, signal, { whileOpen, guarded }),
+    ...stepsOf(steps, guarded),
     state: state?.value,
     remainingMs,
     submit: (...given: Parameters<typeof childSubmitOf>) =>
-      whileOpen("submit", async () => caused.submits.submit(checkedSubmit(...given))),
+      guarded("submit", async () => caused.submits.submit(checkedSubmit(...given))),
     once: <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) =>
-      whileOpen("once", async () => {
+      guarded("once", async () => {
         mustBeFunction("once", effect);
         mustNotBeWithin({ kind: "once", name: checkedOnceKey(key) });
         const untilMs = ports.clock.now() + (type.timeoutSeconds + holdOnceSeconds) * 1000;
         const ownLog = currentTask()?.log ?? log;
         const caller = { tenantId: record.tenant_id, owner: onceOwner(record), untilMs, log: ownLog };
-        const running = effects.get(key) ?? runOnce(ports, caller, key, effect).finally(() => effects.delete(key));
+        const running =
+          effects.get(key) ?? runOnce(ports, caller, key, byAuthor(effect)).finally(() => effects.delete(key));
         effects.set(key, running);
         return running as Promise<T>;
       }),
@@ -116,18 +120,18 @@ export function contextOf(
 /** The members of a handler's context that store what the next attempt goes on with. */
 const stepsOf = (
   steps: AttemptSteps,
-  whileOpen: WhileOpen,
+  guarded: WhileOpen,
 ): Pick<TaskContext, "step" | "sleep" | "waitFor" | "checkpoint" | "continueLater"> => ({
   step: (name, run) =>
-    whileOpen("step", async () => {
+    guarded("step", async () => {
       mustBeFunction("step", run);
-      return steps.step(name, run);
+      return steps.step(name, byAuthor(run));
     }),
-  sleep: (seconds) => whileOpen("sleep", () => steps.sleep(seconds)),
+  sleep: (seconds) => guarded("sleep", () => steps.sleep(seconds)),
   waitFor: <T>(name: string, options: { timeoutSeconds: number }) =>
-    whileOpen("waitFor", () => steps.waitFor(name, options?.timeoutSeconds) as Promise<T | undefined>),
-  checkpoint: (state) => whileOpen("checkpoint", () => steps.checkpoint(state)),
-  continueLater: () => whileOpen("continueLater", () => steps.continueLater()),
+    guarded("waitFor", () => steps.waitFor(name, options?.timeoutSeconds) as Promise<T | undefined>),
+  checkpoint: (state) => guarded("checkpoint", () => steps.checkpoint(state)),
+  continueLater: () => guarded("continueLater", () => steps.continueLater()),
 });
 
 /** @throws PermanentError */

@@ -9,6 +9,7 @@ import { storedInput } from "../send/large-input.ts";
 import { AttemptSteps, type StoredState } from "../steps/attempt-steps.ts";
 import { type Ambient, runAmbient, runInContext, type TaskContext } from "../task/context.ts";
 import { handlerLog } from "../task/handler-log.ts";
+import { type ForHandler, forHandler, isOwnEnd } from "../task/own-fault.ts";
 import { dataOf, parseInput } from "../task/parsed-input.ts";
 import { redactedLog, redactionOf } from "../task/redact.ts";
 import type { TaskType } from "../task/task.ts";
@@ -25,7 +26,12 @@ export type Ended =
   | { how: "returned"; packed: Packed }
   /** The handler returned, and its children are spawned. */
   | { how: "spawned"; family: SealedFamily; threshold: number; aggregated?: Packed }
-  | { how: "threw"; error: unknown }
+  | {
+      how: "threw";
+      error: unknown;
+      /** True: Offload's own parts failed, and not the author's code. */
+      own?: boolean;
+    }
   | { how: "timed_out"; error: AttemptTimedOut }
   /** The attempt goes on later, and is not counted. */
   | { how: "suspended"; suspension: Suspension }
@@ -63,7 +69,7 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
     // After all that takes time.
     mustHoldLease(ports, running.record);
   } catch (error) {
-    return { how: "threw", error };
+    return threw(error);
   }
   if (ports.isStopping?.()) return { how: "suspended", suspension: { dueAt: ports.clock.now() } };
   const attempt = openAttempt(ports, running);
@@ -116,16 +122,19 @@ async function keepCaused({ log }: AttemptPorts, caused: AttemptCaused, ended: E
     await (ended.how === "spawned" ? caused.submits.keep() : caused.keepAll());
     return ended;
   } catch (error) {
-    if (ended.how === "suspended" || ended.how === "spawned") return { how: "threw", error };
+    if (ended.how === "suspended" || ended.how === "spawned") return threw(error);
     log.warn("could not create the children that a failed attempt has spawned", { error: String(error) });
     return ended;
   }
 }
 
+/** The end by an error that no call of the handler made. */
+const threw = (error: unknown): Ended => ({ how: "threw", error, ...(isOwnEnd(error) && { own: true }) });
+
 const suspended = (steps: AttemptSteps): Promise<Ended> =>
   steps.suspended.then(
     (suspension) => ({ how: "suspended", suspension }),
-    (error: unknown) => ({ how: "threw", error }),
+    (error: unknown) => threw(error),
   );
 
 /** If this process was frozen after its claim, the lease may have ended and another worker may have the task. */
@@ -152,17 +161,24 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
     if (redact !== undefined) attempt.ambient.redact = redact;
     const log = handlerLog(redact === undefined ? ports.log : redactedLog(ports.log, redact));
     const context = contextOf(ports, running, { ...attempt.parts, ...given, log });
-    return await handle(ports, running, input, { context, caused: given.caused });
+    return await handle(ports, running, input, { context, caused: given.caused, forHandler: attempt.parts.forHandler });
   } catch (error) {
-    return { how: "threw", error };
+    return threw(error);
   }
+}
+
+/** What a handler runs with. */
+interface Handling {
+  context: TaskContext;
+  caused: AttemptCaused;
+  forHandler: ForHandler;
 }
 
 async function handle(
   ports: AttemptPorts,
   running: Running,
   input: unknown,
-  { context, caused: { spawner } }: { context: TaskContext; caused: AttemptCaused },
+  { context, caused: { spawner }, forHandler }: Handling,
 ): Promise<Ended> {
   const { type, record } = running;
   const packed = async (value: unknown): Promise<Packed> => {
@@ -171,7 +187,7 @@ async function handle(
     return packResult(ports, record, type, value, context.signal);
   };
   if (isClosing(running)) {
-    const children = endedChildren(ports, record);
+    const children = endedChildren(ports, record, forHandler);
     const result = await runInContext(context, () => type.aggregate?.(children, context));
     return afterAggregate(record, spawner, await packed(result));
   }
@@ -251,7 +267,10 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
   const remainingMs = () => Math.max(0, endsAt - ports.clock.now());
   return {
     ...ends,
-    parts: { signal: ends.signal, progress: report, remainingMs, isOpen, late: ends.late },
+    parts: {
+      ...{ signal: ends.signal, progress: report, remainingMs, isOpen, late: ends.late },
+      forHandler: forHandler(ends.signal, ends.lost),
+    },
     shut: ends.close,
     close: async () => {
       ends.close();
@@ -298,7 +317,7 @@ function attemptEnds(ports: AttemptPorts, running: Running) {
   // What listens to the signal is code of the attempt, and may throw.
   const tell = (reason: unknown) => runAmbient(ambient, () => abort.abort(reason));
   const endAs = (ending: Ended, reason: unknown) => {
-    endedItself = ending.how === "threw";
+    endedItself = ending.how === "threw" && ending.own !== true;
     end?.(ending);
     end = undefined;
     tell(reason);
@@ -308,6 +327,12 @@ function attemptEnds(ports: AttemptPorts, running: Running) {
     else late(error);
   };
   const ambient: Ambient = { isOpen: () => open, stray };
+  // Closed first: what listens to the signal must not begin anything more.
+  const lost = (error: unknown) => {
+    if (!open || end === undefined) return;
+    open = false;
+    endAs({ how: "threw", error, own: true }, error);
+  };
   const onCancelled = (current: TaskRecord) => {
     if (!open) return;
     if (!cancelled) {
@@ -321,7 +346,7 @@ function attemptEnds(ports: AttemptPorts, running: Running) {
     open = false;
   };
   return {
-    ...{ ambient, ended, endAs, late, onCancelled, close, signal: abort.signal },
+    ...{ ambient, ended, endAs, late, lost, onCancelled, close, signal: abort.signal },
     cancelled: () => cancelled,
     stopTimer: () => stopTimer?.(),
   };

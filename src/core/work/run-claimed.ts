@@ -13,7 +13,7 @@ import type { Visibility } from "../ports/visibility.ts";
 import { keepThroughWait } from "../send/keep-entries.ts";
 import { newestEnvelope } from "../send/newest-envelope.ts";
 import { reportSettled } from "../send/report.ts";
-import type { Settled } from "../task/settled.ts";
+import type { Settled, Settling } from "../task/settled.ts";
 import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { type Ended, runAttempt } from "./attempt.ts";
@@ -43,11 +43,10 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     const told = tellChange({ ...ports, log }, record, "processing");
     const { envelope, ended, left } = await run({ ...ports, log }, visibility, message, span);
     if (entered.place !== undefined && othersMayWait(ports, message, entered.place)) readNext(ports, entered.place);
-    const stack = ended.how === "threw" && type?.sensitive === false ? await ports.stackOf(ended.error) : undefined;
+    const thrown = await lookAt(ports, type, ended);
     await told;
-    const bug = ended.how === "threw" && (await isBugOf(ports, type, ended.error));
     const onCompleted = () => leaveEarly(ports, message);
-    const settled = await settleInTime(ports, { record, envelope, type, stack, isOwnBug: bug, onCompleted }, ended);
+    const settled = await settleInTime(ports, { record, envelope, type, ...thrown, onCompleted }, ended);
     endProcessOf(ports, settled, left);
     noteOver(entered, settled);
     await countForBreaker(ports, type, { ...settled, record: settled.record && record }, message.delivery.tier);
@@ -74,9 +73,18 @@ function endProcessOf({ endProcess }: RunPorts, { as, record }: Settled, goesOn 
   if (goesOn && as === "cancelled" && record?.cancel_now) endProcess?.();
 }
 
-/** True for a bug of the handler's own code, of which the type's own rules say nothing. */
-const isBugOf = async ({ stackOf }: RunPorts, type: TaskType | undefined, error: unknown): Promise<boolean> =>
-  !isRuled(error, type?.classify ?? []) && isOwnBug(error, stackOf);
+/** The stack of what the author's code threw, and if that is a bug of it, of which the type's own rules say nothing. */
+async function lookAt(
+  { stackOf }: RunPorts,
+  type: TaskType | undefined,
+  ended: Ended,
+): Promise<Pick<Settling, "stack" | "isOwnBug">> {
+  if (ended.how !== "threw" || ended.own === true) return {};
+  const { error } = ended;
+  const stack = type?.sensitive === false ? await stackOf(error) : undefined;
+  const isBug = !isRuled(error, type?.classify ?? []) && (await isOwnBug(error, stackOf));
+  return { stack, isOwnBug: isBug };
+}
 
 /** A failed task may be retried by an operator at any time. */
 function noteOver({ place }: Admitted, { as }: Settled): void {

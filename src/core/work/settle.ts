@@ -35,7 +35,8 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
   if (ended.how === "suspended") return settleSuspended(ports, settling, ended.suspension);
   if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error, [], now), fenced);
   if (ended.how === "threw") {
-    const failure = classify(ended.error, settling.type?.classify ?? [], now);
+    // The author's rules are about the author's errors.
+    const failure = classify(ended.error, ended.own === true ? [] : (settling.type?.classify ?? []), now);
     return settleFailed(ports, settling, settling.type?.sensitive ? withPlainType(failure) : failure, fenced);
   }
   return settleCompleted(ports, settling, ended.packed);

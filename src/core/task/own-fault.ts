@@ -1,0 +1,74 @@
+import { AttemptCrashed, Misuse, PortUnavailable, RetryAfter, TaskError } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
+
+/** Wraps what a function of the author threw within a call of the context: it is the handler's, whatever it is. */
+class Thrown {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/** Makes a function of the author whose error the handler gets. What is no function is for the call to refuse. */
+export const byAuthor = <T>(run: (key: string) => Promise<T> | T): ((key: string) => Promise<T>) =>
+  typeof run !== "function"
+    ? run
+    : async (key) => {
+        try {
+          return await run(key);
+        } catch (error) {
+          throw new Thrown(error);
+        }
+      };
+
+/** Failures of these kinds say that Offload could not do its part: no worker, no lease, no other release. */
+const ownKinds: ReadonlySet<string> = new Set(["unavailable", "crashed", "transient"]);
+
+/**
+ * True for an error of a call of the context that says nothing about the call: the table, a queue or the bucket does not
+ * answer, the lease is lost, another attempt has the key of `once`, or a worker of another release runs the task.
+ */
+function isOwn(error: unknown): boolean {
+  if (error instanceof RetryAfter) return error.cause instanceof Problem && error.cause.code === "unavailable";
+  if (error instanceof TaskError) return ownKinds.has(error.kind);
+  return !(error instanceof Misuse);
+}
+
+/** True for an error of a port or of the lease, also where no call of the context made it. */
+export const isOwnEnd = (error: unknown): boolean =>
+  error instanceof PortUnavailable || error instanceof AttemptCrashed;
+
+/** Passes on what a call of Offload's own parts answers, and of its errors only those that are the handler's. */
+export type ForHandler = <T>(answer: Promise<T>) => Promise<T>;
+
+/**
+ * Where Offload's own parts fail, the attempt ends: nothing that a handler catches is ours. The promise stays open.
+ * @param lost Ends the attempt.
+ */
+export const forHandler =
+  (signal: AbortSignal, lost: (error: unknown) => void): ForHandler =>
+  async (answer) => {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof Thrown) throw error.error;
+      if (!isOwn(error) || error === signal.reason) throw error;
+      lost(error);
+      return new Promise<never>(() => {});
+    }
+  };
+
+/** Each value of `from`, as `forHandler` passes answers on. */
+export async function* eachForHandler<T>(from: AsyncIterable<T>, forHandler: ForHandler): AsyncGenerator<T> {
+  const values = from[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await forHandler(values.next());
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await values.return?.();
+  }
+}
