@@ -4,7 +4,6 @@ import { operationTypes } from "../core/control/operation-types.ts";
 import { FlowBook } from "../core/flow/flow-book.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";
-import type { Disk } from "../core/ports/disk.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
@@ -50,6 +49,9 @@ function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Lo
   return { ...base, notices, flow, flowSettings };
 }
 
+/** The ports that the process itself has. */
+export type MachinePorts = Required<Pick<WorkPorts, "disk" | "turn" | "follow">>;
+
 /** Ports in place of those of a deployed worker. */
 export type OwnPorts = Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">>;
 
@@ -63,7 +65,7 @@ export async function workPorts(
   config: Config<(typeof workerSettings)[number]>,
   service: string,
   code: WorkerCode,
-  { disk, turn, own, env }: { disk: Disk; turn: () => Promise<void>; own: OwnPorts; env: NodeJS.ProcessEnv },
+  { own, env, ...machine }: MachinePorts & { own: OwnPorts; env: NodeJS.ProcessEnv },
 ) {
   addPlacesToFetch();
   const { table, flow, flowSettings, ...base } = flowingPorts(config, createLog(service));
@@ -100,8 +102,7 @@ export async function workPorts(
     steps,
     registry,
     random: Math.random,
-    disk,
-    turn,
+    ...machine,
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),

@@ -22,6 +22,7 @@ import { submitUnique } from "../core/unique/submit-unique.ts";
 import { workBatch } from "../core/work/work.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
 import { disk } from "../machine/disk.ts";
+import { follow } from "../machine/follow.ts";
 import { turn } from "../machine/turn.ts";
 import type { FakeClock } from "../memory/clock.ts";
 import { noMetrics } from "../memory/others.ts";
@@ -144,6 +145,7 @@ export class Worker {
       tracing: noTracing,
       stackOf: plainStackOf,
       turn,
+      follow,
       onLate: (error, { type }) => this.#onLate(error, type),
       watchdog: { guard: () => this.#guard() },
       lines: stores.lines,

@@ -291,9 +291,9 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a handler whose attempt has ended goes on submitting",
     file: "work/attempt-context.ts",
-    in: "whileOpen",
-    find: "    if (isOpen()) return call();",
-    replace: "    if (what !== '') return call();",
+    in: "contextOf",
+    find: "(isOpen() ? forHandler(steps.rest.during(call())) : gone(what))",
+    replace: "(what !== '' ? forHandler(steps.rest.during(call())) : gone(what))",
   },
   {
     name: "a retried handler submits its child again",

@@ -21,22 +21,22 @@ export const stepMutations: readonly Mutation[] = [
     name: "steps: a sleep ends at once",
     file: "steps/attempt-steps.ts",
     in: "sleep",
-    find: "      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs });\n",
+    find: "      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });\n",
     replace: "",
   },
   {
     name: "steps: a sleep begins anew in each attempt",
     file: "steps/attempt-steps.ts",
     in: "sleep",
-    find: "      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs });\n",
+    find: "      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });\n",
     replace:
-      "      if (this.#ports.clock.now() < untilMs + ms - 1) await this.#wait({ untilMs: Date.parse(until) });\n",
+      "      if (this.#ports.clock.now() < untilMs + ms - 1) await this.rest.wait({ untilMs: Date.parse(until) });\n",
   },
   {
     name: "steps: a wait times out before its time",
     file: "steps/attempt-steps.ts",
     in: "waitFor",
-    find: "      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs, signal: name });\n",
+    find: "      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs, signal: name });\n",
     replace: "",
   },
   {

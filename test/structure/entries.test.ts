@@ -89,8 +89,10 @@ describe("what a program loads", () => {
         "node:async_hooks",
         "node:child_process",
         "node:crypto",
+        "node:diagnostics_channel",
         "node:events",
         "node:fs",
+        "node:net",
         "node:path",
         "node:perf_hooks",
         "node:stream",
@@ -100,7 +102,7 @@ describe("what a program loads", () => {
         "zod",
       ],
       files:
-        /^src\/((core|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|paths|stray-errors|timers|turn)\.ts$)/,
+        /^src\/((core|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|follow|paths|stray-errors|timers|turn)\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {

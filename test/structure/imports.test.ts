@@ -25,12 +25,14 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ours: ["src/core", "src/memory", "src/settings", "src/machine"],
     packages: [/^node:async_hooks$/],
   },
-  // The disk of the machine, its paths, its programs, its timers, the stray errors of the process, the columns of its terminal.
+  // The disk of the machine, its paths, its programs, its timers, what code has under way, the stray errors of the process,
+  // the columns of its terminal.
   {
     folder: "src/machine",
     ours: ["src/core"],
     packages: [
-      /^node:(child_process|fs|fs\/promises|path|perf_hooks|timers|timers\/promises|stream\/promises|url)$/,
+      /^node:(async_hooks|child_process|diagnostics_channel|fs|fs\/promises|net|path|perf_hooks)$/,
+      /^node:(timers|timers\/promises|stream\/promises|url)$/,
       /^string-width$/,
       /^cross-spawn$/,
     ],

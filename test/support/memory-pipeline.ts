@@ -25,6 +25,7 @@ import { submitUnique } from "../../src/core/unique/submit-unique.ts";
 import { redriveBatch } from "../../src/core/work/redrive.ts";
 import { workBatch } from "../../src/core/work/work.ts";
 import { disk } from "../../src/machine/disk.ts";
+import { follow } from "../../src/machine/follow.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
@@ -130,6 +131,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     flow: new FlowBook({ ...stores, log }),
     submitUnique,
     disk,
+    follow,
     counters: new MemoryCounters(),
     log,
     metrics: new KeptMetrics(),

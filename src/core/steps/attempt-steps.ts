@@ -14,6 +14,7 @@ import { runInStep } from "../task/numbering.ts";
 import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
 import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
 import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
+import { type OpenWait, Rest, type RestPorts } from "./rest.ts";
 
 /** Most steps, sleeps and waits of one task: an attempt reads them all. */
 export const mostCalls = 1_000;
@@ -27,7 +28,7 @@ export const mostResultBytes = 16 * 1024 * 1024;
 /** Orders of the calls of `aggregate` follow those of the handler, in each round. */
 const roundOrders = 10_000;
 
-export interface StepPorts extends EntryPorts {
+export interface StepPorts extends EntryPorts, RestPorts {
   records: Records;
 }
 
@@ -45,12 +46,6 @@ export interface StoredState extends CallCounts {
   value: unknown;
 }
 
-/** A call that ends the attempt until something happens. */
-interface OpenWait {
-  untilMs: number;
-  signal?: string;
-}
-
 /**
  * The steps, sleeps, waits and checkpoints of one attempt. Nothing is read or written before the handler's first call.
  *
@@ -58,6 +53,8 @@ interface OpenWait {
  * lease, both go on with the entry that was stored first.
  */
 export class AttemptSteps {
+  /** Decides when the attempt is suspended. */
+  readonly rest: Rest;
   /** Resolves when the attempt is suspended; otherwise never. */
   readonly suspended: Promise<Suspension>;
   readonly #ports: StepPorts;
@@ -72,17 +69,12 @@ export class AttemptSteps {
   #sleeps = 0;
   /** Calls under way, those that wait included. */
   #open = 0;
-  /** Calls under way that do not wait. */
-  #running = 0;
   /** Bytes of the results that are stored, as far as the attempt knows. */
   #resultBytes = 0;
   #sequential = true;
-  #continues = false;
-  #closed = false;
   #flagged: boolean;
   #saving: Promise<void> = Promise.resolve();
   #states = 0;
-  readonly #waits = new Set<OpenWait>();
   readonly #effects = new Set<string>();
   #suspend!: (suspension: Suspension) => void;
   #fail!: (error: unknown) => void;
@@ -110,6 +102,9 @@ export class AttemptSteps {
     this.suspended = new Promise((resolve, reject) => {
       this.#suspend = resolve;
       this.#fail = reject;
+    });
+    this.rest = new Rest(ports, (waits, continues) => {
+      void this.#suspension(waits, continues).then(this.#suspend, this.#fail);
     });
     // It is observed only while the handler runs.
     this.suspended.catch(() => {});
@@ -174,7 +169,7 @@ export class AttemptSteps {
     return this.#call("sleep", String(this.#sleeps), async (call, stored) => {
       const until = iso(this.#ports.clock.now() + ms);
       const untilMs = Date.parse((stored ?? (await this.#add({ ...call, until }))).until ?? until);
-      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs });
+      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });
     });
   }
 
@@ -187,7 +182,7 @@ export class AttemptSteps {
       const untilMs = Date.parse((stored ?? (await this.#add({ ...call, until }))).until ?? until);
       const signal = (await this.#stored()).get(`signal:${name}`);
       if (signal !== undefined) return signalValue(signal);
-      if (this.#ports.clock.now() < untilMs) await this.#wait({ untilMs, signal: name });
+      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs, signal: name });
       // The time-out is stored, too: a signal that comes later must not change what this task did.
       return signalValue(await this.#add({ kind: "signal", name, timed_out: true }));
     });
@@ -198,31 +193,25 @@ export class AttemptSteps {
     const checked = this.#check(state);
     if (!(checked instanceof Promise)) dataOf(checked);
     const value = valueText(state ?? null, "the state of task.checkpoint", "state") ?? "null";
-    this.#running += 1;
+    this.rest.begin(false);
     const counts = this.#caused.counts();
     const saved = this.#saving.then(async () => {
       if (checked instanceof Promise) dataOf(await checked);
       await this.#saveState(value, counts);
     });
     this.#saving = saved.catch(() => {});
-    return saved.finally(() => this.#ended());
+    return saved.finally(() => this.rest.end(false));
   }
 
   async continueLater(): Promise<never> {
     mustBeOutside("task.continueLater");
-    this.#continues = true;
-    this.#consider();
+    this.rest.continueLater();
     return new Promise<never>(() => {});
   }
 
   /** Names of the steps whose functions have neither returned nor failed. */
   get underWay(): readonly string[] {
     return [...this.#effects];
-  }
-
-  /** Nothing suspends the attempt from now on. */
-  close(): void {
-    this.#closed = true;
   }
 
   /** Runs a call of the handler with its entry from an earlier attempt, if there is one. */
@@ -237,7 +226,7 @@ export class AttemptSteps {
       return await run(call, entryOf(call, stored));
     } finally {
       this.#open -= 1;
-      this.#ended();
+      this.rest.end(kind !== "step");
     }
   }
 
@@ -255,18 +244,13 @@ export class AttemptSteps {
     this.#called.add(keyOf({ kind, name }));
     this.#calls += 1;
     this.#open += 1;
-    this.#running += 1;
+    this.rest.begin(kind !== "step");
     return {
       kind,
       name,
       order: this.#firstOrder + this.#calls,
       ...(this.#sequential && { sequential: true as const }),
     };
-  }
-
-  #ended(): void {
-    this.#running -= 1;
-    this.#consider();
   }
 
   /** The entries of earlier attempts, by kind and name. A first attempt has none, unless a signal came before it. */
@@ -293,30 +277,8 @@ export class AttemptSteps {
     return stored;
   }
 
-  /** Never resolves: the attempt is suspended, and a later one makes the same call. */
-  #wait(wait: OpenWait): Promise<never> {
-    this.#waits.add(wait);
-    this.#running -= 1;
-    this.#consider();
-    return new Promise<never>(() => {});
-  }
-
-  /** Suspends the attempt once nothing runs. What has just ended may start the handler's next call first. */
-  #consider(): void {
-    if (!this.#isIdle()) return;
-    this.#ports.clock.after(0, () => {
-      if (this.#isIdle()) void this.#suspension().then(this.#suspend, this.#fail);
-    });
-  }
-
-  #isIdle(): boolean {
-    return !this.#closed && this.#running === 0 && (this.#continues || this.#waits.size > 0);
-  }
-
-  async #suspension(): Promise<Suspension> {
-    this.#closed = true;
-    if (this.#continues) return { dueAt: this.#ports.clock.now() };
-    const waits = [...this.#waits];
+  async #suspension(waits: readonly OpenWait[], continues: boolean): Promise<Suspension> {
+    if (continues) return { dueAt: this.#ports.clock.now() };
     const dueAt = Math.min(...waits.map(({ untilMs }) => untilMs));
     const entries = [...(await this.#stored()).values()];
     await keepEntries(this.#ports, this.#record, entries, this.#recordPurgeAt(dueAt));

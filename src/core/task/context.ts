@@ -262,6 +262,8 @@ export interface Ambient {
   redact?: Redact;
   /** The steps and the effects within which the code runs, outermost first. */
   within?: readonly Within[];
+  /** True for what Offload does itself for the attempt. */
+  own?: true;
 }
 
 const storage = sharedByAllCopies("attempt", () => new AsyncLocalStorage<Ambient>());
@@ -285,6 +287,24 @@ export const attemptExpression = 'globalThis[Symbol.for("offload.attempt")]?.get
 
 /** Returns a function that returns true as long as the attempt that this code runs in is open. */
 export const attemptIsOpen = (): (() => boolean) => storage.getStore()?.isOpen ?? (() => false);
+
+/**
+ * Returns a function that is true in the code of the attempt that this code runs in, but for its steps and effects,
+ * which end with their calls.
+ */
+export function codeOfAttempt(): () => boolean {
+  const isOpen = storage.getStore()?.isOpen;
+  return () => {
+    const now = storage.getStore();
+    return now !== undefined && now.isOpen === isOpen && now.within === undefined && now.own !== true;
+  };
+}
+
+/** Does something of Offload's own for an attempt, such as to start a timer: that is no work of its code. */
+export function asOwnWork<T>(call: () => T): T {
+  const store = storage.getStore();
+  return store === undefined ? call() : storage.run({ ...store, own: true }, call);
+}
 
 /** Takes a stray error of the code that runs now. Undefined: the code belongs to no attempt. */
 export const strayReceiver = (): ((error: unknown) => void) | undefined => storage.getStore()?.stray;

@@ -26,8 +26,8 @@ export const byAuthor = <T>(run: (key: string) => Promise<T> | T): ((key: string
 const ownKinds: ReadonlySet<string> = new Set(["unavailable", "crashed", "transient"]);
 
 /**
- * True for an error of a call of the context that says nothing about the call: the table, a queue or the bucket does not
- * answer, the lease is lost, another attempt has the key of `once`, or a worker of another release runs the task.
+ * True for an error of a call of the context that says nothing about the call: the table, a queue or the bucket does
+ * not answer, the lease is lost, another attempt has the key of `once`, or this worker has another release.
  */
 function isOwn(error: unknown): boolean {
   if (error instanceof RetryAfter) return error.cause instanceof Problem && error.cause.code === "unavailable";

@@ -79,6 +79,8 @@ export function contextOf(
   };
   const whileOpen: WhileOpen = (what, call) => (isOpen() ? call() : gone(what));
   const guarded: WhileOpen = (what, call) => (isOpen() ? forHandler(call()) : gone(what));
+  // These calls have no entries by which the next attempt could go on in them.
+  const counted: WhileOpen = (what, call) => (isOpen() ? forHandler(steps.rest.during(call())) : gone(what));
   const identity = {
     tenantId: record.tenant_id,
     taskId: record.task_id,
@@ -96,14 +98,14 @@ export function contextOf(
     log,
     traceHeaders: () => traceHeadersOf(identity),
     files: taskFiles(ports, forHandler, record.files),
-    ...spawningOf(type, caused.spawner, signal, { whileOpen, guarded }),
+    ...spawningOf(type, caused.spawner, signal, { whileOpen, guarded: counted }),
     ...stepsOf(steps, guarded),
     state: state?.value,
     remainingMs,
     submit: (...given: Parameters<typeof childSubmitOf>) =>
-      guarded("submit", async () => caused.submits.submit(checkedSubmit(...given))),
+      counted("submit", async () => caused.submits.submit(checkedSubmit(...given))),
     once: <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) =>
-      guarded("once", async () => {
+      counted("once", async () => {
         mustBeFunction("once", effect);
         mustNotBeWithin({ kind: "once", name: checkedOnceKey(key) });
         const untilMs = ports.clock.now() + (type.timeoutSeconds + holdOnceSeconds) * 1000;

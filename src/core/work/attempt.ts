@@ -7,7 +7,7 @@ import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import { storedInput } from "../send/large-input.ts";
 import { AttemptSteps, type StoredState } from "../steps/attempt-steps.ts";
-import { type Ambient, runAmbient, runInContext, type TaskContext } from "../task/context.ts";
+import { type Ambient, asOwnWork, runAmbient, runInContext, type TaskContext } from "../task/context.ts";
 import { handlerLog } from "../task/handler-log.ts";
 import { type ForHandler, forHandler, isOwnEnd } from "../task/own-fault.ts";
 import { dataOf, parseInput } from "../task/parsed-input.ts";
@@ -73,6 +73,7 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   }
   if (ports.isStopping?.()) return { how: "suspended", suspension: { dueAt: ports.clock.now() } };
   const attempt = openAttempt(ports, running);
+  steps.rest.open(attempt.parts.remainingMs);
   const working = runAmbient(attempt.ambient, () => call(ports, running, given, attempt));
   let over = false;
   void working.then(() => {
@@ -85,12 +86,12 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
       return first.how === "cancelled" ? interruptedIn(first, steps) : { how: "cancelled" as const };
     });
     // A handler that goes on can do nothing any more, also while the writes below take their time.
-    steps.close();
+    steps.rest.close();
     attempt.shut();
     return await keepCaused(ports, caused, ended);
   } finally {
     if (!over) running.onLeft?.();
-    steps.close();
+    steps.rest.close();
     await attempt.close();
   }
 }
@@ -161,16 +162,17 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
     if (redact !== undefined) attempt.ambient.redact = redact;
     const log = handlerLog(redact === undefined ? ports.log : redactedLog(ports.log, redact));
     const context = contextOf(ports, running, { ...attempt.parts, ...given, log });
-    return await handle(ports, running, input, { context, caused: given.caused, forHandler: attempt.parts.forHandler });
+    return await handle(ports, running, input, { ...given, context, forHandler: attempt.parts.forHandler });
   } catch (error) {
     return threw(error);
   }
 }
 
-/** What a handler runs with. */
+/** The parts of an attempt with which its handler runs. */
 interface Handling {
   context: TaskContext;
   caused: AttemptCaused;
+  steps: AttemptSteps;
   forHandler: ForHandler;
 }
 
@@ -178,10 +180,12 @@ async function handle(
   ports: AttemptPorts,
   running: Running,
   input: unknown,
-  { context, caused: { spawner }, forHandler }: Handling,
+  { context, caused: { spawner }, steps, forHandler }: Handling,
 ): Promise<Ended> {
   const { type, record } = running;
   const packed = async (value: unknown): Promise<Packed> => {
+    // The handler has returned: nothing that it left open may end the attempt otherwise.
+    steps.rest.close();
     // The process tells of a rejection that nobody awaits only when it has run all that was ready.
     await ports.turn?.();
     return packResult(ports, record, type, value, context.signal);
@@ -193,9 +197,10 @@ async function handle(
   }
   const threshold = thresholdOf(type, input);
   const value = await runInContext(context, () => type.handler(input as never, context));
-  const family = await spawner.seal();
+  const family = await steps.rest.during(spawner.seal());
   if (family === undefined)
     return { how: "returned", packed: await packed(await withoutChildren(running, value, context)) };
+  steps.rest.close();
   await ports.turn?.();
   return { how: "spawned", family, threshold };
 }
@@ -262,7 +267,7 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
     if (typeof given === "bigint" || typeof given === "symbol") {
       throw new PermanentError(`task.progress: expected a number from 0 to 100, got ${inShort(given)}`);
     }
-    if (isOpen()) progress.report(percent);
+    if (isOpen()) asOwnWork(() => progress.report(percent));
   };
   const remainingMs = () => Math.max(0, endsAt - ports.clock.now());
   return {
