@@ -8,6 +8,7 @@ import type { TaskContext } from "../../src/core/task/context.ts";
 import { internalOptions, internalTimeoutSeconds } from "../../src/core/task/internal-types.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
 import type { Core } from "./core.ts";
+import { workBegins } from "./follow.ts";
 import type { Invocation } from "./invocation.ts";
 import { sweepFor } from "./letters.ts";
 import { familyType, lostType, type Step } from "./plans.ts";
@@ -176,6 +177,7 @@ async function run(world: World, run: Run, attempts: Step[][]): Promise<unknown>
     }
     return result;
   } catch (error) {
+    witness.steps.caught(run, error);
     witness.runs.threw(run, error);
     throw error;
   } finally {
@@ -198,7 +200,11 @@ async function take(
 ): Promise<void> {
   if (step.do === "sleep") return sleep(from, step.ms, step.deaf ? undefined : task.signal);
   if (step.do === "progress") return task.progress(step.percent);
-  if (step.do === "hang") return new Promise(() => {});
+  if (step.do === "hang") {
+    // Nothing is under way, so that its attempt may be suspended while the loser of a race is open.
+    world.witness.steps.rests(task);
+    return new Promise(() => {});
+  }
   if (step.do === "fail") throw errorOf(world.core, step.kind, step.retryAfterSeconds);
   if (step.do === "unkept") return runUnkept(world, from, task);
   if (step.do === "once") return runOnce(world, from, step.key, task);
@@ -268,6 +274,7 @@ async function runUnkept(world: World, from: Invocation, task: TaskContext): Pro
 /** Code that nobody awaits fails, and the handler goes on until its time is over. */
 function stray(world: World, run: Run, ms: number): Promise<never> {
   const receive = world.core.context.strayReceiver();
+  workBegins(run.from);
   run.from.process.after(ms, () => {
     const error = new Error(`strays after ${ms} ms`);
     world.witness.runs.threw(run, error);
@@ -277,14 +284,15 @@ function stray(world: World, run: Run, ms: number): Promise<never> {
 }
 
 function sleep(from: Invocation, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
+  const ends = workBegins(from);
+  return new Promise<void>((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const happening = from.process.after(ms, resolve);
     signal?.addEventListener("abort", () => {
       happening.off = true;
       reject(signal.reason);
     });
-  });
+  }).finally(ends);
 }
 
 const httpStatus: { readonly [kind in ErrorKind]?: number } = {

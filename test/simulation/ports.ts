@@ -12,6 +12,7 @@ import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { WorkPorts } from "../../src/core/work/work-message.ts";
 import { disk } from "../../src/machine/disk.ts";
 import { entryKeyOf } from "./entries.ts";
+import { followFor } from "./follow.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import { interruptPortsFor } from "./interrupt-ports.ts";
 import type { Invocation } from "./invocation.ts";
@@ -56,6 +57,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     tracing: noTracing,
     stackOf: plainStackOf,
     watchdog: watchdogFor(world, from),
+    follow: followFor(from),
     ...interruptPortsFor(world, from, ports.clock),
     // Small nodes, so that small families have tall trees.
     nodeSize: 2,

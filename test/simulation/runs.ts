@@ -137,6 +137,12 @@ export class Runs {
     this.#lives.violated(`its attempt says ${error}, and its code threw ${run.thrown}`, taskId);
   }
 
+  /** The handler of an attempt, by its number over all rounds. */
+  of(taskId: string, total: number): Run | undefined {
+    const present = this.#lives.life(taskId);
+    return this.#byTask.get(taskId)?.find(({ task, life }) => life === present && task.attemptOverall === total);
+  }
+
   end(run: Run): void {
     run.ended = true;
     run.over = true;
@@ -155,7 +161,10 @@ export class Runs {
     const broken = (text: string) => this.#lives.violated(text, task.taskId);
     const ambient = this.#watched.core.context.currentTask();
     // An attempt that is ended with its process is over before its end is stored, and so is one whose end could not be stored.
-    const mayBeOver = from.interrupted || from.answered || from.process.stood || run.cancelledNow;
+    const { errors } = this.#watched.core;
+    // Where Offload's own parts fail, the attempt ends before that is stored.
+    const isLost = !(task.signal.reason instanceof errors.AttemptCancelled);
+    const mayBeOver = from.interrupted || from.answered || from.process.stood || run.cancelledNow || isLost;
     const isOver = !this.#isOpen(run) || (task.signal.aborted && mayBeOver);
     if (ambient !== task && (ambient !== undefined || !isOver)) broken("promise 6: not its own context");
     if (over && closedCalls.includes(what)) broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);

@@ -1,4 +1,5 @@
 import type { TaskContext } from "../../src/core/task/context.ts";
+import { workBegins } from "./follow.ts";
 import type { Run } from "./runs.ts";
 import type { StepCall, StoredStep } from "./step-plans.ts";
 import type { World } from "./world.ts";
@@ -10,10 +11,37 @@ export async function takeStored(world: World, run: Run, step: StoredStep, task:
   const calls = step.calls.map((call) => make(world, run, call, task, !step.race));
   // The calls that lose a race may fail later, when nobody listens.
   for (const call of calls) call.catch(() => {});
-  await (step.race ? Promise.race(calls) : Promise.all(calls));
+  if (!step.race) return void (await Promise.all(calls));
+  await Promise.race(calls);
+  await act(world, run, step.actMs);
 }
 
-async function make(world: World, run: Run, call: StepCall, task: TaskContext, prompt: boolean): Promise<void> {
+/** An effect that is no step. The losers of the race may still wait. */
+async function act(world: World, run: Run, ms: number): Promise<void> {
+  const { steps } = world.witness;
+  const ends = workBegins(run.from);
+  const acted = steps.acts(run);
+  await sleep(run, ms);
+  acted();
+  ends();
+}
+
+async function make(
+  world: World,
+  run: Run,
+  call: StepCall & { tried?: boolean },
+  task: TaskContext,
+  prompt: boolean,
+): Promise<void> {
+  try {
+    await makeUntried(world, run, call, task, prompt);
+  } catch (error) {
+    world.witness.steps.caught(run, error);
+    if (call.tried !== true) throw error;
+  }
+}
+
+async function makeUntried(world: World, run: Run, call: StepCall, task: TaskContext, prompt: boolean): Promise<void> {
   const { steps } = world.witness;
   if (call.do === "nap") {
     steps.napCalled(run, call.place, call.seconds);

@@ -1,4 +1,5 @@
 import type { StepEntry, StepOwner } from "../../src/core/ports/steps.ts";
+import type { TaskContext } from "../../src/core/task/context.ts";
 import type { OwnedEntry } from "./entries.ts";
 import { entryKeyOf } from "./entries.ts";
 import type { Invocation } from "./invocation.ts";
@@ -23,7 +24,9 @@ const textOf = (value: unknown): string => JSON.stringify(value) ?? "undefined";
 /** Laws of steps, sleeps, waits, signals and checkpoints. */
 export class StepLaws {
   /** Calls that returned, by kind, for the test that the worlds are not empty. */
-  readonly counts = { step: 0, nap: 0, wait: 0, answered: 0, state: 0, suspended: 0 };
+  readonly counts = { step: 0, nap: 0, wait: 0, answered: 0, state: 0, suspended: 0, act: 0 };
+  /** What the code of an attempt does, and has done since it began to wait last. */
+  readonly #works = new WeakMap<TaskContext, { underWay: number; done: number }>();
   readonly #watched: Watched;
   readonly #lives: Lives;
   readonly #isFaultless: () => boolean;
@@ -80,8 +83,48 @@ export class StepLaws {
       this.#broken(life, `the step ${name} returned ${textOf(value)}, and ${stored.entry.value} is stored`);
   }
 
+  /** Code does something that is no step, after a race. Returns the function that ends it. */
+  acts(run: Run): () => void {
+    const works = this.#works.get(run.task) ?? { underWay: 0, done: 0 };
+    this.#works.set(run.task, works);
+    works.underWay += 1;
+    this.counts.act += 1;
+    return () => {
+      works.underWay -= 1;
+      works.done += 1;
+    };
+  }
+
+  /** A handler waits anew: what it did before may be done again, as it is no step. */
+  rests(task: TaskContext): void {
+    const works = this.#works.get(task);
+    if (works !== undefined) works.done = 0;
+  }
+
+  #begins(run: Run, key: string): void {
+    this.rests(run.task);
+    this.#called(run, key);
+  }
+
+  /** An attempt is suspended: what its code does after the end of a wait is not done again because another one is open. */
+  mayRest({ life, task }: Run): void {
+    const { underWay = 0, done = 0 } = this.#works.get(task) ?? {};
+    if (life === undefined) return;
+    if (underWay > 0) this.#broken(life, "it is suspended after a race, while its code is at work");
+    else if (done > 0) this.#broken(life, "it is suspended for the loser of a race, after what its code did since");
+  }
+
+  /** A handler has caught an error, or fails with it: nothing that it sees may be ours. */
+  caught({ life }: Run, error: unknown): void {
+    const { errors } = this.#watched.core;
+    const isOurs = error instanceof errors.PortUnavailable || error instanceof errors.AttemptCrashed;
+    // What the handler itself asks for outside of Offload.
+    const isOutside = isOurs && error.message.startsWith("outside");
+    if (isOurs && !isOutside && life !== undefined) this.#broken(life, `its handler got the error of a port: ${error}`);
+  }
+
   napCalled(run: Run, place: number, seconds: number): void {
-    this.#called(run, `nap:${place}:${seconds}`);
+    this.#begins(run, `nap:${place}:${seconds}`);
   }
 
   /** @param prompt True when its end is noticed at once: it is not the loser of a race. */
@@ -91,7 +134,7 @@ export class StepLaws {
   }
 
   waitCalled(run: Run, name: string): void {
-    this.#called(run, `wait:${name}`);
+    this.#begins(run, `wait:${name}`);
   }
 
   /** @param prompt As for a sleep. */

@@ -7,10 +7,13 @@ export type StepCall =
   | { do: "nap"; place: number; seconds: number }
   | { do: "wait"; name: string; seconds: number };
 
+/** A call whose errors the handler catches, to go on with the next one. */
+type Tried = { tried?: boolean };
+
 export type StoredStep =
-  | StepCall
-  /** Calls at the same time: the handler goes on after all of them, or after the first. */
-  | { do: "together"; calls: StepCall[]; race: boolean }
+  | (StepCall & Tried)
+  /** Calls at the same time: the handler goes on after all of them, or after the first, with an effect that is no step. */
+  | { do: "together"; calls: (StepCall & Tried)[]; race: boolean; actMs: number }
   /** Pages of work with a checkpoint after each, or two at the same time. After `perAttempt` pages the attempt continues later. */
   | { do: "pages"; count: number; ms: number; perAttempt: number; risk: number; twice: boolean };
 
@@ -80,10 +83,15 @@ export class StepPlanner {
     const calls = Array.from({ length: dice.int(2, 3) }, () => this.call());
     const race = this.#races && dice.chance(0.4);
     this.#raced ||= race;
-    return { do: "together", calls, race };
+    return { do: "together", calls, race, actMs: (this.#calls * 997) % 3_000 };
   }
 
-  call(): StepCall {
+  /** Every fourth call is tried: without a draw, which would change the worlds of all seeds. */
+  call(): StepCall & Tried {
+    return this.#calls % 4 === 1 ? { ...this.#draw(), tried: true } : this.#draw();
+  }
+
+  #draw(): StepCall {
     const dice = this.#dice;
     const draw = dice.next();
     const place = this.#calls++;

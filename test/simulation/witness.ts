@@ -215,6 +215,8 @@ export class Witness extends Lives {
     if (!isSuspended(before, after)) return;
     claim.suspended = true;
     this.steps.suspended(life, after.waiting_for);
+    const run = this.runs.of(after.task_id, claim.total);
+    if (run !== undefined && !run.from.interrupted && claim.by === from) this.steps.mayRest(run);
   }
 
   /** Somebody looks at a task whose worker stands still: the worst moment for that one to go on is about now. */

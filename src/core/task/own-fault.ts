@@ -1,4 +1,12 @@
-import { AttemptCrashed, Misuse, PortUnavailable, RetryAfter, TaskError } from "../model/errors.ts";
+import {
+  AttemptCancelled,
+  AttemptCrashed,
+  Misuse,
+  PortUnavailable,
+  RetryAfter,
+  TaskError,
+  WorkerStopping,
+} from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 
 /** Wraps what a function of the author threw within a call of the context: it is the handler's, whatever it is. */
@@ -32,7 +40,7 @@ const ownKinds: ReadonlySet<string> = new Set(["unavailable", "crashed", "transi
 function isOwn(error: unknown): boolean {
   if (error instanceof RetryAfter) return error.cause instanceof Problem && error.cause.code === "unavailable";
   if (error instanceof TaskError) return ownKinds.has(error.kind);
-  return !(error instanceof Misuse);
+  return ![Misuse, AttemptCancelled, WorkerStopping].some((theirs) => error instanceof theirs);
 }
 
 /** True for an error of a port or of the lease, also where no call of the context made it. */
@@ -47,13 +55,13 @@ export type ForHandler = <T>(answer: Promise<T>) => Promise<T>;
  * @param lost Ends the attempt.
  */
 export const forHandler =
-  (signal: AbortSignal, lost: (error: unknown) => void): ForHandler =>
+  (lost: (error: unknown) => void): ForHandler =>
   async (answer) => {
     try {
       return await answer;
     } catch (error) {
       if (error instanceof Thrown) throw error.error;
-      if (!isOwn(error) || error === signal.reason) throw error;
+      if (!isOwn(error)) throw error;
       lost(error);
       return new Promise<never>(() => {});
     }

@@ -274,7 +274,7 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
     ...ends,
     parts: {
       ...{ signal: ends.signal, progress: report, remainingMs, isOpen, late: ends.late },
-      forHandler: forHandler(ends.signal, ends.lost),
+      forHandler: forHandler(ends.lost),
     },
     shut: ends.close,
     close: async () => {

@@ -41,6 +41,10 @@ const calls: Readonly<Record<string, Call>> = {
   step: { port: "steps", make: (task) => task.step("row", () => 1) },
   once: { port: "once", make: (task) => task.once("row", () => 1) },
   "once, as it stores its outcome": { port: "once", fits: /finish/, make: (task) => task.once("row", () => 1) },
+  "two steps that read their entries together": {
+    port: "steps",
+    make: (task) => Promise.all([task.step("row", () => 1), task.step("other", () => 1)]),
+  },
   sleep: { port: "steps", make: (task) => task.sleep(0) },
   waitFor: { port: "steps", make: (task) => task.waitFor("row", { timeoutSeconds: 0 }) },
   checkpoint: { port: "steps", make: (task) => task.checkpoint({ n: 1 }) },

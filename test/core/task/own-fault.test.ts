@@ -11,7 +11,7 @@ const down = new PortUnavailable("the bucket");
 /** What a handler sees of a call, and what ended its attempt. */
 async function seenOf(make: (pass: ReturnType<typeof forHandler>) => Promise<unknown>) {
   const lost: unknown[] = [];
-  const made = make(forHandler(new AbortController().signal, (error) => lost.push(error)));
+  const made = make(forHandler((error) => lost.push(error)));
   const turns = new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
   const seen = await Promise.race([made.catch((error: unknown) => error), turns.then(() => "nothing")]);
   return { seen, lost };
