@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import type { TaskContext } from "../src/core/task/context.ts";
 import { defineTask, type TaskOptions } from "../src/core/task/task.ts";
 import { testKit } from "../src/testkit/kit.ts";
 
@@ -53,6 +54,47 @@ describe("steps in the kit", () => {
     );
     expect(seconds).toBeGreaterThanOrEqual(40 * 86_400);
     expect(timeline).toContain("task.sleep(3456000)");
+  });
+
+  for (const [what, effect] of Object.entries<(task: TaskContext) => Promise<unknown>>({
+    "a timer": () => new Promise((resolve) => setTimeout(resolve, 5)),
+    once: (task) => task.once("paid", () => 1),
+    "a submit": (task) => task.submit({ type: "test.other", input: 1 }),
+  })) {
+    test(`after a race of waits, ${what} is not done again, and the loser holds nothing up`, async () => {
+      let begun = 0;
+      const racer = typeOf(async (timeoutSeconds, task) => {
+        await Promise.race([task.waitFor("a", { timeoutSeconds }), task.waitFor("b", { timeoutSeconds })]);
+        begun += 1;
+        await effect(task);
+        return "paid";
+      });
+      const signals = [{ name: "a", afterSeconds: 3 }];
+      const { result, attempts, seconds } = await testKit([racer]).run(racer, 25, { signals });
+      expect({ result, attempts: attempts.length, begun }).toEqual({ result: "paid", attempts: 1, begun: 1 });
+      expect(seconds).toBeLessThan(10);
+    });
+  }
+
+  test("a handler that catches everything sees nothing of a table that does not answer", async () => {
+    const rows = typeOf(async (count, task) => {
+      let failed = 0;
+      for (let row = 1; row <= count; row++) {
+        await task
+          .step(`row ${row}`, () => row)
+          .catch(() => {
+            failed += 1;
+          });
+      }
+      return failed;
+    });
+    const kit = testKit([rows]);
+    const { attempts } = await kit.run(rows, 3);
+    const step = (attempts[0]?.steps.indexOf("store step row 2") ?? 0) + 1;
+    const outcome = await testKit([rows]).run(rows, 3, { faults: [{ how: "refuse", step }] });
+    expect(outcome).toMatchObject({ status: "completed", result: 0 });
+    expect(outcome.attempts.map(({ outcome }) => outcome)).toEqual(["retried", "completed"]);
+    expect(outcome.attempts[0]).toMatchObject({ errorKind: "unavailable" });
   });
 
   test("a wait gets the signal that the test sends, before or after it begins, and times out without one", async () => {

@@ -118,11 +118,14 @@ export interface TaskIdentity {
   readonly traceparent: string | undefined;
 }
 
-/** The context that a handler gets with its input. It is valid only while the attempt lasts. */
+/**
+ * The context that a handler gets with its input. It is valid only while the attempt lasts. Its calls throw only what is
+ * about them: where Offload's own table, queues or bucket do not answer, a call stays open, and the attempt ends.
+ */
 export interface TaskContext<State = unknown> extends TaskIdentity {
   /**
-   * Fires when the attempt is timed out or the task is cancelled. Pass it to `fetch` and to other calls that take a
-   * signal.
+   * Fires when the attempt is timed out, the task is cancelled, or Offload's own table does not answer. Pass it to
+   * `fetch` and to other calls that take a signal.
    */
   readonly signal: AbortSignal;
   readonly log: TaskLog;
@@ -196,7 +199,8 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
   /**
    * Goes on after that many seconds, 0 to 31,536,000 (a year). The attempt ends meanwhile and costs nothing: all that
-   * runs beside a sleep must be a step. Neither the sleep nor what follows counts as an attempt.
+   * runs beside a sleep must be a step, until one of several waits has ended. Neither the sleep nor what follows counts
+   * as an attempt.
    */
   sleep(seconds: number): Promise<void>;
   /**

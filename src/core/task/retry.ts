@@ -9,7 +9,7 @@ export type Jitter = "additive" | "full" | "none";
 
 /** Waits between attempts: a fixed list, or exponential growth. */
 export interface Backoff {
-  /** Whole seconds before attempt 2, 3, ...; the last one repeats. Not with `baseSeconds`. */
+  /** Whole seconds before attempt 2, 3, ..., at least one; the last one repeats. Not with `baseSeconds`. */
   waitsSeconds?: readonly number[];
   /** Wait before attempt 2 in seconds; each later one is `factor` times longer. */
   baseSeconds?: number;
