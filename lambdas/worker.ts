@@ -10,7 +10,7 @@ import type { WorkerCode } from "../src/aws/worker-types.ts";
 import { Drain } from "../src/core/work/drain.ts";
 import { type SharedProcess, workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/machine/disk.ts";
-import { follow } from "../src/machine/follow.ts";
+import { loadFollow } from "../src/machine/load-follow.ts";
 import { catchStrayErrors } from "../src/machine/stray-errors.ts";
 import { turn } from "../src/machine/turn.ts";
 import { fromEnv } from "../src/settings/config.ts";
@@ -29,7 +29,7 @@ export interface WorkerContext extends Context {
  */
 export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace: () => void = exitAfterAnswer) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);
-  const given = { disk, turn, follow, own, env: process.env };
+  const given = { disk, turn, loadFollow, own, env: process.env };
   const { ports, releases, tracing, metrics } = await workPorts(config, "worker", code, given);
   let replaced = false;
   const endSoon = () => {

@@ -50,7 +50,7 @@ function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Lo
 }
 
 /** The ports that the process itself has. */
-export type MachinePorts = Required<Pick<WorkPorts, "disk" | "turn" | "follow">>;
+export type MachinePorts = Required<Pick<WorkPorts, "disk" | "turn" | "loadFollow">>;
 
 /** Ports in place of those of a deployed worker. */
 export type OwnPorts = Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">>;

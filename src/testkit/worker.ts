@@ -145,7 +145,7 @@ export class Worker {
       tracing: noTracing,
       stackOf: plainStackOf,
       turn,
-      follow,
+      loadFollow: async () => follow,
       onLate: (error, { type }) => this.#onLate(error, type),
       watchdog: { guard: () => this.#guard() },
       lines: stores.lines,

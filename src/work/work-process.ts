@@ -9,7 +9,7 @@ import { Drain } from "../core/work/drain.ts";
 import { type ServePorts, serveMessage } from "../core/work/serve-message.ts";
 import { QueueServer } from "../core/work/serve-queues.ts";
 import { disk } from "../machine/disk.ts";
-import { follow } from "../machine/follow.ts";
+import { loadFollow } from "../machine/load-follow.ts";
 import { catchStrayErrors } from "../machine/stray-errors.ts";
 import { turn } from "../machine/turn.ts";
 import { fromEnv } from "../settings/config.ts";
@@ -41,7 +41,7 @@ export async function runProcess(role: Role, code: WorkerCode, own: OwnPorts = {
   if (config.containerQueueUrls === undefined) {
     throw new Error("this deployment has no queues for container workers: set `containers` on the TaskPipeline");
   }
-  const given = { disk, turn, follow, own, env: process.env };
+  const given = { disk, turn, loadFollow, own, env: process.env };
   const { ports, releases, metrics, tracing } = await workPorts(config, "work", code, given);
   // An error of no task has no tier, and this process works for all of them.
   catchStrayErrors({ own: reportOwnStray(ports, "normal"), onException: () => send({ kind: "worn" }) });

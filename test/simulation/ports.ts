@@ -47,6 +47,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EntryPor
 /** What a worker has beside the common ports. */
 export function workPortsFor(world: World, from: Invocation): WorkPorts {
   const ports = portsFor(world, from);
+  const follow = followFor(from);
   return {
     ...ports,
     once: onceFor(world, from),
@@ -57,7 +58,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     tracing: noTracing,
     stackOf: plainStackOf,
     watchdog: watchdogFor(world, from),
-    follow: followFor(from),
+    loadFollow: () => Promise.resolve(follow),
     ...interruptPortsFor(world, from, ports.clock),
     // Small nodes, so that small families have tall trees.
     nodeSize: 2,

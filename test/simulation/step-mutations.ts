@@ -168,7 +168,7 @@ export const stepMutations: readonly Mutation[] = [
   {
     name: "steps: the code of an attempt is never followed",
     file: "steps/rest.ts",
-    find: "    else this.#following ??= this.#ports.follow?.(codeOfAttempt());\n",
+    find: "    else this.#following ??= this.#follow?.(codeOfAttempt());\n",
     replace: "",
     theme: "steps",
   },

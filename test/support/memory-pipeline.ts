@@ -131,7 +131,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     flow: new FlowBook({ ...stores, log }),
     submitUnique,
     disk,
-    follow,
+    loadFollow: async () => follow,
     counters: new MemoryCounters(),
     log,
     metrics: new KeptMetrics(),

@@ -200,7 +200,10 @@ export class AttemptSteps {
       await this.#saveState(value, counts);
     });
     this.#saving = saved.catch(() => {});
-    return saved.finally(() => this.rest.end(false));
+    return saved.finally(async () => {
+      await this.rest.ready();
+      this.rest.end(false);
+    });
   }
 
   async continueLater(): Promise<never> {
@@ -225,6 +228,7 @@ export class AttemptSteps {
       const stored = await this.#stored();
       return await run(call, entryOf(call, stored));
     } finally {
+      await this.rest.ready();
       this.#open -= 1;
       this.rest.end(kind !== "step");
     }

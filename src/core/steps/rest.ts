@@ -10,8 +10,8 @@ const leastMs = 1_000;
 
 export interface RestPorts {
   clock: Clock;
-  /** Absent: the code of attempts has nothing under way but its calls. */
-  follow?: Follow;
+  /** Loads what follows code, with the first wait. Absent: code has nothing under way but its calls. */
+  loadFollow?: () => Promise<Follow>;
 }
 
 /** A call that ends the attempt until something happens. */
@@ -41,6 +41,8 @@ export class Rest {
   #closed = false;
   #looks = false;
   #following: Following | undefined;
+  #follow: Follow | undefined;
+  #loading: Promise<void> | undefined;
   #remainingMs: () => number = () => Number.POSITIVE_INFINITY;
 
   /** @param onRest Suspends the attempt. Called once, and never after `close`. */
@@ -64,14 +66,25 @@ export class Rest {
   /** A call of the handler begins. Until it ends, or waits, nothing suspends the attempt. */
   begin(mayWait: boolean): void {
     this.#running += 1;
-    if (mayWait) this.#begun += 1;
+    if (!mayWait) return;
+    this.#begun += 1;
+    this.#loading ??= this.#load();
+  }
+
+  async #load(): Promise<void> {
+    this.#follow = await this.#ports.loadFollow?.();
+  }
+
+  /** Before a call ends beside a wait, the code that then goes on can be followed. */
+  async ready(): Promise<void> {
+    if (this.#follow === undefined) await this.#loading;
   }
 
   end(mayWait: boolean): void {
     this.#running -= 1;
     if (mayWait) this.#begun -= 1;
     if (this.#begun === 0 || this.#closed) this.#endDoubt();
-    else this.#following ??= this.#ports.follow?.(codeOfAttempt());
+    else this.#following ??= this.#follow?.(codeOfAttempt());
     this.#consider();
   }
 
@@ -81,6 +94,7 @@ export class Rest {
     try {
       return await work;
     } finally {
+      await this.ready();
       this.end(false);
     }
   }

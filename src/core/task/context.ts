@@ -119,8 +119,8 @@ export interface TaskIdentity {
 }
 
 /**
- * The context that a handler gets with its input. It is valid only while the attempt lasts. Its calls throw only what is
- * about them: where Offload's own table, queues or bucket do not answer, a call stays open, and the attempt ends.
+ * The context that a handler gets with its input. It is valid only while the attempt lasts. Its calls throw only what
+ * is about them: where Offload's own table, queues or bucket do not answer, a call stays open, and the attempt ends.
  */
 export interface TaskContext<State = unknown> extends TaskIdentity {
   /**
