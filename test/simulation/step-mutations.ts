@@ -161,7 +161,7 @@ export const stepMutations: readonly Mutation[] = [
   {
     name: "steps: a signal that the handler got is refused when its attempt has ended the task",
     file: "steps/signal.ts",
-    find: "    if (await hasAnswered(ports, current, name)) return current;\n",
+    find: "    if (await hasAnswered(ports, current, name, askedMs)) return current;\n",
     replace: "",
     test: "test/core/steps/signals.test.ts",
   },

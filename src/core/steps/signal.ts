@@ -25,7 +25,8 @@ const mostTries = 5;
  * name; `quota_exceeded`
  */
 export async function signal(ports: SignalPorts, record: TaskRecord, name: string, body: unknown): Promise<TaskRecord> {
-  mustBeOpen(record, ports.clock.now());
+  const askedMs = ports.clock.now();
+  mustBeOpen(record, askedMs);
   const value = valueText(body ?? null, "the signal") ?? "null";
   await mustHaveRoom(ports, record, name, value);
   // Stored first: an attempt that sees that there is a signal finds it.
@@ -41,7 +42,7 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
     }
     current = changed.record;
     if (current === undefined) break;
-    if (await hasAnswered(ports, current, name)) return current;
+    if (await hasAnswered(ports, current, name, askedMs)) return current;
     mustBeOpen(current, ports.clock.now());
   }
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
@@ -76,8 +77,15 @@ async function mustHaveRoom({ steps }: SignalPorts, record: TaskRecord, name: st
  * True when the task has ended since the signal was stored, and waited for it: the attempt that woke by the time-out of
  * the wait found the signal.
  */
-async function hasAnswered({ steps }: SignalPorts, record: TaskRecord, name: string): Promise<boolean> {
+async function hasAnswered(
+  { steps }: SignalPorts,
+  record: TaskRecord,
+  name: string,
+  askedMs: number,
+): Promise<boolean> {
   if (record.status !== "completed" && record.status !== "failed") return false;
+  // The record that the call began with may be old.
+  if (Date.parse(record.finished_at ?? "") < askedMs) return false;
   const waits = await steps.load(record, "wait");
   // The waits of `aggregate` have its name before theirs.
   return waits.some((wait) => wait.name === name || wait.name.endsWith(`: ${name}`));
