@@ -189,8 +189,8 @@ export const stepMutations: readonly Mutation[] = [
   {
     name: "steps: a handler that has returned may be suspended while its result is stored",
     file: "work/attempt.ts",
-    find: "    // The handler has returned: nothing that it left open may end the attempt otherwise.\n    steps.rest.close();\n",
-    replace: "",
+    find: "steps.rest.close(); await ports.turn?.(); return packResult(",
+    replace: "await ports.turn?.(); return packResult(",
     test: "test/core/steps/races.test.ts",
   },
   {
