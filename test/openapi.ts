@@ -60,7 +60,10 @@ interface Described {
  */
 function narrowed(document: OpenApiDocument): OpenApiDocument {
   const copy = structuredClone(document) as unknown as {
-    components: { parameters: { tenant: { schema: object } }; schemas: { NewSchedule: { properties: object } } };
+    components: {
+      parameters: { tenant: { schema: object } };
+      schemas: Record<"NewScheduleByCron" | "NewScheduleByInterval", { properties: object }>;
+    };
     paths: Record<"/tasks" | "/schedules", { post: { requestBody: { content: { "application/json": Media } } } }>;
   };
   const submit = copy.paths["/tasks"].post.requestBody.content["application/json"];
@@ -76,11 +79,14 @@ function narrowed(document: OpenApiDocument): OpenApiDocument {
   }
   const schedule = copy.paths["/schedules"].post.requestBody.content["application/json"];
   schedule.example = { name: "hourly", cron: "0 * * * *", task: { type: "probe.echo", input: { value: 1 } } };
-  Object.assign(copy.components.schemas.NewSchedule.properties, {
-    cron: { enum: ["0 2 * * *", "*/5 9-17 * * MON-FRI", "nonsense", null] },
-    timezone: { enum: ["UTC", "Europe/Berlin", "Nowhere"] },
-    task: { const: schedule.example.task },
-  });
+  const { NewScheduleByCron: byCron, NewScheduleByInterval: byInterval } = copy.components.schemas;
+  for (const { properties } of [byCron, byInterval]) {
+    Object.assign(properties, {
+      timezone: { enum: ["UTC", "Europe/Berlin", "Nowhere"] },
+      task: { const: schedule.example.task },
+    });
+  }
+  Object.assign(byCron.properties, { cron: { enum: ["0 2 * * *", "*/5 9-17 * * MON-FRI", "nonsense"] } });
   return copy as unknown as OpenApiDocument;
 }
 

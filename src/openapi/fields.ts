@@ -1,4 +1,5 @@
 import { adminTexts } from "./admin-texts.ts";
+import { withChoice } from "./choices.ts";
 import type { Json } from "./json-schema.ts";
 import { submitOptions, type Texts, taskOptions } from "./submit-texts.ts";
 
@@ -275,26 +276,11 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   ...answerTexts,
 };
 
-/** Fields of a request that exclude each other, by schema. A field that is null counts as absent. */
-const exclusive: Readonly<Record<string, readonly [string, string]>> = {
-  Submit: ["delay_seconds", "run_at"],
-  NewSchedule: ["cron", "every_seconds"],
-  ScheduleChange: ["cron", "every_seconds"],
-  SchedulePreview: ["cron", "every_seconds"],
-  CancelTasks: ["task_ids", "filter"],
-  RunTasksNow: ["task_ids", "filter"],
-  RetryTasks: ["task_ids", "filter"],
-  Replay: ["task_ids", "filter"],
-  Discard: ["task_ids", "filter"],
-};
-
 /** Adds the descriptions of fields to the schemas, and to those of requests which fields exclude each other. */
 export const withFieldTexts = (schemas: Readonly<Record<string, Json>>): Record<string, Json> =>
-  Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [
-      name,
-      { ...described(schema, fieldTexts[name] ?? {}), ...notBoth(exclusive[name]) },
-    ]),
+  Object.assign(
+    {},
+    ...Object.entries(schemas).map(([name, schema]) => withChoice(name, described(schema, fieldTexts[name] ?? {}))),
   );
 
 function described(schema: Json, texts: Texts, prefix = ""): Json {
@@ -305,10 +291,4 @@ function described(schema: Json, texts: Texts, prefix = ""): Json {
     return [name, description === undefined ? field : { ...field, description }];
   });
   return fields.length === 0 ? schema : { ...schema, properties: Object.fromEntries(properties) };
-}
-
-function notBoth(fields: readonly [string, string] | undefined): Json {
-  if (fields === undefined) return {};
-  const present = fields.map((name) => [name, { not: { type: "null" } }]);
-  return { not: { required: fields, properties: Object.fromEntries(present) } };
 }

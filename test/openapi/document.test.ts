@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { problemCodes } from "../../src/core/model/problem.ts";
+import { previewSchema } from "../../src/core/schedules/definition.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
 import { defineTask } from "../../src/core/task/task.ts";
 import { apiRoutes } from "../../src/http/routes.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
+import { refOf } from "../../src/openapi/json-schema.ts";
 import { operations } from "../../src/openapi/operations.ts";
 import { Documented } from "../support/documented.ts";
 import { taskTypes } from "../support/own-types.ts";
@@ -107,6 +109,65 @@ test("every refusal has one schema, so that generated clients have one class of 
   expect(contents.length).toBeGreaterThan(10);
   for (const one of contents) expect(one).toMatchObject({ content: problem, "x-codes": expect.any(Array) });
   expect(objectsIn(document.components.responses).filter((object) => "allOf" in object)).toEqual([]);
+});
+
+describe("requests with one of two fields", () => {
+  const schemas = document.components.schemas;
+  /** True when exactly one form of a request fits a body. */
+  const accepts = (name: string, body: object) => {
+    const forms = schemas[name]?.oneOf as { $ref: string }[];
+    const fits = ({ $ref }: { $ref: string }) =>
+      z.fromJSONSchema(resolve(document, $ref) as z.core.JSONSchema.JSONSchema).safeParse(body).success;
+    return forms.filter(fits).length === 1;
+  };
+  const task_ids = ["0198f0c2-0000-7000-8000-000000000000"];
+
+  test.each(["cancelTasks", "retryTasks", "runTasksNow", "replayDeadLetters", "discardDeadLetters"] as const)(
+    "%s takes task_ids or a filter, in the document as on the server",
+    (route) => {
+      const body = operations[route].body as z.ZodType;
+      const name = refOf(body).$ref as string;
+      const bodies = [{ task_ids }, { filter: {} }, { dry_run: true, filter: { type: "a" } }];
+      const wrong = [
+        {},
+        { dry_run: true },
+        { task_ids, filter: {} },
+        { task_ids: null, filter: {} },
+        { task_ids, more: 1 },
+      ];
+      const verdicts = (isAccepted: (one: object) => boolean) => [...bodies, ...wrong].map(isAccepted);
+      const expected = [...bodies.map(() => true), ...wrong.map(() => false)];
+      expect(verdicts((one) => body.safeParse(one).success)).toEqual(expected);
+      expect(verdicts((one) => accepts(name.split("/").at(-1) ?? "", one))).toEqual(expected);
+    },
+  );
+
+  test.each([
+    [{ cron: "0 2 * * *" }, true],
+    [{ every_seconds: 60 }, true],
+    [{ cron: "0 2 * * *", every_seconds: null }, true],
+    [{ cron: null, every_seconds: 60, starts_at: null }, true],
+    [{ cron: "0 2 * * *", every_seconds: 60 }, false],
+    [{ cron: null, every_seconds: null }, false],
+    [{ timezone: "UTC" }, false],
+  ])("a schedule has a cron or an interval, in the document as on the server: %j", (body, expected) => {
+    expect(previewSchema.safeParse(body).success).toBe(expected);
+    expect(accepts("SchedulePreview", body)).toBe(expected);
+  });
+
+  test("the most tags of a task, and that no event is named twice, are in the document, too", () => {
+    const { Submit, NewReceiver } = openApiDocument([], "1").components.schemas;
+    expect(Submit).toMatchObject({ properties: { tags: { maxProperties: 10 } } });
+    expect(NewReceiver).toMatchObject({ properties: { events: { uniqueItems: true } } });
+  });
+
+  test("each form is a whole schema with a name: generators make nothing of alternatives beside fields", () => {
+    const choices = objectsIn(schemas).filter((schema) => "oneOf" in schema);
+    expect(choices.filter((schema) => "properties" in schema)).toEqual([]);
+    expect(schemas.CancelTasks).toEqual({
+      oneOf: ["ByIds", "ByFilter"].map((form) => ({ $ref: `#/components/schemas/CancelTasks${form}` })),
+    });
+  });
 });
 
 describe("roles", () => {

@@ -12,6 +12,8 @@ interface Schema {
   $ref?: string;
   type?: string | string[];
   anyOf?: Schema[];
+  /** Whole forms of a request, of which each has one field that the others lack. */
+  oneOf?: Schema[];
   enum?: unknown[];
   const?: unknown;
   format?: string;
@@ -116,10 +118,37 @@ function typeOf(schema: Schema): string {
 const defaultOf = ({ default: value }: Schema): string =>
   value === undefined ? "" : ` Default: ${code(JSON.stringify(value))}.`;
 
+const formsOf = ({ oneOf = [] }: Schema): Schema[] => oneOf.flatMap(({ $ref = "" }) => schemas[nameOf($ref)] ?? []);
+
+/** The fields of a request, with those of all its forms, and the fields of which it has exactly one. */
+function wholeOf(schema: Schema): Schema & { choice: string[] } {
+  const forms = formsOf(schema);
+  const choice = forms.flatMap(({ required = [] }) => required).filter((name, _, all) => isOnce(name, all));
+  const [first = schema] = forms;
+  const names = Object.keys(first.properties ?? {}).flatMap((name) =>
+    name === choice[0] ? choice : choice.includes(name) ? [] : [name],
+  );
+  const formWith = (name: string) => forms.find(({ required = [] }) => required.includes(name)) ?? first;
+  const properties = Object.fromEntries(names.map((name) => [name, formWith(name).properties?.[name] ?? {}]));
+  return { ...first, properties, choice };
+}
+
+const isOnce = (name: string, all: readonly string[]): boolean => all.indexOf(name) === all.lastIndexOf(name);
+
+function markOf(name: string, required: readonly string[], choice: readonly string[]): string {
+  if (choice.includes(name))
+    return ` (or ${choice
+      .filter((other) => other !== name)
+      .map(code)
+      .join(", ")})`;
+  return required.includes(name) ? " (required)" : "";
+}
+
 /** Rows of an object's fields; those of objects inside it are named `outer.inner`. */
-function rowsOf({ properties = {}, required = [] }: Schema, isRequest: boolean, prefix = ""): string[][] {
+function rowsOf(schema: Schema, isRequest: boolean, prefix = ""): string[][] {
+  const { properties = {}, required = [], choice } = isRequest ? wholeOf(schema) : { ...schema, choice: [] };
   return Object.entries(properties).flatMap(([name, field]) => {
-    const mark = isRequest && required.includes(name) ? " (required)" : "";
+    const mark = isRequest ? markOf(name, required, choice) : "";
     const row = [
       `${code(`${prefix}${name}`)}${mark}`,
       typeOf(field),
@@ -161,7 +190,7 @@ function bodySection({ requestBody }: OperationObject): string[] {
   if (requestBody === undefined) return [];
   const { $ref = "" } = requestBody.content["application/json"].schema;
   const schema = schemas[nameOf($ref)] ?? {};
-  if (Object.keys(schema.properties ?? {}).length === 0) return ["Body: none, or an empty object."];
+  if (Object.keys(wholeOf(schema).properties ?? {}).length === 0) return ["Body: none, or an empty object."];
   return [`Body, ${requestBody.required === true ? "JSON" : "optional JSON"}:`, fieldTable(schema, true)];
 }
 
@@ -303,6 +332,7 @@ url = os.environ["OFFLOAD_URL"]
 
 - JSON is in snake_case. Times are ISO 8601 in UTC with milliseconds. Durations are whole seconds. Ignore fields that you do
   not know: later versions add some.
+- Of a name that an object has twice, the last counts. An integer that a double cannot hold is refused: send it as text.
 - \`Authorization: Bearer\` and an API key, or a JWT of the deployment's issuer. A role may do what the roles before it may:
   \`submitter\` (its own tasks), \`operator\` (its tenant), \`admin\` (every tenant). [Tenants](tenants.md) describes keys.
 - A task of another caller is answered like one that does not exist: 404.
@@ -311,7 +341,8 @@ url = os.environ["OFFLOAD_URL"]
 
 /** The text of docs/api.md. */
 export function httpPage(): string {
-  const objects = Object.entries(schemas).filter(([name]) => !requestNames.has(name));
+  const forms = new Set([...requestNames].flatMap((name) => formsOf(schemas[name] ?? {})));
+  const objects = Object.entries(schemas).filter(([name, schema]) => !requestNames.has(name) && !forms.has(schema));
   const sections = [
     opening,
     overview(),

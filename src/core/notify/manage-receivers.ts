@@ -27,6 +27,7 @@ const events = z
   .array(z.enum(receiverEvents as [Receiver["events"][number], ...Receiver["events"]]))
   .min(1)
   .refine((given) => new Set(given).size === given.length, "expected each event once")
+  .meta({ uniqueItems: true })
   .describe("The ends of tasks that it is told of. Default: all four.");
 const types = z
   .array(z.string().min(1).max(128))

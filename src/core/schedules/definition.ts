@@ -104,19 +104,10 @@ export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at }: Gi
   ...(typeof ends_at === "string" ? { ends_at } : {}),
 });
 
-/** The demands of `checkRule`, for JSON Schema: exactly one of the two is given, and no null. */
-const oneRule = {
-  oneOf: [
-    { required: ["cron"], properties: { cron: { type: "string" } } },
-    { required: ["every_seconds"], properties: { every_seconds: { type: "integer" } } },
-  ],
-};
-
 /** The body of a create. */
 export const definitionSchema = z
   .strictObject(definitionFields)
   .superRefine(checkRule)
-  .meta(oneRule)
   .transform((given): ScheduleDefinition => {
     const { name, enabled, overlap, alarm, task } = given;
     return { name, enabled, overlap, ...(alarm && { alarm }), task, ...ruleOf(given) };
@@ -142,7 +133,6 @@ export const previewSchema = z
     ...{ from: isoTime.optional(), created_at: isoTime.optional(), count: z.int().min(1).max(100).optional() },
   })
   .superRefine(checkRule)
-  .meta(oneRule)
   .transform((given) => {
     const { from, created_at, count } = given;
     return { rule: ruleOf(given), from, created_at, count };

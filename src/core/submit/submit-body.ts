@@ -47,6 +47,7 @@ export const submitFields = {
         .refine((value) => value.isWellFormed(), halfCharacter),
     )
     .refine((tags) => Object.keys(tags).length <= 10, "expected at most 10 tags")
+    .meta({ maxProperties: 10 })
     .optional(),
   unique: uniqueSchema.optional(),
 };
