@@ -30,14 +30,13 @@ const places: Record<string, (object: string) => Promise<Read>> = {
   },
   "an entry of a batch": async (object) => {
     const app = served();
-    const entry = `{"type":"none","type":"echo","input":{"value":${object}}}`;
-    const answer = await ask(app.submit, "/tasks/batch", { raw: `{"tasks":7,"tasks":[${entry}]}`, headers });
-    const [{ task_id, problem = answer.json }] = answer.json.tasks as [Record<string, never>];
+    const sent = `{"type":"none","type":"echo","input":{"value":${object}}}`;
+    const answer = await ask(app.submit, "/tasks/batch", { raw: `{"tasks":7,"tasks":[${sent}]}`, headers });
+    const [entry] = answer.json.tasks as [{ task_id?: string; problem?: { status: number } }];
     return {
-      ...problem,
-      status: problem.status ?? answer.status,
+      status: entry.problem?.status ?? answer.status,
       text: answer.text,
-      value: () => resultOf(app, task_id),
+      value: () => resultOf(app, entry.task_id),
     };
   },
   "a form": async (object) => {

@@ -125,6 +125,19 @@ describe("POST /schedules", () => {
     expect(answer.json.detail).toContain("cron: day-of-month and day-of-week are both restricted");
   });
 
+  test("a name with half a character is refused: two such names would be one schedule", async () => {
+    const { write, read } = served();
+    for (const name of ["order-\ud800", "order-\udc00"]) {
+      const refused = await write("/schedules", { json: { ...body, name } });
+      expect(refused).toMatchObject(problem(422, "invalid_input"));
+      expect(refused.json.errors).toMatchObject([
+        { path: "/name", message: expect.stringContaining("half a character") },
+      ]);
+    }
+    expect((await read("/schedules")).json.schedules).toEqual([]);
+    expect((await write("/schedules", { json: { ...body, name: "order-😀" } })).status).toBe(201);
+  });
+
   test("a create can be answered by 415, 400 and 503", async () => {
     const { write, rules, created, read } = served();
     expect(await write("/schedules", { raw: "{}" })).toMatchObject(problem(415, "unsupported_media_type"));

@@ -1,7 +1,6 @@
 import { PermanentError, RetryAfter } from "../model/errors.ts";
 import { Problem, problemCodes, withoutValues } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
-import { wellFormed } from "../model/well-formed.ts";
 import { submit } from "../submit/submit.ts";
 import type { SubmitCall } from "../submit/submit-call.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
@@ -12,7 +11,7 @@ import type { ChildSubmit, UniqueOptions } from "../task/context.ts";
  * id may have belonged to an earlier task with other children: `created_at` tells the two apart.
  */
 const childKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
-  `child\n${task_id}\n${created_at}\n${wellFormed("key", key)}`;
+  `child\n${task_id}\n${created_at}\n${key}`;
 
 const uniqueOf = ({ key, mode, waitSeconds, maxWaitSeconds }: UniqueOptions) => ({
   key,

@@ -11,8 +11,11 @@ import {
 } from "./context.ts";
 import { jsonText } from "./json-value.ts";
 
-/** Two objects have the same text, so they cannot be keys. */
-const key: Check = (value) => (typeof value === "number" && Number.isFinite(value) ? undefined : text(value));
+/** Two objects have the same text, so they cannot be keys. Nor can halves of characters, which are the same bytes. */
+const key: Check = (value) => {
+  if (typeof value === "number" && Number.isFinite(value)) return undefined;
+  return text(value) ?? ((value as string).isWellFormed() ? undefined : "a text without half a character");
+};
 
 const uniqueChecks: ChecksOf<UniqueOptions> = {
   key: text,

@@ -235,6 +235,35 @@ describe("the children of an attempt that dies", () => {
     });
   });
 
+  test.each<[string, (task: TaskContext, keys: [string, string]) => Promise<unknown>]>([
+    [
+      "spawn",
+      async (task, [first, second]) => {
+        await task.spawn(byName("leaf"), { name: "a" }, { key: first });
+        await task.spawn(byName("leaf"), { name: "b" }, { key: second });
+      },
+    ],
+    ["spawnAll", (task, keys) => task.spawnAll(byName("leaf"), keys, { key: (name) => name as string })],
+    [
+      "submit",
+      async (task, [first, second]) => {
+        await task.submit(byName("leaf"), { name: "a" }, { key: first });
+        await task.submit(byName("leaf"), { name: "b" }, { key: second });
+      },
+    ],
+  ])("with half a character in a key of %s are refused: two such keys would be one task", async (_, act) => {
+    const family = pipelineWith((_input, task) => act(task, ["order-\ud800", "order-\udc00"]));
+    const parent = await family.accept();
+    await family.drain();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({
+      status: "failed",
+      error_kind: "permanent",
+      attempts: 1,
+      error: expect.stringContaining("key must be a text without half a character"),
+    });
+    expect(family.ran).toEqual([]);
+  });
+
   test("are created in the same attempt when a table or queue refuses them for a moment", async () => {
     const family = pipelineWith(
       (_, task) =>
