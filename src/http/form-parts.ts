@@ -65,12 +65,8 @@ const plainEncodings = ["", "7bit", "8bit", "binary"];
 /** RFC 7578 has no encoding for parts: to store the encoded text as the file would be a wrong file without a word. */
 function checkEncoding(name: string, encoding: string): void {
   if (plainEncodings.includes(encoding.trim().toLowerCase())) return;
-  const part = `The part ${name || "without a name"}`.slice(0, 100);
-  const given = encoding.slice(0, 100);
-  throw new Problem(
-    "unsupported_media_type",
-    `${part} has Content-Transfer-Encoding: ${given}. Send its bytes as they are, without this header.`,
-  );
+  const fault = `The part ${name} has Content-Transfer-Encoding: ${encoding}`.slice(0, 400);
+  throw new Problem("unsupported_media_type", `${fault}. Send its bytes as they are.`);
 }
 
 /** A quoted value with escapes, a quoted value as browsers write it, or a value without quotes. */
@@ -84,9 +80,9 @@ const parameter = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"(?=\s*(?:;|$))|"(
 function parametersOf(disposition: string): Map<string, string> {
   const parameters = new Map<string, string>();
   for (const [, given = "", escaped, raw, token = ""] of disposition.matchAll(parameter)) {
-    const name = given.toLowerCase();
     const quoted = escaped?.replaceAll(/\\(["\\])/g, "$1") ?? raw;
     const value = quoted?.replaceAll(/%(0A|0D|22)/gi, (code) => decodeURIComponent(code)) ?? token.trim();
+    const name = given.toLowerCase();
     if (!parameters.has(name)) parameters.set(name, value);
   }
   return parameters;
@@ -102,7 +98,7 @@ function fileNameOf(part: string, parameters: ReadonlyMap<string, string>): stri
   const extended = parameters.get("filename*");
   if (extended === undefined) return plain;
   const read = decoded(extended) ?? plain;
-  if (read === undefined) throw fileProblem([part], "expected filename* as RFC 8187 writes it: UTF-8''%C3%A4.txt");
+  if (read === undefined) throw fileProblem([part], "expected filename* as in RFC 8187: UTF-8''%C3%A4.txt");
   return read;
 }
 
