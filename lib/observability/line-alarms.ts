@@ -29,7 +29,8 @@ export function addLineAlarms(alarms: Alarms, { metrics }: Watched, { lineWait }
     section: "pause-forgotten",
     metric: metrics.of("pause_age_ms", "normal", { statistic: Stats.MAXIMUM, period: Duration.minutes(15) }),
     threshold: forgottenAfter.toMilliseconds(),
-    means: "a pause is older than a day, and tasks wait for its end. A task in a line is kept for as long as it waits, by the daily look at open tasks.",
+    means:
+      "a pause is older than a day, and tasks wait for its end. A task in a line is kept for as long as it waits, by the daily look at open tasks.",
     first:
       "run npx offload flow show: it names each pause and since when; npx offload audit says by whom. Ask them, then resume.",
   });
