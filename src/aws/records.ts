@@ -7,7 +7,7 @@ import type { Consistency, DynamoTable } from "./dynamo-table.ts";
 import { type IndexKeys, updateOf } from "./expression.ts";
 import { getMany } from "./get-many.ts";
 import { ListShards } from "./list-shards.ts";
-import { partOf, recordOf, storedFields, storedPart } from "./record-items.ts";
+import { partOf, recordOf, storedFields, storedPart, updateOfPart } from "./record-items.ts";
 import { RecordLists } from "./record-lists.ts";
 import { deadLetterKeys, keys, listKeys, retryingKeys } from "./table.ts";
 
@@ -80,8 +80,16 @@ export class DynamoRecords implements Records {
     return this.#lists.listDeadLetters(query);
   }
 
-  savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {
-    return this.#table.put({ ...keys.part(key, part), ...storedPart(value), purge_at: purgeAt });
+  async savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {
+    const stored = storedPart(value);
+    const saved = await this.#table.putIf(
+      { ...keys.part(key, part), ...stored, purge_at: purgeAt },
+      {
+        ConditionExpression: "attribute_not_exists(pk) OR purge_at <= :purge_at",
+        ExpressionAttributeValues: { ":purge_at": purgeAt },
+      },
+    );
+    if (!saved) await this.#table.updateIf(keys.part(key, part), updateOfPart(stored, purgeAt));
   }
 
   async loadPart(key: TaskKey, part: Part): Promise<unknown> {

@@ -72,7 +72,8 @@ export class MemoryRecords implements Records {
   }
 
   async savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {
-    this.#parts.set(`${keyOf(key)}${part}`, { value: copy(value), purgeAt });
+    const earlier = this.purgeAtOf(key, part) ?? purgeAt;
+    this.#parts.set(`${keyOf(key)}${part}`, { value: copy(value), purgeAt: Math.max(earlier, purgeAt) });
   }
 
   async loadPart(key: TaskKey, part: Part): Promise<unknown> {

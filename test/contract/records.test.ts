@@ -1,18 +1,28 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { PutCommand, QueryCommand } from "#aws-sdk/lib-dynamodb";
+import type { DynamoTable } from "../../src/aws/dynamo-table.ts";
 import { DynamoRecords } from "../../src/aws/records.ts";
 import { keys, principalPartitions } from "../../src/aws/table.ts";
+import type { TaskKey } from "../../src/core/model/record.ts";
+import type { Part } from "../../src/core/ports/tasks.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { indexes } from "../../src/settings/config.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 import { emulatedTable } from "./emulators.ts";
 import { describeRecords } from "./records.ts";
 
-describeRecords("records in memory", async () => ({ records: new MemoryRecords(), close: async () => {} }));
+/** Reads until when a part is kept, for the checks of tests. */
+const purgeAtIn = (table: DynamoTable) => async (key: TaskKey, part: Part) =>
+  (await table.get(keys.part(key, part)))?.purge_at as number | undefined;
+
+describeRecords("records in memory", async () => {
+  const records = new MemoryRecords();
+  return { records, purgeAtOf: async (...part) => records.purgeAtOf(...part), close: async () => {} };
+});
 
 describeRecords("records in DynamoDB", async () => {
   const { dynamoTable, close } = await emulatedTable();
-  return { records: new DynamoRecords(dynamoTable), close };
+  return { records: new DynamoRecords(dynamoTable), purgeAtOf: purgeAtIn(dynamoTable), close };
 });
 
 const shards = 9;
@@ -22,7 +32,7 @@ describeRecords(
     const { documents, table, dynamoTable, close } = await emulatedTable();
     const Item = { ...keys.listShards(), shards, usable_at: 0 };
     await documents.send(new PutCommand({ TableName: table, Item }));
-    return { records: new DynamoRecords(dynamoTable, shards), close };
+    return { records: new DynamoRecords(dynamoTable, shards), purgeAtOf: purgeAtIn(dynamoTable), close };
   },
   "lists",
 );

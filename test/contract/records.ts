@@ -3,12 +3,14 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyChange, type Change, type Test } from "../../src/core/model/change.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/model/record.ts";
-import type { Page, Records } from "../../src/core/ports/tasks.ts";
+import type { Page, Part, Records } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 /** What a test needs of an implementation of `Records`. */
 export interface RecordsUnderTest {
   records: Records;
+  /** Epoch seconds until which a part is kept. Undefined: there is none. */
+  purgeAtOf(key: TaskKey, part: Part): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
@@ -501,6 +503,21 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         await records().savePart(record, "round#1", ["a", "b"], purgeAt);
         await records().savePart(record, "round#1", ["c"], purgeAt);
         expect(await records().loadPart(record, "round#1")).toEqual(["c"]);
+      });
+
+      test.each<[string, unknown, unknown]>([
+        ["JSON", ["a"], ["c"]],
+        ["JSON in place of text", "a", { c: 1 }],
+        ["bytes in place of JSON", ["a"], Uint8Array.from([1])],
+        ["text in place of bytes", Uint8Array.from([1]), ""],
+      ])("a part that is saved again for a shorter time is kept for the longer one: %s", async (_, earlier, value) => {
+        const record = await one();
+        await records().savePart(record, "round#1", earlier, purgeAt + 2);
+        await records().savePart(record, "round#1", value, purgeAt);
+        expect(await records().loadPart(record, "round#1")).toEqual(value);
+        expect(await under.purgeAtOf(record, "round#1")).toBe(purgeAt + 2);
+        await records().savePart(record, "round#1", value, purgeAt + 3);
+        expect(await under.purgeAtOf(record, "round#1")).toBe(purgeAt + 3);
       });
 
       test("each part belongs to its own task and tenant", async () => {

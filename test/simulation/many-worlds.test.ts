@@ -97,6 +97,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a late submit takes a key again whose task sleeps for weeks", 345661, "keys"],
     ["an idempotency key outlives its task, whose id is another task's by then", 157002219, "unique"],
     ["a sweep looks at five letters of a task", 157005879, "unique"],
+    ["a retry stores a round that another one's task keeps for longer by then", 9400055, "steps"],
   ] as const)("%s", async (_, seed, theme) => {
     expect(await faultsOf(seed, theme)).toEqual([]);
   });

@@ -249,9 +249,9 @@ export const mutations: readonly Mutation[] = [
     name: "a dead letter is buried before the task has failed",
     file: "end/bury.ts",
     in: "failForGood",
-    find: '  await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);\n',
+    find: '    await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), until);\n',
     replace:
-      '  await ports.records.savePart(record, "envelope", envelope, kept.purge_at);\n  await ports.queues.bury(record.priority, deadLetterOf({ ...record, dead_letter_at: now }, envelope), record.tenant_id);\n',
+      '    await ports.records.savePart(record, "envelope", envelope, until);\n    await ports.queues.bury(record.priority, deadLetterOf({ ...record, dead_letter_at: now }, envelope), record.tenant_id);\n',
   },
   {
     name: "a heartbeat does not renew the lease",

@@ -82,7 +82,8 @@ export class Table {
   }
 
   savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): void {
-    this.#parts.set(`${keyOf(key)}/${part}`, { value: copy(value), purgeAt });
+    const earlier = this.purgeAtOf(key, part) ?? purgeAt;
+    this.#parts.set(`${keyOf(key)}/${part}`, { value: copy(value), purgeAt: Math.max(earlier, purgeAt) });
   }
 
   loadPart(key: TaskKey, part: Part): unknown {

@@ -35,10 +35,9 @@ export async function acknowledge(ports: AcknowledgePorts, record: TaskRecord): 
 }
 
 /** The attempt that completed the task was its last one, so its number is that of the result. */
-async function deleteResult({ records, blobs, clock }: AcknowledgePorts, record: TaskRecord): Promise<void> {
+async function deleteResult({ records, blobs }: AcknowledgePorts, record: TaskRecord): Promise<void> {
   const part: Part = `result#${record.attempts_total}`;
   await blobs.delete(resultKey(record));
   const stored = await records.loadPart(record, part);
-  if (stored !== undefined && stored !== null)
-    await records.savePart(record, part, null, Math.floor(clock.now() / 1000));
+  if (stored !== undefined && stored !== null) await records.savePart(record, part, null, record.purge_at);
 }

@@ -24,8 +24,10 @@ export async function failForGood(
   const now = iso(ports.clock.now());
   const kept = letterRetention(ports, record);
   await keepBeside(ports, record, kept.purge_at);
-  if (envelope !== undefined)
-    await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), kept.purge_at);
+  if (envelope !== undefined) {
+    const until = Math.max(record.purge_at, kept.purge_at);
+    await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), until);
+  }
   return ports.records.change(record, {
     ...change,
     when: { ...change.when, ...sameRetention(record) },

@@ -116,7 +116,11 @@ export interface Records {
   change(key: TaskKey, change: Change): Promise<Changed>;
   list(query: ListQuery): Promise<Page<TaskRecord>>;
   listDeadLetters(query: DeadLetterQuery): Promise<Page<TaskRecord>>;
-  /** Stores a JSON value or bytes beside a record, at most 300 KiB; replaces an earlier value. */
+  /**
+   * Stores a JSON value or bytes beside a record, at most 300 KiB; replaces an earlier value. It never shortens the
+   * time for which the part is stored: a call that comes late knows less of the task than the one before it.
+   * @param purgeAt Epoch seconds until which the part is stored at least.
+   */
   savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void>;
   loadPart(key: TaskKey, part: Part): Promise<unknown>;
 }

@@ -69,7 +69,8 @@ async function settleCompleted(
     await keepHistory(ports, record, kept.purge_at);
     const ended = { finished_at: now, ...kept, ...resultFields(packed) };
     const attempt = attemptOf(record, now, "completed");
-    if (type?.keepInput) await ports.records.savePart(record, "envelope", envelope, kept.purge_at);
+    const until = Math.max(record.purge_at, kept.purge_at);
+    if (type?.keepInput) await ports.records.savePart(record, "envelope", envelope, until);
     const shown_input = inputAtEnd(recordAtEnd(record, ended, attempt), envelope, type);
     return ports.records.change(record, {
       when: { ...fence(record), ...sameRetention(record), cancel_requested_at: { absent: true } },

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { changeInput } from "../../../src/core/control/change-input.ts";
 import { changePriority } from "../../../src/core/control/change-priority.ts";
 import { extend, retry } from "../../../src/core/control/control.ts";
@@ -6,6 +6,7 @@ import { pause, resume } from "../../../src/core/flow/manage-flow.ts";
 import { PermanentError, RetryAfter } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
+import type { Part } from "../../../src/core/ports/tasks.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import { deletedBefore } from "../../support/beside.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
@@ -175,6 +176,40 @@ describe("what is beside a record is kept as long as the record of an open task"
     const kept = await present();
     expect(kept.purge_at).toBeGreaterThan(parked.purge_at);
     expect(await deletedBefore(pipeline, kept)).toEqual([]);
+  });
+});
+
+describe("a call that another one overtakes, whose task sleeps for weeks by then", () => {
+  const input = { input: 2, version: 1 };
+  const calls: [string, Part, (pipeline: Pipeline, letter: TaskRecord) => Promise<unknown>][] = [
+    ["an operator's retry", "round#1", ({ ports }, letter) => retry(ports, letter)],
+    ["an operator's retry", "envelope", ({ ports }, letter) => retry(ports, letter)],
+    ["an extension", "envelope", ({ ports }, letter) => extend(ports, letter, 22 * daySeconds)],
+    ["an extension", "input#", ({ ports }, letter) => extend(ports, letter, 22 * daySeconds)],
+  ];
+
+  test.each(calls)("%s shortens no time of %s", async (_, part, call) => {
+    const attempts = [() => Promise.reject(new PermanentError("one")), (task: TaskContext) => task.sleep(longest)];
+    const pipeline = memoryPipeline([typeOf(async (_, task) => attempts.shift()?.(task))]);
+    const accepted = await pipeline.accept({ ...body, delay_seconds: 60 });
+    if (part === "input#") await changeInput(pipeline.ports, accepted, input);
+    await pipeline.clock.advance(60_000);
+    await pipeline.work();
+    const { records } = pipeline;
+    const save = records.savePart.bind(records);
+    let isOvertaken = false;
+    vi.spyOn(records, "savePart").mockImplementation(async (key, name, ...rest) => {
+      if (name.startsWith(part) && !isOvertaken) {
+        isOvertaken = true;
+        await retry(pipeline.ports, await pipeline.recordOf(accepted));
+        await pipeline.work();
+      }
+      await save(key, name, ...rest);
+    });
+    await call(pipeline, await pipeline.recordOf(accepted)).catch(() => undefined);
+    const sleeping = await pipeline.recordOf(accepted);
+    expect([isOvertaken, sleeping.status, sleeping.round]).toEqual([true, "pending", 2]);
+    expect(await deletedBefore(pipeline, sleeping)).toEqual([]);
   });
 });
 
