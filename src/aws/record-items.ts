@@ -23,19 +23,6 @@ export function storedPart(value: unknown) {
   return typeof value === "string" ? { text: value } : { json: JSON.stringify(value) };
 }
 
-const shapes = ["bytes", "text", "json"] as const;
-
-/** The update that replaces the value of a part which is stored for longer. */
-export function updateOfPart(stored: ReturnType<typeof storedPart>, purgeAt: number) {
-  const [[shape = "", value] = []] = Object.entries(stored);
-  const others = shapes.filter((one) => one !== shape).map((one) => `#${one}`);
-  return {
-    UpdateExpression: `SET #${shape} = :value, purge_at = if_not_exists(purge_at, :purge_at) REMOVE ${others.join(", ")}`,
-    ExpressionAttributeNames: Object.fromEntries(shapes.map((one) => [`#${one}`, one])),
-    ExpressionAttributeValues: { ":value": value, ":purge_at": purgeAt },
-  };
-}
-
 /** The value of a stored part. Returns undefined when there is no item. */
 export const partOf = (item: Item | undefined): unknown =>
   item?.json === undefined ? (item?.text ?? item?.bytes) : JSON.parse(String(item.json));

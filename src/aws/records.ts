@@ -7,7 +7,7 @@ import type { Consistency, DynamoTable } from "./dynamo-table.ts";
 import { type IndexKeys, updateOf } from "./expression.ts";
 import { getMany } from "./get-many.ts";
 import { ListShards } from "./list-shards.ts";
-import { partOf, recordOf, storedFields, storedPart, updateOfPart } from "./record-items.ts";
+import { partOf, recordOf, storedFields, storedPart } from "./record-items.ts";
 import { RecordLists } from "./record-lists.ts";
 import { deadLetterKeys, keys, listKeys, retryingKeys } from "./table.ts";
 
@@ -80,16 +80,17 @@ export class DynamoRecords implements Records {
     return this.#lists.listDeadLetters(query);
   }
 
-  async savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void> {
-    const stored = storedPart(value);
+  async savePart(key: TaskKey, part: Part, value: unknown, purge_at: number): Promise<void> {
     const saved = await this.#table.putIf(
-      { ...keys.part(key, part), ...stored, purge_at: purgeAt },
+      { ...keys.part(key, part), ...storedPart(value), purge_at },
       {
-        ConditionExpression: "attribute_not_exists(pk) OR purge_at <= :purge_at",
-        ExpressionAttributeValues: { ":purge_at": purgeAt },
+        ConditionExpression: "attribute_not_exists(purge_at) OR purge_at <= :until",
+        ExpressionAttributeValues: { ":until": purge_at },
       },
     );
-    if (!saved) await this.#table.updateIf(keys.part(key, part), updateOfPart(stored, purgeAt));
+    if (saved) return;
+    const later = await this.#table.get(keys.part(key, part));
+    await this.savePart(key, part, value, Math.max(purge_at, Number(later?.purge_at ?? 0)));
   }
 
   async loadPart(key: TaskKey, part: Part): Promise<unknown> {
