@@ -191,7 +191,7 @@ function baseOf(text: string): string {
  * `crypto`.
  */
 export const newKey = (): string =>
-  (globalThis as { crypto?: Partial<Crypto> }).crypto?.randomUUID?.() ??
+  (globalThis as { crypto?: { randomUUID?: () => string } }).crypto?.randomUUID?.() ??
   "...".replace(/./g, () => Math.random().toString(36));
 
 /** Returns the key. The message never contains it. */
