@@ -2,6 +2,7 @@ import type { Envelope } from "../model/envelope.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
+import { sameInput } from "../send/keep-beside.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
 import { reportInputChanged } from "../send/report.ts";
 import { type GivenInput, storeGiven } from "./given-input.ts";
@@ -48,7 +49,9 @@ const nameInput = ({ records, clock }: DispatchPorts, record: TaskRecord, { mess
     when: {
       status: { is: "pending" },
       attempts_total: { is: record.attempts_total },
-      input_part: record.input_part === undefined ? { absent: true } : { is: record.input_part },
+      ...sameInput(record),
+      // The part is stored for as long as the record was to be kept.
+      purge_at: { is: record.purge_at },
       start_by: { above: iso(clock.now()), orAbsent: true },
     },
     set: {

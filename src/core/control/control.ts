@@ -12,7 +12,7 @@ import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "../mode
 import { isTerminal, type Status } from "../model/status.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
-import { keepAllBeside } from "../send/keep-beside.ts";
+import { keepAllBeside, sameInput } from "../send/keep-beside.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
 import { endOfRound, keepHistory, storeRound } from "../send/keep-history.ts";
 import { mayKeep } from "../send/kept-input.ts";
@@ -267,6 +267,7 @@ const change = (
       round: { is: record.round },
       retention_seconds: { atMost: set.retention_seconds },
       purge_at: { atMost: set.purge_at },
+      ...sameInput(record),
     },
     set: { ...set, updated_at: iso(ports.clock.now()) },
   });

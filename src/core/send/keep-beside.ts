@@ -36,6 +36,11 @@ export async function keepBeside(ports: KeepPorts, record: TaskRecord, purgeAt: 
   if (part !== undefined && until > keptUntil(record.purge_at)) await keepPart(ports, record, `input#${part}`, until);
 }
 
+/** The condition that the newest input is in the part that was kept: another change may name a new one. */
+export const sameInput = ({ input_part }: TaskRecord) => ({
+  input_part: input_part === undefined ? { absent: true as const } : { is: input_part },
+});
+
 /**
  * Keeps all that is beside a record.
  * @param purgeAt The record's new `purge_at`.

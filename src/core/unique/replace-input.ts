@@ -1,5 +1,5 @@
 import type { Change } from "../model/change.ts";
-import { iso, type TaskRecord } from "../model/record.ts";
+import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { maxWaitSeconds, type Unique } from "../model/unique-body.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
@@ -50,7 +50,8 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
       round: { is: 1 },
       created_at: { is: record.created_at },
       start_by: { above: iso(now), orAbsent: true },
-      purge_at: { above: Math.floor(now / 1000) },
+      // The part is stored for as long as the record was to be kept.
+      purge_at: isKept(record, now) ? { is: record.purge_at } : { above: Math.floor(now / 1000) },
       replaced: replaced === 0 ? { absent: true } : { is: replaced },
       ...sameRetention(record),
     },

@@ -213,6 +213,46 @@ describe("a call that another one overtakes, whose task sleeps for weeks by then
   });
 });
 
+describe("a new input and a longer time at once", () => {
+  type Call = (pipeline: Pipeline, record: TaskRecord) => Promise<unknown>;
+  const given = { input: 2, version: 1 };
+  const replaces: Call = (pipeline) => pipeline.accept({ unique: { key: "k", mode: "replace" }, input: 3 });
+  const changes: Call = ({ ports }, record) => changeInput(ports, record, given);
+  const extends_: Call = ({ ports }, record) => extend(ports, record, 29 * daySeconds);
+  const parks: Call = async (pipeline) => {
+    await paused(pipeline, "pause");
+    await pipeline.work();
+  };
+  const calls: [string, string, Call, Call][] = [
+    ["an extension", "a change of the input", extends_, changes],
+    ["an extension", "a submit that replaces the input", extends_, replaces],
+    ["a line", "a change of the input", parks, changes],
+    ["a line", "a submit that replaces the input", parks, replaces],
+    ["a change of the input", "an extension", changes, extends_],
+    ["a submit that replaces the input", "an extension", replaces, extends_],
+  ];
+
+  test.each(calls)("%s comes between %s and its condition", async (_between, _late, between, late) => {
+    const pipeline = memoryPipeline([typeOf(async () => 1)]);
+    const accepted = await pipeline.accept({ unique: { key: "k", mode: "replace" }, retention_seconds: 60 });
+    const { records } = pipeline;
+    const change = records.change.bind(records);
+    let isFirst = true;
+    vi.spyOn(records, "change").mockImplementation(async (...call) => {
+      if (isFirst) {
+        isFirst = false;
+        await between(pipeline, await pipeline.recordOf(accepted));
+      }
+      return change(...call);
+    });
+    await late(pipeline, await pipeline.recordOf(accepted));
+    const after = await pipeline.recordOf(accepted);
+    expect([after.status, typeof after.input_part]).toEqual(["pending", "string"]);
+    expect(after.purge_at).toBeGreaterThan(accepted.purge_at);
+    expect(await deletedBefore(pipeline, after)).toEqual([]);
+  });
+});
+
 describe("a type that is paused for months", () => {
   const changes: [string, (pipeline: Pipeline, record: TaskRecord) => Promise<unknown>][] = [
     ["nothing changes", async () => {}],
