@@ -157,8 +157,9 @@ const placesIn = (title: string, frames: string): string | undefined =>
 /** Places in the authors' sources: by the source maps beside the code, or as Node has translated them. */
 const placeOf: PlaceOf = (place) => {
   if (/^node:|[/\\]node_modules[/\\]offload[/\\]/.test(place.file)) return undefined;
-  const path = place.file.startsWith("file:") ? pathOfUrl(place.file) : slashed(place.file);
-  return inProject(placeInSources(place) ?? { ...place, file: path });
+  // Source maps of the local server name their sources by URLs, as Node's frames do.
+  const { file, ...at } = placeInSources(place) ?? place;
+  return inProject({ ...at, file: file.startsWith("file:") ? pathOfUrl(file) : slashed(file) });
 };
 
 function inProject(place: Place): Place | undefined {

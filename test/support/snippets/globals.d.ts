@@ -19,6 +19,7 @@ declare const taskId: string;
 declare const scheduleId: string;
 declare const operationId: string;
 declare const submitSettings: string;
+declare const datadogKey: import("aws-cdk-lib/aws-secretsmanager").ISecret;
 interface Order {
   id: string;
 }
