@@ -98,7 +98,7 @@ function editsOf(folder: string, manager: Manager, { tsconfig, withNode }: Plan)
 
 /** The version of a package manager; empty when it is not found. */
 const versionIn = (folder: string, name: string): string =>
-  runProgram(name, ["--version"], { cwd: existsSync(folder) ? folder : ".", encoding: "utf8" }).stdout?.trim() ?? "";
+  runProgram(name, ["--version"], { cwd: existsSync(folder) ? folder : "." }).stdout?.trim() ?? "";
 
 function show(terminal: Terminal, folder: string, { files, manifest, added }: Plan, edits: readonly Edit[]): void {
   terminal.out(`In ${folder}:`);
@@ -186,7 +186,6 @@ function install(terminal: Terminal, folder: string, manager: Manager): void {
   const { status, error, stdout } = runProgram(name, ["install", ...installFlags(manager)], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
-    encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
   });
   if (error !== undefined) {

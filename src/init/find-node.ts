@@ -8,7 +8,7 @@ const neededMajor = 24;
 /** The version of a Node; undefined when the program is missing or does not run. */
 function versionOf(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
-  return /^v\d+\.\d+\.\d+/.exec(runProgram(path, ["--version"], { encoding: "utf8" }).stdout ?? "")?.[0];
+  return /^v\d+\.\d+\.\d+/.exec(runProgram(path, ["--version"]).stdout ?? "")?.[0];
 }
 
 /** True for a Node that runs task files. */

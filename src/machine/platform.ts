@@ -1,4 +1,4 @@
-import type { ChildProcess } from "node:child_process";
+import type { ChildProcess, SpawnSyncOptions, SpawnSyncReturns } from "node:child_process";
 import { rename } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import crossSpawn from "cross-spawn";
@@ -18,8 +18,16 @@ export const nodeName = isWindows ? "node.exe" : "node";
  */
 export const startProgram: typeof import("node:child_process").spawn = crossSpawn.spawn;
 
-/** Runs a program by its name, and waits for its end. */
-export const runProgram: typeof import("node:child_process").spawnSync = crossSpawn.sync;
+/** Runs a program by its name, and waits for its end. As of Node's own function, `error` is undefined when it ran. */
+export function runProgram(
+  name: string,
+  args: readonly string[],
+  options: SpawnSyncOptions = {},
+): SpawnSyncReturns<string> {
+  const { error, ...ran } = crossSpawn.sync(name, [...args], { ...options, encoding: "utf8" });
+  // The library says null.
+  return { ...ran, ...(error && { error }) };
+}
 
 /**
  * Asks a program to end. Windows has no such signal: there the program ends, and those that it started, as the shell

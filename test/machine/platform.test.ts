@@ -57,6 +57,7 @@ test("a program is found by its name, and its arguments arrive as they are", () 
     encoding: "utf8",
   });
   expect(JSON.parse(String(stdout))).toEqual(args);
+  expect(runProgram("node", ["--version"]).error).toBeUndefined();
   expect(runProgram("offload-no-such-program", []).error).toMatchObject({ code: "ENOENT" });
 });
 
