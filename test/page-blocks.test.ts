@@ -17,7 +17,7 @@ interface TaskCase {
   inputs: readonly [unknown, unknown];
   /** The effects of each task, as texts of which each is in one call. A task of another input must have its own. */
   effects?(input: never, index: number): string[];
-  /** What both tasks leave in the block's own variables. */
+  /** Values that both tasks leave in the block's own variables. */
   kept?: { of(module: BlockModule): unknown; is: unknown };
   /** The results of both tasks. */
   results?: readonly [unknown, unknown];

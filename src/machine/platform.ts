@@ -44,7 +44,7 @@ const heldCodes: ReadonlySet<unknown> = new Set(["EPERM", "EACCES", "EBUSY"]);
 const holdTries = 8;
 const firstHoldMs = 20;
 
-/** Gives a file or folder another name. Windows refuses that while another program has it open: then it tries again. */
+/** Renames a file or folder. Windows refuses that while another program has it open: then it tries again. */
 export async function renameHeld(from: string, to: string, move = rename, wait: (ms: number) => unknown = sleep) {
   for (let tries = 1; ; tries++) {
     try {

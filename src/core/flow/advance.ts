@@ -153,7 +153,7 @@ async function nextToGo(
   return (await answerOf(read()))?.[0];
 }
 
-/** Gives a place back that could not be passed on to the next task, which waits on. */
+/** Returns a place that could not be passed on to the next task, which waits on. */
 async function keepNext(
   ports: LinePorts,
   line: Line,

@@ -47,7 +47,7 @@ function isOwn(error: unknown): boolean {
 export const isOwnEnd = (error: unknown): boolean =>
   error instanceof PortUnavailable || error instanceof AttemptCrashed;
 
-/** Passes on what a call of Offload's own parts answers, and of its errors only those that are the handler's. */
+/** Passes on the answer of a call of Offload's own parts, and those of its errors that are for the handler. */
 export type ForHandler = <T>(answer: Promise<T>) => Promise<T>;
 
 /**

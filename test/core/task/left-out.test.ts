@@ -12,7 +12,7 @@ const node: z.ZodType = z.lazy(() => z.union([z.object({ next: node }), z.undefi
 const typeOf = (a: z.ZodType, wrap: (member: z.ZodType) => z.ZodType = (member) => member) =>
   defineTask({ name: "left.out", input: wrap(z.object({ a, b: text })), handler: () => null });
 
-/** What submit, the document and the worker say of an input. */
+/** The answers of submit, the document and the worker about an input. */
 async function judge(type: ReturnType<typeof typeOf>, input: unknown) {
   const [entry] = toCatalog([type]);
   const known = knownTypes(entry === undefined ? [] : [entry]).get(type.name);

@@ -8,7 +8,7 @@ import { memoryPipeline, newRecord } from "../../support/memory-pipeline.ts";
 
 const down = new PortUnavailable("the bucket");
 
-/** What a handler sees of a call, and what ended its attempt. */
+/** The part of a call that a handler sees, and the error that ended its attempt. */
 async function seenOf(make: (pass: ReturnType<typeof forHandler>) => Promise<unknown>) {
   const lost: unknown[] = [];
   const made = make(forHandler((error) => lost.push(error)));

@@ -208,7 +208,7 @@ async function shownOf({ ports, clock }: World): Promise<string[]> {
   return enabled ? next : [];
 }
 
-/** What the last of many firings at once may take, as it is delivered again and again. */
+/** The longest that the last of many firings at once may take, as it is delivered again and again. */
 const marginMs = 5 * minuteMs;
 
 /** Until when a step lets time pass, so that no time after those shown can come. */
