@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { keys, waitingPartitions } from "../src/aws/table.ts";
-import { pause, resume } from "../src/core/flow/manage-flow.ts";
+import { pause, resume } from "../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../src/core/model/errors.ts";
 import type { Lines, Sharded, WaitingKey, WantedSlot } from "../src/core/ports/flow.ts";
 import type { Clock } from "../src/core/ports/tasks.ts";

@@ -1,4 +1,4 @@
-import { PlaceBook } from "../core/flow/place-book.ts";
+import { PlaceBook } from "../core/extras/limits/place-book.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";

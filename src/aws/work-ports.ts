@@ -1,7 +1,7 @@
 import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { operationTypes } from "../core/control/operation-types.ts";
-import { FlowBook } from "../core/flow/flow-book.ts";
+import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";

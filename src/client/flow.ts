@@ -1,4 +1,4 @@
-import type { LimitsView, PausedView } from "../core/flow/view-flow.ts";
+import type { LimitsView, PausedView } from "../core/extras/limits/view-flow.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { TypeView } from "../http/listed-views.ts";
 import type { CallOptions } from "./limits.ts";

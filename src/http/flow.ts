@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { changeLimits, closeBreaker, type ManageFlowPorts, pause, resume } from "../core/flow/manage-flow.ts";
-import { byName, limitsView, pausedView, stoppedTenants, typeFlowView } from "../core/flow/view-flow.ts";
+import { changeLimits, closeBreaker, type ManageFlowPorts, pause, resume } from "../core/extras/limits/manage-flow.ts";
+import { byName, limitsView, pausedView, stoppedTenants, typeFlowView } from "../core/extras/limits/view-flow.ts";
 import { expecting } from "../core/model/expected.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { parseInput } from "../core/model/invalid.ts";

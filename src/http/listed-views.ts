@@ -1,5 +1,5 @@
-import type { LimitWait } from "../core/flow/limit-waits.ts";
-import type { StoppedTenant, TypeFlowView } from "../core/flow/view-flow.ts";
+import type { LimitWait } from "../core/extras/limits/limit-waits.ts";
+import type { StoppedTenant, TypeFlowView } from "../core/extras/limits/view-flow.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
 import type { Tier } from "../core/model/tier.ts";
 

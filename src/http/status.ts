@@ -1,6 +1,6 @@
 import type { FamilyReadPorts } from "../core/end/child-results.ts";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/end/view.ts";
-import { type LinePlaces, withPlace } from "../core/flow/place-in-line.ts";
+import { type LinePlaces, withPlace } from "../core/extras/limits/place-in-line.ts";
 import { contentDisposition } from "../core/model/content-disposition.ts";
 import { hasEnded, iso, statusAt, type TaskRecord } from "../core/model/record.ts";
 import type { Blobs } from "../core/ports/blob.ts";

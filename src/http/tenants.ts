@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { countTenant, type TenantCounts } from "../core/control/count-tenant.ts";
-import { byName } from "../core/flow/view-flow.ts";
+import { byName } from "../core/extras/limits/view-flow.ts";
 import { type AllLimits, type Limits, limitNames, limitsSchema, mergeLimits } from "../core/limits/limits.ts";
 import type { LimitEditor } from "../core/limits/ports.ts";
 import { expecting } from "../core/model/expected.ts";

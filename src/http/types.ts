@@ -1,5 +1,5 @@
-import { limitWait } from "../core/flow/limit-waits.ts";
-import { byName, stoppedTenants, typeFlowView, waitingSince } from "../core/flow/view-flow.ts";
+import { limitWait } from "../core/extras/limits/limit-waits.ts";
+import { byName, stoppedTenants, typeFlowView, waitingSince } from "../core/extras/limits/view-flow.ts";
 import { pauseName } from "../core/model/line.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
 import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";

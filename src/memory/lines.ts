@@ -1,4 +1,4 @@
-import { orderOf } from "../core/flow/place-book.ts";
+import { orderOf } from "../core/extras/limits/place-book.ts";
 import { shardOf } from "../core/model/line-shards.ts";
 import type {
   HeldPlace,

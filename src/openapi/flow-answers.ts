@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { LimitsView, PausedView, TypeFlowView } from "../core/flow/view-flow.ts";
+import type { LimitsView, PausedView, TypeFlowView } from "../core/extras/limits/view-flow.ts";
 import { tiers } from "../core/model/tier.ts";
 import { withName } from "./json-schema.ts";
 

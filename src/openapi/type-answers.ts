@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { LimitWait } from "../core/flow/limit-waits.ts";
-import type { StoppedTenant } from "../core/flow/view-flow.ts";
+import type { LimitWait } from "../core/extras/limits/limit-waits.ts";
+import type { StoppedTenant } from "../core/extras/limits/view-flow.ts";
 import { runsOnPlaces } from "../core/model/runs-on.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { TypeView } from "../http/listed-views.ts";

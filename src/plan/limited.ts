@@ -1,5 +1,5 @@
-import { leastOftenMs } from "../core/flow/line-ports.ts";
-import { mostInOne } from "../core/flow/shards.ts";
+import { leastOftenMs } from "../core/extras/limits/line-ports.ts";
+import { mostInOne } from "../core/extras/limits/shards.ts";
 import { placesPerUnit } from "../core/task/type-limits.ts";
 import type { Bottleneck } from "./bottleneck.ts";
 import { Durations } from "./durations.ts";

@@ -1,7 +1,7 @@
 import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { cancelChildren } from "../core/control/cancel-children.ts";
-import type { FlowBook } from "../core/flow/flow-book.ts";
+import type { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { describeError } from "../core/model/describe-error.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { taskIdOf } from "../core/model/idempotency.ts";

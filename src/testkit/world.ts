@@ -1,8 +1,8 @@
 import { cancel } from "../core/control/control.ts";
+import { checkLine } from "../core/extras/limits/check-line.ts";
+import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { type SentFile, storeFiles } from "../core/files/store-files.ts";
 import { sentFacts } from "../core/files/upload-body.ts";
-import { checkLine } from "../core/flow/check-line.ts";
-import { FlowBook } from "../core/flow/flow-book.ts";
 import { parseLineCheck } from "../core/model/envelope.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { iso, type TaskKey, type TaskRecord } from "../core/model/record.ts";

@@ -9,7 +9,7 @@ import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
 import { createLog } from "../../src/aws/log.ts";
 import { SqsQueues } from "../../src/aws/queues.ts";
-import { resume } from "../../src/core/flow/manage-flow.ts";
+import { resume } from "../../src/core/extras/limits/manage-flow.ts";
 import { bytesOf } from "../../src/core/model/item-bytes.ts";
 import { settingsAgeMs } from "../../src/core/ports/flow.ts";
 import type { Clock } from "../../src/core/ports/tasks.ts";

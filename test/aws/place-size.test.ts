@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { keys } from "../../src/aws/table.ts";
-import { bucketName } from "../../src/core/flow/buckets.ts";
+import { bucketName } from "../../src/core/extras/limits/buckets.ts";
 import { bytesOf, unitBytes } from "../../src/core/model/item-bytes.ts";
 import { placesPerUnit } from "../../src/core/task/type-limits.ts";
 

@@ -7,8 +7,8 @@ import * as control from "../../src/core/control/control.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
 import * as requestSweep from "../../src/core/end/request-sweep.ts";
 import * as view from "../../src/core/end/view.ts";
-import * as flowBook from "../../src/core/flow/flow-book.ts";
-import * as manageFlow from "../../src/core/flow/manage-flow.ts";
+import * as flowBook from "../../src/core/extras/limits/flow-book.ts";
+import * as manageFlow from "../../src/core/extras/limits/manage-flow.ts";
 import * as change from "../../src/core/model/change.ts";
 import * as errors from "../../src/core/model/errors.ts";
 import * as problem from "../../src/core/model/problem.ts";
@@ -78,8 +78,8 @@ const paths: Record<keyof Core, string> = {
   drain: "work/drain.ts",
   errors: "model/errors.ts",
   fire: "schedules/fire.ts",
-  flowBook: "flow/flow-book.ts",
-  manageFlow: "flow/manage-flow.ts",
+  flowBook: "extras/limits/flow-book.ts",
+  manageFlow: "extras/limits/manage-flow.ts",
   notify: "notify/notify.ts",
   problem: "model/problem.ts",
   record: "model/record.ts",

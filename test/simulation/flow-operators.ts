@@ -1,4 +1,4 @@
-import { guardMs } from "../../src/core/flow/guard.ts";
+import { guardMs } from "../../src/core/extras/limits/guard.ts";
 import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
 import { pause as wait } from "./batches.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";

@@ -21,7 +21,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a task that goes into a line",
-    file: "flow/park.ts",
+    file: "extras/limits/park.ts",
     in: "park",
     find: "  await keepAllBeside(ports, { ...record, purge_at: 0 }, record.purge_at, stored);\n",
     replace: "",

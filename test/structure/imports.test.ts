@@ -334,7 +334,7 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
     folder: "src/core",
     rooms: [
       ...["model", "ports", "task", "limits"],
-      ...["send", "steps", "files", "submit", "flow"],
+      ...["send", "steps", "files", "submit", "extras"],
       ...["end", "children", "schedules", "notify", "control", "work", "unique"],
     ],
   },

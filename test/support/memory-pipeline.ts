@@ -4,7 +4,7 @@ import { operationTypes } from "../../src/core/control/operation-types.ts";
 // Loaded before it is used: time that a test moves does not wait for code.
 import "../../src/core/control/cancel-children.ts";
 import "../../src/core/control/run-operation.ts";
-import { FlowBook } from "../../src/core/flow/flow-book.ts";
+import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { Identity } from "../../src/core/model/identity.ts";
 import type { MetricName, MetricOf } from "../../src/core/model/metrics.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import type { MetricHistory } from "../../src/core/control/metric-history.ts";
-import { PlaceBook } from "../../src/core/flow/place-book.ts";
+import { PlaceBook } from "../../src/core/extras/limits/place-book.ts";
 import { noLimits } from "../../src/core/limits/limits.ts";
 import type { Role } from "../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";

@@ -1,4 +1,4 @@
-import { FlowBook } from "../../src/core/flow/flow-book.ts";
+import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import { tiers } from "../../src/core/model/tier.ts";
 import { redriveBatch } from "../../src/core/work/redrive.ts";
 import { workBatch } from "../../src/core/work/work.ts";

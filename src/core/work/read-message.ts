@@ -1,7 +1,7 @@
 import { buryUnreadable } from "../end/bury.ts";
-import { checkLine } from "../flow/check-line.ts";
-import type { FlowPorts } from "../flow/flow-ports.ts";
-import type { SuccessorPorts } from "../flow/successor.ts";
+import { checkLine } from "../extras/limits/check-line.ts";
+import type { FlowPorts } from "../extras/limits/flow-ports.ts";
+import type { SuccessorPorts } from "../extras/limits/successor.ts";
 import { parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";

@@ -1,8 +1,8 @@
 import { tellChange } from "../end/tell.ts";
-import { countForBreaker } from "../flow/breaker.ts";
-import type { Admitted } from "../flow/enter.ts";
-import type { FlowPorts } from "../flow/flow-ports.ts";
-import { keepPlace, leave, type Place, readNext } from "../flow/held-place.ts";
+import { countForBreaker } from "../extras/limits/breaker.ts";
+import type { Admitted } from "../extras/limits/enter.ts";
+import type { FlowPorts } from "../extras/limits/flow-ports.ts";
+import { keepPlace, leave, type Place, readNext } from "../extras/limits/held-place.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";

@@ -1,5 +1,5 @@
-import { sendSuccessor } from "../flow/successor.ts";
-import { Taker } from "../flow/taker.ts";
+import { sendSuccessor } from "../extras/limits/successor.ts";
+import { Taker } from "../extras/limits/taker.ts";
 import { messageText, parseEnvelope } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
 import type { WaitingTask } from "../ports/flow.ts";

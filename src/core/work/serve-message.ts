@@ -1,4 +1,4 @@
-import { Taker } from "../flow/taker.ts";
+import { Taker } from "../extras/limits/taker.ts";
 import { leaseSeconds } from "../model/lease.ts";
 import type { WorkQueues } from "../ports/serve.ts";
 import type { Delivery } from "../ports/tasks.ts";

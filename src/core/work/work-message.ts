@@ -1,8 +1,8 @@
-import { type Admitted, enter, placeOf, type Stopped } from "../flow/enter.ts";
-import { giveUp } from "../flow/give-up.ts";
-import { goOn, leave } from "../flow/held-place.ts";
-import { park } from "../flow/park.ts";
-import { longestSlotWaitMs, startInTime } from "../flow/take-start.ts";
+import { type Admitted, enter, placeOf, type Stopped } from "../extras/limits/enter.ts";
+import { giveUp } from "../extras/limits/give-up.ts";
+import { goOn, leave } from "../extras/limits/held-place.ts";
+import { park } from "../extras/limits/park.ts";
+import { longestSlotWaitMs, startInTime } from "../extras/limits/take-start.ts";
 import { LineUnavailable, PortUnavailable } from "../model/errors.ts";
 import { type Grant, heldIn } from "../model/grant.ts";
 import { iso, type TaskRecord } from "../model/record.ts";

@@ -5,7 +5,7 @@ import { cancel, extend, retry } from "../../../src/core/control/control.ts";
 import { listChildren } from "../../../src/core/control/list-children.ts";
 import { countEnd } from "../../../src/core/end/close-family.ts";
 import { viewTask } from "../../../src/core/end/view.ts";
-import { pause } from "../../../src/core/flow/manage-flow.ts";
+import { pause } from "../../../src/core/extras/limits/manage-flow.ts";
 import { PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { signal } from "../../../src/core/steps/signal.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { retry } from "../../../src/core/control/control.ts";
-import { pause, resume } from "../../../src/core/flow/manage-flow.ts";
+import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import { rescue } from "../../../src/core/schedules/rescue.ts";

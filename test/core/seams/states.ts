@@ -4,7 +4,7 @@ import { changePriority } from "../../../src/core/control/change-priority.ts";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";
 import { runNow } from "../../../src/core/control/run-now.ts";
 import { inputOf } from "../../../src/core/control/stored-parts.ts";
-import { pause, resume } from "../../../src/core/flow/manage-flow.ts";
+import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
 import { PermanentError } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";

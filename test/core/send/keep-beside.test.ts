@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { changeInput } from "../../../src/core/control/change-input.ts";
 import { changePriority } from "../../../src/core/control/change-priority.ts";
 import { extend, retry } from "../../../src/core/control/control.ts";
-import { pause, resume } from "../../../src/core/flow/manage-flow.ts";
+import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
 import { PermanentError, RetryAfter } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { tiers } from "../../../src/core/model/tier.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { pause, resume } from "../../../src/core/flow/manage-flow.ts";
+import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
 import { Unavailable } from "../../../src/core/model/errors.ts";
 import type { MetricName } from "../../../src/core/model/metrics.ts";
 import { iso } from "../../../src/core/model/record.ts";

@@ -1,0 +1,186 @@
+import { PortUnavailable } from "../../model/errors.ts";
+import { heldIn } from "../../model/grant.ts";
+import { inLanes } from "../../model/in-lanes.ts";
+import type { Line } from "../../model/line.ts";
+import type { Tier } from "../../model/tier.ts";
+import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
+import { bucketCount, bucketName, bucketOf, type Sizes } from "./buckets.ts";
+import { letGo, longestDelayMs } from "./let-go.ts";
+import { placesOf } from "./limit-lines.ts";
+import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs } from "./line-ports.ts";
+import { leaveToOthers, ownTasks } from "./own-tasks.ts";
+import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
+import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
+import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
+import { markSharded, unmark } from "./shards.ts";
+import { answerOf, hasPlace, sureWrite } from "./sure-write.ts";
+import { watchLine } from "./watch-line.ts";
+import { yieldPlace } from "./yield-place.ts";
+
+/** Further checks that are sent at the same time. */
+const lanes = 10;
+
+/**
+ * Goes on with a line, and makes sure that a message checks it again while tasks wait. That message is sent before the
+ * line notes it, so that no death leaves a line without one. Of several messages only the noted one is followed by
+ * another, so that they do not multiply.
+ * @throws PortUnavailable
+ */
+export async function advance(ports: LinePorts, line: Line, known: Known): Promise<void> {
+  await ports.taker?.left;
+  if (!(await looksJointly(ports, line, known))) {
+    await advanceNow(ports, line, known);
+    return;
+  }
+  for (;;) {
+    const rest = await ports.flow.looks.read(line.name, () => advanceNow(ports, line, known));
+    // Each look lets one task go, which its worker takes.
+    if (!rest.hasRoom || !ports.taker?.isFree) return;
+  }
+}
+
+/** True for a task that has joined a line of one bucket: others join it together with it, and one look serves all. */
+async function looksJointly(
+  { flow, registry, bucketSize: size }: LinePorts,
+  { kind, type }: Line,
+  { added }: Known,
+): Promise<boolean> {
+  if (added === undefined || added.shard !== undefined || kind !== "concurrency") return false;
+  const limit = await placesOf(flow, registry.get(type ?? ""));
+  return limit !== undefined && bucketCount({ limit, size }) === 1;
+}
+
+async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+  const { lines, clock } = ports;
+  const { tier, checkId, changed, added } = known;
+  const marked = added?.shard === undefined ? undefined : await markSharded(ports, line, added);
+  const rest = await letGoOrEnd(ports, line, known);
+  if (rest.nextMs === undefined) return rest;
+  const seen = rest.state ?? (changed?.index === 0 ? changed.state : undefined) ?? marked;
+  const { check: planned, sharded } = seen ?? (await lines.state(line.name));
+  const now = clock.now();
+  if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);
+  const latestMs = now + (line.kind === "pause" ? longestDelayMs : leastOftenMs);
+  const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), latestMs);
+  if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return rest;
+  const at = { tier, atMs, ...((marked ?? sharded) && { sharded: true as const }) };
+  if (await plan(ports, line, at, planned)) await sendFurther(ports, line, tier, rest);
+  return rest;
+}
+
+/** Lets tasks go. A check that finds none ends the checks, and looks once more. */
+async function letGoOrEnd(ports: LinePorts, line: Line, known: Known): Promise<Rest> {
+  const { lines, flow } = ports;
+  const { tier, checkId } = known;
+  const rest = await letGo(ports, line, known);
+  if (!rest.empty || checkId === undefined) return rest;
+  // A submit that adds a task after this finds no plan, and a task that was added before is seen now.
+  await lines.endChecks(line.name, checkId);
+  if (flow.lines.isSharded(line.name)) await unmark(ports, line);
+  return letGo(ports, line, { tier });
+}
+
+/** Sends what lets a line keep its pace in a tier that is behind. Without it, the noted check goes on with the line. */
+async function sendFurther(ports: LinePorts, line: Line, tier: Tier, { furtherMs = [] }: Rest): Promise<void> {
+  try {
+    await inLanes(furtherMs, lanes, (atMs) => sendCheck(ports, line, { tier, atMs, id: ports.newId() }));
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not send further checks of a line", { error: String(error) });
+  }
+}
+
+/** A task's place, in a bucket of its line. */
+export interface BucketPlace extends HeldPlace {
+  /** The bucket's index. */
+  bucket: number;
+}
+
+/**
+ * Passes a task's place to the next task by one write, and sends its message; gives it back when there is none.
+ * @param tier Tier in whose queue a check of the line waits.
+ * @param next The line's first tasks. Absent: they were not read.
+ * @returns False when the task has no such place.
+ * @throws PortUnavailable
+ */
+export async function handOver(
+  ports: LinePorts,
+  line: Line,
+  place: BucketPlace,
+  { tier, next = [] }: { tier: Tier; next?: readonly WaitingEntry[] | undefined },
+): Promise<boolean> {
+  const type = line.type === undefined ? undefined : ports.registry.get(line.type);
+  await ports.taker?.left;
+  const limit = await placesOf(ports.flow, type);
+  if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
+  const sizes = { limit, size: ports.bucketSize };
+  const { index, name, room } = bucketOf(line, place.bucket, sizes);
+  const own = room === 0 ? undefined : await nextToGo(ports, line, next, sizes);
+  if (own === undefined) return giveBack(ports, line, place, tier);
+  const grant = grantOf(own, heldIn(index));
+  const message = ports.taker?.messageOf(own, grant);
+  const now = ports.clock.now();
+  // The task that this worker takes keeps its place with the same write.
+  const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
+  const to = { task: own.taskId, untilMs };
+  const state = await passOn(ports, name, { from: place, to, room });
+  // Another call has just let this task go, the limit is lower now, or a second message has kept the place.
+  if (state === undefined) return keepNext(ports, line, place, { tier, own, sizes });
+  const yielded = await yieldPlace(ports, name, { place: to, state, isTaken: message !== undefined });
+  if (yielded !== false) {
+    await leaveToOthers(ports, line, [own], sizes);
+    if (yielded === "unknown") await giveBack(ports, line, { ...to, bucket: index }, tier);
+    return true;
+  }
+  if (index === 0) ports.flow.lines.noteSharded(line.name, state.sharded === true);
+  // The line's own state alone tells of its check.
+  const isChecked = index > 0 || stands(ports, state.check);
+  await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, state.check);
+  const taken = message && { ...message, place: { line: line.name, bucket: index, untilMs } };
+  await sendOne(ports, line, own, grant, taken);
+  if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
+  return true;
+}
+
+/** The next task, with its message. Undefined: there is none, or the line does not answer. */
+async function nextToGo(
+  ports: LinePorts,
+  line: Line,
+  first: readonly WaitingEntry[],
+  sizes: Sizes,
+): Promise<WaitingTask | undefined> {
+  const read = async () => withEnvelopes(ports, line, await ownTasks(ports, line, first, { most: 1, sizes }));
+  return (await answerOf(read()))?.[0];
+}
+
+/** Returns a place that could not be passed on to the next task, which waits on. */
+async function keepNext(
+  ports: LinePorts,
+  line: Line,
+  place: BucketPlace,
+  { tier, own, sizes }: { tier: Tier; own: WaitingTask; sizes: Sizes },
+): Promise<boolean> {
+  const isPassedOver = await leaveToOthers(ports, line, [own], sizes);
+  if (await giveBack(ports, line, place, tier)) return true;
+  if (isPassedOver) await advance(ports, line, { tier });
+  return false;
+}
+
+/** Passes a place on. Undefined: the task keeps it. */
+async function passOn(
+  { lines }: LinePorts,
+  bucket: string,
+  { from, to, room }: { from: HeldPlace; to: HeldPlace; room: number },
+): Promise<LineState | undefined> {
+  const isPassed = hasPlace([to.task], to.untilMs);
+  return answerOf(sureWrite(lines, bucket, lines.passPlace(bucket, from, to, room), isPassed));
+}
+
+async function giveBack(ports: LinePorts, line: Line, place: BucketPlace, tier: Tier): Promise<boolean> {
+  const { bucket: index, task, untilMs } = place;
+  const name = bucketName(line, index);
+  const isFree = ({ places }: LineState) => !places.has(task);
+  const state = await sureWrite(ports.lines, name, ports.lines.dropPlace(name, task, untilMs), isFree);
+  if (state !== undefined) await advance(ports, line, { tier, changed: { index, state } });
+  return state !== undefined;
+}

@@ -1,0 +1,99 @@
+import { PortUnavailable } from "../../model/errors.ts";
+import { breakerName, type Line } from "../../model/line.ts";
+import type { TaskRecord } from "../../model/record.ts";
+import type { Tier } from "../../model/tier.ts";
+import type { Settled } from "../../task/settled.ts";
+import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
+import { advance } from "./advance.ts";
+import type { LinePorts } from "./line-ports.ts";
+import { noteOpened } from "./opened.ts";
+
+/**
+ * Counts the end of an attempt for its type's breaker. A crash does not count: nobody knows what failed. Never throws:
+ * the next end counts.
+ * @param tier Tier in whose queue a check of the breaker waits.
+ */
+export async function countForBreaker(
+  ports: LinePorts,
+  type: LimitedType | undefined,
+  { as, record }: Settled,
+  tier: Tier,
+): Promise<void> {
+  if (type === undefined || record === undefined) return;
+  try {
+    await (type.breaker === undefined
+      ? countForGuards(ports, type.name, record, as)
+      : count(ports, { ...type, breaker: type.breaker }, record, as, tier));
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not count for the breaker", { error: String(error) });
+  }
+}
+
+/** Types that were not resumed a short time ago cost nothing, and a worker loads nothing for them. */
+async function countForGuards(ports: LinePorts, type: string, record: TaskRecord, as: Settled["as"]): Promise<void> {
+  const guards = await ports.flow.guardsOf(type, record.tenant_id);
+  if (guards.length === 0) return;
+  const { countForGuards: countIn } = await import("./guard.ts");
+  await countIn(ports, guards, record, as);
+}
+
+async function count(
+  ports: LinePorts,
+  type: LimitedType & { breaker: BreakerOption },
+  record: TaskRecord,
+  as: Settled["as"],
+  tier: Tier,
+): Promise<void> {
+  const line: Line = { kind: "breaker", name: breakerName(type.name, record.tenant_id), type: type.name };
+  if (as === "completed" || as === "waiting") return close(ports, line, record.tenant_id, tier);
+  if (as !== "failed" && as !== "retried") return;
+  const { failures, coolDownSeconds } = type.breaker;
+  const now = ports.clock.now();
+  const openUntilMs = now + coolDownSeconds * 1000;
+  const breaker = await ports.flowSettings.countFailure(line.name, failures, openUntilMs, now);
+  ports.flow.forget();
+  if (breaker.openUntilMs !== openUntilMs) return;
+  ports.log.warn("breaker opened: tasks of the type wait", {
+    type: type.name,
+    tenant_id: record.tenant_id,
+    failures: breaker.failures,
+    open_until: new Date(openUntilMs).toISOString(),
+  });
+}
+
+/**
+ * A task that the breaker lets try cannot start, for example because it was cancelled: the next one tries. Never
+ * throws: one tries after the next cool-down.
+ */
+export async function passTry(
+  ports: LinePorts,
+  { tenant_id, type }: Pick<TaskRecord, "tenant_id" | "type">,
+  tryUntilMs: number,
+  tier: Tier,
+): Promise<void> {
+  const line: Line = { kind: "breaker", name: breakerName(type, tenant_id), type };
+  try {
+    // Another end of an attempt may have opened or closed the breaker.
+    const passed = await ports.flowSettings.tryBreaker(line.name, tryUntilMs, ports.clock.now());
+    if (passed) await advance(ports, line, { tier });
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not let another task try", { error: String(error) });
+  }
+}
+
+/**
+ * A success ends the row of failures, and lets the tasks go that wait. The check that was planned while they waited
+ * does so after a death in between.
+ */
+async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {
+  const breaker = await ports.flow.breakerOf(line.type ?? "", tenantId);
+  if (breaker === undefined) return;
+  await ports.flowSettings.remove(line.name);
+  if (breaker.openUntilMs !== undefined) await noteOpened(ports.lines, line, ports.clock.now());
+  ports.flow.forget();
+  if (breaker.openUntilMs === undefined) return;
+  ports.log.info("breaker closed", { type: line.type, tenant_id: tenantId });
+  await advance(ports, line, { tier });
+}

@@ -1,0 +1,180 @@
+import { JoinedReads } from "../../model/joined-reads.ts";
+import { breakerName, type PausableWork, pauseName, pausesOf } from "../../model/line.ts";
+import {
+  type Breaker,
+  type FlowSetting,
+  type FlowSettings,
+  guardName,
+  limitsName,
+  type ResumeGuard,
+  receiversName,
+  settingsAgeMs,
+  type TypeLimits,
+} from "../../ports/flow.ts";
+import type { Clock, Log } from "../../ports/tasks.ts";
+import { within } from "../../ports/within.ts";
+import { GoingTasks } from "./going-tasks.ts";
+import { JoinedStarts } from "./joined-starts.ts";
+import { KnownLines } from "./known-lines.ts";
+
+/** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
+const patienceMs = 1_000;
+
+interface FlowBookPorts {
+  clock: Clock;
+  log: Log;
+  flowSettings: FlowSettings;
+}
+
+/** Settings that are read together at most, unless there are more that are no breakers. */
+const mostSettings = 500;
+
+/** Breakers that are known by themselves at most. */
+const mostBreakers = 1_000;
+
+interface Page<Content> {
+  content: Promise<Content>;
+  /** Epoch milliseconds after which it is read again. */
+  untilMs: number;
+}
+
+interface Known {
+  settings: ReadonlyMap<string, FlowSetting>;
+  /** False: there are further breakers. */
+  whole: boolean;
+}
+
+/**
+ * The pauses, limits and breakers that apply now, as one process knows them. Reads the table every two seconds at most:
+ * all settings together, or where tasks of many tenants fail, the breakers of the tasks at hand by themselves.
+ */
+export class FlowBook {
+  readonly #ports: FlowBookPorts;
+  #page: Page<Known> | undefined;
+  #latest: Known["settings"] = new Map();
+  readonly #breakers = new Map<string, Page<Breaker | undefined>>();
+  readonly lines = new KnownLines();
+  readonly going = new GoingTasks();
+  readonly starts = new JoinedStarts();
+  /** The looks at lines that tasks have joined. The answer tells if a place is left. */
+  readonly looks = new JoinedReads<{ hasRoom?: true }>();
+
+  constructor(ports: FlowBookPorts) {
+    this.#ports = ports;
+  }
+
+  /**
+   * The name of the pause or of the open breaker that stops a task.
+   * @param hasBreaker True for a type with a breaker: others are not stopped by one.
+   */
+  async stopOf(work: PausableWork, hasBreaker: boolean): Promise<string | undefined> {
+    const { settings, whole } = await this.#known();
+    if (settings.size === 0 && whole) return undefined;
+    const pause = pausesOf(work).find((name) => settings.has(name));
+    if (pause !== undefined || !hasBreaker) return pause;
+    const breaker = await this.breakerOf(work.type, work.tenantId);
+    return breaker?.openUntilMs === undefined ? undefined : breaker.name;
+  }
+
+  /** The limits that an operator set for a type. */
+  async limitsOf(type: string): Promise<TypeLimits | undefined> {
+    return (await this.#known()).settings.get(limitsName(type)) as TypeLimits | undefined;
+  }
+
+  /** The breaker of a type for a tenant, if a task failed. */
+  async breakerOf(type: string, tenantId: string): Promise<Breaker | undefined> {
+    const { settings, whole } = await this.#known();
+    const name = breakerName(type, tenantId);
+    const breaker = settings.get(name) as Breaker | undefined;
+    return breaker === undefined && !whole ? this.#breaker(name) : breaker;
+  }
+
+  /**
+   * The breakers that guard the resumes of a type, for a tenant and for all. Reads nothing where the last reading had
+   * none: who starts after a resume has read its guard.
+   */
+  async guardsOf(type: string, tenantId: string): Promise<ResumeGuard[]> {
+    const names = [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })].map(guardName);
+    if (!names.some((name) => this.#latest.has(name))) return [];
+    const { settings } = await this.#known();
+    const now = this.#ports.clock.now();
+    const guards = names.map((name) => settings.get(name) as Breaker | undefined).filter((one) => one !== undefined);
+    return guards.filter((one): one is ResumeGuard => (one.guardsUntilMs ?? 0) > now);
+  }
+
+  /** The settings as this process read them last. */
+  get latest(): ReadonlyMap<string, FlowSetting> {
+    return this.#latest;
+  }
+
+  /** True when a tenant has receivers of webhooks. */
+  async receives(tenantId: string): Promise<boolean> {
+    return (await this.#known()).settings.has(receiversName(tenantId));
+  }
+
+  /** Reads the settings again with the next look. While the table does not answer, the earlier ones stay in use. */
+  forget(): void {
+    for (const page of [this.#page, ...this.#breakers.values()]) if (page !== undefined) page.untilMs = 0;
+  }
+
+  async #known(): Promise<Known> {
+    const earlier = this.#page;
+    const page = this.#newest(earlier, () => this.#readSettings());
+    this.#page = page;
+    try {
+      return await page.content;
+    } catch (error) {
+      // Nothing is known.
+      if (this.#page === page) this.#page = undefined;
+      throw error;
+    }
+  }
+
+  async #readSettings(): Promise<Known> {
+    const { flowSettings } = this.#ports;
+    const { settings, whole } = await flowSettings.some(mostSettings);
+    this.#latest = new Map(settings.map((setting) => [setting.name, setting]));
+    return { settings: this.#latest, whole };
+  }
+
+  async #breaker(name: string): Promise<Breaker | undefined> {
+    const { flowSettings } = this.#ports;
+    const page = this.#newest(this.#breakers.get(name), () => flowSettings.find(name) as Promise<Breaker | undefined>);
+    this.#breakers.delete(name);
+    this.#breakers.set(name, page);
+    const [oldest] = this.#breakers.keys();
+    if (this.#breakers.size > mostBreakers && oldest !== undefined) this.#breakers.delete(oldest);
+    try {
+      return await page.content;
+    } catch (error) {
+      if (this.#breakers.get(name) === page) this.#breakers.delete(name);
+      throw error;
+    }
+  }
+
+  /** Reads a page again when it is too old. The earlier content stays in use while the table does not answer. */
+  #newest<Content>(earlier: Page<Content> | undefined, read: () => Promise<Content>): Page<Content> {
+    const now = this.#ports.clock.now();
+    if (earlier !== undefined && now < earlier.untilMs) return earlier;
+    const content = earlier === undefined ? read() : this.#orEarlier(read(), earlier);
+    return { content, untilMs: now + settingsAgeMs };
+  }
+
+  async #orEarlier<Content>(read: Promise<Content>, { content }: Page<Content>): Promise<Content> {
+    const { clock, log } = this.#ports;
+    let error = "no answer in time";
+    try {
+      const found = await within<{ content: Content } | undefined>(
+        clock,
+        patienceMs,
+        read.then((answer) => ({ content: answer })),
+        () => undefined,
+      );
+      if (found !== undefined) return found.content;
+    } catch (thrown) {
+      error = String(thrown);
+    }
+    log.warn("could not read pauses and limits; those read last stay in use", { error });
+    return content;
+  }
+}

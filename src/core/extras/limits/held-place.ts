@@ -1,0 +1,116 @@
+import { PortUnavailable } from "../../model/errors.ts";
+import type { Line } from "../../model/line.ts";
+import { allShards } from "../../model/line-shards.ts";
+import type { TaskKey } from "../../model/record.ts";
+import type { Tier } from "../../model/tier.ts";
+import type { WaitingEntry } from "../../ports/flow.ts";
+import type { TaskType } from "../../task/task.ts";
+import { advance, handOver } from "./advance.ts";
+import { bucketCount, bucketName, firstTasks } from "./buckets.ts";
+import type { FlowPorts } from "./flow-ports.ts";
+import { isIdle } from "./let-go-places.ts";
+import { placesOf } from "./limit-lines.ts";
+import { takenUntilMs } from "./place-end.ts";
+import { firstOfAny, firstOfShard, isSharded } from "./shards.ts";
+
+/** A task's place in a line. */
+export interface Place {
+  line: Line;
+  /** The bucket of the line's places that has it. */
+  bucket: number;
+  /** Epoch milliseconds. Each renewal of the attempt's lease sets a later time. */
+  untilMs: number;
+  /** True when the task had the place before: another message of it may need it. */
+  kept?: boolean;
+  /** True when no attempt of the task follows. */
+  over?: boolean;
+  /** The renewal that runs. Absent: none ran yet. */
+  renewal?: Promise<void>;
+  /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
+  next?: Promise<WaitingEntry[]>;
+  /** Resolves when the place was returned to its line. Absent: the task has it. */
+  left?: Promise<void>;
+}
+
+/** Keeps the place of a running attempt as long as its lease. */
+export function keepPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
+  place.renewal = renewPlace(ports, place, task, type);
+  return place.renewal;
+}
+
+async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
+  const untilMs = takenUntilMs(ports.clock.now(), type);
+  if (await ports.lines.keepPlace(bucketName(place.line, place.bucket), task.task_id, untilMs)) place.untilMs = untilMs;
+}
+
+/** Starts to read the next tasks of the line. The answer is there when the attempt is settled. */
+export function readNext(ports: FlowPorts, place: Place): void {
+  place.next = nextOf(ports, place);
+  const note = (next: readonly WaitingEntry[]) => {
+    if (next.length === 0) ports.flow.lines.noteJoined(place.line.name, false);
+  };
+  // `leave` waits for the answer, and hears of the error.
+  place.next.then(note, () => {});
+}
+
+async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]> {
+  const { flow, lines, registry, taker, bucketSize: size } = ports;
+  // The task itself is among them until it has left.
+  await taker?.left;
+  const limit = (await placesOf(flow, registry.get(line.type ?? ""))) ?? 1;
+  const sizes = { limit, size };
+  const most = firstTasks(sizes);
+  if (!(await isSharded(ports, line))) return lines.first(line.name, most);
+  if (bucketCount(sizes) === 1) return lines.first(line.name, most, allShards);
+  const state = await lines.state(line.name);
+  if (isIdle(state)) return [];
+  if (state.sharded === undefined) return lines.first(line.name, most);
+  // Who finds none here gives the place back, and looks at all shards.
+  return firstOfAny(ports, line, firstOfShard);
+}
+
+/**
+ * Returns a task's place to its line, once, and lets the next task go. Never throws: a place that is not given back
+ * ends.
+ * @param tier Tier in whose queue a check of the line waits.
+ */
+export function leave(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
+  place.left ??= leaveNow(ports, place, task, tier);
+  return place.left;
+}
+
+async function leaveNow(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
+  // A renewal that is under way changes the time at which the place ends.
+  await place.renewal?.catch(() => {});
+  try {
+    const held = { task: task.task_id, untilMs: place.untilMs, bucket: place.bucket };
+    // Without an answer about the next task the place is given back all the same.
+    const next = await place.next?.catch(() => []);
+    const isBack = await handOver(ports, place.line, held, { tier, next });
+    if (!isBack && place.over) await leaveKept(ports, place, task, tier);
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not give a place back; it is free again when it ends", { error: String(error) });
+  }
+}
+
+/** Goes on with the line of a rate in which a task has waited. Never throws: the line is looked at again. */
+export async function goOn(ports: FlowPorts, line: Line, tier: Tier): Promise<void> {
+  try {
+    await advance(ports, line, { tier });
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    ports.log.warn("could not go on with a line; it is looked at again", { error: String(error) });
+  }
+}
+
+/** A second message, which came during the attempt, has kept the place until a later time. */
+async function leaveKept(
+  ports: FlowPorts,
+  { line, bucket }: Place,
+  { task_id: task }: Pick<TaskKey, "task_id">,
+  tier: Tier,
+): Promise<void> {
+  const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(task);
+  if (untilMs !== undefined) await handOver(ports, line, { task, untilMs, bucket }, { tier });
+}

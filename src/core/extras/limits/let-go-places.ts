@@ -1,0 +1,218 @@
+import { heldIn } from "../../model/grant.ts";
+import type { Line } from "../../model/line.ts";
+import type { LineState, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
+import { type Bucket, bucketCount, bucketOf, bucketsOf, firstTasks, type Sizes } from "./buckets.ts";
+import {
+  type Known,
+  type LinePorts,
+  latestMs,
+  leastOftenMs,
+  mostLetGo,
+  mostTries,
+  nothing,
+  type Rest,
+  soonMs,
+} from "./line-ports.ts";
+import { leaveToOthers, ownTasks } from "./own-tasks.ts";
+import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
+import { planSooner } from "./plan-check.ts";
+import { sendAll, withEnvelopes } from "./send-all.ts";
+import { firstOfOne, firstOfShard, isSharded, shardsIn } from "./shards.ts";
+import { hasPlace, sureWrite } from "./sure-write.ts";
+
+/** Tasks that get a place together. */
+const mostTogether = 10;
+
+/**
+ * The number of tasks that a call lets go together. A worker lets one go, which it takes itself: the other free places
+ * are those of workers that end tasks at this moment, and a task that went there by message would pass the queue.
+ */
+const mostOf = ({ taker }: LinePorts): number => (taker === undefined ? mostTogether : taker.isFree ? 1 : 0);
+
+/** The places of a bucket, as a call knows them. */
+interface Seen {
+  bucket: Bucket;
+  state: LineState;
+  places: Map<string, number>;
+}
+
+/**
+ * Lets the first tasks of a line go, into the free places: of the bucket that the caller has changed, or of all
+ * buckets. A caller that has added a task looks at several buckets only for the first one: for those behind it, someone
+ * else has done so.
+ * @throws PortUnavailable
+ */
+export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number, known: Known): Promise<Rest> {
+  const { changed, added } = known;
+  const sizes = { limit, size: ports.bucketSize };
+  const buckets = changed === undefined ? bucketsOf(line, sizes) : [bucketOf(line, changed.index, sizes)];
+  if (added !== undefined && buckets.length > 1 && !(await isFirst(ports, line, added)))
+    return { nextMs: ports.clock.now() + leastOftenMs, empty: false };
+  const apart = await stateApart(ports, line, known);
+  if (apart !== undefined && isIdle(apart)) return nothing;
+  let seen = changed && (await withoutEnded(ports, buckets, [changed.state]));
+  for (let tries = 0; tries < mostTries; tries++) {
+    seen ??= await withoutEnded(ports, buckets, await ports.lines.states(buckets.map(({ name }) => name)));
+    const step = await letSomeGo(ports, line, sizes, seen, { ...known, apart });
+    if (step.as === "rest") return step.rest;
+    // A line of one bucket is read again, as others may have changed it. Of many, this call knows its own changes.
+    if (step.as === "refused" || buckets.length === 1) seen = undefined;
+  }
+  return { nextMs: ports.clock.now() + soonMs, empty: false };
+}
+
+type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
+
+/**
+ * The line's own state, for a caller that has changed another bucket of a sharded line. Undefined: it is among the
+ * states that the caller reads, or the line is not sharded.
+ */
+async function stateApart(ports: LinePorts, line: Line, { changed }: Known): Promise<LineState | undefined> {
+  if (changed === undefined || changed.index === 0 || !(await isSharded(ports, line))) return undefined;
+  return ports.lines.state(line.name);
+}
+
+/** True for a line in whose shards no task waits, and which has no check for a task in shard 0. */
+export const isIdle = ({ sharded, check }: LineState): boolean => sharded === undefined && check === undefined;
+
+/** Lets up to ten tasks go, into the bucket that has most room, and notes their places. */
+async function letSomeGo(
+  ports: LinePorts,
+  line: Line,
+  sizes: Sizes,
+  seen: readonly Seen[],
+  known: Known & { apart: LineState | undefined },
+): Promise<Step> {
+  const { clock, lines } = ports;
+  const { tier, added } = known;
+  const state = ownState(seen) ?? known.apart;
+  const full: Rest = { nextMs: nextLookMs(clock.now(), seen, known), empty: false, state };
+  const { bucket, places } = roomiest(seen);
+  const room = roomIn(seen);
+  const free = Math.min(room, mostOf(ports));
+  const soon: Rest = { ...full, nextMs: clock.now() + soonMs };
+  if (free === 0 && room > 0) return { as: "rest", rest: soon };
+  if (free === 0 && added !== undefined) return { as: "rest", rest: full };
+  const read = readerOf(ports, line, sizes, { ...known, state });
+  const { next, empty } = await nextWithoutPlace(ports, read, seen, Math.max(firstTasks(sizes), free));
+  if (empty) return { as: "rest", rest: nothing };
+  const own = await ownTasks(ports, line, next, { most: free, sizes });
+  // Their messages are read before they have places: a call that fails leaves no place that nobody uses.
+  const going = await withEnvelopes(ports, line, own);
+  if (going.length === 0)
+    return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
+  const ids = going.map(({ taskId }) => taskId);
+  const untilMs = onTheWayUntilMs(clock.now());
+  const taking = lines.takePlaces(bucket.name, ids, untilMs, bucket.room);
+  if (!(await sureWrite(lines, bucket.name, taking, hasPlace(ids, untilMs)))) {
+    await leaveToOthers(ports, line, going, sizes);
+    return { as: "refused" };
+  }
+  await planSooner(ports, line, { tier, atMs: untilMs + soonMs }, checkToMove(known, seen));
+  await sendAll(ports, line, going, heldIn(bucket.index));
+  for (const id of ids) places.set(id, untilMs);
+  if (ports.taker !== undefined) return { as: "rest", rest: room > 1 ? { ...soon, hasRoom: true } : full };
+  return { as: "let go" };
+}
+
+type ReadFirst = (count: number) => Promise<WaitingEntry[]>;
+
+/**
+ * Reads the first tasks of a line: a worker that has ended a task of a sharded line reads those of one shard, as others
+ * end theirs at the same time.
+ */
+function readerOf(
+  ports: LinePorts,
+  line: Line,
+  sizes: Sizes,
+  known: Known & { state: LineState | undefined },
+): ReadFirst {
+  const { changed, state } = known;
+  const shards = shardsIn(ports, line, state, known);
+  if (changed === undefined || state?.sharded === undefined || bucketCount(sizes) === 1)
+    return (count) => ports.lines.first(line.name, count, shards);
+  return (most) => firstOfOne(ports, line, { most, mostOfOne: firstOfShard });
+}
+
+async function isFirst({ lines }: LinePorts, line: Line, { taskId, shard = 0 }: WaitingEntry): Promise<boolean> {
+  const [first] = await lines.first(line.name, 1, [shard]);
+  return first === undefined || first.taskId === taskId;
+}
+
+/** The line's own state. Undefined: the call looks at another bucket alone. */
+const ownState = ([first]: readonly Seen[]): LineState | undefined =>
+  first?.bucket.index === 0 ? first.state : undefined;
+
+/**
+ * The check that must not be far away. A check and an added task have none: their message comes again if the worker
+ * dies.
+ */
+const checkToMove = ({ changed }: Known, seen: readonly Seen[]): PlannedCheck | undefined =>
+  changed === undefined ? undefined : ownState(seen)?.check;
+
+const freeIn = ({ bucket, places }: Seen): number => bucket.room - places.size;
+
+const roomiest = (seen: readonly Seen[]): Seen =>
+  seen.reduce((best, one) => (freeIn(one) > freeIn(best) ? one : best), seen[0] as Seen);
+
+/**
+ * True while the line's own item has more places than its share: an earlier release has put all places there. Until
+ * they have ended, the other buckets give none.
+ */
+const isClosed = ([first]: readonly Seen[]): boolean => first?.bucket.index === 0 && freeIn(first) < 0;
+
+/** The free places of the bucket that has most. */
+const roomIn = (seen: readonly Seen[]): number => (isClosed(seen) ? 0 : Math.max(0, freeIn(roomiest(seen))));
+
+/** A place that was not renewed ends: its worker died, or its message did not arrive in time. */
+async function withoutEnded(
+  { clock, lines }: LinePorts,
+  buckets: readonly Bucket[],
+  states: readonly LineState[],
+): Promise<Seen[]> {
+  const now = clock.now();
+  const seen: Seen[] = [];
+  for (const [position, bucket] of buckets.entries()) {
+    const state = states[position] ?? { places: new Map() };
+    const ended = [...state.places].filter(([, untilMs]) => untilMs <= now);
+    for (const [task, untilMs] of ended) await lines.dropPlace(bucket.name, task, untilMs);
+    seen.push({ bucket, state, places: new Map([...state.places].filter(([, untilMs]) => untilMs > now)) });
+  }
+  return seen;
+}
+
+/**
+ * The first tasks that have no place. A task that has one can be in its line, too, when a sender died between the two.
+ * Reads further tasks where all of these have one, or other calls of this process let them go.
+ */
+async function nextWithoutPlace(
+  { flow, clock }: LinePorts,
+  first: ReadFirst,
+  seen: readonly Seen[],
+  count: number,
+): Promise<{ next: WaitingEntry[]; empty: boolean }> {
+  const hasPlace = ({ taskId }: WaitingEntry) => seen.some(({ places }) => places.has(taskId));
+  const without = (tasks: readonly WaitingEntry[]) => tasks.filter((task) => !hasPlace(task));
+  const few = await first(count);
+  const next = without(few);
+  const now = clock.now();
+  const isOneLeft = next.some((task) => !flow.going.has(task, now));
+  if (isOneLeft || few.length < count) return { next, empty: few.length === 0 };
+  const placed = seen.reduce((sum, { places }) => sum + places.size, 0);
+  return { next: without(await first(count + Math.min(placed + next.length, mostLetGo))), empty: false };
+}
+
+/**
+ * The time of the next look at a line without a free place. The worker of a place lets the next task go, and the
+ * message of a dead worker's task does so after its lease: so no other call has to look. A task that was let go has had
+ * its place for less than a lease, and its sender may have died before the message was sent. In a line that was not
+ * looked at yet, a place may become free soon.
+ */
+function nextLookMs(nowMs: number, seen: readonly Seen[], { checkId }: Known): number {
+  const ends = seen
+    .flatMap(({ places }) => [...places.values()])
+    .filter((untilMs) => placeStateOf(untilMs) !== "taken");
+  const isLookedAt = checkId !== undefined || ownState(seen)?.check !== undefined;
+  if (ends.length === 0 && isLookedAt) return nowMs + leastOftenMs;
+  return Math.max(nowMs + soonMs, Math.min(nowMs + latestMs, ...ends.map((untilMs) => untilMs + soonMs)));
+}

@@ -1,0 +1,90 @@
+import { inShort, quiet } from "../../model/foreign-value.ts";
+import { allTenants, type Line, limitLine, lineOf } from "../../model/line.ts";
+import type { Limit, LimitedType } from "../../task/type-limits.ts";
+import type { FlowBook } from "./flow-book.ts";
+
+/**
+ * The sharing of a limit that an operator set for a type which is defined without one: all its tasks share it, of all
+ * tenants.
+ */
+const ofWholeType = { scope: "deployment" } as const;
+
+/** The sharing of a type's limits by its tasks. Absent: the type has no such limit now. */
+export interface LimitsInForce {
+  concurrency?: Limit<never> | undefined;
+  rateLimit?: Limit<never> | undefined;
+}
+
+/** The limits of a type's definition, and those that an operator set in addition. */
+export async function limitsInForce(flow: FlowBook, type: LimitedType): Promise<LimitsInForce> {
+  const { concurrency, rateLimit } = type;
+  const set = await flow.limitsOf(type.name);
+  return {
+    concurrency: concurrency ?? (set?.concurrency === undefined ? undefined : ofWholeType),
+    rateLimit: rateLimit ?? (set?.rate === undefined ? undefined : ofWholeType),
+  };
+}
+
+/** The number of places of a type's keys. Undefined: the type is unknown, or has no such limit. */
+export async function placesOf(flow: FlowBook, type: LimitedType | undefined): Promise<number | undefined> {
+  if (type === undefined) return undefined;
+  return (await flow.limitsOf(type.name))?.concurrency ?? type.concurrency?.limit;
+}
+
+/**
+ * A start may be late by this part of the rate's window, and by a second at most. Starts are further apart by the same
+ * part, so that no window of that length has more of them than the limit: a window's starts had their times in a time
+ * that is longer by this part.
+ */
+const latePart = 0.05;
+const longestLateMs = 1_000;
+
+/** Times between starts from this one on are whole milliseconds. */
+export const slowMs = 1_000;
+
+/** The pace of a type's keys. */
+export interface Pace {
+  /** Milliseconds between two starts. */
+  intervalMs: number;
+  /** A task that comes later than this after its start takes another one, in milliseconds. */
+  lateMs: number;
+}
+
+/** The pace of a type's keys. Undefined: the type is unknown, or has no rate. */
+export async function paceOf(flow: FlowBook, type: LimitedType | undefined): Promise<Pace | undefined> {
+  if (type === undefined) return undefined;
+  const set = (await flow.limitsOf(type.name))?.rate;
+  const rate = set === undefined ? type.rateLimit : { limit: set.limit, perSeconds: set.per_seconds };
+  if (rate === undefined) return undefined;
+  const windowMs = rate.perSeconds * 1000;
+  const lateMs = Math.min(windowMs * latePart, longestLateMs);
+  const intervalMs = (windowMs + lateMs) / rate.limit;
+  return { intervalMs: intervalMs < slowMs ? intervalMs : Math.ceil(intervalMs), lateMs };
+}
+
+const longestKey = 256;
+
+/**
+ * The line of a task's limit.
+ * @throws TypeError when the type's `key` returns no key; whatever it throws
+ */
+export function lineFor(
+  kind: "concurrency" | "rate",
+  type: LimitedType,
+  { key, scope }: Limit<never>,
+  { tenantId, input }: { tenantId: string; input: unknown },
+): Line {
+  const given: unknown = key === undefined ? "" : key(input as never);
+  // All tasks whose key is NaN would share one line.
+  const text = Number.isFinite(given) ? String(given) : given;
+  if (typeof text !== "string" || text.length > longestKey || (key !== undefined && text === "")) {
+    quiet(given);
+    const name = kind === "rate" ? "rateLimit" : kind;
+    throw new TypeError(
+      `${name}.key returned ${inShort(given)}, and no text of 1 to ${longestKey} characters or finite number`,
+    );
+  }
+  const tenant = scope === "deployment" ? allTenants : tenantId;
+  // A lone surrogate cannot be a key of the table.
+  return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text.toWellFormed() })) as Line;
+}

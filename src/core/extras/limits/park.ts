@@ -1,0 +1,99 @@
+import type { Envelope } from "../../model/envelope.ts";
+import { isOfTier, type Line, longestLineSeconds, type PauseTarget } from "../../model/line.ts";
+import { iso, type TaskRecord } from "../../model/record.ts";
+import type { WaitingFor } from "../../model/suspension.ts";
+import type { WaitingTask } from "../../ports/flow.ts";
+import { dispatch } from "../../send/dispatch.ts";
+import { keepAllBeside } from "../../send/keep-beside.ts";
+import { newestKept } from "../../send/newest-envelope.ts";
+import { reportParked } from "../../send/report.ts";
+import { canStart, type TaskMessage } from "../../task/task-message.ts";
+import { advance } from "./advance.ts";
+import type { Stopped } from "./enter.ts";
+import type { FlowPorts } from "./flow-ports.ts";
+import { leave } from "./held-place.ts";
+import { join, shardFor } from "./shards.ts";
+
+/**
+ * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is
+ * not put into one.
+ * @returns Undefined when it waits; otherwise the record of a task that cannot start anyway.
+ * @throws PortUnavailable
+ */
+export async function park(
+  ports: FlowPorts,
+  message: TaskMessage,
+  { line, slotMs, place }: Stopped,
+): Promise<{ unfit: TaskRecord | undefined } | undefined> {
+  const { delivery, envelope, grant } = message;
+  const now = ports.clock.now();
+  const changed = await ports.records.change(envelope, {
+    when: canStart(message, now),
+    set: {
+      line: line.name,
+      waiting_for: waitingIn(line),
+      updated_at: iso(now),
+      purge_at: Math.ceil(now / 1000) + longestLineSeconds,
+    },
+  });
+  if (!changed.done) return { unfit: changed.record };
+  const { record } = changed;
+  // The line keeps the message for longer than a part with a new input.
+  const newest = await newestKept(ports, record, envelope);
+  const stored = mayBeStored(message, record) ? undefined : null;
+  // After the change: the record as it was is not at hand, and a message whose process dies here comes again.
+  await keepAllBeside(ports, { ...record, purge_at: 0 }, record.purge_at, stored);
+  const { tier, runsOn } = delivery;
+  const entry = {
+    id: ports.newId(),
+    tier,
+    runsOn,
+    envelope: newest,
+    createdAt: record.created_at,
+    taskId: record.task_id,
+    tenantId: record.tenant_id,
+    sinceMs: now,
+    ...(await shardFor(ports, line, record.task_id)),
+    ...(slotMs !== undefined && { slotMs }),
+    ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
+  };
+  const waiting = await join(ports, line, entry, record.purge_at);
+  ports.flow.lines.noteJoined(line.name, true);
+  if (isOfTier(line)) await followMove(ports, line, record, waiting);
+  await endInTime(ports, record, newest);
+  reportParked(ports, record);
+  ports.taker?.limitBehind(now - Date.parse(record.due_at));
+  // The line may have become free before the task was in it.
+  await advance(ports, line, { tier, added: waiting });
+  if (place !== undefined) await leave(ports, place, envelope, tier);
+  return undefined;
+}
+
+/** False for a task that has not waited for a time before, and so has no message beside its record. */
+const mayBeStored = ({ type }: TaskMessage, { attempts_total, round, run_at }: TaskRecord): boolean =>
+  type?.keepInput === true || attempts_total > 0 || round > 1 || run_at !== undefined;
+
+/**
+ * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no
+ * message there.
+ */
+async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, waiting: WaitingTask): Promise<void> {
+  const present = await ports.records.get(record, "consistently");
+  if (present === undefined || present.priority === record.priority || present.line !== line.name) return;
+  await dispatch(ports, present, waiting.envelope);
+  await ports.lines.remove(line.name, waiting);
+}
+
+/**
+ * Sends a message for the time at which a task expires, if somebody waits for its end: its line may not let it go for
+ * days.
+ */
+async function endInTime(ports: FlowPorts, record: TaskRecord, envelope: Envelope): Promise<void> {
+  const { start_by: due_at, family_leaf, callback } = record;
+  if (due_at === undefined || (family_leaf === undefined && callback === undefined)) return;
+  await dispatch(ports, { ...record, due_at }, envelope);
+}
+
+function waitingIn({ name, kind }: Line): WaitingFor {
+  return kind === "pause" ? { kind, of: name.split("/")[1] as PauseTarget["scope"] } : { kind };
+}

@@ -1,0 +1,89 @@
+import { allShards } from "../../model/line-shards.ts";
+import type { Lines, WaitingKey } from "../../ports/flow.ts";
+import type { Clock } from "../../ports/tasks.ts";
+
+/** The last place that is counted. */
+const lastPlace = 100;
+
+/** The first task of a line is looked at again after this time, in milliseconds. */
+const freshMs = 5_000;
+
+/** A line is counted anew after this time, in milliseconds: a retried task may have come between others. */
+const oldMs = 60_000;
+
+/** Lines that a process knows at most. */
+const mostLines = 200;
+
+/** Readings may miss the changes of the last second. */
+interface PlaceReads extends Pick<Lines, "orders"> {
+  /** True when tasks of a limit's line may wait in its shards above 0. */
+  isSharded(line: string): Promise<boolean>;
+}
+
+interface Front {
+  shards: readonly number[];
+  /** The orders of the first tasks, the first one first. */
+  orders: string[];
+  seenMs: number;
+  countedMs: number;
+}
+
+/** The order of a task in its line: texts compare as the tasks follow each other. */
+export const orderOf = ({ createdAt, taskId }: WaitingKey): string => `${createdAt}#${taskId}`;
+
+/**
+ * The places of tasks in lines, as one process knows them. A count reads whole entries, so a process makes one a
+ * minute for a line at most, however many tasks of it are polled. In between it looks at the line's first task every
+ * five seconds, and at the tasks that were added behind those it knows.
+ */
+export class PlaceBook {
+  readonly #clock: Clock;
+  readonly #lines: PlaceReads;
+  readonly #fronts = new Map<string, Front>();
+
+  constructor(clock: Clock, lines: PlaceReads) {
+    this.#clock = clock;
+    this.#lines = lines;
+  }
+
+  /**
+   * The place of a task, from 1. Null: beyond the last place that is counted.
+   * @throws PortUnavailable
+   */
+  async placeOf(line: string, task: WaitingKey): Promise<number | null> {
+    const own = orderOf(task);
+    const front = await this.#frontOf(line);
+    const last = front.orders.at(-1);
+    // The task may have been added behind those that are known.
+    if (front.orders.length <= lastPlace && (last === undefined || last < own)) {
+      const left = lastPlace + 1 - front.orders.length;
+      front.orders.push(...(await this.#lines.orders(line, left, last, front.shards)));
+    }
+    const before = front.orders.filter((order) => order < own).length;
+    return before < lastPlace ? before + 1 : null;
+  }
+
+  async #frontOf(line: string): Promise<Front> {
+    const now = this.#clock.now();
+    const known = this.#fronts.get(line);
+    if (known === undefined || now - known.countedMs >= oldMs) return this.#count(line, now);
+    if (now - known.seenMs < freshMs) return known;
+    const [first] = await this.#lines.orders(line, 1, undefined, known.shards);
+    if (first === undefined || first > (known.orders.at(-1) ?? "")) return this.#count(line, now);
+    const rest = known.orders.filter((order) => order > first);
+    known.orders = [first, ...rest].slice(0, lastPlace + 1);
+    known.seenMs = now;
+    return known;
+  }
+
+  async #count(line: string, nowMs: number): Promise<Front> {
+    const shards = (await this.#lines.isSharded(line)) ? allShards : [0];
+    const orders = await this.#lines.orders(line, lastPlace + 1, undefined, shards);
+    const front = { shards, orders, seenMs: nowMs, countedMs: nowMs };
+    this.#fronts.delete(line);
+    this.#fronts.set(line, front);
+    const [oldest] = this.#fronts.keys();
+    if (this.#fronts.size > mostLines && oldest !== undefined) this.#fronts.delete(oldest);
+    return front;
+  }
+}

@@ -1,0 +1,102 @@
+import type { Grant } from "../../model/grant.ts";
+import { inLanes } from "../../model/in-lanes.ts";
+import { leaseSeconds, longestLeaseSeconds } from "../../model/lease.ts";
+import type { Line } from "../../model/line.ts";
+import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
+import type { TaskMessage } from "../../task/task-message.ts";
+import type { LimitedType } from "../../task/type-limits.ts";
+import type { LinePorts } from "./line-ports.ts";
+
+/** Messages that are sent at the same time. Many tasks of a fast rate, or after a pause, go within a second. */
+const lanes = { rate: 50, concurrency: 10, pause: 50, breaker: 10 } as const;
+
+/**
+ * A spare message comes this long after the first lease of its task's attempt, in seconds: what precedes the claim
+ * takes its time.
+ */
+const spareMarginSeconds = 15;
+
+/** Sends the messages of tasks, each with what earlier lines granted it and with `more`. */
+export async function sendAll(
+  ports: LinePorts,
+  line: Line,
+  tasks: readonly WaitingEntry[],
+  more: Grant = {},
+): Promise<void> {
+  await inLanes(await withEnvelopes(ports, line, tasks), lanes[line.kind], (task) => {
+    const grant = grantOf(task, more);
+    // What a pause or a breaker lets go may still be stopped by what this process knows.
+    const mayTake = line.kind === "concurrency" || line.kind === "rate";
+    return sendOne(ports, line, task, grant, mayTake ? ports.taker?.messageOf(task, grant) : undefined);
+  });
+}
+
+/**
+ * Sends a task's message, and removes the task from its line. A message for a later start arrives up to a second before
+ * it. A task that is sent and not removed is sent again, which makes a twin. The task that this worker takes begins
+ * meanwhile, as it has its place or its start: if the process dies before the spare message is sent, the task is still
+ * in its line.
+ * @param taken The message with which this worker takes the task. Undefined: it does not.
+ */
+export async function sendOne(
+  ports: LinePorts,
+  line: Line,
+  task: WaitingTask,
+  granted: Grant,
+  taken: TaskMessage | undefined,
+): Promise<void> {
+  const { queues, lines, clock, taker, registry } = ports;
+  const { tier, runsOn, envelope } = task;
+  const spare = taken !== undefined;
+  const grant: Grant = spare ? { ...granted, spare } : granted;
+  const leftMs = grant.slotMs === undefined ? 0 : grant.slotMs - clock.now();
+  const delaySeconds = spare ? spareSeconds(registry.get(envelope.type)) : Math.max(0, Math.floor(leftMs / 1000));
+  if (spare) taker?.take(taken);
+  const message = { tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant };
+  const left = queues.send(message).then(() => lines.remove(line.name, task));
+  if (spare) taker?.leaves(logged(ports, left));
+  else await left;
+}
+
+/** A task that could not leave its line is let go again, and found at work or at its end. */
+const logged = ({ log, taker }: LinePorts, left: Promise<void>): Promise<void> =>
+  left.catch((error: unknown) => {
+    log.warn("a task could not leave its line", { error: String(error) });
+    taker?.end();
+  });
+
+/**
+ * The tasks with their messages. An entry whose message is gone is of a wait that is over, which a late try has added
+ * again, or whose time to be kept is over: it leaves the line, which it would block.
+ */
+export async function withEnvelopes(
+  { lines, log }: LinePorts,
+  line: Line,
+  tasks: readonly WaitingEntry[],
+): Promise<readonly WaitingTask[]> {
+  if (tasks.every(hasEnvelope)) return tasks;
+  const found = await lines.withEnvelopes(line.name, tasks);
+  const left = new Set(found.map(({ id }) => id));
+  for (const over of tasks.filter(({ id }) => !left.has(id))) {
+    const of = { line: line.name, tenant_id: over.tenantId, task_id: over.taskId };
+    log.warn("the message of a task in a line is gone; its entry leaves the line", of);
+    await lines.remove(line.name, over);
+  }
+  return found;
+}
+
+const hasEnvelope = (task: WaitingEntry): task is WaitingTask => task.envelope !== undefined;
+
+/** The grants that a task had when it was put into its line, and those of the line. */
+export const grantOf = ({ slotMs, tryUntilMs }: WaitingEntry, more: Grant): Grant => ({
+  ...(slotMs !== undefined && { slotMs }),
+  ...(tryUntilMs !== undefined && { tryUntilMs }),
+  ...more,
+});
+
+/**
+ * The delay of a spare message, in seconds: the first lease of an attempt that starts now is over then, unless it was
+ * renewed.
+ */
+const spareSeconds = (type: LimitedType | undefined): number =>
+  leaseSeconds(type?.timeoutSeconds ?? longestLeaseSeconds) + spareMarginSeconds;

@@ -1,0 +1,146 @@
+import { awsThrottles } from "../../model/aws-errors.ts";
+import { PortUnavailable } from "../../model/errors.ts";
+import { isOfLimit, type Line } from "../../model/line.ts";
+import { allShards, anyShard, numberOf, shardOf } from "../../model/line-shards.ts";
+import type { LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
+import type { Clock } from "../../ports/tasks.ts";
+import type { LimitedType } from "../../task/type-limits.ts";
+import type { FlowBook } from "./flow-book.ts";
+import { paceOf, placesOf } from "./limit-lines.ts";
+import type { Known, LinePorts } from "./line-ports.ts";
+
+/*
+ * A partition of the table takes a thousand write units a second, and a task that waits costs it two. The tasks of a
+ * line whose limit is large, or whose shard 0 has refused one, therefore wait in shards, 1 to 15, each a partition of
+ * its own; those of other lines in shard 0, which is also that of the line's state. The state of a line has a mark
+ * while tasks may wait in the shards above 0: without it nobody looks there.
+ *
+ * A task is added before its caller makes sure of the mark, and the caller looks at the line after it. Who removes the
+ * mark has found all shards empty while no check was planned, and looks once more after it. Who plans a check of a line
+ * with a mark notes the mark again with it. So in any order of two callers, one of them finds the task.
+ */
+
+/** Places, or starts a second, of a line whose tasks wait in shard 0. */
+export const mostInOne = 128;
+
+/** A task that joins a line without a mark waits for less than this before its caller notes one, in milliseconds. */
+const longestJoinMs = 500;
+
+/** A join is tried this often. */
+const mostJoins = 4;
+
+/** The shortest wait after a shard has refused a join, and the longest addition to it for each try, in milliseconds. */
+const [leastJoinWaitMs, spreadJoinMs] = [500, 1_500];
+
+interface ShardPorts {
+  flow: FlowBook;
+  registry: ReadonlyMap<string, LimitedType>;
+  mostInOne?: number | undefined;
+}
+
+/** True for a line whose tasks wait in the shards above 0, by its limit or as this process knows. */
+export async function isSharded({ flow, registry, mostInOne: most = mostInOne }: ShardPorts, line: Line) {
+  if (flow.lines.isSharded(line.name)) return true;
+  const type = registry.get(line.type ?? "");
+  if (line.kind === "concurrency") return ((await placesOf(flow, type)) ?? 0) > most;
+  if (line.kind !== "rate") return false;
+  const pace = await paceOf(flow, type);
+  return pace !== undefined && pace.intervalMs * most < 1000;
+}
+
+/** The shard in which a task waits, or would. Absent: 0. */
+export async function shardFor(ports: ShardPorts, line: Line, taskId: string): Promise<{ shard?: number }> {
+  return (await isSharded(ports, line)) ? { shard: shardOf(taskId) } : {};
+}
+
+/**
+ * Adds a task to a line. A task that the line's partition refuses, as more join than it takes, waits in a shard, and so
+ * do the next tasks that this process adds. If its shard refuses it, it is added a moment later: its message would pass
+ * the queue again.
+ * @returns The task as it waits.
+ * @throws PortUnavailable
+ */
+export async function join(
+  { lines, flow, clock }: Pick<LinePorts, "lines" | "flow" | "clock">,
+  { name }: Line,
+  task: WaitingTask,
+  purgeAt: number,
+): Promise<WaitingTask> {
+  let joining = task;
+  for (let tries = 1; ; tries++) {
+    try {
+      await lines.add(name, joining, purgeAt);
+      return joining;
+    } catch (error) {
+      if (tries === mostJoins || !isOfLimit(name) || !isThrottled(error)) throw error;
+    }
+    if (joining.shard === undefined) flow.lines.noteSharded(name, true);
+    else await after(clock, leastJoinWaitMs + (numberOf(`join ${tries} ${task.taskId}`) % (tries * spreadJoinMs)));
+    joining = { ...task, shard: shardOf(task.taskId) };
+  }
+}
+
+const after = (clock: Clock, ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
+
+const isThrottled = (error: unknown): boolean =>
+  error instanceof PortUnavailable && error.cause instanceof Error && awsThrottles.includes(error.cause.name);
+
+/**
+ * The shards in which tasks of a line wait. Notes what the line's own state tells. The mark may have been removed since
+ * the caller that has added a task made sure of it.
+ */
+export function shardsIn(
+  { flow }: Pick<LinePorts, "flow">,
+  { name }: Line,
+  state: LineState | undefined,
+  { added }: Pick<Known, "added">,
+): readonly number[] {
+  if (state !== undefined) flow.lines.noteSharded(name, state.sharded === true);
+  return state?.sharded || added?.shard !== undefined ? allShards : [0];
+}
+
+/**
+ * Makes sure that a task that was added to a shard above 0 is found. Where many join a line in the same moment, nobody
+ * has noted the mark: each waits for up to half a second, so that a few of them write it. Returns the line's state.
+ */
+export async function markSharded(ports: LinePorts, { name }: Line, { taskId }: WaitingEntry): Promise<LineState> {
+  const { lines, clock } = ports;
+  const early = await lines.state(name);
+  if (early.sharded) return early;
+  await after(clock, numberOf(`mark ${taskId}`) % longestJoinMs);
+  const state = await lines.state(name);
+  return state.sharded ? state : lines.shard(name);
+}
+
+/** Removes the mark of a line without tasks, which had one and has no check any more. */
+export async function unmark({ lines, flow }: Pick<LinePorts, "lines" | "flow">, { name }: Line): Promise<void> {
+  const isEmpty = async (): Promise<boolean> => (await lines.first(name, 1, allShards)).length === 0;
+  if (!(await isEmpty())) return;
+  await lines.unshard(name);
+  flow.lines.noteSharded(name, false);
+  if (!(await isEmpty())) await lines.shard(name);
+}
+
+/** Workers that end tasks choose among this many first tasks of a shard. */
+export const firstOfShard = 8;
+
+/** The first tasks of a line's shard, at random. Shard 0 has the tasks that joined before the line was sharded. */
+export async function firstOfAny(
+  { lines, newId }: Pick<LinePorts, "lines" | "newId">,
+  { name }: Line,
+  most: number,
+): Promise<WaitingEntry[]> {
+  const shard = anyShard(newId());
+  const some = await lines.first(name, most, [shard]);
+  return some.length > 0 || shard > 0 ? some : lines.first(name, most, [shardOf(newId())]);
+}
+
+/** The first tasks of one of a line's shards, at random; of all when that has none. */
+export async function firstOfOne(
+  ports: Pick<LinePorts, "lines" | "newId">,
+  line: Line,
+  { most, mostOfOne }: { most: number; mostOfOne: number },
+): Promise<WaitingEntry[]> {
+  const some = await firstOfAny(ports, line, mostOfOne);
+  return some.length > 0 ? some : ports.lines.first(line.name, most, allShards);
+}

@@ -1,0 +1,143 @@
+import type { Grant } from "../../model/grant.ts";
+import type { WaitingTask } from "../../ports/flow.ts";
+import type { TaskMessage } from "../../task/task-message.ts";
+
+/** The longest time, in milliseconds, by which a queue is known to be behind: a message is delayed by no more. */
+const longestBehindMs = 900_000;
+
+/**
+ * A worker goes on with the tasks of a line for this time, in milliseconds, after the message that led to it. Then
+ * others have their turn: tasks of other lines and tenants are in the same queue.
+ */
+const minuteMs = 60_000;
+
+/** A tier is behind when its messages come later than this, in milliseconds. */
+const inTimeMs = 4_000;
+
+/** A worker needs a successor after this many tasks: each costs a message. */
+const fewestTasks = 5;
+
+/** A successor may come later than its predecessor did by this time, in milliseconds: the tier falls further behind. */
+const marginMs = 60_000;
+
+interface TakerOptions {
+  /** Milliseconds between the time for which the message was sent that led to it, and its arrival. */
+  behindMs: number;
+  /** Epoch milliseconds of that arrival. */
+  cameMs: number;
+  /** Milliseconds. Absent: a minute. */
+  shareMs?: number | undefined;
+}
+
+/**
+ * Takes the next task of a line for the worker that has just ended a task of it: no message has to pass through the
+ * queue, however far that is behind. Has one task at a time.
+ */
+export class Taker {
+  #messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined;
+  #behindMs: number;
+  /** Epoch milliseconds at which this worker has had its share. */
+  #shareEndsMs: number;
+  #successorMs: number | undefined;
+  #taken = 0;
+  #message: TaskMessage | undefined;
+  #left: Promise<void> = Promise.resolve();
+  #succeeded: Promise<void> | undefined;
+
+  /**
+   * @param messageOf Returns undefined for a task that the worker cannot run, or not in its time.
+   */
+  constructor(
+    messageOf: (task: WaitingTask, grant: Grant) => TaskMessage | undefined,
+    { behindMs, cameMs, shareMs = minuteMs }: TakerOptions = { behindMs: 0, cameMs: 0 },
+  ) {
+    this.#messageOf = messageOf;
+    this.#behindMs = Math.min(Math.max(0, behindMs), longestBehindMs);
+    this.#shareEndsMs = cameMs + shareMs;
+  }
+
+  /** True when it has no task yet. */
+  get isFree(): boolean {
+    return this.#message === undefined;
+  }
+
+  /** The time by which the queue of this worker is behind at most, in milliseconds. */
+  get behindMs(): number {
+    return this.#behindMs;
+  }
+
+  /** The caller knows a longest value of that time: what is above it was a delay of the message. */
+  limitBehind(ms: number): void {
+    this.#behindMs = Math.min(Math.max(0, ms), this.#behindMs);
+  }
+
+  /** True when a worker that waits for the place of this one gets it. */
+  hadShare(nowMs: number): boolean {
+    return nowMs >= this.#shareEndsMs;
+  }
+
+  /**
+   * True while this worker may take a further task. In a tier that is behind it goes on for twice the time that a
+   * message takes, and a minute, as its successor comes meanwhile.
+   */
+  mayGoOn(nowMs: number): boolean {
+    return nowMs <= (this.#successorMs ?? this.#shareEndsMs) + (this.#isBehind ? 2 * this.#behindMs + marginMs : 0);
+  }
+
+  /** True when the message of this worker's successor has to be sent. */
+  needsSuccessor(nowMs: number): boolean {
+    return this.#isBehind && this.#successorMs === undefined && this.#taken >= fewestTasks && this.hadShare(nowMs);
+  }
+
+  /** That message is sent now. */
+  noteSuccessor(nowMs: number): void {
+    this.#successorMs = nowMs;
+  }
+
+  get #isBehind(): boolean {
+    return this.#behindMs > inTimeMs;
+  }
+
+  /** This worker is a successor. Resolves when it has taken a task, or will take none. Absent: it is none. */
+  get succeeded(): Promise<void> | undefined {
+    return this.#succeeded;
+  }
+
+  /** @param succeeded Must not reject. */
+  succeeds(succeeded: Promise<void>): void {
+    this.#succeeded = succeeded;
+  }
+
+  /** The message with which this worker can take a task. Undefined: the task has to go by message. */
+  messageOf(task: WaitingTask, grant: Grant): TaskMessage | undefined {
+    return this.isFree ? this.#messageOf(task, grant) : undefined;
+  }
+
+  /** Takes the task of a message that `messageOf` has just returned. */
+  take(message: TaskMessage): void {
+    this.#message = message;
+    this.#taken += 1;
+  }
+
+  /** The task that was taken leaves its line while it begins. Never rejects. */
+  get left(): Promise<void> {
+    return this.#left;
+  }
+
+  /** @param left Resolves when the task's spare message is sent and its entry removed. Must not reject. */
+  leaves(left: Promise<void>): void {
+    this.#left = left;
+  }
+
+  /** Takes no further task: a task that could not leave its line would be taken again and again. */
+  end(): void {
+    this.#messageOf = () => undefined;
+  }
+
+  /** The message of the task that was taken, once. */
+  taken(): TaskMessage | undefined {
+    const message = this.#message;
+    this.#message = undefined;
+    return message;
+  }
+}

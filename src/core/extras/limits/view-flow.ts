@@ -1,0 +1,192 @@
+import { breakerName, pauseName } from "../../model/line.ts";
+import { iso } from "../../model/record.ts";
+import {
+  type Breaker,
+  type FlowSetting,
+  type Lines,
+  limitsName,
+  type Pause,
+  type TypeLimits,
+} from "../../ports/flow.ts";
+
+export interface SharingView {
+  /** True when tasks with equal keys share the limit. False: all tasks of the type. */
+  keyed: boolean;
+  scope: "tenant" | "deployment";
+  /**
+   * The limit of the definition. Null: the definition has none, and an operator set one. Absent: no operator set
+   * another one.
+   */
+  defined_limit?: number | null | undefined;
+}
+
+/** The limits of a type that are in force, as clients see them. Null: it has no such limit. */
+export interface LimitsView {
+  concurrency: (SharingView & { limit: number }) | null;
+  rate_limit:
+    | (SharingView & { limit: number; per_seconds: number; defined_per_seconds?: number | null | undefined })
+    | null;
+}
+
+/** The part of a type's view that says when its tasks start. */
+export interface TypeFlowView extends LimitsView {
+  /** Null: the type has no breaker. */
+  breaker: {
+    failures: number;
+    cool_down_seconds: number;
+    state: "closed" | "open";
+    failures_in_a_row: number;
+    open_until: string | null;
+    /** Null: it is closed, or was opened before a release that keeps the time. */
+    open_since: string | null;
+  } | null;
+  /** Null: the type is not paused. */
+  paused: PausedView | null;
+}
+
+/** A tenant for which a type is paused, or its breaker open. Null: that is not so. */
+export interface StoppedTenant {
+  tenant_id: string;
+  paused_since: string | null;
+  /** The reason of a pause that the type made by itself. Absent: a person paused it, or nobody. */
+  paused_reason?: string | undefined;
+  breaker_open_until: string | null;
+  breaker_open_since: string | null;
+}
+
+/** The pauses of a type as clients see them: since when. */
+export interface PausedView {
+  /** For all tenants. */
+  all: string | null;
+  /** For the caller's tenant. */
+  tenant: string | null;
+  /** The reason of a pause that the type made by itself. Absent: a person paused it. */
+  reason?: string | undefined;
+}
+
+type DefinedPlaces = Pick<SharingView, "keyed" | "scope"> & { limit: number };
+type DefinedRate = DefinedPlaces & { per_seconds: number };
+
+/** The limits in a type's definition. */
+interface LimitedEntry {
+  concurrency?: DefinedPlaces;
+  rate_limit?: DefinedRate;
+}
+
+export const limitsView = ({ concurrency, rate_limit }: LimitedEntry, set: TypeLimits | undefined): LimitsView => ({
+  concurrency: concurrency === undefined ? setPlaces(set?.concurrency) : placesView(concurrency, set?.concurrency),
+  rate_limit: rate_limit === undefined ? setRate(set?.rate) : rateView(rate_limit, set?.rate),
+});
+
+const ofWholeType = { keyed: false, scope: "deployment" } as const;
+
+const setPlaces = (limit: number | undefined): LimitsView["concurrency"] =>
+  limit === undefined ? null : { limit, ...ofWholeType, defined_limit: null };
+
+const setRate = (rate: TypeLimits["rate"]): LimitsView["rate_limit"] =>
+  rate === undefined ? null : { ...rate, ...ofWholeType, defined_limit: null, defined_per_seconds: null };
+
+const placesView = (defined: DefinedPlaces, set: number | undefined) => ({
+  limit: set ?? defined.limit,
+  keyed: defined.keyed,
+  scope: defined.scope,
+  ...(set === undefined ? {} : { defined_limit: defined.limit }),
+});
+
+const rateView = (defined: DefinedRate, set: TypeLimits["rate"]) => ({
+  limit: set?.limit ?? defined.limit,
+  per_seconds: set?.per_seconds ?? defined.per_seconds,
+  keyed: defined.keyed,
+  scope: defined.scope,
+  ...(set === undefined ? {} : { defined_limit: defined.limit, defined_per_seconds: defined.per_seconds }),
+});
+
+/** Null: the type is not paused. */
+export const pausedView = (all: Pause | undefined, tenant: Pause | undefined): PausedView | null =>
+  all === undefined && tenant === undefined
+    ? null
+    : { all: all?.since ?? null, tenant: tenant?.since ?? null, ...reasonOf(all, tenant) };
+
+const reasonOf = (...pauses: (Pause | undefined)[]): { reason?: string } => {
+  const reason = pauses.find((pause) => pause?.reason !== undefined)?.reason;
+  return reason === undefined ? {} : { reason };
+};
+
+/** A type's limits, pauses and breaker, as one tenant sees them. */
+export function typeFlowView(
+  entry: LimitedEntry & { name: string; breaker?: { failures: number; cool_down_seconds: number } },
+  tenantId: string,
+  settings: ReadonlyMap<string, FlowSetting>,
+): TypeFlowView {
+  const { name: type, breaker } = entry;
+  const pauseOf = (of: { tenantId?: string }) =>
+    settings.get(pauseName({ scope: "type", type, ...of })) as Pause | undefined;
+  const state = settings.get(breakerName(type, tenantId)) as Breaker | undefined;
+  return {
+    ...limitsView(entry, settings.get(limitsName(type)) as TypeLimits | undefined),
+    breaker: breaker === undefined ? null : { ...breaker, ...breakerState(state) },
+    paused: pausedView(pauseOf({}), pauseOf({ tenantId })),
+  };
+}
+
+const pauseOfTenant = ({ since, reason }: Pause): Partial<StoppedTenant> => ({
+  paused_since: since,
+  ...(reason !== undefined && { paused_reason: reason }),
+});
+
+/** Tenants that a view names, at most. */
+const mostStopped = 100;
+
+/** The tenants for which alone a type is paused, or its breaker open, in the order of their ids. */
+export function stoppedTenants(type: string, settings: readonly FlowSetting[]): StoppedTenant[] {
+  const found = new Map<string, StoppedTenant>();
+  const of = (tenantId: string, more: Partial<StoppedTenant>) =>
+    found.set(tenantId, { ...(found.get(tenantId) ?? nothingStopped(tenantId)), ...more });
+  const [pauses, breakers] = [pauseName({ scope: "type", type, tenantId: "" }), breakerName(type, "")];
+  for (const setting of settings) {
+    const { name } = setting;
+    if (name.startsWith(pauses)) of(name.slice(pauses.length), pauseOfTenant(setting as Pause));
+    if (!name.startsWith(breakers)) continue;
+    const { open_until, open_since } = breakerState(setting as Breaker);
+    if (open_until !== null)
+      of(name.slice(breakers.length), { breaker_open_until: open_until, breaker_open_since: open_since });
+  }
+  return [...found.values()].sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1)).slice(0, mostStopped);
+}
+
+/**
+ * The time from which the first task waits behind what stops a type for a tenant. Null: none does. Reads one task for
+ * each pause and open breaker, and nothing of types that go on.
+ */
+export async function waitingSince(
+  lines: Pick<Lines, "first">,
+  type: string,
+  tenantId: string,
+  settings: ReadonlyMap<string, FlowSetting>,
+): Promise<string | null> {
+  const pauses = [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })];
+  const breaker = breakerName(type, tenantId);
+  const isOpen = (settings.get(breaker) as Breaker | undefined)?.openUntilMs !== undefined;
+  const stopped = [...pauses.filter((name) => settings.has(name)), ...(isOpen ? [breaker] : [])];
+  const waiting = (await Promise.all(stopped.map((name) => lines.first(name, 1)))).flat();
+  const times = waiting.map(({ sinceMs, createdAt }) => (sinceMs === undefined ? createdAt : iso(sinceMs)));
+  return times.sort()[0] ?? null;
+}
+
+const nothingStopped = (tenantId: string): StoppedTenant => ({
+  tenant_id: tenantId,
+  paused_since: null,
+  breaker_open_until: null,
+  breaker_open_since: null,
+});
+
+const breakerState = ({ failures = 0, openUntilMs, openedMs }: Partial<Breaker> = {}) => ({
+  state: openUntilMs === undefined ? ("closed" as const) : ("open" as const),
+  failures_in_a_row: failures,
+  open_until: openUntilMs === undefined ? null : iso(openUntilMs),
+  open_since: openedMs === undefined ? null : iso(openedMs),
+});
+
+/** Settings by their names. */
+export const byName = (settings: readonly FlowSetting[]): ReadonlyMap<string, FlowSetting> =>
+  new Map(settings.map((setting) => [setting.name, setting]));
