@@ -1,3 +1,4 @@
+import "../core/work/late-code.ts";
 import { tiers } from "../core/model/tier.ts";
 import { MemoryAuditLog } from "./audit.ts";
 import { MemoryBlobList } from "./blob-list.ts";

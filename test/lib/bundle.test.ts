@@ -19,7 +19,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 326,
   status: 135,
   control: 384,
-  worker: 455,
+  worker: 450,
   redrive: 270,
   fire: 374,
   authorizer: 95,

@@ -27,6 +27,7 @@ import * as task from "../../src/core/task/task.ts";
 import * as unique from "../../src/core/unique/submit-unique.ts";
 import * as attempt from "../../src/core/work/attempt.ts";
 import * as drain from "../../src/core/work/drain.ts";
+import * as late from "../../src/core/work/late-code.ts";
 import * as redrive from "../../src/core/work/redrive.ts";
 import * as work from "../../src/core/work/work.ts";
 
@@ -44,6 +45,7 @@ export const realCore = {
   errors,
   fire,
   flowBook,
+  late,
   manageFlow,
   notify,
   problem,
@@ -79,6 +81,7 @@ const paths: Record<keyof Core, string> = {
   errors: "model/errors.ts",
   fire: "schedules/fire.ts",
   flowBook: "extras/limits/flow-book.ts",
+  late: "work/late-code.ts",
   manageFlow: "extras/limits/manage-flow.ts",
   notify: "notify/notify.ts",
   problem: "model/problem.ts",

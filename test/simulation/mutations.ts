@@ -292,8 +292,8 @@ export const mutations: readonly Mutation[] = [
     name: "a handler whose attempt has ended goes on submitting",
     file: "work/attempt-context.ts",
     in: "contextOf",
-    find: "(isOpen() ? forHandler(steps.rest.during(call())) : gone(what))",
-    replace: "(what !== '' ? forHandler(steps.rest.during(call())) : gone(what))",
+    find: "(isOpen() ? passOn(tools.during(call())) : gone(what))",
+    replace: "(what !== '' ? passOn(tools.during(call())) : gone(what))",
   },
   {
     name: "a retried handler submits its child again",

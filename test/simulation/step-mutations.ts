@@ -189,7 +189,7 @@ export const stepMutations: readonly Mutation[] = [
   {
     name: "steps: a handler that has returned may be suspended while its result is stored",
     file: "work/attempt.ts",
-    find: "steps.rest.close(); await ports.turn?.(); return packResult(",
+    find: "tools.close(); await ports.turn?.(); return packResult(",
     replace: "await ports.turn?.(); return packResult(",
     test: "test/core/steps/races.test.ts",
   },

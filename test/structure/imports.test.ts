@@ -258,6 +258,18 @@ describe("who may import whom", () => {
   });
 });
 
+test("the code of attempts and ends that loads late is in the list of what a program with a clock of its own loads", () => {
+  const rooms = ["children", "end", "steps", "work"].map((room) => `src/core/${room}`);
+  const list = importsOf(all.find(({ path }) => path === "src/core/work/late-code.ts") ?? { path: "", text: "" });
+  const late = rooms.flatMap(inFolder).flatMap(({ path, text }) => {
+    const calls = text.match(/(?<!typeof )\bimport\("[^"]+"\)/g) ?? [];
+    return importsOf({ path, text: calls.join("\n") });
+  });
+  // A package, which few tests need.
+  const ofPackages = ["src/core/send/encrypt-result.ts"];
+  expect([...list, ...ofPackages].sort()).toEqual([...new Set(late)].sort());
+});
+
 /** What each file, or each folder, takes from which others. */
 type Arrows = ReadonlyMap<string, ReadonlySet<string>>;
 

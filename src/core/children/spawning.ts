@@ -2,58 +2,58 @@ import { PermanentError } from "../model/errors.ts";
 import { inShort, property } from "../model/foreign-value.ts";
 import { func, optionsFault } from "../task/check-options.ts";
 import { checkedSpawn, spawnChecks } from "../task/check-submit.ts";
-import type { ChildSpawn, SpawnAllOptions, Submittable, TaskContext, WhileOpen } from "../task/context.ts";
+import type { ChildSpawn, SpawnAllOptions, Submittable, WhileOpen } from "../task/context.ts";
 import type { TaskType } from "../task/task.ts";
 import type { Spawner } from "./spawner.ts";
 
-/** The members of a handler's context that spawn children. */
-export function spawningOf(
-  type: TaskType,
-  spawner: Spawner,
-  signal: AbortSignal,
-  /** `guarded` for the spawner's own work; the iterables of `spawnAll` are the author's code. */
-  { whileOpen, guarded }: { whileOpen: WhileOpen; guarded: WhileOpen },
-): Pick<TaskContext, "spawn" | "spawnAll"> {
-  const mustSpawn = (what: string) => {
-    // Nothing more is created for an attempt that is over.
-    signal.throwIfAborted();
-    if (type.children !== undefined) return;
-    throw new PermanentError(
-      `task.${what}: the type ${type.name} spawns children, so it needs the option children, such as {}`,
-    );
-  };
-  const spawn = (what: "spawn" | "spawnAll", given: Parameters<typeof checkedSpawn>) =>
-    guarded(what, async () => {
-      mustSpawn(what);
-      return spawner.spawn(checkedSpawn(...given));
-    });
-  const spawnEach = async (children: AsyncIterable<ChildSpawn> | Iterable<ChildSpawn>): Promise<number> => {
-    let count = 0;
-    for await (const given of children) {
-      const { type: named, ...child } = mustBeChild(given);
-      await spawn("spawnAll", [{ ...child, type: typeof named === "string" ? named : named.name }]);
-      count += 1;
-    }
-    return count;
-  };
-  return {
-    spawn: (...given: Parameters<typeof checkedSpawn>) => spawn("spawn", given),
-    spawnAll: (
-      first: Submittable | Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>,
-      inputs?: Iterable<unknown> | AsyncIterable<unknown>,
-      options: SpawnAllOptions<unknown> = {},
-    ) =>
-      whileOpen("spawnAll", async () => {
-        mustSpawn("spawnAll");
-        mustBeOptions(options);
-        const children =
-          inputs === undefined ? (first as Iterable<ChildSpawn>) : ofType(first as Submittable, inputs, options);
-        if (!isIterable(inputs ?? first)) {
-          throw new PermanentError("task.spawnAll: expected an iterable of inputs or of children, such as a list");
-        }
-        return spawnEach(children);
-      }),
-  };
+/** An attempt that may spawn. */
+export interface Spawning {
+  readonly type: TaskType;
+  readonly tools: { readonly spawner: Spawner | undefined };
+  readonly signal: AbortSignal;
+  /** Runs the spawner's own work while the attempt is open. */
+  readonly guarded: WhileOpen;
+}
+
+/** Nothing more is created for an attempt that is over. @throws PermanentError for a type without children */
+function spawnerOf({ type, tools: { spawner }, signal }: Spawning, what: string): Spawner {
+  signal.throwIfAborted();
+  if (type.children !== undefined && spawner !== undefined) return spawner;
+  throw new PermanentError(
+    `task.${what}: the type ${type.name} spawns children, so it needs the option children, such as {}`,
+  );
+}
+
+/** Spawns one child, by the member `spawn` of a handler's context or by `spawnAll`. */
+export const spawnOne = (
+  spawning: Spawning,
+  what: "spawn" | "spawnAll",
+  given: Parameters<typeof checkedSpawn>,
+): Promise<string> => spawning.guarded(what, async () => spawnerOf(spawning, what).spawn(checkedSpawn(...given)));
+
+/** The member `spawnAll` of a handler's context. */
+export async function spawnAll(
+  spawning: Spawning,
+  [first, inputs, options = {}]: [
+    first: Submittable | Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>,
+    inputs?: Iterable<unknown> | AsyncIterable<unknown>,
+    options?: SpawnAllOptions<unknown>,
+  ],
+): Promise<number> {
+  spawnerOf(spawning, "spawnAll");
+  mustBeOptions(options);
+  const children =
+    inputs === undefined ? (first as Iterable<ChildSpawn>) : ofType(first as Submittable, inputs, options);
+  if (!isIterable(inputs ?? first)) {
+    throw new PermanentError("task.spawnAll: expected an iterable of inputs or of children, such as a list");
+  }
+  let count = 0;
+  for await (const given of children) {
+    const { type: named, ...child } = mustBeChild(given);
+    await spawnOne(spawning, "spawnAll", [{ ...child, type: typeof named === "string" ? named : named.name }]);
+    count += 1;
+  }
+  return count;
 }
 
 /** @throws PermanentError */

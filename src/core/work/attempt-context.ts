@@ -1,15 +1,12 @@
-import type { AttemptCaused } from "../children/attempt-caused.ts";
-import type { SubmitterPorts } from "../children/attempt-submits.ts";
-import type { SpawnPorts } from "../children/page-writer.ts";
-import { spawningOf } from "../children/spawning.ts";
+import { spawnAll, spawnOne } from "../children/spawning.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { PermanentError } from "../model/errors.ts";
 import { inShort } from "../model/foreign-value.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { StackOf } from "../model/stack.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";
-import type { AttemptSteps, StepPorts, StoredState } from "../steps/attempt-steps.ts";
-import { checkedSubmit } from "../task/check-submit.ts";
+import type { StoredState } from "../steps/attempt-steps.ts";
+import { type checkedSpawn, checkedSubmit } from "../task/check-submit.ts";
 import {
   type childSubmitOf,
   currentTask,
@@ -19,13 +16,14 @@ import {
   type WhileOpen,
 } from "../task/context.ts";
 import { checkedOnceKey, onceOwner, runOnce } from "../task/once.ts";
-import { byAuthor, type ForHandler } from "../task/own-fault.ts";
+import { byAuthor, type ForHandler, forHandler } from "../task/own-fault.ts";
 import type { TaskType } from "../task/task.ts";
 import { taskFiles } from "../task/task-file.ts";
+import type { AttemptTools, ToolPorts } from "./attempt-tools.ts";
 import type { HeartbeatPorts } from "./heartbeat.ts";
 import type { PackPorts } from "./pack-result.ts";
 
-export interface AttemptPorts extends HeartbeatPorts, SpawnPorts, SubmitterPorts, PackPorts, StepPorts {
+export interface AttemptPorts extends HeartbeatPorts, ToolPorts, PackPorts {
   once: OnceStore;
   log: Log;
   stackOf: StackOf;
@@ -58,18 +56,20 @@ export interface ContextParts extends Pick<TaskContext, "log" | "signal" | "prog
   isOpen: () => boolean;
   /** Takes the error of a call after the attempt's end. */
   late: (error: unknown) => void;
-  forHandler: ForHandler;
+  /** Ends the attempt: Offload's own parts have failed. */
+  lost: (error: unknown) => void;
   /** The state of the last checkpoint. Undefined: there is none. */
   state: StoredState | undefined;
-  caused: AttemptCaused;
-  steps: AttemptSteps;
+  tools: AttemptTools;
 }
+
+const noFiles = {};
 
 /** Makes the context of an attempt. */
 export function contextOf(
   ports: AttemptPorts,
   { record, type, traceparent }: Running,
-  { log, signal, progress, state, remainingMs, isOpen, late, forHandler, caused, steps }: ContextParts,
+  { log, signal, progress, state, remainingMs, isOpen, late, lost, tools }: ContextParts,
 ): TaskContext {
   const effects = new Map<string, Promise<unknown>>();
   const gone = (what: string) => {
@@ -77,10 +77,12 @@ export function contextOf(
     // Never resolves, nor rejects: the code that awaits it has nothing more to do.
     return new Promise<never>(() => {});
   };
+  const passOn: ForHandler = (answer) => forHandler(lost)(answer);
   const whileOpen: WhileOpen = (what, call) => (isOpen() ? call() : gone(what));
-  const guarded: WhileOpen = (what, call) => (isOpen() ? forHandler(call()) : gone(what));
+  const guarded: WhileOpen = (what, call) => (isOpen() ? passOn(call()) : gone(what));
   // These calls have no entries by which the next attempt could go on in them.
-  const counted: WhileOpen = (what, call) => (isOpen() ? forHandler(steps.rest.during(call())) : gone(what));
+  const counted: WhileOpen = (what, call) => (isOpen() ? passOn(tools.during(call())) : gone(what));
+  const spawning = { type, tools, signal, guarded: counted };
   const identity = {
     tenantId: record.tenant_id,
     taskId: record.task_id,
@@ -97,13 +99,15 @@ export function contextOf(
     progress,
     log,
     traceHeaders: () => traceHeadersOf(identity),
-    files: taskFiles(ports, forHandler, record.files),
-    ...spawningOf(type, caused.spawner, signal, { whileOpen, guarded: counted }),
-    ...stepsOf(steps, guarded),
+    files: record.files === undefined ? noFiles : taskFiles(ports, passOn, record.files),
+    spawn: (...given: Parameters<typeof checkedSpawn>) => spawnOne(spawning, "spawn", given),
+    // The iterables of `spawnAll` are the author's code.
+    spawnAll: (...given: Parameters<typeof spawnAll>[1]) => whileOpen("spawnAll", () => spawnAll(spawning, given)),
+    ...stepsOf(tools, guarded),
     state: state?.value,
     remainingMs,
     submit: (...given: Parameters<typeof childSubmitOf>) =>
-      counted("submit", async () => caused.submits.submit(checkedSubmit(...given))),
+      counted("submit", async () => tools.submits.submit(checkedSubmit(...given))),
     once: <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) =>
       counted("once", async () => {
         mustBeFunction("once", effect);
@@ -121,19 +125,19 @@ export function contextOf(
 
 /** The members of a handler's context that store what the next attempt goes on with. */
 const stepsOf = (
-  steps: AttemptSteps,
+  tools: AttemptTools,
   guarded: WhileOpen,
 ): Pick<TaskContext, "step" | "sleep" | "waitFor" | "checkpoint" | "continueLater"> => ({
   step: (name, run) =>
     guarded("step", async () => {
       mustBeFunction("step", run);
-      return steps.step(name, byAuthor(run));
+      return tools.steps.step(name, byAuthor(run));
     }),
-  sleep: (seconds) => guarded("sleep", () => steps.sleep(seconds)),
+  sleep: (seconds) => guarded("sleep", () => tools.steps.sleep(seconds)),
   waitFor: <T>(name: string, options: { timeoutSeconds: number }) =>
-    guarded("waitFor", () => steps.waitFor(name, options?.timeoutSeconds) as Promise<T | undefined>),
-  checkpoint: (state) => guarded("checkpoint", () => steps.checkpoint(state)),
-  continueLater: () => guarded("continueLater", () => steps.continueLater()),
+    guarded("waitFor", () => tools.steps.waitFor(name, options?.timeoutSeconds) as Promise<T | undefined>),
+  checkpoint: (state) => guarded("checkpoint", () => tools.steps.checkpoint(state)),
+  continueLater: () => guarded("continueLater", () => tools.steps.continueLater()),
 });
 
 /** @throws PermanentError */

@@ -1,20 +1,19 @@
-import { AttemptCaused } from "../children/attempt-caused.ts";
-import type { SealedFamily, Spawner } from "../children/spawner.ts";
-import { endedChildren, noChildren } from "../end/child-results.ts";
+import type { SealedFamily } from "../children/spawner.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, WorkerStopping } from "../model/errors.ts";
 import { inShort, quiet } from "../model/foreign-value.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import { storedInput } from "../send/large-input.ts";
-import { AttemptSteps, type StoredState } from "../steps/attempt-steps.ts";
+import type { StoredState } from "../steps/attempt-steps.ts";
 import { type Ambient, asOwnWork, runAmbient, runInContext, type TaskContext } from "../task/context.ts";
 import { handlerLog } from "../task/handler-log.ts";
-import { type ForHandler, forHandler, isOwnEnd } from "../task/own-fault.ts";
+import { forHandler, isOwnEnd } from "../task/own-fault.ts";
 import { dataOf, parseInput } from "../task/parsed-input.ts";
 import { redactedLog, redactionOf } from "../task/redact.ts";
 import type { TaskType } from "../task/task.ts";
 import { inputVersionOf } from "../task/version.ts";
 import { type AttemptPorts, type ContextParts, contextOf, type Running } from "./attempt-context.ts";
+import { AttemptTools, mayHaveChildren } from "./attempt-tools.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { reportLate } from "./late-error.ts";
 import { type Packed, packResult } from "./pack-result.ts";
@@ -55,14 +54,14 @@ const leastStopMs = 2_000;
  * nobody can catch it. Never throws. A handler that goes on after that cannot change anything: its context is closed.
  */
 export async function runAttempt(ports: AttemptPorts, running: Running): Promise<Ended> {
-  const caused = new AttemptCaused(ports, running.record, running.traceparent, isClosing(running));
-  const steps = new AttemptSteps(ports, running.record, running.type.state, caused, isClosing(running));
-  const given: Given = { steps, caused, state: undefined, input: running.envelope.input };
+  const tools = new AttemptTools(ports, running, isClosing(running));
+  const given: Given = { tools, state: undefined, input: running.envelope.input };
   try {
-    // Only an attempt with a state, or with an input that is too large for a message, waits for it: the others start at
-    // once.
-    if (running.record.checkpointed) given.state = await steps.state();
-    if (given.state !== undefined) caused.startBehind(given.state);
+    // Only an attempt with children, a state, or an input that is too large for a message, waits for it: the others
+    // start at once.
+    if (mayHaveChildren(running)) await tools.loadSpawner();
+    if (running.record.checkpointed) given.state = await tools.steps.state();
+    if (given.state !== undefined) tools.startBehind(given.state);
     if (running.envelope.input_ref !== undefined && !isClosing(running)) {
       given.input = await storedInput(ports, running.envelope);
     }
@@ -73,31 +72,31 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
   }
   if (ports.isStopping?.()) return { how: "suspended", suspension: { dueAt: ports.clock.now() } };
   const attempt = openAttempt(ports, running);
-  steps.rest.open(attempt.parts.remainingMs);
+  tools.open(attempt.parts.remainingMs);
   const working = runAmbient(attempt.ambient, () => call(ports, running, given, attempt));
   let over = false;
   void working.then(() => {
     over = true;
   });
   try {
-    const ends = [attempt.ended, suspended(steps), working];
+    const ends = [attempt.ended, suspended(tools), working];
     const ended = await Promise.race(ends).then((first) => {
       if (!attempt.cancelled() || first.how === "timed_out") return first;
-      return first.how === "cancelled" ? interruptedIn(first, steps) : { how: "cancelled" as const };
+      return first.how === "cancelled" ? interruptedIn(first, tools) : { how: "cancelled" as const };
     });
     // A handler that goes on can do nothing any more, also while the writes below take their time.
-    steps.rest.close();
+    tools.close();
     attempt.shut();
-    return await keepCaused(ports, caused, ended);
+    return await keepCaused(ports, tools, ended);
   } finally {
     if (!over) running.onLeft?.();
-    steps.rest.close();
+    tools.close();
     await attempt.close();
   }
 }
 
 /** Says what a handler was doing that had to be interrupted. */
-function interruptedIn({ interrupted, ...ended }: Cancelled, { underWay }: AttemptSteps): Cancelled {
+function interruptedIn({ interrupted, ...ended }: Cancelled, { underWay }: AttemptTools): Cancelled {
   if (interrupted === undefined) return ended;
   const steps = underWay.map((name) => JSON.stringify(name)).join(", ");
   return { ...ended, interrupted: steps === "" ? interrupted : `${interrupted}; its step ${steps} had begun` };
@@ -105,8 +104,7 @@ function interruptedIn({ interrupted, ...ended }: Cancelled, { underWay }: Attem
 
 /** A handler starts with this. */
 interface Given {
-  steps: AttemptSteps;
-  caused: AttemptCaused;
+  tools: AttemptTools;
   state: StoredState | undefined;
   /** Not parsed yet. The attempt that aggregates needs none. */
   input: unknown;
@@ -116,11 +114,11 @@ interface Given {
  * A later attempt may follow, and must know what this one has caused. An attempt that was suspended, and cannot tell,
  * is tried again.
  */
-async function keepCaused({ log }: AttemptPorts, caused: AttemptCaused, ended: Ended): Promise<Ended> {
+async function keepCaused({ log }: AttemptPorts, tools: AttemptTools, ended: Ended): Promise<Ended> {
   if (ended.how === "returned" || ended.how === "cancelled") return ended;
   try {
     // The seal of a family says all that a note of its pages would say.
-    await (ended.how === "spawned" ? caused.submits.keep() : caused.keepAll());
+    await (ended.how === "spawned" ? tools.keepSubmits() : tools.keepAll());
     return ended;
   } catch (error) {
     if (ended.how === "suspended" || ended.how === "spawned") return threw(error);
@@ -132,8 +130,8 @@ async function keepCaused({ log }: AttemptPorts, caused: AttemptCaused, ended: E
 /** The end by an error that no call of the handler made. */
 const threw = (error: unknown): Ended => ({ how: "threw", error, ...(isOwnEnd(error) && { own: true }) });
 
-const suspended = (steps: AttemptSteps): Promise<Ended> =>
-  steps.suspended.then(
+const suspended = (tools: AttemptTools): Promise<Ended> =>
+  tools.suspended.then(
     (suspension) => ({ how: "suspended", suspension }),
     (error: unknown) => threw(error),
   );
@@ -162,7 +160,7 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
     if (redact !== undefined) attempt.ambient.redact = redact;
     const log = handlerLog(redact === undefined ? ports.log : redactedLog(ports.log, redact));
     const context = contextOf(ports, running, { ...attempt.parts, ...given, log });
-    return await handle(ports, running, input, { ...given, context, forHandler: attempt.parts.forHandler });
+    return await handle(ports, running, input, { tools: given.tools, context, lost: attempt.parts.lost });
   } catch (error) {
     return threw(error);
   }
@@ -171,50 +169,51 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
 /** The parts of an attempt with which its handler runs. */
 interface Handling {
   context: TaskContext;
-  caused: AttemptCaused;
-  steps: AttemptSteps;
-  forHandler: ForHandler;
+  tools: AttemptTools;
+  lost: ContextParts["lost"];
 }
 
 async function handle(
   ports: AttemptPorts,
   running: Running,
   input: unknown,
-  { context, caused: { spawner }, steps, forHandler }: Handling,
+  { context, tools, lost }: Handling,
 ): Promise<Ended> {
   const { type, record } = running;
   const packed = async (value: unknown): Promise<Packed> => {
     // The handler has returned: nothing that it left open may end the attempt otherwise.
-    steps.rest.close();
+    tools.close();
     // The process tells of a rejection that nobody awaits only when it has run all that was ready.
     await ports.turn?.();
     return packResult(ports, record, type, value, context.signal);
   };
   if (isClosing(running)) {
-    const children = endedChildren(ports, record, forHandler);
+    const { endedChildren } = await import("../end/child-results.ts");
+    const children = endedChildren(ports, record, forHandler(lost));
     const result = await runInContext(context, () => type.aggregate?.(children, context));
-    return afterAggregate(record, spawner, await packed(result));
+    return afterAggregate(record, tools, await packed(result));
   }
   const threshold = thresholdOf(type, input);
   const value = await runInContext(context, () => type.handler(input as never, context));
-  const family = await steps.rest.during(spawner.seal());
+  const family = await tools.seal();
   if (family === undefined)
     return { how: "returned", packed: await packed(await withoutChildren(running, value, context)) };
-  steps.rest.close();
+  tools.close();
   await ports.turn?.();
   return { how: "spawned", family, threshold };
 }
 
 /** The children that `aggregate` spawned are waited for, too. */
-async function afterAggregate(record: TaskRecord, spawner: Spawner, packed: Packed): Promise<Ended> {
-  const family = spawner.hasUncounted ? await spawner.seal() : undefined;
+async function afterAggregate(record: TaskRecord, tools: AttemptTools, packed: Packed): Promise<Ended> {
+  const family = tools.spawner?.hasUncounted ? await tools.seal() : undefined;
   if (family === undefined) return { how: "returned", packed };
   return { how: "spawned", family, threshold: record.family_threshold ?? 1, aggregated: packed };
 }
 
 /** Result of a handler that spawned no child: its own, or that of `aggregate` where the handler returned nothing. */
-function withoutChildren({ type }: Running, value: unknown, context: TaskContext): unknown {
+async function withoutChildren({ type }: Running, value: unknown, context: TaskContext): Promise<unknown> {
   if (value !== undefined || type.aggregate === undefined) return value;
+  const { noChildren } = await import("../end/child-results.ts");
   return runInContext(context, () => type.aggregate?.(noChildren, context));
 }
 
@@ -230,7 +229,7 @@ function thresholdOf({ children }: TaskType, input: unknown): number {
 /** A running attempt: the parts of its context, and the ends that come from outside the handler. */
 interface OpenAttempt {
   ambient: Ambient;
-  parts: Omit<ContextParts, "steps" | "caused" | "state" | "log">;
+  parts: Omit<ContextParts, "tools" | "state" | "log">;
   /** Resolves when the attempt times out, or its code throws where nobody can catch it; otherwise never. */
   ended: Promise<Ended>;
   cancelled(): boolean;
@@ -274,7 +273,7 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
     ...ends,
     parts: {
       ...{ signal: ends.signal, progress: report, remainingMs, isOpen, late: ends.late },
-      forHandler: forHandler(ends.lost),
+      lost: ends.lost,
     },
     shut: ends.close,
     close: async () => {

@@ -1,0 +1,6 @@
+/*
+ * The code of attempts and ends that is loaded with its first use. The clock of a test does not wait for code: a
+ * program with a clock of its own loads it before.
+ */
+import "../children/spawner.ts";
+import "../end/child-results.ts";
