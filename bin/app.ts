@@ -11,9 +11,9 @@ import { TaskPipeline } from "../lib/task-pipeline.ts";
  * has its own topic unheardAlarms 1 allows a stage without a receiver for its alarms; default: 0 alarms 0 creates no
  * alarms, which saves about $9 a month; only in dev; default: 1 dashboard 0 creates no dashboard, which costs $3 a
  * month from an account's fourth on; default: 1 runbookUrl URL of the runbook in the texts of alarms; default:
- * docs/runbook.md adotLayerArn ARN of a version of AWS's OpenTelemetry layer, which sends traces to X-Ray; default: no
- * traces profile small for an account with 10 concurrent invocations, as new ones have; default: standard events 1
- * sends an event at each end of a task, to a new event bus of EventBridge; default: 0 push 1 lets clients open
+ * `npx offload docs runbook` adotLayerArn ARN of a version of AWS's OpenTelemetry layer, which sends traces to X-Ray;
+ * default: no traces profile small for an account with 10 concurrent invocations, as new ones have; default: standard
+ * events 1 sends an event at each end of a task, to a new event bus of EventBridge; default: 0 push 1 lets clients open
  * channels, which tell them of tasks by WebSocket; default: 0 callbackHosts hosts that webhooks may reach although they
  * are not public, as `host:port`, with commas between them; default: none containers 1 adds container workers on
  * Fargate, for task types with runsOn: "container"; default: 0 probes 1 registers the probe types, for tests of a

@@ -159,7 +159,7 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
   readonly callbackHosts?: readonly string[];
   /**
    * VPC of the function that sends webhooks, so that they come from the fixed addresses of its NAT gateways, which
-   * receivers can allow. `docs/webhooks.md` has an example.
+   * receivers can allow. `npx offload docs webhooks` has an example.
    * @default - no VPC: webhooks come from any address of AWS in the Region
    */
   readonly webhookNetwork?: WebhookNetworkOptions;
@@ -170,8 +170,8 @@ export interface TaskPipelineProps extends HandlerOptions, ConcurrencyOptions, C
   readonly tracing?: TracingOptions;
   /**
    * Key of AWS KMS for all that is stored: table, bucket, queues, logs, and the topic of alarms. A key of your app gets
-   * the rights that services need; an imported key needs them in its policy, see `docs/cdk.md`. It costs $1 a month,
-   * and $0.03 for 10,000 requests. Define it in a stack that needs nothing of the pipeline.
+   * the rights that services need; an imported key needs them in its policy, see `npx offload docs cdk`. It costs $1 a
+   * month, and $0.03 for 10,000 requests. Define it in a stack that needs nothing of the pipeline.
    * @default - keys of AWS, which cost nothing
    */
   readonly encryptionKey?: IKey;

@@ -50,6 +50,15 @@ const taskCases: TaskCase[] = [
     effects: ({ url }: { url: string }) => [`fetch GET ${url}`],
   },
   {
+    page: "docs/alerts.md",
+    type: "alert.send",
+    inputs: [
+      { task: "t1", type: "mail.send", error: "no such address" },
+      { task: "t2", type: "mail.send", error: "no such host" },
+    ],
+    effects: ({ task, error }: { task: string; error: string }) => [`failed: ${error} (npx offload tasks get ${task})`],
+  },
+  {
     page: "docs/containers.md",
     type: "video.cut",
     inputs: [
@@ -275,6 +284,13 @@ const taskCases: TaskCase[] = [
       { total: 2, sent: 2 },
       { total: 1, sent: 1 },
     ],
+  },
+  {
+    page: "docs/testing.md",
+    type: "mail.send",
+    text: "test/stand-ins",
+    inputs: [{ to: ada.to }, { to: bob.to }],
+    results: [{ id: "not sent" }, { id: "not sent" }],
   },
   {
     page: "docs/upgrades.md",

@@ -1,87 +1,28 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
 /*
  * The site of the pages: `npm run docs` builds it into docs/.vitepress/dist, `npm run docs:preview` serves it.
- * VitePress runs by npx, so this file imports nothing. A link that leads nowhere fails the build.
+ * VitePress runs by npx, so this file imports no package. A link that leads nowhere fails the build. The contents are docs/pages.json,
+ * which `npx offload docs` has, too.
  */
 
-/** The sidebar: pages by reader. */
-const sidebar = [
-  {
-    text: "Start",
-    items: [
-      { text: "Overview", link: "/" },
-      { text: "Concepts", link: "/concepts" },
-      { text: "Existing projects", link: "/existing-project" },
-      { text: "Whole systems", link: "/examples" },
-      { text: "What it is not", link: "/what-it-is-not" },
-      { text: "Moving", link: "/moving" },
-      { text: "Questions", link: "/questions" },
-    ],
-  },
-  {
-    text: "Write tasks",
-    items: [
-      { text: "Task types", link: "/task-types" },
-      { text: "Steps", link: "/steps" },
-      { text: "Flow", link: "/flow" },
-      { text: "Handlers", link: "/handlers" },
-      { text: "Your code", link: "/code" },
-      { text: "Containers", link: "/containers" },
-      { text: "Develop", link: "/develop" },
-      { text: "Windows", link: "/windows" },
-      { text: "Commands", link: "/cli" },
-      { text: "Test", link: "/testing" },
-      { text: "Debug", link: "/debugging" },
-      { text: "Limits", link: "/limits" },
-      { text: "FAQ", link: "/faq" },
-    ],
-  },
-  {
-    text: "Call the API",
-    items: [
-      { text: "HTTP API", link: "/api" },
-      { text: "Client", link: "/client" },
-      { text: "Push", link: "/push" },
-      { text: "Files", link: "/files" },
-      { text: "Many tasks", link: "/fan-out" },
-      { text: "Unique tasks", link: "/unique" },
-      { text: "Direct submit", link: "/direct-submit" },
-      { text: "Webhooks", link: "/webhooks" },
-      { text: "Schedules", link: "/schedules" },
-      { text: "Events", link: "/events" },
-      { text: "Exports", link: "/api/" },
-    ],
-  },
-  {
-    text: "Deploy and operate",
-    items: [
-      { text: "Console", link: "/console" },
-      { text: "First hour", link: "/first-hour" },
-      { text: "Real accounts", link: "/real-accounts" },
-      { text: "Emulator", link: "/emulator" },
-      { text: "In a CDK app", link: "/cdk" },
-      { text: "Beside other tools", link: "/beside" },
-      { text: "Compliance", link: "/compliance" },
-      { text: "Two Regions", link: "/regions" },
-      { text: "CI", link: "/ci" },
-      { text: "Doctor", link: "/doctor" },
-      { text: "Tenants", link: "/tenants" },
-      { text: "Upgrades", link: "/upgrades" },
-      { text: "Rotating keys", link: "/rotation" },
-      { text: "Runbook", link: "/runbook" },
-      { text: "On call", link: "/on-call" },
-      { text: "Performance", link: "/performance" },
-      { text: "Security", link: "/security" },
-    ],
-  },
-  {
-    text: "For maintainers",
-    collapsed: true,
-    items: [
-      { text: "Architecture", link: "/architecture" },
-      { text: "Decisions", link: "/decisions" },
-    ],
-  },
-];
+const docs = join(import.meta.dirname, "..");
+const groups = JSON.parse(readFileSync(join(docs, "pages.json"), "utf8"));
+
+/** The page of a source file, such as `api/README.md`. */
+const pages = new Map(
+  groups.flatMap(({ maintainers, pages }) => pages.map((page) => [`${page.page}.md`, { ...page, maintainers }])),
+);
+
+/** The address of a page on the site: `README` of a folder is its index. */
+const addressOf = (page) => `/${page.replace(/(^|\/)README$/, "$1")}`;
+
+const sidebar = groups.map(({ group, maintainers, pages }) => ({
+  text: group,
+  collapsed: maintainers === true ? true : undefined,
+  items: pages.map(({ page, title }) => ({ text: title, link: addressOf(page) })),
+}));
 
 /** The anchor of a heading, as on GitHub, so that links lead to the same place in both. */
 const slugify = (heading) =>
@@ -91,27 +32,55 @@ const slugify = (heading) =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(/\s/g, "-");
 
-/** Makes a link of a page that is named in inline code, such as `docs/client.md`. */
-function linkPages(markdown) {
-  const plain = markdown.renderer.rules.code_inline;
-  markdown.renderer.rules.code_inline = (tokens, index, ...rest) => {
-    const code = plain(tokens, index, ...rest);
-    const [, page] = /^docs\/([\w-]+)\.md$/.exec(tokens[index].content) ?? [];
-    const inLink = tokens.slice(0, index).filter(({ type }) => type === "link_open").length;
-    const ended = tokens.slice(0, index).filter(({ type }) => type === "link_close").length;
-    return page === undefined || inLink > ended ? code : `<a href="/${page}.html">${code}</a>`;
-  };
+/**
+ * What the search knows of a page. Pages of maintainers are left out. A page that a tool writes is found by its exports' names only: they would
+ * else bury the guides. Words by which people search stand behind the page's title.
+ */
+async function searchText(source, env, markdown) {
+  const render = (text) => (markdown.renderAsync ?? markdown.render).call(markdown, text, env);
+  const page = pages.get(
+    env.relativePath === "index.md" ? "README.md" : env.relativePath.replace(/index\.md$/, "README.md"),
+  );
+  if (page === undefined || page.maintainers === true) return "";
+  if (page.generated === true) {
+    const names = [...source.matchAll(/^#{2,4} (.+)$/gm)].map(([, name]) => name);
+    return render(`# ${page.title}\n\n${names.join(", ")}\n`);
+  }
+  const html = await render(source);
+  return html.replace("</h1>", `</h1>\n<p>${page.title}. ${page.about} ${page.words ?? ""}</p>\n`);
+}
+
+/** For programs that read: `llms.txt` with all pages, and each page as Markdown beside its HTML. */
+function writeTexts({ outDir }) {
+  const lines = groups
+    .filter(({ maintainers }) => maintainers !== true)
+    .flatMap(({ group, pages }) => [
+      `\n## ${group}\n`,
+      ...pages.map(({ page, title, about }) => `- [${title}](/${page}.md): ${about}`),
+    ]);
+  writeFileSync(
+    join(outDir, "llms.txt"),
+    `# Offload\n\n> Runs slow work in the background, in your own AWS account.\n${lines.join("\n")}\n`,
+  );
+  for (const page of pages.keys()) {
+    mkdirSync(dirname(join(outDir, page)), { recursive: true });
+    copyFileSync(join(docs, page), join(outDir, page));
+  }
 }
 
 export default {
   title: "Offload",
   description: "A task pipeline for your own AWS account",
   lang: "en",
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/favicon.svg" }]],
   rewrites: { "README.md": "index.md", "api/README.md": "api/index.md" },
-  markdown: { anchor: { slugify }, config: linkPages },
+  markdown: { anchor: { slugify } },
+  transformPageData: (data) => ({ description: pages.get(data.filePath)?.about ?? "" }),
+  buildEnd: writeTexts,
   themeConfig: {
-    search: { provider: "local" },
+    search: { provider: "local", options: { _render: searchText } },
     outline: [2, 3],
     sidebar,
+    socialLinks: [],
   },
 };

@@ -8,7 +8,7 @@ import { settingError } from "../setting-error.ts";
 export interface AlarmOptions {
   /**
    * URL of the runbook. The texts of alarms and the dashboard link to its sections.
-   * @default docs/runbook.md
+   * @default the command that prints the section from the installed package, such as `npx offload docs runbook#depth`
    */
   readonly runbookUrl?: string;
   /**
@@ -117,8 +117,8 @@ export interface Thresholds {
   readonly containersBehind: number;
 }
 
-/** Path of this project's own runbook. */
-export const defaultRunbookUrl = "docs/runbook.md";
+/** The command that prints the runbook. It takes a section as a URL does. */
+export const defaultRunbookUrl = "npx offload docs runbook";
 
 const minutes = (critical: number, high: number, normal: number, low: number): PerTier<Duration> => ({
   critical: Duration.minutes(critical),

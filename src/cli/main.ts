@@ -78,6 +78,10 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
   openapi: { description: "write the OpenAPI document of the API", load: () => import("./openapi.ts") },
   plan: { description: "simulate a load on AWS: waiting times, limits, costs", load: () => import("./plan.ts") },
   doctor: { description: "check the app and its deployment for problems", load: () => import("./doctor.ts") },
+  docs: {
+    description: "print a page of the documentation, or search in it; needs no network",
+    load: () => import("./docs.ts"),
+  },
   completion: {
     description: "print a script for completion in bash, zsh or fish",
     load: () => import("./completion.ts"),

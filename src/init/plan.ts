@@ -101,7 +101,7 @@ export function planInit(folder: Folder, { offload, packages }: Versions): Plan 
 }
 
 const ownRunner =
-  "Your `npm test` stays as it is, so the example has no test. `offload/testing` works in your runner: docs/testing.md shows how.";
+  "Your `npm test` stays as it is, so the example has no test. `offload/testing` works in your runner: `npx offload docs testing` shows how.";
 
 /** The package `node` is also the Node of a project's scripts. Only a project without scripts of its own gets it. */
 function needsNode({ nodeSuffices }: Folder, { scripts: own = {}, devDependencies = {} }: Manifest): boolean {

@@ -19,7 +19,8 @@ export const taskOptions: Texts = {
 /** Fields of a submit. */
 export const submitOptions: Texts = {
   ...taskOptions,
-  unique: "Effect of the submit if another task of the type has the same key and has not ended. See `docs/unique.md`.",
+  unique:
+    "Effect of the submit if another task of the type has the same key and has not ended. See `npx offload docs unique`.",
   "unique.key": "Names the task among those of its type that have not ended.",
   "unique.mode":
     "Effect when a task has the key. `existing`: the answer is 202 with that task. `reject`: it is 409. `replace`: that task gets the new input as long as it waits. " +

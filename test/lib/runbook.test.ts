@@ -48,7 +48,7 @@ describe("every alarm's section", () => {
       allOf(dev.service, type),
     );
     const links = alarms.map(
-      (alarm) => /\nRunbook: docs\/runbook\.md#(\S+)$/.exec(String(alarm.get("AlarmDescription")))?.[1],
+      (alarm) => /\nRunbook: npx offload docs runbook#(\S+)$/.exec(String(alarm.get("AlarmDescription")))?.[1],
     );
     expect(links.length).toBeGreaterThan(40);
     expect(links.filter((link) => link === undefined || !sections.has(link))).toEqual([]);

@@ -1,9 +1,11 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Group } from "../../src/cli/docs-pages.ts";
 import { pages, withoutFences } from "../support/pages.ts";
 
 const all = [...pages, ...globSync("docs/api/*.md").sort()];
+const groups = JSON.parse(readFileSync("docs/pages.json", "utf8")) as Group[];
 
 /** Targets of the links and pictures of a page, without URLs. */
 function linksIn(page: string): string[] {
@@ -60,13 +62,40 @@ describe("every link of a page leads to a file and to a heading", () => {
     expect(all.flatMap(linksIn).length).toBeGreaterThan(100);
   });
 
-  test("the README, the list of the pages and the site link every page", () => {
-    const written = globSync("docs/*.md").filter((page) => page !== "docs/README.md");
-    for (const list of ["README.md", "docs/README.md"]) {
-      const linked = linksIn(list).map((target) => join(dirname(list), target));
-      expect(written.filter((page) => !linked.includes(page))).toEqual([]);
-    }
-    const sidebar = readFileSync("docs/.vitepress/config.mjs", "utf8");
-    expect(written.filter((page) => !sidebar.includes(`link: "/${page.slice(5, -3)}"`))).toEqual([]);
+  test("docs/pages.json, which the site and `offload docs` have, lists every page once", () => {
+    const listed = groups.flatMap(({ pages }) => pages.map(({ page }) => `docs/${page}.md`));
+    expect(listed.toSorted()).toEqual(globSync("docs/{,api/}*.md").sort());
+  });
+});
+
+describe("what a user of the package reads is in the package", () => {
+  const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { files: string[] };
+  const left = files.filter((file) => file.startsWith("!")).flatMap((file) => globSync(file.slice(1)));
+  const packed = new Set(
+    [
+      ...globSync(files.flatMap((file) => (file.startsWith("!") ? [] : [file, `${file}/**`]))),
+      "README.md",
+      "LICENSE",
+      "package.json",
+    ].filter((file) => !left.includes(file)),
+  );
+  const forUsers = [
+    "README.md",
+    ...groups
+      .filter(({ maintainers }) => !maintainers)
+      .flatMap(({ pages }) => pages.map(({ page }) => `docs/${page}.md`)),
+  ];
+
+  test("each page, and none for maintainers", () => {
+    expect(forUsers.filter((page) => !packed.has(page))).toEqual([]);
+    const others = groups.filter(({ maintainers }) => maintainers).flatMap(({ pages }) => pages);
+    expect(others.length).toBeGreaterThan(1);
+    expect(others.filter(({ page }) => packed.has(`docs/${page}.md`))).toEqual([]);
+  });
+
+  test.each(forUsers)("each file that %s links", (page) => {
+    const targets = linksIn(page).map((target) => target.split("#")[0] ?? "");
+    const linked = targets.filter((path) => path !== "").map((path) => join(dirname(page), path));
+    expect(linked.filter((path) => !packed.has(path))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -99,7 +99,7 @@ function programOf(text: string, root: string): string {
 
 /** The file of a block: that of its first line, such as `// tasks/mail.send.ts`, else one of its own. */
 function fileOf({ page, line, text }: Fence): string {
-  const [, named] = /^\/\/ ((?:app|tasks)\/[\w./-]+\.tsx?)\n/.exec(text) ?? [];
+  const [, named] = /^\/\/ ((?:app|tasks|test)\/[\w./-]+\.tsx?)\n/.exec(text) ?? [];
   return join(basename(page, ".md"), named ?? `line-${line}.ts`);
 }
 
@@ -112,6 +112,10 @@ export class PageBlocks implements Disposable {
     symlinkSync(join(import.meta.dirname, "../../node_modules"), join(this.#root, "node_modules"));
     writeFileSync(join(this.#root, "package.json"), '{ "type": "module" }');
     for (const [name, text] of Object.entries(replaced)) writeFileSync(join(this.#root, fakeFile(name)), text);
+    const shared = join(import.meta.dirname, "snippets/tasks");
+    for (const page of new Set(all.map(({ page }) => basename(page, ".md")))) {
+      cpSync(shared, join(this.#root, page, "tasks"), { recursive: true });
+    }
     for (const block of all) {
       const file = join(this.#root, fileOf(block));
       mkdirSync(dirname(file), { recursive: true });

@@ -39,7 +39,7 @@ export function reportOf(run: Run): string {
     [
       "account",
       isEmulated
-        ? "emulated, which lacks alarms, logs of Lambda and dead letters of schedules: docs/emulator.md"
+        ? "emulated, which lacks alarms, logs of Lambda and dead letters of schedules: npx offload docs emulator"
         : "AWS or none",
     ],
     ["place", place ?? "left out; `--show-account` writes it"],

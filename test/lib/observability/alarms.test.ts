@@ -61,7 +61,7 @@ describe.each([...alarms, ...composites])("$name", (one) => {
 
   test("the text says what it means, what to do first and where to read on, within CloudWatch's limit", () => {
     const words =
-      /^Offload-dev: (?<means>.{20,})\nFirst: (?<first>.{20,})\nDashboard: Offload-dev\nRunbook: docs\/runbook\.md#(?<link>\S+)$/;
+      /^Offload-dev: (?<means>.{20,})\nFirst: (?<first>.{20,})\nDashboard: Offload-dev\nRunbook: npx offload docs runbook#(?<link>\S+)$/;
     expect(text).toMatch(words);
     expect(words.exec(text)?.groups?.link).toBe(section);
     expect(text.length).toBeLessThanOrEqual(1024);

@@ -216,7 +216,7 @@ test("the table of failing types reads the logs of all workers, and of redrive",
 test("the first text links to the runbook, and says how to find a failing task", () => {
   const linked = synthesize({ alarms: { runbookUrl: "https://wiki.example.com/offload" } });
   expect(widgetsOf(linked)[0]?.properties.markdown).toContain("[runbook](https://wiki.example.com/offload)");
-  expect(widgets[0]?.properties.markdown).toContain("`docs/runbook.md`");
+  expect(widgets[0]?.properties.markdown).toContain("`npx offload docs runbook`");
   expect(widgets[0]?.properties.markdown).toContain("npx offload dlq list");
 });
 

@@ -1,0 +1,86 @@
+import type { Section } from "./docs-pages.ts";
+
+/*
+ * A full-text search over the sections of the documentation: BM25, in which a word of a heading counts more than one
+ * of the text. It needs no library, which every project that installs Offload would install, too.
+ */
+
+/** Counts of one word, by its place. */
+const weights = { heading: 5, title: 3, words: 3, text: 1 };
+/** BM25's constants: how soon more occurrences count less, and how much long sections lose. */
+const saturation = 1.4;
+const lengthShare = 0.6;
+/** Share of the score that a section of a generated page keeps. */
+const generatedShare = 0.3;
+
+const emptyWords = new Set(
+  "a about am an and are as at be but by can could did do does for from get had has have how i if in into is it its me my of on or our so some that the their then there they this to was we were what when where which while who why will with would you your".split(
+    " ",
+  ),
+);
+
+/** The stem of an English word, roughly: equal for the forms of a word that people search by. */
+function stemOf(word: string): string {
+  if (word.length < 4 || /\d|_/.test(word)) return word;
+  const plain = word.replace(/(?:ies|ied)$/, "y").replace(/([^su])s$/, "$1");
+  const root = plain.replace(/(?:ing|ed)$/, "");
+  return (root.length > 2 ? root : plain).replace(/([bdglmnprt])\1$/, "$1").replace(/e$/, "");
+}
+
+/** The words of a text, without those that every text has. `rateLimit` is two words. */
+export const wordsOf = (text: string): string[] =>
+  (
+    text
+      .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}_]+/gu) ?? []
+  )
+    .filter((word) => !emptyWords.has(word))
+    .map(stemOf);
+
+interface Entry {
+  section: Section;
+  counts: Map<string, number>;
+  length: number;
+}
+
+function entryOf(section: Section): Entry {
+  const counts = new Map<string, number>();
+  const add = (text: string, weight: number): number => {
+    const words = wordsOf(text);
+    for (const word of words) counts.set(word, (counts.get(word) ?? 0) + weight);
+    return words.length;
+  };
+  add(section.heading, weights.heading);
+  add(section.page.title, section.anchor === "" ? weights.title : weights.title / 3);
+  if (section.anchor === "") add(section.page.words ?? "", weights.words);
+  return { section, counts, length: add(section.text, weights.text) };
+}
+
+/** Returns the sections that have words of the query, best first. */
+export function search(sections: readonly Section[], query: string): Section[] {
+  const entries = sections.map(entryOf);
+  const asked = [...new Set(wordsOf(query))];
+  const meanLength = entries.reduce((sum, { length }) => sum + length, 0) / Math.max(1, entries.length);
+  const rarity = new Map(
+    asked.map((word) => {
+      const having = entries.filter(({ counts }) => counts.has(word)).length;
+      return [word, Math.log(1 + (entries.length - having + 0.5) / (having + 0.5))];
+    }),
+  );
+  const scoreOf = ({ section, counts, length }: Entry): number => {
+    const norm = saturation * (1 - lengthShare + (lengthShare * length) / meanLength);
+    const parts = asked.map((word) => {
+      const count = counts.get(word) ?? 0;
+      return ((rarity.get(word) ?? 0) * count * (saturation + 1)) / (count + norm);
+    });
+    const found = parts.filter((part) => part > 0).length;
+    const sum = parts.reduce((total, part) => total + part, 0);
+    return sum * (found / asked.length) * (section.page.generated === true ? generatedShare : 1);
+  };
+  return entries
+    .map((entry) => ({ section: entry.section, score: scoreOf(entry) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .map(({ section }) => section);
+}
