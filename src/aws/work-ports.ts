@@ -2,6 +2,7 @@ import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { operationTypes } from "../core/control/operation-types.ts";
 import { FlowBook } from "../core/extras/limits/flow-book.ts";
+import { isLimited, limiter, loadLimits } from "../core/extras/limits/index.ts";
 import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";
@@ -15,10 +16,8 @@ import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
-import { lazyAudit } from "./lazy-audit.ts";
-import { lazyDeliveries, lazyReceivers } from "./lazy-deliveries.ts";
+import { lazyPort } from "./lazy-port.ts";
 import { lazySubmitUnique } from "./lazy-unique.ts";
-import { DynamoLines } from "./lines.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
@@ -80,8 +79,9 @@ export async function workPorts(
     newId,
     once,
     steps,
-    deliveries: lazyDeliveries(table),
-    receivers: lazyReceivers(table),
+    // Few workers deliver webhooks again.
+    deliveries: lazyPort(async () => new (await import("./deliveries-store.ts")).DynamoDeliveries(table)),
+    receivers: lazyPort(async () => new (await import("./receivers.ts")).DynamoReceivers(table)),
     uploads: new DynamoUploads(table),
     deadLetterQueues: new SqsDeadLetterQueues(queues, config.dlqUrls, base.log),
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
@@ -92,6 +92,7 @@ export async function workPorts(
     for (const [name, type] of knownTypesOf(types)) known.set(name, type);
   };
   await useTypes(code, config, { ...base, env }, use);
+  if ([...registry.values()].some(isLimited)) await Promise.all([loadLimits(), import("./lines.ts")]);
   const releases = new Releases(base);
   const tracing = await createTracing();
   const ports: WorkPorts = {
@@ -106,10 +107,11 @@ export async function workPorts(
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),
-    lines: new DynamoLines(table, base.clock.now),
+    lines: lazyPort(async () => new (await import("./lines.ts")).DynamoLines(table, base.clock.now)),
     flowSettings,
     flow,
-    audit: lazyAudit(table),
+    limiter,
+    audit: lazyPort(async () => new (await import("./audit-log.ts")).DynamoAuditLog(table)),
     stackOf: bundleStackOf,
     submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
     createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),

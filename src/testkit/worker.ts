@@ -2,6 +2,7 @@ import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { cancelChildren } from "../core/control/cancel-children.ts";
 import type { FlowBook } from "../core/extras/limits/flow-book.ts";
+import { limiter } from "../core/extras/limits/index.ts";
 import { describeError } from "../core/model/describe-error.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { taskIdOf } from "../core/model/idempotency.ts";
@@ -151,6 +152,7 @@ export class Worker {
       lines: stores.lines,
       flowSettings: stores.flowSettings,
       flow,
+      limiter,
       audit: stores.audit,
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
       createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),

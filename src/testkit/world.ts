@@ -1,6 +1,6 @@
 import { cancel } from "../core/control/control.ts";
-import { checkLine } from "../core/extras/limits/check-line.ts";
 import { FlowBook } from "../core/extras/limits/flow-book.ts";
+import { limiter, loadLimits } from "../core/extras/limits/index.ts";
 import { type SentFile, storeFiles } from "../core/files/store-files.ts";
 import { sentFacts } from "../core/files/upload-body.ts";
 import { parseLineCheck } from "../core/model/envelope.ts";
@@ -180,6 +180,7 @@ export class World implements WorkerWorld {
    * @param twice True: two workers get every message.
    */
   async drain(twice: boolean): Promise<void> {
+    await loadLimits();
     for (let round = 0; round < maxRounds; round++) {
       const next = this.#nextMoment();
       if (next === undefined) return;
@@ -215,7 +216,7 @@ export class World implements WorkerWorld {
   /** Delivers a message to one worker, or to two at the same time. */
   async #work(delivery: Delivery, twice: boolean): Promise<string[]> {
     const check = parseLineCheck(delivery.body);
-    if (check !== undefined) return [await checkLine(this.#linePorts(), delivery, check)];
+    if (check !== undefined) return [await limiter.check(this.#linePorts(), delivery, check)];
     const track = this.track(JSON.parse(delivery.body) as TaskKey);
     const workers = Array.from({ length: twice ? 2 : 1 }, () => new Worker(this, track));
     return Promise.all(workers.map((worker) => worker.run(delivery)));

@@ -19,7 +19,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 326,
   status: 135,
   control: 384,
-  worker: 450,
+  worker: 415,
   redrive: 270,
   fire: 374,
   authorizer: 95,

@@ -8,6 +8,7 @@ import * as sweep from "../../src/core/control/sweep.ts";
 import * as requestSweep from "../../src/core/end/request-sweep.ts";
 import * as view from "../../src/core/end/view.ts";
 import * as flowBook from "../../src/core/extras/limits/flow-book.ts";
+import * as limits from "../../src/core/extras/limits/index.ts";
 import * as manageFlow from "../../src/core/extras/limits/manage-flow.ts";
 import * as change from "../../src/core/model/change.ts";
 import * as errors from "../../src/core/model/errors.ts";
@@ -46,6 +47,7 @@ export const realCore = {
   fire,
   flowBook,
   late,
+  limits,
   manageFlow,
   notify,
   problem,
@@ -68,6 +70,9 @@ export const realCore = {
 
 export type Core = typeof realCore;
 
+// Loaded before it is used: the time of a world does not wait for code.
+await limits.loadLimits();
+
 const paths: Record<keyof Core, string> = {
   attempt: "work/attempt.ts",
   catalog: "task/catalog.ts",
@@ -80,6 +85,7 @@ const paths: Record<keyof Core, string> = {
   drain: "work/drain.ts",
   errors: "model/errors.ts",
   fire: "schedules/fire.ts",
+  limits: "extras/limits/index.ts",
   flowBook: "extras/limits/flow-book.ts",
   late: "work/late-code.ts",
   manageFlow: "extras/limits/manage-flow.ts",
@@ -105,5 +111,7 @@ const paths: Record<keyof Core, string> = {
 /** Loads the same modules from another folder, such as one with a core that was broken on purpose. */
 export async function loadCore(folder: string): Promise<Core> {
   const load = async ([name, path]: [string, string]) => [name, await import(pathToFileURL(`${folder}/${path}`).href)];
-  return Object.fromEntries(await Promise.all(Object.entries(paths).map(load))) as Core;
+  const core = Object.fromEntries(await Promise.all(Object.entries(paths).map(load))) as Core;
+  await core.limits.loadLimits();
+  return core;
 }

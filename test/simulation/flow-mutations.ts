@@ -40,7 +40,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: the place of a twin in another bucket is kept",
-    file: "extras/limits/give-up.ts",
+    file: "extras/limits/permit.ts",
     in: "giveUp",
     find: "place.bucket !== (record.place_bucket ?? 0)",
     replace: "false",
@@ -98,7 +98,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a place does not outlast the renewal of its attempt's lease",
     file: "work/run-claimed.ts",
     in: "renewMessage",
-    find: "if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);",
+    find: "await permit?.renew(record, type);",
     replace: "",
   },
   {
@@ -277,7 +277,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a line in a tier that is behind waits for a message after each minute",
-    file: "extras/limits/taker.ts",
+    file: "task/taker.ts",
     in: "mayGoOn",
     find: "this.#isBehind ? 2 * this.#behindMs + marginMs : 0",
     replace: "0",
@@ -285,7 +285,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a worker has no successor",
-    file: "extras/limits/taker.ts",
+    file: "task/taker.ts",
     in: "needsSuccessor",
     find: "return this.#isBehind && this.#successorMs",
     replace: "return false && this.#isBehind && this.#successorMs",
@@ -293,7 +293,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a worker has a successor for each task",
-    file: "extras/limits/taker.ts",
+    file: "task/taker.ts",
     in: "needsSuccessor",
     find: "this.#successorMs === undefined && this.#taken",
     replace: "this.#taken",
@@ -301,7 +301,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a worker has a successor for a few long tasks",
-    file: "extras/limits/taker.ts",
+    file: "task/taker.ts",
     in: "needsSuccessor",
     find: "this.#taken >= fewestTasks && ",
     replace: "",
@@ -309,7 +309,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a worker gives its place up before it has had its share",
-    file: "extras/limits/yield-place.ts",
+    file: "extras/limits/advance.ts",
     in: "yieldPlace",
     find: "isTaken && !taker?.hadShare(now)",
     replace: "false",
@@ -317,7 +317,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a worker gives its place to a successor whose time is over",
-    file: "extras/limits/yield-place.ts",
+    file: "extras/limits/advance.ts",
     in: "yieldPlace",
     find: "successor === undefined || successor.untilMs <= now",
     replace: "successor === undefined",
@@ -349,7 +349,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: the tasks of a batch wait for its successor",
-    file: "extras/limits/check-line.ts",
+    file: "extras/limits/permit.ts",
     in: "checkLine",
     find: '    ports.taker?.succeeds(succeed(ports, delivery, coming));\n    return Promise.resolve("done");',
     replace: '    return succeed(ports, delivery, coming).then((): Verdict => "done");',
@@ -366,7 +366,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the tier of a message that was delayed counts as behind by the delay",
     file: "work/work-message.ts",
-    in: "beginEntered",
+    in: "beginAdmitted",
     find: "    ports.taker?.limitBehind(ports.clock.now() - Date.parse(record.due_at));\n",
     replace: "",
     test: "test/core/extras/limits/hand-over.test.ts",
@@ -437,9 +437,9 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: the message of a crashed attempt keeps its place",
     file: "work/work-message.ts",
-    in: "resolveAndLeave",
-    find: 'if (place !== undefined && verdict === "done") await leave',
-    replace: 'if (place === undefined && verdict === "again") await leave',
+    in: "resolve",
+    find: 'if (verdict === "done") await permit',
+    replace: 'if (verdict === "again") await permit',
     test: "test/core/extras/limits/blocked.test.ts",
   },
   {
@@ -488,8 +488,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a worker does not heed pauses",
     file: "extras/limits/enter.ts",
     in: "enter",
-    find: "  if (line !== undefined) return {",
-    replace: '  if (line?.kind === "breaker") return {',
+    find: "  if (line !== undefined) return stoppedBy",
+    replace: '  if (line?.kind === "breaker") return stoppedBy',
   },
   {
     name: "flow: a breaker that is not among the settings that are read together stops nothing",
@@ -622,7 +622,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: the next task of a line always goes by message",
-    file: "extras/limits/taker.ts",
+    file: "task/taker.ts",
     in: "messageOf",
     find: "return this.isFree ? this.#messageOf(task, grant) : undefined;",
     replace: "return this.isFree ? undefined : this.#messageOf(task, grant);",
@@ -726,7 +726,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a message whose places do not answer counts towards redrive",
     file: "work/work-message.ts",
-    in: "enterOrLater",
+    in: "admitOrLater",
     find: "!(error instanceof LineUnavailable) || isLate()",
     replace: "true",
     test: "test/core/extras/limits/shards.test.ts",
@@ -759,7 +759,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a task that gets no place writes to learn if it has one",
     file: "extras/limits/take-place.ts",
     in: "takePlace",
-    find: "(await hasTaken(lines, own, task)) ? keepIn(own) : undefined",
+    find: "(await lines.state(own.name)).places.has(task) ? keepIn(own) : undefined",
     replace: "(await hasTaken(lines, own, task)) === undefined ? undefined : keepIn(own)",
     test: "test/core/extras/limits/together.test.ts",
   },
@@ -854,14 +854,14 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a claimed task starts however late the others of its batch are",
     file: "extras/limits/take-start.ts",
-    in: "startInTime",
-    find: "if (pace === undefined || ports.clock.now() - slotMs <= pace.lateMs) return slotMs;",
-    replace: "if (pace === undefined || slotMs > 0) return slotMs;",
+    in: "untilStart",
+    find: "pace !== undefined && clock.now() - slotMs > pace.lateMs",
+    replace: "pace !== undefined && slotMs < 0",
     test: "test/core/extras/limits/fast-rate.test.ts",
   },
   {
     name: "flow: a claimed task whose start has passed starts all the same",
-    file: "work/work-message.ts",
+    file: "extras/limits/take-start.ts",
     in: "untilStart",
     find: "  if (startMs === undefined) return false;\n",
     replace: "  if (startMs === undefined) return true;\n",

@@ -469,14 +469,14 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a claim that was repeated does not know its own lease",
     file: "work/work-message.ts",
-    in: "beginEntered",
+    in: "beginAdmitted",
     find: "claimed.done || claimed.record?.lease_token === token",
     replace: "claimed.done",
   },
   {
     name: "a claim takes any lease for its own",
     file: "work/work-message.ts",
-    in: "beginEntered",
+    in: "beginAdmitted",
     find: "claimed.done || claimed.record?.lease_token === token",
     replace: "claimed.done || claimed.record?.lease_token !== undefined",
   },

@@ -150,7 +150,7 @@ function queuesFor(world: World, from: Invocation): Queues {
 export function flowPortsFor(
   world: World,
   from: Invocation,
-): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "audit" | "bucketSize" | "mostInOne" | "shareMs"> {
+): Pick<WorkPorts, "lines" | "flowSettings" | "flow" | "limiter" | "audit" | "bucketSize" | "mostInOne" | "shareMs"> {
   const clock = clockFor(world, from);
   const flowSettings = asking(world, from, "settings", world.flowSettings);
   const lines = asking<Lines>(world, from, "lines", world.lines);
@@ -159,6 +159,7 @@ export function flowPortsFor(
   const { bucketSize, mostInOne, shareMs } = world;
   return {
     ...{ lines, flowSettings, audit, flow: new FlowBook({ clock, log: silent, flowSettings }) },
+    limiter: world.core.limits.limiter,
     ...(bucketSize !== undefined && { bucketSize }),
     ...(mostInOne !== undefined && { mostInOne }),
     ...(shareMs !== undefined && { shareMs }),

@@ -385,6 +385,33 @@ describe.each(floors)("the rooms of $folder", ({ folder, rooms }) => {
   });
 });
 
+describe("the extras of the core", () => {
+  const extraOf = (path: string) => /^src\/core\/extras\/([^/]+)\//.exec(path)?.[1];
+  const isDoor = (path: string) => /^src\/core\/extras\/[^/]+\/index\.ts$/.test(path);
+  const core = inFolder("src/core");
+
+  /** Imports of an extra past its door. The list only gets shorter. */
+  const pastDoors: readonly string[] = [];
+
+  test("the rest of the core imports of an extra only its door, and no extra imports another one", () => {
+    const found = core.flatMap((source) =>
+      importsOf(source)
+        .filter((target) => extraOf(target) !== undefined && extraOf(target) !== extraOf(source.path))
+        .filter((target) => !isDoor(target) || extraOf(source.path) !== undefined)
+        .map((target) => `${source.path} imports ${target}`),
+    );
+    expect(found).toEqual(pastDoors);
+  });
+
+  test("the pipeline imports no value of limits: it reaches them by the port of the limiter", () => {
+    const statements = inFolder("src/core/work").flatMap(({ path, text }) =>
+      [...text.matchAll(/^import\b[^;]*? from "\.\.\/extras\/limits\/[^"]+"/gm)].map(([found]) => ({ path, found })),
+    );
+    expect(statements.length).toBeGreaterThan(0);
+    expect(statements.filter(({ found }) => !found.startsWith("import type "))).toEqual([]);
+  });
+});
+
 test("the ports of the core are types and one-line functions, and import only the model", () => {
   const others = inFolder("src/core/ports").flatMap((source) =>
     importsOf(source).filter((target) => !/^src\/core\/(ports|model)\//.test(target)),

@@ -5,6 +5,7 @@ import { operationTypes } from "../../src/core/control/operation-types.ts";
 import "../../src/core/control/cancel-children.ts";
 import "../../src/core/control/run-operation.ts";
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
+import { limiter, loadLimits } from "../../src/core/extras/limits/index.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { Identity } from "../../src/core/model/identity.ts";
 import type { MetricName, MetricOf } from "../../src/core/model/metrics.ts";
@@ -35,6 +36,8 @@ import { memoryStores, nextMoment } from "../../src/memory/stores.ts";
 import type { ObjectRole } from "../../src/settings/object-rights.ts";
 import { sameIds } from "./ids.ts";
 import { inRole } from "./in-role.ts";
+
+await loadLimits();
 
 /** Returns its input. */
 export const echo = defineTask({
@@ -129,6 +132,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
   const own = {
     ...stores,
     flow: new FlowBook({ ...stores, log }),
+    limiter,
     submitUnique,
     disk,
     loadFollow: async () => follow,

@@ -24,7 +24,7 @@ interface Claim {
   /** False: a task whose last attempt crashed is not claimed. */
   alone: boolean;
   /** Epoch milliseconds of the start that a rate gave the task: its handler waits for it. Absent: it starts at once. */
-  slotMs?: number | undefined;
+  startMs?: number | undefined;
   /** The bucket of its place. Absent: the first one, or it needs no place. */
   bucket?: number | undefined;
 }
@@ -33,18 +33,18 @@ interface Claim {
 export function claim(
   ports: SettlePorts,
   message: TaskMessage,
-  { token, alone, slotMs = 0, bucket = 0 }: Claim,
+  { token, alone, startMs = 0, bucket = 0 }: Claim,
 ): Promise<Changed> {
   const now = ports.clock.now();
-  const startMs = Math.max(now, slotMs);
+  const startedMs = Math.max(now, startMs);
   const noBucket = bucket > 0 ? [] : (["place_bucket"] as const);
   return ports.records.change(message.envelope, {
     when: { ...canStart(message, now), ...(alone ? {} : { error_kind: { not: "crashed" } }) },
     set: {
       status: "processing",
-      started_at: iso(startMs),
+      started_at: iso(startedMs),
       updated_at: iso(now),
-      lease_until: iso(startMs + leaseSeconds(timeoutOf(message)) * 1000),
+      lease_until: iso(startedMs + leaseSeconds(timeoutOf(message)) * 1000),
       lease_token: token,
       ...(bucket > 0 && { place_bucket: bucket }),
     },

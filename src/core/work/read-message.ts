@@ -1,19 +1,17 @@
 import { buryUnreadable } from "../end/bury.ts";
-import { checkLine } from "../extras/limits/check-line.ts";
-import type { FlowPorts } from "../extras/limits/flow-ports.ts";
-import type { SuccessorPorts } from "../extras/limits/successor.ts";
 import { parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import type { TaskMessage } from "../task/task-message.ts";
+import type { RunPorts } from "./run-claimed.ts";
 
 /**
  * Parses a message. A check of a line is done here. A message that is not an envelope goes to the DLQ immediately,
  * whole. The verdict of both is known then.
  */
-export async function readMessage(ports: SuccessorPorts, delivery: Delivery): Promise<TaskMessage | Verdict> {
+export async function readMessage(ports: RunPorts, delivery: Delivery): Promise<TaskMessage | Verdict> {
   const check = parseLineCheck(delivery.body);
-  if (check !== undefined) return checkLine(ports, delivery, check);
+  if (check !== undefined) return ports.limiter.check(ports, delivery, check);
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return burySafely(ports, delivery, parsed.reason);
   const { envelope } = parsed;
@@ -23,7 +21,7 @@ export async function readMessage(ports: SuccessorPorts, delivery: Delivery): Pr
 /**
  * A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages.
  */
-const burySafely = (ports: FlowPorts, delivery: Delivery, reason: string): Promise<Verdict> =>
+const burySafely = (ports: RunPorts, delivery: Delivery, reason: string): Promise<Verdict> =>
   buryUnreadable(ports, delivery, reason).catch((error: unknown) => {
     ports.log.error("could not send an unreadable message to the DLQ", {
       message_id: delivery.messageId,

@@ -1,8 +1,5 @@
 import { tellChange } from "../end/tell.ts";
-import { countForBreaker } from "../extras/limits/breaker.ts";
-import type { Admitted } from "../extras/limits/enter.ts";
-import type { FlowPorts } from "../extras/limits/flow-ports.ts";
-import { keepPlace, leave, type Place, readNext } from "../extras/limits/held-place.ts";
+import type { FlowPorts } from "../extras/limits/index.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
@@ -13,6 +10,7 @@ import type { Visibility } from "../ports/visibility.ts";
 import { keepThroughWait } from "../send/keep-entries.ts";
 import { newestEnvelope } from "../send/newest-envelope.ts";
 import { reportSettled } from "../send/report.ts";
+import type { Limiter, Permit } from "../task/limiter.ts";
 import type { Settled, Settling } from "../task/settled.ts";
 import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
@@ -24,12 +22,14 @@ import { endOfUnknown } from "./unknown-type.ts";
 
 export interface RunPorts extends FlowPorts, AttemptPorts {
   tracing: Tracing;
+  limiter: Limiter<FlowPorts>;
 }
 
 /** A message whose task is claimed, so that its attempt can start. */
 export interface Claimed extends TaskMessage {
   record: TaskRecord;
-  entered: Admitted;
+  /** Undefined: it needs none. */
+  permit: Permit | undefined;
 }
 
 /** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
@@ -38,35 +38,24 @@ export const holdMarginSeconds = 5;
 /** run → settle, as one span of the task's trace. */
 export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Claimed): Promise<Verdict> =>
   ports.tracing.span(spanOf(message, message.record), async (span) => {
-    const { type, record, entered } = message;
+    const { type, record, permit } = message;
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
     const { envelope, ended, left } = await run({ ...ports, log }, visibility, message, span);
-    if (entered.place !== undefined && othersMayWait(ports, message, entered.place)) readNext(ports, entered.place);
+    permit?.handlerEnded();
     const thrown = await lookAt(ports, type, ended);
     await told;
-    const onCompleted = () => leaveEarly(ports, message);
+    const onCompleted = () => permit?.settled("completed");
     const settled = await settleInTime(ports, { record, envelope, type, ...thrown, onCompleted }, ended);
     endProcessOf(ports, settled, left);
-    noteOver(entered, settled);
-    await countForBreaker(ports, type, { ...settled, record: settled.record && record }, message.delivery.tier);
+    if (settled.as !== "completed") permit?.settled(settled.as);
+    if (settled.record !== undefined) await ports.limiter.settled(ports, message, settled.as);
     await keepThroughWait(ports, settled);
     reportSettled(ports, record, settled, type?.sensitive ?? false);
     span.set({ "offload.outcome": settled.as });
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
-
-/** A task that waited for its place may have others behind it, as one has whose line others joined here. */
-const othersMayWait = ({ flow }: RunPorts, { grant }: Claimed, { line }: Place): boolean =>
-  grant?.held === true || flow.lines.isJoined(line.name);
-
-/** Passes the place of a completed attempt on while others are told of the end. A failure is counted before. */
-function leaveEarly(ports: RunPorts, { entered: { place }, envelope, delivery }: Claimed): void {
-  if (place === undefined) return;
-  place.over = true;
-  void leave(ports, place, envelope, delivery.tier);
-}
 
 /** Ends the process of a handler that goes on after a cancel `now`. */
 function endProcessOf({ endProcess }: RunPorts, { as, record }: Settled, goesOn = false): void {
@@ -86,11 +75,6 @@ async function lookAt(
   return { stack, isOwnBug: isBug };
 }
 
-/** A failed task may be retried by an operator at any time. */
-function noteOver({ place }: Admitted, { as }: Settled): void {
-  if (place !== undefined && (as === "completed" || as === "cancelled")) place.over = true;
-}
-
 /** Runs the attempt with the newest input, whose message stands for the task from then on. */
 async function run(
   ports: RunPorts,
@@ -99,7 +83,7 @@ async function run(
   span: Span,
 ): Promise<{ envelope: Envelope; ended: Ended; left?: boolean }> {
   const { envelope, type, record } = message;
-  const { fault } = message.entered;
+  const { fault } = message.permit ?? {};
   if (fault !== undefined) return { envelope, ended: { how: "threw", error: fault } };
   if (type === undefined) return { envelope, ended: endOfUnknown(ports, record) };
   let newest: Envelope;
@@ -108,7 +92,7 @@ async function run(
   } catch (error) {
     return { envelope, ended: { how: "threw", error } };
   }
-  const running = runningOf(ports, visibility, { ...message, envelope: newest }, type, span);
+  const running = runningOf(visibility, { ...message, envelope: newest }, type, span);
   let left = false;
   const onLeft = () => {
     left = true;
@@ -133,9 +117,8 @@ const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanSt
 });
 
 const runningOf = (
-  ports: RunPorts,
   visibility: Visibility,
-  { delivery, envelope, record, entered }: Claimed,
+  { delivery, envelope, record, permit }: Claimed,
   type: TaskType,
   { traceparent }: Span,
 ): Running => ({
@@ -144,7 +127,7 @@ const runningOf = (
   type,
   traceparent,
   renewMessage: async (seconds) => {
-    if (entered.place !== undefined) await keepPlace(ports, entered.place, record, type);
+    await permit?.renew(record, type);
     await visibility.renew(delivery, seconds + holdMarginSeconds);
   },
 });

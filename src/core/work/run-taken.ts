@@ -1,10 +1,9 @@
-import { sendSuccessor } from "../extras/limits/successor.ts";
-import { Taker } from "../extras/limits/taker.ts";
 import { messageText, parseEnvelope } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import type { Visibility } from "../ports/visibility.ts";
+import { Taker } from "../task/taker.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { fitsIn } from "./batch-plan.ts";
 import { sentAgain } from "./sent-again.ts";
@@ -45,10 +44,8 @@ export async function runTaken(ports: TakingPorts): Promise<void> {
   const { taker } = ports;
   await taker.succeeded;
   for (let message = taker.taken(); message !== undefined; message = taker.taken()) {
-    const sent = message.place && sendSuccessor(ports, message.delivery, message.place);
     const begun = await begin(ports, noMessage, message, "together");
     const verdict = begun.as === "crashed" ? "again" : await finish(ports, noMessage, begun);
-    await sent;
     if (verdict === "again") await sendAgain(ports, begun);
   }
   await taker.left;

@@ -1,8 +1,8 @@
-import { Taker } from "../extras/limits/taker.ts";
 import { leaseSeconds } from "../model/lease.ts";
 import type { WorkQueues } from "../ports/serve.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
+import { Taker } from "../task/taker.ts";
 import { timeoutOf } from "../task/task-message.ts";
 import { hideSeconds } from "./batch-visibility.ts";
 import { HeldMessage } from "./held-message.ts";

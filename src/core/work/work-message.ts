@@ -1,10 +1,4 @@
-import { type Admitted, enter, placeOf, type Stopped } from "../extras/limits/enter.ts";
-import { giveUp } from "../extras/limits/give-up.ts";
-import { goOn, leave } from "../extras/limits/held-place.ts";
-import { park } from "../extras/limits/park.ts";
-import { longestSlotWaitMs, startInTime } from "../extras/limits/take-start.ts";
 import { LineUnavailable, PortUnavailable } from "../model/errors.ts";
-import { type Grant, heldIn } from "../model/grant.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Log, NewId } from "../ports/tasks.ts";
@@ -12,6 +6,7 @@ import { traceIdOf } from "../ports/tracing.ts";
 import type { Visibility } from "../ports/visibility.ts";
 import { within } from "../ports/within.ts";
 import { reportStarted } from "../send/report.ts";
+import type { Permit, Waiting } from "../task/limiter.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed } from "./claim.ts";
@@ -34,7 +29,7 @@ interface LoggedMessage extends TaskMessage {
  * A message whose task is claimed, so that its attempt can start; or has to wait in a line; or whose verdict is known.
  */
 export type Begun = LoggedMessage &
-  (({ as: "claimed" } & Claimed) | { as: "stopped"; stopped: Stopped } | { as: "resolved"; verdict: Verdict });
+  (({ as: "claimed" } & Claimed) | { as: "waiting"; waiting: Waiting } | { as: "resolved"; verdict: Verdict });
 
 /** A message of a task whose last attempt crashed: it must run alone. */
 export type Crashed = LoggedMessage & { as: "crashed" };
@@ -85,11 +80,11 @@ async function beginLogged(
   try {
     const spared = message.grant?.spare ? await resolveSpare(ports, visibility, { ...message, log }) : undefined;
     if (spared !== undefined) return spared;
-    const entered = await enterOrLater(ports, message, beginning);
-    if (entered === "later") return { ...message, log, as: "resolved", verdict: "done" };
+    const admitted = await admitOrLater(ports, message, beginning);
+    if (admitted === "later") return { ...message, log, as: "resolved", verdict: "done" };
     // The other tasks of the batch do not wait until it is in its line.
-    if (entered.as === "stopped") return { ...message, log, as: "stopped", stopped: entered };
-    return await beginEntered(ports, visibility, { ...message, log }, entered, beginning);
+    if (admitted?.as === "waiting") return { ...message, log, as: "waiting", waiting: admitted };
+    return await beginAdmitted(ports, visibility, { ...message, log }, admitted, beginning);
   } catch (error) {
     return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
   }
@@ -99,9 +94,9 @@ async function beginLogged(
  * Decides if a task may start. A line of a limit that many look at may be throttled: the message is sent anew then.
  * @throws PortUnavailable
  */
-async function enterOrLater(ports: WorkPorts, message: TaskMessage, { isLate }: Beginning) {
+async function admitOrLater(ports: WorkPorts, message: TaskMessage, { isLate }: Beginning) {
   try {
-    return await enter(ports, message);
+    return await ports.limiter.admit(ports, message);
   } catch (error) {
     if (!(error instanceof LineUnavailable) || isLate()) throw error;
     if ((await sendLater(ports, message, error)) === "done") return "later";
@@ -122,108 +117,89 @@ async function resolveSpare(
   const record = await ports.records.get(message.envelope, "consistently");
   if (record?.status === "pending" && record.due_at <= iso(ports.clock.now())) return undefined;
   const leftMs = Date.parse(record?.lease_until ?? "") - ports.clock.now();
-  if (record?.status !== "processing" || !(leftMs >= 0)) return resolve(ports, visibility, message, record);
+  if (record?.status !== "processing" || !(leftMs >= 0))
+    return { ...message, as: "resolved", verdict: await resolve(ports, visibility, message, record) };
   await ports.queues.send(sentAgain(message, { delaySeconds: Math.ceil(leftMs / 1000) + 1 }));
   return { ...message, as: "resolved", verdict: "done" };
 }
 
-async function beginEntered(
+async function beginAdmitted(
   ports: WorkPorts,
   visibility: Visibility,
   message: LoggedMessage,
-  entered: Admitted,
+  permit: Permit | undefined,
   { how, isLate }: Beginning,
 ): Promise<Begun | Crashed> {
-  const { log, envelope, delivery } = message;
   const again = async (): Promise<Begun> => {
-    if (entered.place !== undefined) await leave(ports, entered.place, envelope, delivery.tier);
+    await permit?.giveBack();
     return { ...message, as: "resolved", verdict: "again" };
   };
   if (isLate()) return again();
   const token = ports.newId();
-  const { slotMs, place } = entered;
-  const claimed = await claim(ports, message, { token, alone: how === "alone", slotMs, bucket: place?.bucket });
+  const { startMs, bucket } = permit ?? {};
+  const claimed = await claim(ports, message, { token, alone: how === "alone", startMs, bucket });
   // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
   const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
   if (record !== undefined && isLate()) {
-    await putOff(ports, { ...message, record, entered });
+    await putOff(ports, { ...message, record, permit });
     return again();
   }
   if (record !== undefined) {
     // Its message may have been delayed: the tier is not behind by that.
     ports.taker?.limitBehind(ports.clock.now() - Date.parse(record.due_at));
-    reportStarted({ ...ports, log: log.with({ attempt: record.attempts }) }, record);
-    return { ...message, as: "claimed", record, entered };
+    reportStarted({ ...ports, log: message.log.with({ attempt: record.attempts }) }, record);
+    return { ...message, as: "claimed", record, permit };
   }
   if (mustRunAlone(ports, message, claimed.record) && how === "together") {
-    return { ...message, grant: { ...message.grant, ...grantOf(entered) }, as: "crashed" };
+    return { ...message, grant: { ...message.grant, ...permit?.grant }, as: "crashed" };
   }
-  await giveUp(ports, message, claimed.record, entered.place);
-  return resolve(ports, visibility, message, claimed.record);
+  await permit?.refused(claimed.record);
+  return { ...message, as: "resolved", verdict: await resolve(ports, visibility, message, claimed.record) };
 }
 
-/** Answers that an admitted task need not ask for again. */
-const grantOf = ({ place, slotMs }: Admitted): Grant => ({
-  ...(place !== undefined && heldIn(place.bucket)),
-  ...(slotMs !== undefined && { slotMs }),
-});
-
+/**
+ * Decides what to do with a message whose task cannot start. The permit of a crashed attempt goes to the next task of
+ * its line, when the crash is settled.
+ */
 async function resolve(
-  ports: WorkPorts,
-  visibility: Visibility,
-  message: TaskMessage,
-  record: TaskRecord | undefined,
-): Promise<Begun> {
-  const verdict = await resolveAndLeave(ports, visibility, message, record);
-  return { ...message, log: ports.log, as: "resolved", verdict };
-}
-
-/** The place of a crashed attempt goes to the next task of its line, when the crash is settled. */
-async function resolveAndLeave(
   ports: WorkPorts,
   visibility: Visibility,
   message: TaskMessage,
   record: TaskRecord | undefined,
 ): Promise<Verdict> {
   // Read before: a retry may take the place as soon as the crash is settled.
-  const place = hasCrashed(ports, record) ? await placeOf(ports, message, record.place_bucket) : undefined;
+  const hasCrashed = record?.status === "processing" && Date.parse(record.lease_until ?? "") < ports.clock.now();
+  const permit = hasCrashed ? await ports.limiter.ofCrashed(ports, message, record) : undefined;
   const verdict = await resolveUnclaimed(ports, visibility, message, record);
-  if (place !== undefined && verdict === "done") await leave(ports, place, message.envelope, message.delivery.tier);
+  if (verdict === "done") await permit?.giveBack();
   return verdict;
 }
-
-/** True for an attempt whose lease is over. */
-const hasCrashed = ({ clock }: WorkPorts, record: TaskRecord | undefined): record is TaskRecord =>
-  record?.status === "processing" && Date.parse(record.lease_until ?? "") < clock.now();
 
 /** Runs and settles a claimed task, or puts one into its line. */
 export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {
   if (begun.as === "resolved") return begun.verdict;
-  if (begun.as === "stopped") return waitInLine({ ...ports, log: begun.log }, visibility, begun);
-  const { log, entered, envelope, delivery, grant } = begun;
+  if (begun.as === "waiting") return waitInLine({ ...ports, log: begun.log }, visibility, begun);
+  const { log, permit } = begun;
   try {
-    if (!(await untilStart(ports, begun))) return await putOff(ports, begun);
+    if (permit?.startMs !== undefined && !(await permit.untilStart())) return await putOff(ports, begun);
     return await runClaimed({ ...ports, log }, visibility, begun);
   } catch (error) {
     return leaveInQueue(log, error);
   } finally {
-    if (entered.place !== undefined) await leave({ ...ports, log }, entered.place, envelope, delivery.tier);
-    const hasWaited = grant?.slotMs !== undefined && entered.place === undefined;
-    if (hasWaited && entered.rate !== undefined) await goOn({ ...ports, log }, entered.rate, delivery.tier);
+    await permit?.end();
   }
 }
 
 async function waitInLine(
   ports: WorkPorts,
   visibility: Visibility,
-  begun: Extract<Begun, { as: "stopped" }>,
+  begun: Extract<Begun, { as: "waiting" }>,
 ): Promise<Verdict> {
   try {
-    const { stopped } = begun;
-    const parked = await park(ports, begun, stopped);
-    if (parked === undefined) return "done";
-    await giveUp(ports, begun, parked.unfit, stopped.place);
-    return await resolveAndLeave(ports, visibility, begun, parked.unfit);
+    const refused = await begun.waiting.enqueue();
+    if (refused === undefined) return "done";
+    await begun.waiting.refused(refused.unfit);
+    return await resolve(ports, visibility, begun, refused.unfit);
   } catch (error) {
     return error instanceof PortUnavailable ? sendLater(ports, begun, error) : leaveInQueue(ports.log, error);
   }
@@ -240,20 +216,6 @@ function sendLater({ queues, log, random }: WorkPorts, message: TaskMessage, err
     () => "done",
     (failed: unknown) => leaveInQueue(log, failed),
   );
-}
-
-/**
- * Waits for the start that the type's rate gave a task: a message arrives up to a second before it. Returns false when
- * it has passed, and the next one is far away.
- */
-async function untilStart(ports: WorkPorts, { entered: { slotMs, rate }, type }: Claimed): Promise<boolean> {
-  if (slotMs === undefined || rate === undefined || type === undefined) return true;
-  const startMs = await startInTime(ports, rate, type, slotMs);
-  if (startMs === undefined) return false;
-  const { clock } = ports;
-  const leftMs = startMs - clock.now();
-  if (leftMs > 0) await new Promise<void>((resolve) => clock.after(Math.min(leftMs, longestSlotWaitMs), resolve));
-  return true;
 }
 
 /** Nobody runs a claimed task: it goes on later, and is not counted. */

@@ -134,7 +134,7 @@ async function workTogether(batch: Batch, messages: readonly TaskMessage[]): Pro
   );
   const crashed = begun.map(({ one }) => one).filter((one) => one.as === "crashed");
   // No handler waits for it: the leases of the claimed tasks run.
-  const hidden = hideUntilDeadline(batch, crashed);
+  const hidden = crashed.length > 0 ? hideUntilDeadline(batch, crashed) : undefined;
   await Promise.all(
     begun.map(({ ports, one }) => (one.as === "crashed" ? undefined : finishAndGoOn(batch, ports, one))),
   );

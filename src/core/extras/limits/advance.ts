@@ -15,7 +15,6 @@ import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
 import { markSharded, unmark } from "./shards.ts";
 import { answerOf, hasPlace, sureWrite } from "./sure-write.ts";
 import { watchLine } from "./watch-line.ts";
-import { yieldPlace } from "./yield-place.ts";
 
 /** Further checks that are sent at the same time. */
 const lanes = 10;
@@ -64,7 +63,8 @@ async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<R
   const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), latestMs);
   if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return rest;
   const at = { tier, atMs, ...((marked ?? sharded) && { sharded: true as const }) };
-  if (await plan(ports, line, at, planned)) await sendFurther(ports, line, tier, rest);
+  const isPlanned = await plan(ports, line, at, planned);
+  if (isPlanned && rest.furtherMs !== undefined) await sendFurther(ports, line, tier, rest.furtherMs);
   return rest;
 }
 
@@ -81,7 +81,7 @@ async function letGoOrEnd(ports: LinePorts, line: Line, known: Known): Promise<R
 }
 
 /** Sends what lets a line keep its pace in a tier that is behind. Without it, the noted check goes on with the line. */
-async function sendFurther(ports: LinePorts, line: Line, tier: Tier, { furtherMs = [] }: Rest): Promise<void> {
+async function sendFurther(ports: LinePorts, line: Line, tier: Tier, furtherMs: readonly number[]): Promise<void> {
   try {
     await inLanes(furtherMs, lanes, (atMs) => sendCheck(ports, line, { tier, atMs, id: ports.newId() }));
   } catch (error) {
@@ -140,6 +140,24 @@ export async function handOver(
   await sendOne(ports, line, own, grant, taken);
   if (state.places.size < room || !isChecked) await advance(ports, line, { tier, changed: { index, state } });
   return true;
+}
+
+/**
+ * Passes a place that a task has just got to the successor that waits for a place. A worker does so that has had its
+ * share, or that cannot take the task.
+ * @returns False: nobody waits. `unknown`: the write had no answer, so the successor may have the place.
+ */
+export async function yieldPlace(
+  { lines, clock, taker }: Pick<LinePorts, "lines" | "clock" | "taker">,
+  bucket: string,
+  { place, state, isTaken }: { place: HeldPlace; state: LineState; isTaken: boolean },
+): Promise<boolean | "unknown"> {
+  const { successor } = state;
+  const now = clock.now();
+  if (successor === undefined || successor.untilMs <= now) return false;
+  if (isTaken && !taker?.hadShare(now)) return false;
+  const to = { id: successor.id, untilMs: onTheWayUntilMs(now) };
+  return (await answerOf(lines.givePlace(bucket, place, to))) ?? "unknown";
 }
 
 /** The next task, with its message. Undefined: there is none, or the line does not answer. */

@@ -3,39 +3,31 @@ import { breakerName, type Line } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { Settled } from "../../task/settled.ts";
+import type { TaskMessage } from "../../task/task-message.ts";
 import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
+import { countForGuards } from "./guard.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { noteOpened } from "./opened.ts";
 
 /**
- * Counts the end of an attempt for its type's breaker. A crash does not count: nobody knows what failed. Never throws:
- * the next end counts.
- * @param tier Tier in whose queue a check of the breaker waits.
+ * Counts the end of an attempt for its type's breaker, or for the guards of its type's resume. A crash does not count:
+ * nobody knows what failed. Never throws: the next end counts.
  */
-export async function countForBreaker(
+export async function countEnd(
   ports: LinePorts,
-  type: LimitedType | undefined,
-  { as, record }: Settled,
-  tier: Tier,
+  { type, record, delivery: { tier } }: TaskMessage & { record: TaskRecord },
+  as: Settled["as"],
 ): Promise<void> {
-  if (type === undefined || record === undefined) return;
+  if (type === undefined) return;
   try {
     await (type.breaker === undefined
-      ? countForGuards(ports, type.name, record, as)
+      ? countForGuards(ports, await ports.flow.guardsOf(type.name, record.tenant_id), record, as)
       : count(ports, { ...type, breaker: type.breaker }, record, as, tier));
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
     ports.log.warn("could not count for the breaker", { error: String(error) });
   }
-}
-
-/** Types that were not resumed a short time ago cost nothing, and a worker loads nothing for them. */
-async function countForGuards(ports: LinePorts, type: string, record: TaskRecord, as: Settled["as"]): Promise<void> {
-  const guards = await ports.flow.guardsOf(type, record.tenant_id);
-  if (guards.length === 0) return;
-  const { countForGuards: countIn } = await import("./guard.ts");
-  await countIn(ports, guards, record, as);
 }
 
 async function count(

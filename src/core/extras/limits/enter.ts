@@ -1,14 +1,13 @@
 import { LineUnavailable, PermanentError, PortUnavailable, TaskError } from "../../model/errors.ts";
-import { isInternal } from "../../model/internal-names.ts";
 import { type Line, lineOf } from "../../model/line.ts";
 import { storedInput } from "../../send/large-input.ts";
 import { dataOf, parseInput } from "../../task/parsed-input.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
 import { bucketName } from "./buckets.ts";
-import type { FlowPorts } from "./flow-ports.ts";
 import type { Place } from "./held-place.ts";
 import { type LimitsInForce, limitsInForce, lineFor } from "./limit-lines.ts";
+import type { FlowPorts } from "./line-ports.ts";
 import { takePlace } from "./take-place.ts";
 import { takeStart } from "./take-start.ts";
 import { mayTry } from "./try-breaker.ts";
@@ -33,7 +32,7 @@ export interface Stopped {
   /** Epoch milliseconds of the start that its rate gave it. Absent: none yet. */
   slotMs?: number;
   /** The place with which the task was let go, and which it cannot use. Absent: none. */
-  place?: Place;
+  place?: Place | undefined;
 }
 
 const admitted: Admitted = { as: "admitted" };
@@ -48,17 +47,16 @@ function ofLine(error: unknown): never {
  * @throws PortUnavailable; LineUnavailable, when the settings are known and a line does not answer
  */
 export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
-  const { envelope, type } = message;
-  if (isInternal(envelope)) return admitted;
+  const { type } = message;
   const line = await stopOf(ports, message);
-  if (line !== undefined) return { as: "stopped", line, ...(await givenPlace(ports, message)) };
+  if (line !== undefined) return stoppedBy(ports, message, line);
   if (type === undefined) return admitted;
   const limits = await limitsInForce(ports.flow, type);
   if (limits.concurrency === undefined && limits.rateLimit === undefined) return admitted;
   const lines = await limitLines(ports, message, type, limits);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
-  if (slot === "stopped") return { as: "stopped", line: lines.rate as Line, ...(await givenPlace(ports, message)) };
+  if (slot === "stopped") return stoppedBy(ports, message, lines.rate as Line);
   const start = slot.slotMs === undefined ? {} : { ...slot, rate: lines.rate as Line };
   if (lines.concurrency === undefined) return { as: "admitted", ...start };
   const place = await takePlace(ports, message, lines.concurrency, type).catch(ofLine);
@@ -81,13 +79,12 @@ async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: Tas
 }
 
 /**
- * The place of a task that was let go by its line of places. It is given back when something else stops the task:
- * others wait for it.
+ * A task that something else than its line of places stops. If that line let it go, its place is given back: others
+ * wait for it.
  */
-async function givenPlace(ports: FlowPorts, message: TaskMessage): Promise<{ place?: Place }> {
+async function stoppedBy(ports: FlowPorts, message: TaskMessage, line: Line): Promise<Stopped> {
   const { grant } = message;
-  const place = grant?.held ? await placeOf(ports, message, grant.bucket) : undefined;
-  return place === undefined ? {} : { place };
+  return { as: "stopped", line, place: grant?.held ? await placeOf(ports, message, grant.bucket) : undefined };
 }
 
 /**

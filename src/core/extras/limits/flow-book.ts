@@ -26,6 +26,9 @@ interface FlowBookPorts {
   flowSettings: FlowSettings;
 }
 
+const guardNames = (type: string, tenantId: string): string[] =>
+  [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })].map(guardName);
+
 /** Settings that are read together at most, unless there are more that are no breakers. */
 const mostSettings = 500;
 
@@ -63,6 +66,12 @@ export class FlowBook {
     this.#ports = ports;
   }
 
+  /** True when a pause stops a task, or an operator has set limits for its type. */
+  async limits(work: PausableWork): Promise<boolean> {
+    const { settings } = await this.#known();
+    return settings.size > 0 && [...pausesOf(work), limitsName(work.type)].some((name) => settings.has(name));
+  }
+
   /**
    * The name of the pause or of the open breaker that stops a task.
    * @param hasBreaker True for a type with a breaker: others are not stopped by one.
@@ -90,16 +99,19 @@ export class FlowBook {
   }
 
   /**
-   * The breakers that guard the resumes of a type, for a tenant and for all. Reads nothing where the last reading had
-   * none: who starts after a resume has read its guard.
+   * True when the resume of a type is guarded, for a tenant or for all, as this process read the settings last: who
+   * starts after a resume has read its guard.
    */
+  isGuarded(type: string, tenantId: string): boolean {
+    return this.#latest.size > 0 && guardNames(type, tenantId).some((name) => this.#latest.has(name));
+  }
+
+  /** The breakers that guard the resumes of a type now, for a tenant and for all. */
   async guardsOf(type: string, tenantId: string): Promise<ResumeGuard[]> {
-    const names = [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })].map(guardName);
-    if (!names.some((name) => this.#latest.has(name))) return [];
     const { settings } = await this.#known();
     const now = this.#ports.clock.now();
-    const guards = names.map((name) => settings.get(name) as Breaker | undefined).filter((one) => one !== undefined);
-    return guards.filter((one): one is ResumeGuard => (one.guardsUntilMs ?? 0) > now);
+    const guards = guardNames(type, tenantId).map((name) => settings.get(name) as Breaker | undefined);
+    return guards.filter((one): one is ResumeGuard => (one?.guardsUntilMs ?? 0) > now);
   }
 
   /** The settings as this process read them last. */

@@ -7,9 +7,9 @@ import type { WaitingEntry } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
 import { advance, handOver } from "./advance.ts";
 import { bucketCount, bucketName, firstTasks } from "./buckets.ts";
-import type { FlowPorts } from "./flow-ports.ts";
 import { isIdle } from "./let-go-places.ts";
 import { placesOf } from "./limit-lines.ts";
+import type { FlowPorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-end.ts";
 import { firstOfAny, firstOfShard, isSharded } from "./shards.ts";
 

@@ -1,12 +1,12 @@
 import type { Line } from "../../model/line.ts";
 import type { LineState, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
+import type { Taker } from "../../task/taker.ts";
 import { aheadMs, type Known, type LinePorts, mostLetGo, mostTries, nothing, type Rest, soonMs } from "./line-ports.ts";
 import { reserved } from "./own-tasks.ts";
 import { stands } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
 import { firstOfOne, shardsIn } from "./shards.ts";
 import { takeNear } from "./take-start.ts";
-import type { Taker } from "./taker.ts";
 
 /** A worker waits for the start of the next task of a rate at most this long, in milliseconds. */
 const nearMs = 1_500;
@@ -25,6 +25,8 @@ const mostRounds = 40;
 
 /** The starts that a call gives away. */
 interface Giving {
+  /** True for the planned check. */
+  isPlanned: boolean;
   /** The most starts. */
   most: number;
   /** Milliseconds from now to the last one. */
@@ -63,12 +65,17 @@ async function letSomeStart(
   const { nextSlotMs, check } = state;
   if (nextSlotMs !== undefined) flow.lines.noteNextStart(line.name, nextSlotMs);
   const now = clock.now();
-  if (await setNearer(ports, line, nextSlotMs, now + aheadMs + intervalMs)) return "refused";
+  const latestMs = now + aheadMs + intervalMs;
+  // A lower rate left it. The last start that was given away is at least an interval before this.
+  if (nextSlotMs !== undefined && nextSlotMs > latestMs) {
+    await lines.takeSlots(line.name, nextSlotMs, latestMs);
+    return "refused";
+  }
   const slotMs = Math.max(now, nextSlotMs ?? 0);
   const giving = givingOf(ports, intervalMs, check, known);
   const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
-  const found = { intervalMs, nowMs: now, isPlanned: isPlannedCheck(check, known.checkId), isEarly: count < 1 };
-  const lateMs = nextSlotMs === undefined ? 0 : now - nextSlotMs;
+  const found = { intervalMs, nowMs: now, isPlanned: giving.isPlanned, isEarly: count < 1 };
+  const lateMs = now - (nextSlotMs ?? now);
   const rest = (startMs: number): Rest => ({
     ...nextLook({ ...found, startMs, lateMs }, giving),
     ...{ empty: false, state },
@@ -124,35 +131,22 @@ async function takeOne(
   if (own !== undefined) await sendAll(ports, line, [{ ...own, slotMs: Math.ceil(slotMs) }]);
 }
 
-/**
- * Sets a next start nearer that a lower rate left. The last start that was given away is at least an interval before
- * `latestMs`.
- */
-async function setNearer(ports: LinePorts, line: Line, nextMs: number | undefined, latestMs: number): Promise<boolean> {
-  if (nextMs === undefined || nextMs <= latestMs) return false;
-  await ports.lines.takeSlots(line.name, nextMs, latestMs);
-  return true;
-}
-
-const isPlannedCheck = (planned: PlannedCheck | undefined, checkId: string | undefined): planned is PlannedCheck =>
-  checkId !== undefined && planned?.id === checkId;
-
 function givingOf(
   { taker, clock }: LinePorts,
   intervalMs: number,
   planned: PlannedCheck | undefined,
   { checkId }: Known,
 ): Giving {
-  const isPlanned = isPlannedCheck(planned, checkId);
+  const isPlanned = planned !== undefined && planned.id === checkId;
   if (isPlanned) taker?.limitBehind(clock.now() - planned.atMs);
   const isLate = isPlanned && clock.now() - planned.atMs > aheadMs;
   const sendsAhead = isPlanned ? !isLate : checkId === undefined && taker === undefined;
-  if (sendsAhead) return { most: mostLetGo, untilMs: aheadMs, behindMs: 0 };
+  if (sendsAhead) return { isPlanned, most: mostLetGo, untilMs: aheadMs, behindMs: 0 };
   const behindMs = taker?.behindMs ?? 0;
-  if (intervalMs < fastMs && behindMs <= aheadMs) return { most: 0, untilMs: 0, behindMs };
+  if (intervalMs < fastMs && behindMs <= aheadMs) return { isPlanned, most: 0, untilMs: 0, behindMs };
   // A start of a slow rate that is missed is dear, and nobody else may come for it.
   const untilMs = behindMs > aheadMs ? Math.min(aheadMs, Math.max(nearMs, intervalMs)) : nearMs;
-  return { most: 1, untilMs, behindMs, taker };
+  return { isPlanned, most: 1, untilMs, behindMs, taker };
 }
 
 /** The findings of a call, from which the times of the next looks follow. */

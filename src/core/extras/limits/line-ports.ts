@@ -1,10 +1,13 @@
 import type { Tier } from "../../model/tier.ts";
 import type { AuditLog } from "../../ports/audit.ts";
 import type { FlowSettings, LineState, Lines, WaitingTask } from "../../ports/flow.ts";
+import type { SettlePorts } from "../../ports/step-ports.ts";
 import type { Clock, Log, Metrics, NewId, Queues } from "../../ports/tasks.ts";
+import type { EntryPorts } from "../../send/keep-entries.ts";
+import type { Taker } from "../../task/taker.ts";
+import type { Registry } from "../../task/task.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
-import type { Taker } from "./taker.ts";
 import type { Held } from "./watch-line.ts";
 
 export interface LinePorts {
@@ -28,6 +31,12 @@ export interface LinePorts {
   shareMs?: number | undefined;
   /** Takes the next task of a line for this worker. Absent: each goes by message. */
   taker?: Taker | undefined;
+}
+
+/** The ports of a worker that lets tasks start. */
+export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
+  registry: Registry;
+  isStopping?: () => boolean;
 }
 
 /** Tasks that one call lets go at most. */

@@ -1,4 +1,3 @@
-import type { Envelope } from "../../model/envelope.ts";
 import { isOfTier, type Line, longestLineSeconds, type PauseTarget } from "../../model/line.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
 import type { WaitingFor } from "../../model/suspension.ts";
@@ -10,8 +9,8 @@ import { reportParked } from "../../send/report.ts";
 import { canStart, type TaskMessage } from "../../task/task-message.ts";
 import { advance } from "./advance.ts";
 import type { Stopped } from "./enter.ts";
-import type { FlowPorts } from "./flow-ports.ts";
 import { leave } from "./held-place.ts";
+import type { FlowPorts } from "./line-ports.ts";
 import { join, shardFor } from "./shards.ts";
 
 /**
@@ -60,7 +59,10 @@ export async function park(
   const waiting = await join(ports, line, entry, record.purge_at);
   ports.flow.lines.noteJoined(line.name, true);
   if (isOfTier(line)) await followMove(ports, line, record, waiting);
-  await endInTime(ports, record, newest);
+  // Its line may not let it go for days, and somebody waits for its end: a message comes at the time of its expiry.
+  const { start_by: due_at, family_leaf, callback } = record;
+  const isAwaited = family_leaf !== undefined || callback !== undefined;
+  if (due_at !== undefined && isAwaited) await dispatch(ports, { ...record, due_at }, newest);
   reportParked(ports, record);
   ports.taker?.limitBehind(now - Date.parse(record.due_at));
   // The line may have become free before the task was in it.
@@ -82,16 +84,6 @@ async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, wait
   if (present === undefined || present.priority === record.priority || present.line !== line.name) return;
   await dispatch(ports, present, waiting.envelope);
   await ports.lines.remove(line.name, waiting);
-}
-
-/**
- * Sends a message for the time at which a task expires, if somebody waits for its end: its line may not let it go for
- * days.
- */
-async function endInTime(ports: FlowPorts, record: TaskRecord, envelope: Envelope): Promise<void> {
-  const { start_by: due_at, family_leaf, callback } = record;
-  if (due_at === undefined || (family_leaf === undefined && callback === undefined)) return;
-  await dispatch(ports, { ...record, due_at }, envelope);
 }
 
 function waitingIn({ name, kind }: Line): WaitingFor {

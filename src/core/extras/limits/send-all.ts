@@ -3,7 +3,7 @@ import { inLanes } from "../../model/in-lanes.ts";
 import { leaseSeconds, longestLeaseSeconds } from "../../model/lease.ts";
 import type { Line } from "../../model/line.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
-import type { TaskMessage } from "../../task/task-message.ts";
+import type { PassedPlace, TaskMessage } from "../../task/task-message.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import type { LinePorts } from "./line-ports.ts";
 
@@ -54,8 +54,22 @@ export async function sendOne(
   if (spare) taker?.take(taken);
   const message = { tier, runsOn, envelope, delaySeconds, solo: false, redrives: 0, grant };
   const left = queues.send(message).then(() => lines.remove(line.name, task));
-  if (spare) taker?.leaves(logged(ports, left));
+  if (spare) taker?.leaves(Promise.all([logged(ports, left), taken.place && sendSuccessor(ports, task, taken.place)]));
   else await left;
+}
+
+/** Sends the message of this worker's successor when it is time. Never rejects: without it, tasks go by message. */
+async function sendSuccessor(
+  { queues, log, taker, clock, newId }: LinePorts,
+  { tier, runsOn }: WaitingTask,
+  { line, bucket }: PassedPlace,
+): Promise<void> {
+  if (!taker?.needsSuccessor(clock.now())) return;
+  taker.noteSuccessor(clock.now());
+  const check = { line: `places/${bucket}/${line}`, check_id: newId() };
+  await queues.sendCheck({ tier, runsOn, check, delaySeconds: 0 }).catch((error: unknown) => {
+    log.warn("could not send the message of a worker's successor", { error: String(error) });
+  });
 }
 
 /** A task that could not leave its line is let go again, and found at work or at its end. */
@@ -74,7 +88,7 @@ export async function withEnvelopes(
   line: Line,
   tasks: readonly WaitingEntry[],
 ): Promise<readonly WaitingTask[]> {
-  if (tasks.every(hasEnvelope)) return tasks;
+  if (tasks.every((task): task is WaitingTask => task.envelope !== undefined)) return tasks;
   const found = await lines.withEnvelopes(line.name, tasks);
   const left = new Set(found.map(({ id }) => id));
   for (const over of tasks.filter(({ id }) => !left.has(id))) {
@@ -84,8 +98,6 @@ export async function withEnvelopes(
   }
   return found;
 }
-
-const hasEnvelope = (task: WaitingEntry): task is WaitingTask => task.envelope !== undefined;
 
 /** The grants that a task had when it was put into its line, and those of the line. */
 export const grantOf = ({ slotMs, tryUntilMs }: WaitingEntry, more: Grant): Grant => ({

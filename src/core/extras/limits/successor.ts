@@ -3,13 +3,11 @@ import { PortUnavailable } from "../../model/errors.ts";
 import { type Line, lineOf } from "../../model/line.ts";
 import type { LineState, Successor } from "../../ports/flow.ts";
 import type { Delivery } from "../../ports/tasks.ts";
-import type { PassedPlace } from "../../task/task-message.ts";
 import { advance } from "./advance.ts";
 import { bucketName, bucketOf } from "./buckets.ts";
-import type { FlowPorts } from "./flow-ports.ts";
 import { leave, readNext } from "./held-place.ts";
 import { placesOf } from "./limit-lines.ts";
-import type { LinePorts } from "./line-ports.ts";
+import type { FlowPorts, LinePorts } from "./line-ports.ts";
 import { answerOf } from "./sure-write.ts";
 
 /*
@@ -31,10 +29,6 @@ const lookEachMs = 250;
  */
 const mostFree = 3;
 
-export interface SuccessorPorts extends FlowPorts {
-  isStopping?: () => boolean;
-}
-
 /** A successor, in a bucket of a line's places. */
 interface Coming {
   line: Line;
@@ -51,22 +45,8 @@ export function successorIn({ line: name, check_id: id }: LineCheck): Coming | u
   return bucket === undefined || line === undefined ? undefined : { line, bucket: Number(bucket), id };
 }
 
-/** Sends the message of a worker's successor when it is time. Never rejects: without it, tasks go by message. */
-export async function sendSuccessor(
-  { queues, log, taker, clock, newId }: Pick<LinePorts, "queues" | "log" | "taker" | "clock" | "newId">,
-  { tier, runsOn }: Delivery,
-  { line, bucket }: PassedPlace,
-): Promise<void> {
-  if (!taker?.needsSuccessor(clock.now())) return;
-  taker.noteSuccessor(clock.now());
-  const check = { line: `places/${bucket}/${line}`, check_id: newId() };
-  await queues.sendCheck({ tier, runsOn, check, delaySeconds: 0 }).catch((error: unknown) => {
-    log.warn("could not send the message of a worker's successor", { error: String(error) });
-  });
-}
-
 /** Waits for a place, and takes the next task of the line with it. Never rejects: the line is looked at again. */
-export async function succeed(ports: SuccessorPorts, delivery: Delivery, coming: Coming): Promise<void> {
+export async function succeed(ports: FlowPorts, delivery: Delivery, coming: Coming): Promise<void> {
   try {
     const untilMs = await placeFor(ports, delivery, coming);
     if (untilMs === undefined) return;
@@ -81,7 +61,7 @@ export async function succeed(ports: SuccessorPorts, delivery: Delivery, coming:
 }
 
 /** @returns Epoch milliseconds: the end of the place that the successor has got. Undefined: it has none. */
-async function placeFor(ports: SuccessorPorts, { tier }: Delivery, coming: Coming): Promise<number | undefined> {
+async function placeFor(ports: FlowPorts, { tier }: Delivery, coming: Coming): Promise<number | undefined> {
   const { clock, lines, taker, isStopping } = ports;
   const { line, bucket: index, id } = coming;
   const name = bucketName(line, index);

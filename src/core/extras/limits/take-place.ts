@@ -58,7 +58,8 @@ export async function takePlace(
   if (taken !== undefined) return { line, bucket: taken, untilMs };
   if (given && (await takeOver(lines, given, { task, untilMs }))) return { line, bucket: given.index, untilMs };
   const own = asked[0] as Bucket;
-  return (await hasTaken(lines, own, task)) ? keepIn(own) : undefined;
+  // A look, which the tasks of a batch share: hardly any of them has a place, and a refused write costs more.
+  return (await lines.state(own.name)).places.has(task) ? keepIn(own) : undefined;
 }
 
 /** Takes a place in the first of these buckets that has one. @returns The bucket's index. */
@@ -73,10 +74,6 @@ async function takeOneOf(
   }
   return undefined;
 }
-
-/** A look, which the tasks of a batch share: hardly any of them has a place, and a refused write costs more. */
-const hasTaken = async (lines: Lines, { name }: Bucket, task: string): Promise<boolean> =>
-  (await lines.state(name)).places.has(task);
 
 /**
  * The buckets that a task asks. A process asks others than the first one only when it has seen that this has no more

@@ -18,9 +18,6 @@ const shortWaitMs = 1_200;
 /** A task takes another start this often, if the answers come too late. */
 const mostTries = 3;
 
-/** A claimed task waits at most this long for its start, in milliseconds: no start is given away earlier. */
-export const longestSlotWaitMs = aheadMs;
-
 /**
  * Takes the next start of a rate, or the start that the line gave. A task behind others, or without a start soon,
  * waits.
@@ -46,19 +43,25 @@ export async function takeStart(
 }
 
 /**
- * The start of a claimed task. The others of its batch may have kept it for longer than a start may be late: then it
- * takes the next start.
- * @returns Epoch milliseconds. Undefined: the next start is far away.
+ * Waits for the start of a claimed task: a message arrives up to a second before it. The others of its batch may have
+ * kept it for longer than a start may be late: then it takes the next start.
+ * @returns False: the next start is far away.
  */
-export async function startInTime(
+export async function untilStart(
   ports: LinePorts,
+  { type }: TaskMessage,
   line: Line,
-  type: TaskType,
   slotMs: number,
-): Promise<number | undefined> {
-  const pace = await paceOf(ports.flow, type);
-  if (pace === undefined || ports.clock.now() - slotMs <= pace.lateMs) return slotMs;
-  return nextStart(ports, line, pace, aheadMs);
+): Promise<boolean> {
+  const { clock, flow } = ports;
+  const pace = await paceOf(flow, type);
+  const isLate = pace !== undefined && clock.now() - slotMs > pace.lateMs;
+  const startMs = isLate ? await nextStart(ports, line, pace, aheadMs) : slotMs;
+  if (startMs === undefined) return false;
+  const leftMs = startMs - clock.now();
+  // No start is given away earlier.
+  if (leftMs > 0) await new Promise<void>((resolve) => clock.after(Math.min(leftMs, aheadMs), resolve));
+  return true;
 }
 
 /** Takes the next start if it is near. The answer of a throttled line may come later than a start may be late. */

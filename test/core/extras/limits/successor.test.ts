@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { checkLine } from "../../../../src/core/extras/limits/check-line.ts";
+import { yieldPlace } from "../../../../src/core/extras/limits/advance.ts";
+import { limiter } from "../../../../src/core/extras/limits/index.ts";
 import { successorIn } from "../../../../src/core/extras/limits/successor.ts";
-import { Taker } from "../../../../src/core/extras/limits/taker.ts";
-import { yieldPlace } from "../../../../src/core/extras/limits/yield-place.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
+import { Taker } from "../../../../src/core/task/taker.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
 import { QueueServer } from "../../../../src/core/work/serve-queues.ts";
 import { workBatch } from "../../../../src/core/work/work.ts";
@@ -296,7 +296,7 @@ describe("the successor of a worker", () => {
     const [delivery] = queues.take("normal", 1, 60);
     if (delivery === undefined) throw new Error("no message");
     expect(
-      await checkLine({ ...ports, taker: undefined }, delivery, { line: `places/0/${line}`, check_id: "id" }),
+      await limiter.check({ ...ports, taker: undefined }, delivery, { line: `places/0/${line}`, check_id: "id" }),
     ).toBe("done");
   });
 });

@@ -1,6 +1,6 @@
-import type { Grant } from "../../model/grant.ts";
-import type { WaitingTask } from "../../ports/flow.ts";
-import type { TaskMessage } from "../../task/task-message.ts";
+import type { Grant } from "../model/grant.ts";
+import type { WaitingTask } from "../ports/flow.ts";
+import type { TaskMessage } from "./task-message.ts";
 
 /** The longest time, in milliseconds, by which a queue is known to be behind: a message is delayed by no more. */
 const longestBehindMs = 900_000;
@@ -41,7 +41,7 @@ export class Taker {
   #successorMs: number | undefined;
   #taken = 0;
   #message: TaskMessage | undefined;
-  #left: Promise<void> = Promise.resolve();
+  #left: Promise<unknown> = Promise.resolve();
   #succeeded: Promise<void> | undefined;
 
   /**
@@ -120,12 +120,12 @@ export class Taker {
   }
 
   /** The task that was taken leaves its line while it begins. Never rejects. */
-  get left(): Promise<void> {
+  get left(): Promise<unknown> {
     return this.#left;
   }
 
   /** @param left Resolves when the task's spare message is sent and its entry removed. Must not reject. */
-  leaves(left: Promise<void>): void {
+  leaves(left: Promise<unknown>): void {
     this.#left = left;
   }
 

@@ -1,0 +1,108 @@
+import type { LineCheck } from "../../model/envelope.ts";
+import { heldIn } from "../../model/grant.ts";
+import { lineOf } from "../../model/line.ts";
+import type { TaskRecord } from "../../model/record.ts";
+import { againWhenUnavailable, type Verdict } from "../../model/verdict.ts";
+import type { Delivery } from "../../ports/tasks.ts";
+import type { Limiter, Permit } from "../../task/limiter.ts";
+import type { TaskMessage } from "../../task/task-message.ts";
+import { advance } from "./advance.ts";
+import { countEnd, passTry } from "./breaker.ts";
+import { type Admitted, enter, placeOf } from "./enter.ts";
+import { goOn, keepPlace, leave, type Place, readNext } from "./held-place.ts";
+import type { FlowPorts } from "./line-ports.ts";
+import { park } from "./park.ts";
+import { succeed, successorIn } from "./successor.ts";
+import { untilStart } from "./take-start.ts";
+
+/** The limiter as it is, behind its door: loaded with the first task that it may stop. */
+export const wholeLimiter: Limiter<FlowPorts> = {
+  async admit(ports, message) {
+    const entered = await enter(ports, message);
+    if (entered.as === "admitted") return permitOf(ports, message, entered);
+    return {
+      as: "waiting",
+      enqueue: () => park(ports, message, entered),
+      refused: (record) => giveUp(ports, message, record, entered.place),
+    };
+  },
+  async ofCrashed(ports, message, { place_bucket }) {
+    const place = await placeOf(ports, message, place_bucket);
+    return place && permitOf(ports, message, { as: "admitted", place });
+  },
+  settled: countEnd,
+  check: checkLine,
+};
+
+/** The place and the start of one message's task. It has none of them where a breaker alone could have stopped it. */
+function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate, fault }: Admitted): Permit {
+  const { envelope, delivery, grant } = message;
+  const giveBack = async () => {
+    if (place !== undefined) await leave(ports, place, envelope, delivery.tier);
+  };
+  return {
+    ...{ as: "permit", startMs: slotMs, bucket: place?.bucket, fault, giveBack },
+    grant: { ...(place !== undefined && heldIn(place.bucket)), ...(slotMs !== undefined && { slotMs }) },
+    untilStart: async () => rate === undefined || slotMs === undefined || untilStart(ports, message, rate, slotMs),
+    async renew(record, type) {
+      if (place !== undefined) await keepPlace(ports, place, record, type);
+    },
+    handlerEnded() {
+      // A task that waited for its place may have others behind it, as one has whose line others joined here.
+      if (place !== undefined && (grant?.held || ports.flow.lines.isJoined(place.line.name))) readNext(ports, place);
+    },
+    settled(as) {
+      if (place === undefined) return;
+      // A failed task may be retried by an operator at any time.
+      if (as === "completed" || as === "cancelled") place.over = true;
+      // The place is passed on while others are told of the end. A failure is counted before.
+      if (as === "completed") void giveBack();
+    },
+    async end() {
+      if (place !== undefined) await giveBack();
+      else if (rate !== undefined && grant?.slotMs !== undefined) await goOn(ports, rate, delivery.tier);
+    },
+    refused: (record) => giveUp(ports, message, record, place),
+  };
+}
+
+/**
+ * Returns to its lines what a task was let go with that cannot start. Not a place that another message's attempt has,
+ * or that of a task in its new tier may be about to start with.
+ */
+async function giveUp(
+  ports: FlowPorts,
+  { envelope, delivery, grant }: TaskMessage,
+  record: TaskRecord | undefined,
+  place: Place | undefined,
+): Promise<void> {
+  if (record?.status === "processing") {
+    // The place of a twin that was let go into another bucket.
+    if (place !== undefined && place.bucket !== (record.place_bucket ?? 0))
+      await leave(ports, place, envelope, delivery.tier);
+    return;
+  }
+  const isMoved = record?.status === "pending" && record.priority !== delivery.tier;
+  if (place !== undefined && !(place.kept && isMoved)) await leave(ports, place, envelope, delivery.tier);
+  if (grant?.tryUntilMs !== undefined) await passTry(ports, envelope, grant.tryUntilMs, delivery.tier);
+}
+
+/**
+ * Goes on with the line that a message names. A worker of a tier that is behind takes the next task of a rate itself;
+ * places are free at the same time, so their tasks go by message.
+ */
+function checkLine(ports: FlowPorts, delivery: Delivery, check: LineCheck): Promise<Verdict> {
+  const { tier } = delivery;
+  const coming = successorIn(check);
+  if (coming !== undefined) {
+    // The other messages of its batch do not wait for it.
+    ports.taker?.succeeds(succeed(ports, delivery, coming));
+    return Promise.resolve("done");
+  }
+  const line = lineOf(check.line);
+  if (line === undefined) return Promise.resolve("done");
+  const { taker } = ports;
+  const working = { ...ports, taker: line.kind === "rate" ? taker : undefined };
+  const advanced = advance(working, line, { tier, checkId: check.check_id });
+  return advanced.then((): Verdict => "done", againWhenUnavailable);
+}
