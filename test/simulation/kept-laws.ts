@@ -1,4 +1,5 @@
 import type { Attempt, TaskRecord } from "../../src/core/model/record.ts";
+import { tiers } from "../../src/core/model/tier.ts";
 import type { Part } from "../../src/core/ports/tasks.ts";
 import { isBeside } from "../../src/core/send/keep-history.ts";
 import type { World } from "./world.ts";
@@ -22,9 +23,10 @@ export function judgeKept(world: World): void {
   }
 }
 
-/** False for a task that was put into a line, and whose worker died before it was in it: its message comes again. */
-const isSettled = ({ lines }: World, record: TaskRecord): boolean =>
-  record.line === undefined || lines.keptUntil(record.line, record.task_id) !== undefined;
+/** False for a task on its way into a line: its message comes again when its worker has died, and stores the entry anew. */
+const isSettled = ({ lines, queues }: World, { line, task_id }: TaskRecord): boolean =>
+  line === undefined ||
+  (lines.keptUntil(line, task_id) !== undefined && !tiers.some((tier) => queues.hasMessage(tier, task_id)));
 
 /** The items beside a record, and the time until which each is kept, in epoch seconds. Undefined: there is none. */
 function besideOf({ table, uniqueKeys, lines, time }: World, record: TaskRecord): [string, number | undefined][] {

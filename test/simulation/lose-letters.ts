@@ -37,7 +37,7 @@ const hasLetter = ({ dead_letter_at: diedAt = "" }: TaskRecord, nowMs: number): 
 
 /** What a lost task's attempts have stored and submitted cannot be told from its letter. */
 const hasNoHistory = ({ steps, children }: Life): boolean =>
-  steps.called.size + steps.states.size + steps.signals.size + children.size === 0;
+  steps.called.size + steps.stored.size + steps.states.size + steps.signals.size + children.size === 0;
 
 async function recover(world: World, { priority, tenant_id, task_id }: TaskRecord): Promise<void> {
   const { core, story } = world;

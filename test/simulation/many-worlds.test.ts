@@ -73,6 +73,8 @@ describe("the promises under crashes, failures, repeats and delays", () => {
   test.each([
     ["a client submits a dead letter again that the table has lost", 95127, "flow"],
     ["a lost dead letter that came back runs a step", 97008278, "flow"],
+    ["a second message of a running task is given up, and has kept its place", 20030092, undefined],
+    ["a task on its way into the line of a pause has an entry of an earlier wait there", 20030141, undefined],
     [
       "a call that was to let a task go is refused, after another one of its process has passed the task over",
       90000242,

@@ -9,8 +9,8 @@ import type { TaskMessage } from "./task-message.ts";
 
 /**
  * The right of one task to start now. The pipeline calls, in this order: `untilStart` if it has a start, `renew` any
- * number of times, `handlerEnded`, `settled`, `end`. A task that cannot start after all gets `giveBack` or `refused`
- * instead.
+ * number of times, `handlerEnded`, `settled`, `end`. A task that cannot start after all gets `giveBack`,
+ * `unclaimed` or `refused` instead.
  */
 export interface Permit {
   readonly as: "permit";
@@ -34,6 +34,8 @@ export interface Permit {
   end(): Promise<void>;
   /** Returns the permit of a task that does not start, or whose attempt has crashed. Never throws. */
   giveBack(): Promise<void>;
+  /** No claim was made. What another message's attempt may run with stays with it. Never throws. */
+  unclaimed(): Promise<void>;
   /** The claim was refused. `record` is the task as it is. Never throws. */
   refused(record: TaskRecord | undefined): Promise<void>;
 }

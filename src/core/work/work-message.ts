@@ -130,11 +130,11 @@ async function beginAdmitted(
   permit: Permit | undefined,
   { how, isLate }: Beginning,
 ): Promise<Begun | Crashed> {
-  const again = async (): Promise<Begun> => {
-    await permit?.giveBack();
-    return { ...message, as: "resolved", verdict: "again" };
-  };
-  if (isLate()) return again();
+  const again: Begun = { ...message, as: "resolved", verdict: "again" };
+  if (isLate()) {
+    await permit?.unclaimed();
+    return again;
+  }
   const token = ports.newId();
   const { startMs, bucket } = permit ?? {};
   const claimed = await claim(ports, message, { token, alone: how === "alone", startMs, bucket });
@@ -142,7 +142,8 @@ async function beginAdmitted(
   const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
   if (record !== undefined && isLate()) {
     await putOff(ports, { ...message, record, permit });
-    return again();
+    await permit?.giveBack();
+    return again;
   }
   if (record !== undefined) {
     // Its message may have been delayed: the tier is not behind by that.

@@ -62,6 +62,9 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
       if (place !== undefined) await giveBack();
       else if (rate !== undefined && grant?.slotMs !== undefined) await goOn(ports, rate, delivery.tier);
     },
+    async unclaimed() {
+      if (!place?.kept) await giveBack();
+    },
     refused: (record) => giveUp(ports, message, record, place),
   };
 }

@@ -238,6 +238,31 @@ describe("places of a key", () => {
     },
   );
 
+  test("a second message of a running task that is given up leaves the attempt its place", async () => {
+    const { submitMany, pool, runs, records, lines, queues, clock } = setUp(1, { timeoutSeconds: 600 });
+    await submitMany(1, "a", 60_000);
+    const [twin] = queues.waiting("normal").map(({ body }) => JSON.parse(body));
+    await pool.pass(1_000);
+    expect(runs).toHaveLength(1);
+    const first = lines.first.bind(lines);
+    const slow = vi.spyOn(lines, "first").mockImplementationOnce(async (...given) => {
+      const answer = await first(...given);
+      return new Promise((resolve) => clock.after(12_000, () => resolve(answer)));
+    });
+    await queues.send({ tier: "normal", envelope: twin, delaySeconds: 0, solo: false, redrives: 0 });
+    await pool.pass(20_000);
+    expect(slow).toHaveBeenCalled();
+    expect((await lines.state("concurrency/test.task/acme/a")).places.size).toBe(1);
+    await submitMany(1, "a", 100);
+    await pool.pass(10_000);
+    expect(runs).toHaveLength(1);
+    await pool.pass(2 * queueVisibilitySeconds * 1000);
+    expect(records.all().map(({ status, attempts_total }) => [status, attempts_total])).toEqual([
+      ["completed", 1],
+      ["completed", 1],
+    ]);
+  });
+
   test("keys, tenants and types have places of their own; a number is a key", async () => {
     const { accept, pool, runs } = setUp(1, { input: z.object({ key: z.union([z.string(), z.number()]) }) as never });
     await accept({ input: { key: "a" } });
