@@ -208,7 +208,9 @@ export class FlowLaws {
     if (passed.length < atOnce) return;
     const { time } = this.#watched;
     const atMs = time.now;
-    const wasChosen = (task: string) => (this.#refused.get(`${line} ${task}`) ?? 0) >= atMs - goingMs;
+    // Two places of a process that come back at once each let one of the first two tasks go.
+    const wasChosen = (task: string) =>
+      (this.#refused.get(`${line} ${task}`) ?? 0) >= atMs - goingMs || (this.#left.get(`${line} ${task}`) ?? 0) >= atMs;
     time.after(goingMs, () => {
       const without = passed.filter((task) => !wasChosen(task));
       if (without.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, without[0]);
