@@ -23,6 +23,8 @@ export class KeyLaws {
     if (key === undefined) return;
     const name = JSON.stringify([tenantId, principal, key]);
     const earlier = this.#answers.get(name);
+    // A late answer tells of a task whose record was gone before the present one was made.
+    if (earlier?.task_id === record.task_id && record.created_at < earlier.created_at) return;
     this.#answers.set(name, record);
     if (earlier === undefined || isSame(earlier, record) || !this.#isAlive(earlier)) return;
     this.#lives.violated(
