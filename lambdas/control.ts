@@ -10,11 +10,12 @@ import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import { internalTypes } from "../src/core/task/internal-types.ts";
+import { handlersOf } from "../src/http/acts.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";
 import { audited } from "../src/http/audit.ts";
-import { taskChanges } from "../src/http/control.ts";
-import { operationStarts } from "../src/http/operations.ts";
+import { operationStarts } from "../src/http/bulk.ts";
 import { serve } from "../src/http/serve.ts";
+import * as tasks from "../src/operations/tasks.ts";
 import { fromEnv } from "../src/settings/config.ts";
 import type { ControlPorts } from "./rare/control.ts";
 
@@ -37,7 +38,7 @@ const ports: ControlPorts = {
   countRequest: lazyCountRequest(config, base),
   tenants,
 };
-const usual = { ...taskChanges(ports), ...operationStarts(ports) };
+const usual = { ...handlersOf(ports, tasks.acts()), ...operationStarts(ports) };
 const handlers = withLazy("control", usual, async () => (await import("./rare/control.ts")).rareRoutes(ports));
 
 export const handler = answersWithin(

@@ -15,7 +15,7 @@ import { HttpLambdaAuthorizer, HttpLambdaResponseType } from "aws-cdk-lib/aws-ap
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import { type ILogGroup, LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { type HttpFunction, otherRequests, routes } from "../src/http/routes.ts";
+import { type HttpFunction, isOpen, otherRequests, routes } from "../src/http/routes.ts";
 import { defaultThrottle } from "../src/settings/config.ts";
 import { addDomain, type DomainOptions } from "./domain.ts";
 import { encryptedLogs } from "./encryption.ts";
@@ -115,8 +115,9 @@ export class Api extends Construct {
     });
     this.accessLog = this.addAccessLog();
     this.authorizer = this.addAuthorizer();
-    for (const { method, path, functionName, open } of routes) {
-      this.addRoute(HttpRouteKey.with(path, method as HttpMethod), functionName, open);
+    for (const route of routes) {
+      const { method, path, functionName } = route;
+      this.addRoute(HttpRouteKey.with(path, method as HttpMethod), functionName, isOpen(route));
     }
     this.addRoute(HttpRouteKey.DEFAULT, otherRequests, false);
     this.addStage(props.domain);

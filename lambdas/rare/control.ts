@@ -31,21 +31,21 @@ import type { StepStore } from "../../src/core/ports/steps.ts";
 import type { Tenants } from "../../src/core/schedules/ports.ts";
 import { tenantNoter } from "../../src/core/schedules/tenants.ts";
 import type { KnownType } from "../../src/core/task/catalog.ts";
+import { handlersOf } from "../../src/http/acts.ts";
+import { bulkTasks } from "../../src/http/bulk-tasks.ts";
 import { channelStarts } from "../../src/http/channels.ts";
-import { redeliveries } from "../../src/http/deliveries.ts";
 import { flowWrites } from "../../src/http/flow.ts";
 import { keyWrites } from "../../src/http/keys.ts";
 import { metricReads } from "../../src/http/metrics.ts";
-import { priorityChanges } from "../../src/http/priority.ts";
 import { queueReads } from "../../src/http/queues.ts";
 import { receiverWrites } from "../../src/http/receivers.ts";
 import { scheduleWrites } from "../../src/http/schedules.ts";
 import { signalTask } from "../../src/http/signals.ts";
-import { taskOperations } from "../../src/http/task-operations.ts";
-import { taskParts } from "../../src/http/task-parts.ts";
 import { tenantLimits } from "../../src/http/tenants.ts";
 import { typeReads } from "../../src/http/types.ts";
 import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
+import * as rareTasks from "../../src/operations/rare-tasks.ts";
+import * as running from "../../src/operations/running.ts";
 import { type Config, fromEnv } from "../../src/settings/config.ts";
 
 /** The ports of the function control. */
@@ -71,9 +71,9 @@ export function rareRoutes(ports: ControlPorts) {
   const gate = gateOf(ports.config, ports);
   return {
     ...signalTask(ports),
-    ...priorityChanges({ ...ports, lines: new DynamoLines(ports.table, ports.clock.now) }),
-    ...taskOperations(ports),
-    ...taskParts(ports),
+    ...handlersOf(taskPorts(ports), rareTasks.acts()),
+    ...handlersOf(ports, running.acts()),
+    ...bulkTasks(ports),
     ...channelStarts({ ...ports, channels: new DynamoChannels(ports.table), newTicket, socketUrl }),
     ...flowRoutes(ports),
     ...adminRoutes(ports),
@@ -81,6 +81,13 @@ export function rareRoutes(ports: ControlPorts) {
     ...scheduleRoutes(ports, gate),
   };
 }
+
+const taskPorts = (ports: ControlPorts) => ({
+  ...ports,
+  lines: new DynamoLines(ports.table, ports.clock.now),
+  deliveries: new DynamoDeliveries(ports.table),
+  receivers: new DynamoReceivers(ports.table),
+});
 
 function scheduleRoutes(ports: ControlPorts, gate: Gate) {
   const { table, config } = ports;
@@ -139,7 +146,6 @@ function webhookRoutes(ports: ControlPorts) {
     urlFault: (url: string) => callbackFault(url, callbackHosts),
   };
   return {
-    ...redeliveries({ ...ports, deliveries, receivers }),
     ...receiverWrites(receiverPorts),
     ...webhookSecretRoutes({ clock, versions: new DynamoSecretVersions(table), key }),
   };

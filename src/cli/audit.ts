@@ -1,6 +1,5 @@
 import { Audit, type AuditEntry, type AuditFilter } from "../client/index.ts";
-import { isRecorded } from "../http/recorded.ts";
-import { apiRoutes } from "../http/routes.ts";
+import { apiRoutes, isRecorded } from "../http/routes.ts";
 import { type Connection, connectionOf, count, take, withAdminKey, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { type Looks, table } from "./table.ts";
@@ -34,7 +33,7 @@ interface AuditOptions extends Connection {
  * The actions of requests, in the order of the API's routes. Commands that work on the table itself have their own
  * words.
  */
-const actions = apiRoutes.filter(({ method, name }) => isRecorded(method, name)).map(({ name }) => name);
+const actions = apiRoutes.filter(isRecorded).map(({ name }) => name);
 
 const actionsText = `
 Actions: ${actions.join(", ")};

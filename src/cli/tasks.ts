@@ -1,17 +1,10 @@
-import { Argument, type Command } from "commander";
+import type { Command } from "commander";
 import type { AttemptView, TaskFilter, TaskView } from "../client/index.ts";
-import { type Tier, tiers } from "../core/model/tier.ts";
-import {
-  addTag,
-  type Connection,
-  clientOf,
-  count,
-  countTo,
-  followerOf,
-  isForAll,
-  take,
-  withConnection,
-} from "./client.ts";
+import type { Text } from "../operations/act.ts";
+import * as rareTasks from "../operations/rare-tasks.ts";
+import * as tasks from "../operations/tasks.ts";
+import { addAct, one } from "./acts.ts";
+import { addTag, type Connection, clientOf, count, followerOf, isForAll, take, withConnection } from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { readInput } from "./json-input.ts";
 import type { Register } from "./register.ts";
@@ -66,10 +59,6 @@ export const register: Register = (command, terminal, exit) => {
   addChanges(command, terminal);
 };
 
-/** A command for one task. */
-const one = (group: Command, name: string, description: string): Command =>
-  withConnection(group.command(`${name} <task_id>`).description(description));
-
 function addReads(group: Command, terminal: Terminal, exit: (code: number) => void): void {
   const get = one(group, "get", "show a task").alias("show");
   get.action(async (id: string, options: Connection) => print(terminal, await clientOf(options).status(id), options));
@@ -97,16 +86,9 @@ function addReads(group: Command, terminal: Terminal, exit: (code: number) => vo
 
 function addChanges(group: Command, terminal: Terminal): void {
   addBulk(group, terminal, (task, options) => print(terminal, task, options));
-  one(group, "extend", "keep a task and its result for longer")
-    .requiredOption("--retention <seconds>", "keep it at least this long from now, 60 to 2592000", countTo(2_592_000))
-    .action(async (id: string, options: Connection & { retention: number }) =>
-      print(terminal, await clientOf(options).extend(id, options.retention), options),
-    );
-  one(group, "priority", "move a waiting task to another tier")
-    .addArgument(new Argument("<tier>", "the tier").choices(tiers))
-    .action(async (id: string, tier: Tier, options: Connection) =>
-      print(terminal, await clientOf(options).setPriority(id, tier), options),
-    );
+  for (const { command } of Object.values<Text>({ ...tasks.texts, ...rareTasks.texts })) {
+    if (command !== undefined) addAct(group, command, (task, options) => print(terminal, task, options));
+  }
   one(group, "signal", "send a signal to a task, for its task.waitFor of that name")
     .argument("<name>", "name of the signal")
     .argument("[body]", "body of the signal: JSON, @file, or - for the standard input; default: null")

@@ -9,7 +9,7 @@ import type { Log, SpanStart, Tracing } from "../core/ports/tasks.ts";
 import { isTraceparent } from "../core/ports/tracing.ts";
 import { isCorrelationId } from "../core/submit/submit-call.ts";
 import { problemResponse } from "./problem.ts";
-import { type Declared, type HttpFunction, otherRequests, type RouteName, routesAt, routeTable } from "./routes.ts";
+import { type HttpFunction, otherRequests, type RouteName, routes, routesAt, routeTable } from "./routes.ts";
 
 /** A request as API Gateway passes it to a function (payload format 2.0). */
 export interface GatewayEvent {
@@ -84,7 +84,7 @@ export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Nam
   handlers: Handlers & NoOthers<Handlers, Name>,
 ): Api {
   const api = createApi(ports);
-  for (const [route, [method, path]] of Object.entries<Declared>(routeTable[name])) {
+  for (const { name: route, method, path } of routes.filter(({ functionName }) => functionName === name)) {
     const handler: RouteHandler = handlers[route as RouteName<Name>];
     const takes = path.includes("{") ? onlyFor(route, handler) : handler;
     api.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), takes);
@@ -227,9 +227,6 @@ export function identify(call: Call, least: Role = "submitter", reach: "one" | "
   }
   return inTenant(call, { tenantId: context.tenant_id, principal: context.principal, role }, reach);
 }
-
-/** True when an admin asks for all tenants. No tenant has this id, so no key of the table has it by mistake. */
-export const isForAll = ({ tenantId }: Identity): boolean => tenantId === wholeDeployment;
 
 /**
  * Applies `?tenant=`: an admin may name any tenant, and where a route reaches them all of them; other callers only

@@ -9,8 +9,7 @@ import { type ApiPorts, type Call, type HandlersOf, identify, problemOf, type Ro
 import { optionalJsonBody } from "./body.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
-import { isRecorded } from "./recorded.ts";
-import { type HttpFunction, type RouteName, routeTable } from "./routes.ts";
+import { type HttpFunction, isRecorded, type Route, type RouteName, routes } from "./routes.ts";
 import type { AuditEntry as AuditView } from "./views.ts";
 
 /** Query of `GET /audit`. */
@@ -30,16 +29,6 @@ export interface AuditPorts extends ApiPorts {
   audit: AuditLog;
 }
 
-/** Requests whose body has no input of a task. */
-const withBody: ReadonlySet<string> = new Set([
-  ...["extendTask", "changeTaskPriority", "replayDeadLetters", "discardDeadLetters"],
-  ...["cancelTasks", "retryTasks", "runTasksNow"],
-  ...["pauseType", "resumeType", "changeLimits", "changeTenantLimits", "createKey"],
-]);
-
-/** Requests that concern all tenants. */
-const forAll: ReadonlySet<string> = new Set(["pauseQueue", "resumeQueue", "recoverLetters", "changeLimits"]);
-
 /** The longest body that an entry has, in characters. */
 const longestBody = 8_192;
 
@@ -53,19 +42,17 @@ export function audited<Name extends HttpFunction, Handlers extends Readonly<Rec
   ports: AuditPorts,
   handlers: Handlers,
 ): Handlers {
-  const all = Object.entries<RouteHandler>(handlers).map(([route, handler]) => {
-    const [method] = routeTable[name][route as RouteName<Name>] as unknown as [string];
-    return [route, isRecorded(method, route) ? recorded(ports, route, handler) : handler] as const;
-  });
-  return Object.fromEntries(all) as unknown as Handlers;
+  const own = routes.filter((route) => route.functionName === name && isRecorded(route));
+  const all = own.map((route) => [route.name, recorded(ports, route, handlers[route.name as RouteName<Name>])]);
+  return { ...handlers, ...Object.fromEntries(all) };
 }
 
 const recorded =
-  (ports: AuditPorts, action: string, handler: RouteHandler): RouteHandler =>
+  (ports: AuditPorts, route: Route, handler: RouteHandler): RouteHandler =>
   async (call) => {
     const identity = operatorOf(call);
     if (identity === undefined) return handler(call);
-    const entry = await entryOf(ports, call, identity, action);
+    const entry = await entryOf(ports, call, identity, route);
     await ports.audit.add(entry);
     call.set("addTarget", (more) => ports.audit.add({ ...entry, target: { ...entry.target, ...more } }));
     const answered = (status: number) =>
@@ -93,11 +80,11 @@ async function entryOf(
   ports: AuditPorts,
   call: Call,
   { tenantId, principal, role }: Identity,
-  action: string,
+  { name: action, notes }: Route,
 ): Promise<AuditEntry> {
-  const request = withBody.has(action) ? await bodyOf(call) : undefined;
+  const request = notes.includes("body") ? await bodyOf(call) : undefined;
   // An operator is refused, which its own tenant sees.
-  const isForAll = role === "admin" && (forAll.has(action) || request?.all === true);
+  const isForAll = role === "admin" && (notes.includes("all") || request?.all === true);
   return {
     tenant_id: isForAll ? wholeDeployment : concerned(call, role, tenantId),
     at: iso(ports.clock.now()),

@@ -1,16 +1,15 @@
 import * as z from "zod";
 import { type DeadLetterFilter, listDeadLetters, listLettersOfAll } from "../core/control/find-letters.ts";
 import { groupDeadLetters, groupLettersOfAll } from "../core/control/group-letters.ts";
-import { findOperation } from "../core/control/operation-state.ts";
 import { errorKinds } from "../core/model/errors.ts";
-import { systemTenant } from "../core/model/internal-names.ts";
-import { Problem } from "../core/model/problem.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { type Call, type HandlersOf, identify, isForAll } from "./api.ts";
-import { isUuid } from "./find-task.ts";
+import { isForAll } from "../operations/act.ts";
+import { ofOperators, operationIn, shownOperation } from "../operations/operation.ts";
+import { askedOf, shown } from "./acts.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
-import { pollHeaders, type StatusPorts } from "./status.ts";
+import type { StatusPorts } from "./status.ts";
 
 /** Filter fields of dead letters, the same in a query and in a body. */
 export const filterFields = {
@@ -84,28 +83,5 @@ async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<Respons
 }
 
 async function operationAnswer(ports: StatusPorts, call: Call): Promise<Response> {
-  const operation = await operationIn(ports, call);
-  pollHeaders(ports, call, operation.record);
-  return call.json(operation.view);
+  return shown(call, shownOperation(ports, await operationIn(ports, askedOf(call, ofOperators))));
 }
-
-/**
- * Returns the operation in the path: one of the caller's tenant, or for an admin one on all tenants.
- * @throws Problem `not_found`
- */
-export async function operationIn(ports: FindPorts, call: Call, how?: "consistently"): Promise<FoundOperation> {
-  const identity = identify(call, "operator", "all");
-  const id = call.req.param("operation_id") ?? "";
-  const places = [
-    ...(isForAll(identity) ? [] : [identity.tenantId]),
-    ...(identity.role === "admin" ? [systemTenant] : []),
-  ];
-  for (const tenantId of isUuid(id) ? places : []) {
-    const operation = await findOperation(ports, tenantId, id, how);
-    if (operation !== undefined) return operation;
-  }
-  throw new Problem("not_found", "No such operation.");
-}
-
-type FindPorts = Parameters<typeof findOperation>[0];
-type FoundOperation = NonNullable<Awaited<ReturnType<typeof findOperation>>>;

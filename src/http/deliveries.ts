@@ -1,15 +1,10 @@
 import * as z from "zod";
 import { mergeTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
-import type { CountRequest } from "../core/limits/gate.ts";
-import { Problem } from "../core/model/problem.ts";
-import { targetOf } from "../core/notify/receivers.ts";
-import { mostTriesBefore, redeliver, type RedeliverPorts as SendPorts } from "../core/notify/redeliver.ts";
-import type { Receivers } from "../core/ports/receivers.ts";
 import type { Clock, Records } from "../core/ports/tasks.ts";
 import { type Deliveries, type Delivery, failedKey } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { type Call, type HandlersOf, identify, isForAll } from "./api.ts";
-import { readNothing } from "./control.ts";
+import { isForAll } from "../operations/act.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
@@ -85,30 +80,3 @@ function failedView({ task_id, id, type, url, tries }: Delivery): FailedWebhook 
     last_error: last?.error ?? null,
   };
 }
-
-export interface RedeliverPorts extends SendPorts {
-  records: Records;
-  deliveries: Deliveries;
-  receivers: Pick<Receivers, "get">;
-  /** Absent: redeliveries have no rate. */
-  countRequest?: CountRequest;
-}
-
-/** The handler that delivers a webhook again. */
-export const redeliveries = (ports: RedeliverPorts) =>
-  ({
-    redeliverTask: async (call) => {
-      const record = await findTask(ports, call, identify(call));
-      await readNothing(call);
-      const delivery = (await ports.deliveries.ofTask(record)).at(-1);
-      if (delivery === undefined) throw new Problem("conflict", "The task has no webhook that was tried.");
-      if (delivery.tries.length >= mostTriesBefore) {
-        throw new Problem("conflict", `The webhook was tried ${delivery.tries.length} times, which is the maximum.`);
-      }
-      const target = await targetOf(ports, delivery);
-      if ("error" in target) throw new Problem("conflict", `The webhook cannot be sent again: ${target.error}.`);
-      await ports.countRequest?.(record.tenant_id);
-      await redeliver(ports, delivery);
-      return call.json({ task_id: record.task_id, webhook_id: delivery.id }, 202);
-    },
-  }) satisfies Partial<HandlersOf<"control">>;

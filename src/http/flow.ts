@@ -12,9 +12,10 @@ import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { KnownTypes } from "../core/submit/check-input.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
 import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
+import { isForAll } from "../operations/act.ts";
+import { readNothing } from "./acts.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
-import { readNothing } from "./control.ts";
 
 /** Body of a pause or resume of a type. */
 export const typePauseSchema = z.strictObject({ all: z.boolean().optional() });

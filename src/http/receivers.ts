@@ -24,11 +24,11 @@ import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { Delivery } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
+import { isForAll, isUuid } from "../operations/act.ts";
+import { readNothing } from "./acts.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
-import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
-import { isUuid } from "./find-task.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "./views.ts";
 

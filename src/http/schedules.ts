@@ -34,11 +34,11 @@ import {
   scheduleView,
 } from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
+import { isForAll, isUuid } from "../operations/act.ts";
+import { readNothing } from "./acts.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
-import { readNothing } from "./control.ts";
 import type { Cursors } from "./cursor.ts";
-import { isUuid } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { acceptedAnswer } from "./submit.ts";
 import { idempotencyKeyOf } from "./submit-ports.ts";

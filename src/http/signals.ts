@@ -2,9 +2,10 @@ import type { ViewPorts } from "../core/end/view.ts";
 import type { CountRequest } from "../core/limits/gate.ts";
 import { type SignalPorts, signal } from "../core/steps/signal.ts";
 import { checkSignal } from "../core/task/check-signal.ts";
+import { changedTask } from "../operations/task.ts";
+import { shown } from "./acts.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { optionalJsonValue } from "./body.ts";
-import { changedTask } from "./control.ts";
 import { findTask } from "./find-task.ts";
 
 export interface SignalRoutePorts extends SignalPorts, ViewPorts, ApiPorts {
@@ -23,6 +24,6 @@ export const signalTask = (ports: SignalRoutePorts) =>
       const body = await optionalJsonValue(call);
       checkSignal(name, body);
       await ports.countRequest?.(record.tenant_id);
-      return changedTask(ports, call, await signal(ports, record, name, body), 202);
+      return shown(call, await changedTask(ports, await signal(ports, record, name, body), 202));
     },
   }) satisfies Partial<HandlersOf<"control">>;

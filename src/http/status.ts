@@ -1,10 +1,11 @@
 import type { FamilyReadPorts } from "../core/end/child-results.ts";
-import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewTask } from "../core/end/view.ts";
+import { attemptsOf, attemptView, resultOf, viewTask } from "../core/end/view.ts";
 import { type LinePlaces, withPlace } from "../core/extras/limits/place-in-line.ts";
 import { contentDisposition } from "../core/model/content-disposition.ts";
-import { hasEnded, iso, statusAt, type TaskRecord } from "../core/model/record.ts";
+import { iso, statusAt, type TaskRecord } from "../core/model/record.ts";
 import type { Blobs } from "../core/ports/blob.ts";
 import type { Clock } from "../core/ports/tasks.ts";
+import { pollHeaders } from "../operations/task.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { withEtag } from "./etag.ts";
 import { findTask } from "./find-task.ts";
@@ -69,24 +70,18 @@ const mayWait = ({ req }: Call): boolean => req.query("wait") !== undefined || r
 
 async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
   const body = JSON.stringify(await withPlace(ports, record, await viewTask(ports, record)));
-  pollHeaders(ports, call, record);
+  setPollHeaders(ports, call, record);
   return withEtag(call, body, json);
 }
 
 /** Sets the headers that tell a client when to poll again. */
-export function pollHeaders(ports: { clock: Clock }, call: Call, record: TaskRecord): void {
-  const now = ports.clock.now();
-  if (hasEnded(record, now)) {
-    call.header("cache-control", "private, max-age=60");
-  } else {
-    call.header("cache-control", "no-store");
-    call.header("retry-after", String(pollAfterSeconds(record, now)));
-  }
+export function setPollHeaders(ports: { clock: Clock }, call: Call, record: TaskRecord): void {
+  for (const [name, value] of Object.entries(pollHeaders(ports, record))) call.header(name, value);
 }
 
 async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
   const result = await resultOf(ports, record);
-  pollHeaders(ports, call, record);
+  setPollHeaders(ports, call, record);
   if (result === undefined) {
     return call.json({ task_id: record.task_id, status: statusAt(record, iso(ports.clock.now())) }, 202);
   }

@@ -5,7 +5,8 @@ import { childrenOf, type ViewPorts, viewOf } from "../core/end/view.ts";
 import { iso, type TaskRecord } from "../core/model/record.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { type Call, identify, isForAll } from "./api.ts";
+import { isForAll } from "../operations/act.ts";
+import { type Call, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { taskListQuery } from "./query.ts";
 

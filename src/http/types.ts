@@ -5,7 +5,8 @@ import type { RunsOn } from "../core/model/runs-on.ts";
 import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";
 import type { KnownTypes } from "../core/submit/check-input.ts";
 import type { CatalogEntry } from "../core/task/catalog.ts";
-import { type ApiPorts, type HandlersOf, identify, isForAll } from "./api.ts";
+import { isForAll } from "../operations/act.ts";
+import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import type { TypeView } from "./listed-views.ts";
 
 /** The handler that lists the task types. */

@@ -1,8 +1,8 @@
 import { Problem } from "../core/model/problem.ts";
 import { rotateSecret, type SecretPorts, TooManyRotations, webhookSecrets } from "../core/notify/secret.ts";
 import type { WebhookSecrets } from "../core/ports/notify.ts";
+import { readNothing } from "./acts.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
-import { readNothing } from "./control.ts";
 import type { WebhookSecret } from "./views.ts";
 
 /** Handlers for the secrets that sign a tenant's webhooks. */

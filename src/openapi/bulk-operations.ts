@@ -1,21 +1,8 @@
+import { cancelTasksSchema, retryTasksSchema, runTasksNowSchema } from "../http/bulk-tasks.ts";
 import type { AnyRouteName } from "../http/routes.ts";
-import {
-  cancelTasksSchema,
-  changeOperationSchema,
-  retryTasksSchema,
-  runTasksNowSchema,
-} from "../http/task-operations.ts";
-import * as answers from "./answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
-import {
-  bodyProblems,
-  emptyBody,
-  jsonProblems,
-  operationAnswers,
-  restartProblems,
-  taskAnswer,
-} from "./operation-parts.ts";
+import { jsonProblems, operationAnswers, restartProblems } from "./operation-parts.ts";
 
 const selected =
   "Give either `task_ids` or `filter`. A filter reads at most 10,000 tasks. If its time span has more, narrow `created_after` and `created_before`.";
@@ -51,35 +38,5 @@ export const bulkOperations = {
     example: { filter: { type: "mail.send", retrying: true }, per_second: 10 },
     answers: operationAnswers,
     problems: jsonProblems,
-  },
-  changeOperation: {
-    tag: "operations",
-    summary: "Change the rate of an operation",
-    description:
-      "Changes the rate of a replay, retry or run-now that has not ended. The operation continues at this rate, and does not become faster by itself any more. It still stops when the last 20 tasks that it started have all failed again.",
-    role: "operator",
-    body: withName("ChangeOperation", changeOperationSchema),
-    example: { per_second: 2 },
-    answers: {
-      200: { ...taskAnswer("The operation."), body: answers.operation, headers: ["Cache-Control"] },
-    },
-    problems: [...jsonProblems, "not_found", "conflict"],
-  },
-  cancelOperation: {
-    tag: "operations",
-    summary: "Cancel an operation",
-    description:
-      "Within 5 seconds, a replay, discard, cancel, retry or run-now takes no further task. Tasks that it has changed stay changed and counted. The request can be repeated.",
-    role: "operator",
-    body: emptyBody,
-    bodyOptional: true,
-    answers: {
-      202: {
-        ...taskAnswer("The operation: `cancelled`, or `processing` until its attempt has stopped."),
-        body: answers.operation,
-        headers: ["Cache-Control", "Content-Location"],
-      },
-    },
-    problems: [...bodyProblems, "not_found", "conflict"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { ProblemCode } from "../core/model/problem.ts";
 import type { Catalog } from "../core/task/catalog.ts";
-import { type ApiRoute, apiRoutes } from "../http/routes.ts";
+import { type ApiRoute, apiRoutes, isOpen } from "../http/routes.ts";
 import { parameterTexts, withFieldTexts } from "./fields.ts";
 import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
 import type { Answer, Operation } from "./operation.ts";
@@ -69,7 +69,9 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
 /** Problems of all routes that need a token; `invalid_input` is that of a wrong `tenant`, at least. */
 const tokenProblems: readonly ProblemCode[] = ["unauthenticated", "forbidden", "invalid_input", "unavailable"];
 
-function operationObject({ name, path, open }: ApiRoute, types: TaskTypeParts, problems: ProblemResponses): Json {
+function operationObject(route: ApiRoute, types: TaskTypeParts, problems: ProblemResponses): Json {
+  const { name, path } = route;
+  const open = isOpen(route);
   const operation = operations[name];
   const { tag, summary, role = "submitter", body, form, example, answers: good, problems: own = [] } = operation;
   const texts = [operation.description, open ? undefined : roleTexts[role]].filter((text) => text !== undefined);

@@ -10,17 +10,26 @@ const place = "#/components/schemas/";
 export const refTo = (id: string): Json => ({ $ref: `${place}${id}` });
 
 /** Schemas with a name in the document. */
-const named = z.registry<{ id: string }>();
+const names = z.registry<{ id: string }>();
+const schemas = new Map<string, z.ZodType>();
 
 /** Names a schema in the document. */
 export function withName<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
-  named.add(schema, { id });
+  names.add(schema, { id });
+  schemas.set(id, schema);
+  return schema;
+}
+
+/** The schema with this name. */
+export function named(id: string): z.ZodType {
+  const schema = schemas.get(id);
+  if (schema === undefined) throw new Error(`expected the name of a schema, got ${id}`);
   return schema;
 }
 
 /** Reference to a schema that `withName` has named. */
 export function refOf(schema: z.ZodType): Json {
-  const id = named.get(schema)?.id;
+  const id = names.get(schema)?.id;
   if (id === undefined) throw new Error("expected a schema with a name");
   return refTo(id);
 }
@@ -44,8 +53,8 @@ const options = {
 
 /** All named schemas. */
 export function namedSchemas(): Record<string, Json> {
-  const { schemas } = z.toJSONSchema(named, { ...options, uri: (id) => `${place}${id}` });
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutDialect(schema)]));
+  const { schemas: all } = z.toJSONSchema(names, { ...options, uri: (id) => `${place}${id}` });
+  return Object.fromEntries(Object.entries(all).map(([id, schema]) => [id, withoutDialect(schema)]));
 }
 
 /** Removes the members that only a schema of its own needs, not one inside the document. */

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { nothingSchema } from "../http/control.ts";
+import { nothing } from "../http/acts.ts";
 import * as answers from "./answers.ts";
 import { withName } from "./json-schema.ts";
 import type { Answer } from "./operation.ts";
@@ -19,7 +19,7 @@ export const submitProblems = [
   "queue_full",
 ] as const;
 
-export const emptyBody = withName("Nothing", nothingSchema.describe("An empty object."));
+export const emptyBody = withName("Nothing", nothing.describe("An empty object."));
 export const pollHeaders = ["Cache-Control"] as const;
 export const acceptedTask: Answer = {
   description: "The task is accepted. Poll it after `Retry-After` seconds.",

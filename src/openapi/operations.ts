@@ -1,9 +1,13 @@
 import { channelSchema } from "../core/notify/open-channel.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
+import { discardSchema, replaySchema } from "../http/bulk.ts";
 import { letterGroupsSchema, letterListSchema } from "../http/dead-letters.ts";
-import { discardSchema, replaySchema } from "../http/operations.ts";
 import type { ApiRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
+import * as rareTasks from "../operations/rare-tasks.ts";
+import * as running from "../operations/running.ts";
+import * as tasks from "../operations/tasks.ts";
+import { operationsOf } from "./acts.ts";
 import { adminOperations } from "./admin-operations.ts";
 import * as answers from "./answers.ts";
 import { auditOperations } from "./audit-operations.ts";
@@ -34,6 +38,9 @@ import { webhookOperations } from "./webhook-operations.ts";
 
 /** The description of every route in `src/http/routes.ts` that programs call, by the same names. */
 export const operations: Readonly<Record<ApiRouteName, Operation>> = {
+  ...operationsOf("tasks", tasks),
+  ...operationsOf("tasks", rareTasks),
+  ...operationsOf("operations", running),
   ...taskOperations,
   ...webhookOperations,
   ...flowOperations,

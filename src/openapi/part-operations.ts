@@ -1,12 +1,11 @@
 import * as z from "zod";
 import type { StepView } from "../core/control/stored-parts.ts";
 import type { LogLine } from "../core/ports/task-logs.ts";
-import { inputSchema } from "../http/control.ts";
 import { logListSchema, type TaskLogView } from "../http/logs.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
-import { jsonProblems, taskAnswer, uncached } from "./operation-parts.ts";
+import { uncached } from "./operation-parts.ts";
 
 const step = withName(
   "Step",
@@ -28,12 +27,12 @@ const step = withName(
   }) satisfies z.ZodType<StepView>,
 );
 
-const stepList = withName(
+withName(
   "StepList",
   z.object({ steps: z.array(step).describe("In the order of the handler's calls, at most 1,000.") }),
 );
 
-const input = withName("Input", z.object({ input: z.unknown().describe("Input of the task.") }));
+withName("Input", z.object({ input: z.unknown().describe("Input of the task.") }));
 
 const logLine = withName(
   "LogLine",
@@ -71,33 +70,5 @@ export const partOperations = {
     query: logListSchema,
     answers: { 200: uncached("Lines of the task.", taskLog) },
     problems: ["malformed_request", "not_found"],
-  },
-  listSteps: {
-    tag: "tasks",
-    summary: "List the steps, sleeps, waits and states of a task",
-    role: "operator",
-    answers: { 200: uncached("The entries.", stepList) },
-    problems: ["not_found"],
-  },
-  changeTaskInput: {
-    tag: "tasks",
-    summary: "Change the input of a waiting task",
-    description:
-      "The next attempt and all later ones get the new input, which is checked as at a submit. `conflict`: the task runs or has ended, or has stored steps, states, signals or children.",
-    role: "operator",
-    body: withName("NewInput", inputSchema),
-    example: { input: { to: "ada@example.com" } },
-    answers: { 200: taskAnswer("The task.") },
-    problems: [...jsonProblems, "not_found", "conflict", "unknown_task_type"],
-  },
-  readInput: {
-    tag: "tasks",
-    summary: "Read the input of a task",
-    description:
-      "Offload keeps an input where that costs nothing: where the record with the input needs no more write units of 1 KB than the record alone. It also keeps " +
-      "the inputs of types with `keepInput`, of dead letters, of children that were cancelled or expired and of tasks with a long wait, and an input that a later submit or retry replaced. " +
-      "The input of a sensitive type is kept only for a dead letter, can be read only by operators, and only if it is not large.",
-    answers: { 200: uncached("The input.", input) },
-    problems: ["not_found", "input_not_kept"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

@@ -103,6 +103,13 @@ export const parameterParts = (): Json =>
 
 export const parameterRef = (name: ParameterName): Json => ({ $ref: `#/components/parameters/${name}` });
 
+/** The names as those of headers that the document describes. */
+export const headerNamesOf = (given: readonly string[]): HeaderName[] =>
+  given.map((name) => {
+    if (!(name in headers)) throw new Error(`expected the name of a header, got ${name}`);
+    return name as HeaderName;
+  });
+
 /** Headers of a response. */
 export const headersOf = (present: readonly HeaderName[], optional: readonly HeaderName[] = []): Json =>
   Object.fromEntries([

@@ -2,8 +2,6 @@ import * as z from "zod";
 import { uploadSchema } from "../core/files/upload-body.ts";
 import { batchSchema, idempotencyKeySchema, mostEntries, submitFields } from "../core/submit/submit-body.ts";
 import { childListSchema } from "../http/child-list.ts";
-import { cancelSchema, extendSchema, retrySchema } from "../http/control.ts";
-import { prioritySchema } from "../http/priority.ts";
 import { taskListSchema } from "../http/query.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import * as answers from "./answers.ts";
@@ -12,7 +10,6 @@ import type { Operation } from "./operation.ts";
 import {
   acceptedTask,
   bodyProblems,
-  emptyBody,
   jsonProblems,
   laterTask,
   notModified,
@@ -144,44 +141,6 @@ export const taskOperations = {
     answers: { 200: uncached("One page of children.", answers.taskList) },
     problems: ["not_found", "malformed_request"],
   },
-  cancelTask: {
-    tag: "tasks",
-    summary: "Cancel a task",
-    description:
-      "With `now` (operator), an attempt that has not stopped 5 seconds after the request is ended with its process. The other attempts in that process start again elsewhere, " +
-      "and it does not count as one of theirs.",
-    body: withName("Cancel", cancelSchema),
-    bodyOptional: true,
-    example: { now: true },
-    answers: {
-      200: taskAnswer("The task is cancelled."),
-      202: laterTask("The attempt that is running still has to stop."),
-    },
-    problems: [...bodyProblems, "not_found", "conflict"],
-  },
-  retryTask: {
-    tag: "tasks",
-    summary: "Retry a failed task",
-    description:
-      "The task starts a new round of attempts. With `input`, that round and later ones get the given input, which is checked as at a submit. If two retries are sent at once, one gets a `conflict`, " +
-      "and its input is not used. The input of a task with stored steps, states, signals or children cannot change: `conflict`. A repeated request is a `conflict`, too: read the task first. Retries count toward the tenant's `submits_per_second`.",
-    body: withName("Retry", retrySchema),
-    bodyOptional: true,
-    example: { input: { to: "ada@example.com" } },
-    answers: { 202: laterTask("The task waits for its next attempt.") },
-    problems: [...bodyProblems, "not_found", "conflict", "gone", "unknown_task_type", "rate_limited"],
-  },
-  runTaskNow: {
-    tag: "tasks",
-    summary: "Run a waiting task now",
-    description:
-      "A task that waits for a retry or for the end of a delay is due at once. If it also waits for a place, a rate or a pause, that wait continues. The problem " +
-      "`not_waiting` means that the task runs, has ended or waits for something else.",
-    body: emptyBody,
-    bodyOptional: true,
-    answers: { 202: laterTask("The task is due.") },
-    problems: [...bodyProblems, "not_found", "not_waiting"],
-  },
   signalTask: {
     tag: "tasks",
     summary: "Send a signal to a task",
@@ -193,35 +152,5 @@ export const taskOperations = {
     example: { by: "ada@example.com" },
     answers: { 202: laterTask("The task has the signal.") },
     problems: [...bodyProblems, "invalid_input", "not_found", "conflict", "quota_exceeded", "rate_limited"],
-  },
-  extendTask: {
-    tag: "tasks",
-    summary: "Keep a task for longer",
-    description: "The task is kept for the given time from now on. The retention never becomes shorter.",
-    body: withName("Extend", extendSchema),
-    example: { retention_seconds: 1_209_600 },
-    answers: { 200: taskAnswer("The task.") },
-    problems: [...jsonProblems, "not_found"],
-  },
-  changeTaskPriority: {
-    tag: "tasks",
-    summary: "Move a waiting task to another tier",
-    description:
-      "The task runs once, and no sooner than it is due. Its children keep their tiers. When its input has over 256 bytes, or its type is sensitive, " +
-      "the task may start only after its message has reached the front of its old tier, unless it waits in a line, as in a paused tier. A repeated request changes nothing.",
-    body: withName("Priority", prioritySchema),
-    example: { priority: "high" },
-    answers: { 200: taskAnswer("The task, in its new tier.") },
-    problems: [...jsonProblems, "not_found", "conflict"],
-  },
-  acknowledgeTask: {
-    tag: "tasks",
-    summary: "Delete the result of a completed task",
-    description:
-      "For clients that have read the result. The task stays `completed`; its result is `gone` from then on. The request can be repeated.",
-    body: emptyBody,
-    bodyOptional: true,
-    answers: { 204: { description: "The result is deleted." } },
-    problems: [...bodyProblems, "not_found", "conflict"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

@@ -68,7 +68,7 @@ export const failedDeliveryList = withName(
   }),
 );
 
-export const redelivery = withName("Redelivery", z.object({ task_id: taskId, webhook_id: webhookId }));
+withName("Redelivery", z.object({ task_id: taskId, webhook_id: webhookId }));
 
 export const webhookSecret = withName(
   "WebhookSecret",

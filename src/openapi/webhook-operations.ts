@@ -33,16 +33,6 @@ export const webhookOperations = {
     answers: { 200: uncached("One page of webhooks.", answers.failedDeliveryList) },
     problems: ["malformed_request"],
   },
-  redeliverTask: {
-    tag: "webhooks",
-    summary: "Deliver the webhook of a task again",
-    description:
-      "Starts a new series of tries with the same id and body, also after a success. It counts toward the tenant's `submits_per_second`.",
-    body: emptyBody,
-    bodyOptional: true,
-    answers: { 202: { description: "The webhook is sent again.", body: answers.redelivery } },
-    problems: [...bodyProblems, "not_found", "conflict", "rate_limited"],
-  },
   readWebhookSecret: {
     tag: "webhooks",
     summary: "Show the secret that signs the tenant's webhooks",

@@ -11,7 +11,7 @@ import { knownTypesOf, toCatalog } from "../../src/core/task/catalog.ts";
 import { file } from "../../src/core/task/result.ts";
 import type { AuthorizerContext, GatewayEvent } from "../../src/http/api.ts";
 import { createAuthorizer } from "../../src/http/authorizer.ts";
-import { type HttpFunction, otherRequests, routeOf } from "../../src/http/routes.ts";
+import { type HttpFunction, isOpen, otherRequests, routeOf } from "../../src/http/routes.ts";
 import { type GatewayAnswer, serve } from "../../src/http/serve.ts";
 import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemorySlowHosts } from "../../src/memory/deliveries.ts";
@@ -178,7 +178,7 @@ export function fuzzWorld() {
   const send = async ({ method, path, query, headers, body, caller }: Sent): Promise<Answer> => {
     const route = routeOf(method, path);
     const authorization = caller.token === "" ? undefined : `Bearer ${caller.token}`;
-    const lambda: AuthorizerContext = route?.open ? {} : await authorize(authorization);
+    const lambda: AuthorizerContext = isOpen(route) ? {} : await authorize(authorization);
     const event = {
       rawPath: path,
       rawQueryString: query,

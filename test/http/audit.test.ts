@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
-import { type Declared, routeTable } from "../../src/http/routes.ts";
+import { routes } from "../../src/http/routes.ts";
 import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { echo, memoryPipeline } from "../support/memory-pipeline.ts";
 import { type Ask, appsOf, ask, problem, served } from "../support/served.ts";
@@ -75,11 +75,11 @@ describe("an act of an operator", () => {
     },
   );
 
-  const recorded = Object.entries<Declared>(routeTable.control).filter(
-    ([name, [method]]) => method !== "GET" && !["openChannel", "acknowledgeTask", "signalTask"].includes(name),
-  );
+  const recorded = routes
+    .filter(({ functionName, method }) => functionName === "control" && method !== "GET")
+    .filter(({ name }) => !["openChannel", "acknowledgeTask", "signalTask"].includes(name));
 
-  test.each(recorded)("of every kind has an entry: %s", async (action, [method, path]) => {
+  test.each(recorded)("of every kind has an entry: $name", async ({ name: action, method, path }) => {
     const apps = served();
     const asked = ask(apps.control, path.replaceAll(/\{\w+\}/g, "x"), { method, ...admin });
     let answered = false;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { problemCodes } from "../../src/core/model/problem.ts";
 import type { AuthorizerContext } from "../../src/http/api.ts";
 import { createAuthorizer } from "../../src/http/authorizer.ts";
-import { type HttpFunction, otherRequests, routeOf } from "../../src/http/routes.ts";
+import { type HttpFunction, isOpen, otherRequests, routeOf } from "../../src/http/routes.ts";
 import { serve } from "../../src/http/serve.ts";
 import { MemoryKeys } from "../../src/memory/keys.ts";
 import { echo, typeOf } from "../support/memory-pipeline.ts";
@@ -62,7 +62,7 @@ function deployment() {
   const send = async (request: HostileRequest): Promise<Answer> => {
     const route = routeOf(request.method, request.path);
     const authorization = request.token === "" ? undefined : `Bearer ${request.token}`;
-    const lambda: AuthorizerContext = route?.open ? {} : await authorize(authorization);
+    const lambda: AuthorizerContext = isOpen(route) ? {} : await authorize(authorization);
     const event = {
       version: "2.0",
       rawPath: request.path,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { type ApiRoute, apiRoutes } from "../../src/http/routes.ts";
+import { type ApiRoute, apiRoutes, isOpen } from "../../src/http/routes.ts";
 import { operations } from "../../src/openapi/operations.ts";
 import type { Caller } from "../fuzz/owners.ts";
 import { callers, fuzzWorld } from "../fuzz/world.ts";
@@ -73,7 +73,7 @@ test.each(withIds)(
   },
 );
 
-test.each(apiRoutes.filter(({ open }) => !open))(
+test.each(apiRoutes.filter((route) => !isOpen(route)))(
   "$method $path answers 401 without a key, and with a wrong one",
   async (route) => {
     const { ask, ids } = await withThings();

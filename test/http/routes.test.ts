@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { apiOf, type Call, withLazy } from "../../src/http/api.ts";
-import { type HttpFunction, type Route, routeOf, routes, routesAt, routeTable } from "../../src/http/routes.ts";
+import { type HttpFunction, isOpen, type Route, routeOf, routes, routesAt, routeTable } from "../../src/http/routes.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";
 import { appsOf, ask } from "../support/served.ts";
 
@@ -20,7 +20,7 @@ describe("the table", () => {
   });
 
   test("opens only the health check, the OpenAPI document and the console", () => {
-    const open = routes.filter((route) => route.open).map(({ path }) => path);
+    const open = routes.filter(isOpen).map(({ path }) => path);
     expect(open).toEqual(["/health", "/openapi.json", "/console", "/console/{file}"]);
   });
 });
@@ -46,9 +46,9 @@ describe("the matcher", () => {
   });
 
   test("finds the route of a request by its method", () => {
-    expect(routeOf("POST", "/tasks")).toMatchObject({ functionName: "submit", open: false });
-    expect(routeOf("GET", "/tasks")).toMatchObject({ functionName: "status", open: false });
-    expect(routeOf("GET", "/health")).toMatchObject({ functionName: "status", open: true });
+    expect(routeOf("POST", "/tasks")).toMatchObject({ functionName: "submit", notes: [] });
+    expect(routeOf("GET", "/tasks")).toMatchObject({ functionName: "status", notes: [] });
+    expect(routeOf("GET", "/health")).toMatchObject({ functionName: "status", notes: ["open"] });
     expect(routeOf("HEAD", "/tasks")).toBeUndefined();
     expect(routeOf("get", "/tasks")).toBeUndefined();
   });

@@ -4,7 +4,7 @@ import { problemCodes } from "../../src/core/model/problem.ts";
 import { previewSchema } from "../../src/core/schedules/definition.ts";
 import { toCatalog } from "../../src/core/task/catalog.ts";
 import { defineTask } from "../../src/core/task/task.ts";
-import { apiRoutes } from "../../src/http/routes.ts";
+import { apiRoutes, isOpen } from "../../src/http/routes.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { refOf } from "../../src/openapi/json-schema.ts";
 import { operations } from "../../src/openapi/operations.ts";
@@ -88,7 +88,7 @@ describe("the document", () => {
 
   test("only open routes need no token", () => {
     const open = all.filter(({ operation }) => operation.security?.length === 0).map(({ path }) => path);
-    expect(open).toEqual(apiRoutes.filter((route) => route.open).map(({ path }) => path));
+    expect(open).toEqual(apiRoutes.filter(isOpen).map(({ path }) => path));
   });
 
   test("every code of a problem belongs to at least one route, except those that answer requests without a route", () => {
@@ -172,7 +172,7 @@ describe("requests with one of two fields", () => {
 
 describe("roles", () => {
   const below = { operator: "submitter", admin: "operator" } as const;
-  const needed = apiRoutes.filter(({ open }) => !open);
+  const needed = apiRoutes.filter((route) => !isOpen(route));
 
   test.each(needed)(
     "$method $path accepts the role that the document names, and refuses a lower one",

@@ -62,9 +62,11 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       /^node:/,
     ],
   },
+  // Acts in the words of the core: find, check, act, show. Routes, document, client and commands read them.
+  { folder: "src/operations", ours: ["src/core"], packages: [/^zod$/] },
   {
     folder: "src/http",
-    ours: ["src/core", "src/settings"],
+    ours: ["src/core", "src/settings", "src/operations"],
     packages: [/^hono$/, /^zod$/, /^jose$/, /^@remix-run\/multipart-parser$/, /^node:(buffer|crypto|zlib)$/],
   },
   // Sends webhooks to receivers, with a guard at the connection.
@@ -74,7 +76,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [/^standardwebhooks$/, /^node:(crypto|dns|dns\/promises|http|https|net)$/],
   },
   // Describes what src/http answers, from the same schemas; in no bundle.
-  { folder: "src/openapi", ours: ["src/core", "src/http"], packages: [/^zod$/] },
+  { folder: "src/openapi", ours: ["src/core", "src/http", "src/operations"], packages: [/^zod$/] },
   {
     folder: "src/local",
     ours: [
@@ -144,7 +146,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   },
   {
     folder: "lambdas",
-    ours: ["src/core", "src/settings", "src/aws", "src/http", "src/webhooks", "src/machine"],
+    ours: ["src/core", "src/settings", "src/aws", "src/http", "src/operations", "src/webhooks", "src/machine"],
     packages: [/^hono$/, /^aws-lambda$/],
   },
   {
@@ -337,7 +339,7 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
     rooms: [
       ...["core", "machine", "installed", "settings", "project", "init", "webhooks"],
       ...["memory", "testkit", "entries"],
-      ...["http", "openapi", "client", "plan", "doctor"],
+      ...["operations", "http", "openapi", "client", "plan", "doctor"],
       ...["aws", "work", "direct"],
       ...["build", "describe", "local", "cli"],
     ],

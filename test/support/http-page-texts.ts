@@ -116,6 +116,7 @@ const { operation_id } = await operations.cancelTasks({ filter: { type: "mail.se
   runTasksNow: `const { operation_id } = await operations.runTasksNow({ filter: { type: "mail.send", retrying: true } });`,
   retryTasks: `const { operation_id } = await operations.retryTasks({ filter: { type: "mail.send" } }, { perSecond: 10 });`,
   readOperation: "const { done, matched } = await operations.get(operationId);",
+  changeOperation: "await operations.changeRate(operationId, 2);",
   cancelOperation: "const { status, done } = await operations.cancel(operationId);",
   readQueues: "const { normal } = await client.queues();",
   listAudit:

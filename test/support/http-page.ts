@@ -1,5 +1,5 @@
 import { type ProblemCode, problemCodes } from "../../src/core/model/problem.ts";
-import { type AnyRouteName, type ApiRoute, apiRoutes } from "../../src/http/routes.ts";
+import { type AnyRouteName, type ApiRoute, apiRoutes, isOpen } from "../../src/http/routes.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { parameterTexts } from "../../src/openapi/fields.ts";
 import { operations } from "../../src/openapi/operations.ts";
@@ -228,12 +228,13 @@ function codesIn(response: Response | undefined, status: string): readonly strin
 }
 
 /** A curl command for a route. */
-function curl({ name, method, path, open }: ApiRoute, { requestBody }: OperationObject): string {
+function curl(route: ApiRoute, { requestBody }: OperationObject): string {
+  const { name, method, path } = route;
   const url = `$OFFLOAD_URL${path.replace(/\{(\w+)\}/g, (_, id: string) => `$${id.toUpperCase()}`)}`;
   const example = name === "submitTask" ? submitExample : requestBody?.content["application/json"].example;
   const lines = [
     `curl ${method === "GET" ? "" : `-X ${method} `}"${url}"`,
-    ...(open ? [] : [`-H "Authorization: Bearer $OFFLOAD_KEY"`]),
+    ...(isOpen(route) ? [] : [`-H "Authorization: Bearer $OFFLOAD_KEY"`]),
     ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example)}'`]),
   ];
   return `\`\`\`bash\n${lines.join(" \\\n  ")}\n\`\`\``;
@@ -252,12 +253,12 @@ const pythonCall = (name: AnyRouteName): string[] => {
 const operationOf = ({ path, method }: ApiRoute): OperationObject =>
   document.paths[path]?.[method.toLowerCase()] as unknown as OperationObject;
 
-const roleOf = ({ name, open }: ApiRoute): string => (open ? "no token" : (operations[name].role ?? "submitter"));
+const roleOf = (route: ApiRoute): string => (isOpen(route) ? "no token" : (operations[route.name].role ?? "submitter"));
 
 function routeSection(route: ApiRoute): string {
   const { summary, description } = operations[route.name];
   const operation = operationOf(route);
-  const role = route.open ? "Needs no token." : `Role: ${code(roleOf(route))}.`;
+  const role = isOpen(route) ? "Needs no token." : `Role: ${code(roleOf(route))}.`;
   return [
     `### ${summary}`,
     `${code(`${route.method} ${route.path}`)}. ${role}${description === undefined ? "" : ` ${description}`}`,

@@ -17,20 +17,20 @@ import type { EntryPorts } from "../../src/core/send/keep-entries.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import { internalTypes } from "../../src/core/task/internal-types.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
+import { handlersOf } from "../../src/http/acts.ts";
 import { type Api, type ApiPorts, type AuthorizerContext, apiOf } from "../../src/http/api.ts";
 import { type AuditPorts, audited, auditReads } from "../../src/http/audit.ts";
+import { operationStarts } from "../../src/http/bulk.ts";
+import { bulkTasks } from "../../src/http/bulk-tasks.ts";
 import { channelStarts } from "../../src/http/channels.ts";
 import { type ConsolePorts, consoleApi } from "../../src/http/console.ts";
-import { taskChanges } from "../../src/http/control.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
-import { deliveryReads, type RedeliverPorts, redeliveries } from "../../src/http/deliveries.ts";
+import { type DeliveryReadPorts, deliveryReads } from "../../src/http/deliveries.ts";
 import { flowWrites } from "../../src/http/flow.ts";
 import { type KeyPorts, keyReads, keyWrites } from "../../src/http/keys.ts";
 import { type LogPorts, logReads } from "../../src/http/logs.ts";
 import { metricReads } from "../../src/http/metrics.ts";
-import { operationStarts } from "../../src/http/operations.ts";
-import { priorityChanges } from "../../src/http/priority.ts";
 import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
 import { type ReceiverReadPorts, receiverReads, receiverWrites } from "../../src/http/receivers.ts";
 import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
@@ -38,8 +38,6 @@ import { type SignalRoutePorts, signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
-import { taskOperations } from "../../src/http/task-operations.ts";
-import { taskParts } from "../../src/http/task-parts.ts";
 import { type TenantLimitPorts, type TenantReadPorts, tenantLimits, tenantReads } from "../../src/http/tenants.ts";
 import { typeReads } from "../../src/http/types.ts";
 import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
@@ -64,6 +62,9 @@ import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
+import * as rareTasks from "../../src/operations/rare-tasks.ts";
+import * as running from "../../src/operations/running.ts";
+import * as tasks from "../../src/operations/tasks.ts";
 import { Documented } from "./documented.ts";
 import { inRole } from "./in-role.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
@@ -152,7 +153,7 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   AppSchedulePorts &
   LogPorts &
   OpenChannelPorts &
-  RedeliverPorts &
+  DeliveryReadPorts &
   ReceiverReadPorts &
   ReceiverPorts &
   Pick<AcknowledgePorts, "forgetResult"> &
@@ -228,22 +229,21 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       "control",
       control,
       audited("control", control, {
-        ...taskChanges(withInternal),
+        ...handlersOf(withInternal, tasks.acts()),
+        ...handlersOf(withInternal, rareTasks.acts()),
+        ...handlersOf(withInternal, running.acts()),
         ...operationStarts(withInternal),
-        ...taskOperations(withInternal),
+        ...bulkTasks(withInternal),
         ...queueReads(control),
         ...typeReads(control),
         ...flowWrites(control),
         ...scheduleWrites(control),
         ...channelStarts(control),
         ...signalTask(control),
-        ...priorityChanges(control),
-        ...redeliveries(control),
         ...receiverWrites(control),
         ...webhookSecretRoutes(control),
         ...keyWrites(control),
         ...tenantLimits(control),
-        ...taskParts(withInternal),
         ...metricReads(control),
       }),
     ),

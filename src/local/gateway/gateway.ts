@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from "aws-lambda";
 import { Problem, type ProblemCode } from "../../core/model/problem.ts";
 import { problemResponse } from "../../http/problem.ts";
-import { type HttpFunction, otherRequests, routeOf } from "../../http/routes.ts";
+import { type HttpFunction, isOpen, otherRequests, routeOf } from "../../http/routes.ts";
 import { apiTimeoutSeconds, statusTimeoutSeconds } from "../../settings/config.ts";
 import {
   type HttpHandler,
@@ -175,7 +175,7 @@ async function serve(
   const name = route?.functionName ?? otherRequests;
   const handler = local ?? options.handlers[name];
   if (handler === undefined) return gatewayAnswer("not_found", "No such route.");
-  const who = route?.open || local !== undefined ? "" : await authorize(options, limits, event);
+  const who = isOpen(route) || local !== undefined ? "" : await authorize(options, limits, event);
   // The function refuses an unknown caller, whatever the body is.
   const body = who === anonymous ? "added" : await addBody(event, request, response);
   if (body === "left") return undefined;

@@ -4,14 +4,17 @@ import { parseInput } from "../../../src/core/model/invalid.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
 import { changeSchema, definitionSchema, previewSchema } from "../../../src/core/schedules/definition.ts";
 import { submitSchema } from "../../../src/core/submit/submit-body.ts";
-import { extendSchema, nothingSchema } from "../../../src/http/control.ts";
-import { discardSchema, replaySchema } from "../../../src/http/operations.ts";
+import { nothing } from "../../../src/http/acts.ts";
+import { discardSchema, replaySchema } from "../../../src/http/bulk.ts";
 import { tenantLimitsSchema } from "../../../src/http/tenants.ts";
+import { acts } from "../../../src/operations/tasks.ts";
+
+const extendSchema = acts().extendTask.body ?? expect.fail();
 
 describe("the short form of a body", () => {
   test.each([
     ["extend", extendSchema, "{ retention_seconds: 60..2592000 }"],
-    ["retry", nothingSchema, "{}"],
+    ["retry", nothing, "{}"],
     ["discard", discardSchema, "{ task_ids?: array, filter?: object, dry_run?: boolean }"],
     ["replay", replaySchema, "{ task_ids?: array, filter?: object, dry_run?: boolean, per_second?: 1..100 }"],
     [
@@ -64,7 +67,7 @@ describe("a refused body", () => {
     const read = () => {
       throw new Problem("malformed_request", "The body is not valid JSON.");
     };
-    await expect(expecting(nothingSchema, read)).rejects.toMatchObject({
+    await expect(expecting(nothing, read)).rejects.toMatchObject({
       code: "malformed_request",
       detail: "The body is not valid JSON; expected {}",
     });

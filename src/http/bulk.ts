@@ -13,9 +13,10 @@ import { tiers } from "../core/model/tier.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { internalTypes } from "../core/task/internal-types.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify, isForAll } from "./api.ts";
+import { isForAll } from "../operations/act.ts";
+import { readNothing } from "./acts.ts";
+import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
-import { readNothing } from "./control.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
 
 /** Fields that select what an operation acts on. */

@@ -1,0 +1,39 @@
+import { pollAfterSeconds, type ViewPorts, viewTask } from "../core/end/view.ts";
+import { noSuchTask } from "../core/model/problem.ts";
+import { hasEnded, isKept, type TaskRecord } from "../core/model/record.ts";
+import type { Clock, Records } from "../core/ports/tasks.ts";
+import { type Answer, type Asked, isUuid } from "./act.ts";
+
+/**
+ * Returns the task in the path, if the caller may see it.
+ * @throws Problem `not_found`, the same for another caller's task and for a task that does not exist
+ */
+export async function taskIn(
+  ports: { records: Records; clock: Clock },
+  { by, params }: Pick<Asked, "by" | "params">,
+): Promise<TaskRecord> {
+  const { task_id: taskId = "" } = params;
+  if (!isUuid(taskId)) throw noSuchTask();
+  const record = await ports.records.get({ tenant_id: by.tenantId, task_id: taskId });
+  if (record === undefined || !isKept(record, ports.clock.now())) throw noSuchTask();
+  if (by.role === "submitter" && record.requested_by !== by.principal) throw noSuchTask();
+  return record;
+}
+
+/** The headers that tell a client when to poll again. */
+export function pollHeaders({ clock }: { clock: Clock }, record: TaskRecord): Record<string, string> {
+  const now = clock.now();
+  if (hasEnded(record, now)) return { "cache-control": "private, max-age=60" };
+  return { "cache-control": "no-store", "retry-after": String(pollAfterSeconds(record, now)) };
+}
+
+/** Answers with the task after a change of it. */
+export async function changedTask(ports: ViewPorts, record: TaskRecord, status: 200 | 202): Promise<Answer> {
+  const json = await viewTask(ports, record);
+  const headers = pollHeaders(ports, record);
+  return {
+    json,
+    status,
+    headers: status === 202 ? { ...headers, "content-location": `/tasks/${record.task_id}` } : headers,
+  };
+}

@@ -1,0 +1,23 @@
+import type { Text } from "../../src/operations/act.ts";
+import { files } from "../../src/operations/index.ts";
+
+/* Writes src/operations/rows.ts from the acts. `npm run docs:http` calls it, and a unit test compares the file with it. */
+
+const rowOf = ([name, { route, notes = [] }]: [string, Text]): string =>
+  `  ${name}: "${[route, ...notes].join(" ")}",
+`;
+
+/** The text of src/operations/rows.ts. */
+export function rowsFile(): string {
+  const tables = Object.entries(files).map(([name, { texts }]) => {
+    const rows = Object.entries<Text>(texts).map(rowOf);
+    return `export const ${name} = {\n${rows.join("")}} as const satisfies Rows;\n`;
+  });
+  const opening = `import type { Row } from "./row.ts";
+
+/* Written by \`npm run docs:http\` from the acts of this folder. Do not edit. */
+
+type Rows = Readonly<Record<string, Row>>;
+`;
+  return [opening, ...tables].join("\n");
+}
