@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { DefinedTask } from "../src/core/task/task.ts";
 import { type RunOptions, testKit } from "../src/testkit/kit.ts";
 import { type Answer, type BlockModule, effectBlocks, PageBlocks } from "./support/page-blocks.ts";
@@ -19,6 +19,8 @@ interface TaskCase {
   effects?(input: never, index: number): string[];
   /** Values that both tasks leave in the block's own variables. */
   kept?: { of(module: BlockModule): unknown; is: unknown };
+  /** Both tasks fail with this error, which is what the block shows. */
+  fails?: string;
   /** The results of both tasks. */
   results?: readonly [unknown, unknown];
   answer?: Answer;
@@ -40,6 +42,267 @@ const pagesOf =
   };
 
 const taskCases: TaskCase[] = [
+  {
+    page: "docs/README.md",
+    type: "link.check",
+    inputs: [{ url: "https://a.example.com/" }, { url: "https://b.example.com/" }],
+    fails: "failed on purpose",
+  },
+  {
+    page: "README.md",
+    type: "link.check",
+    inputs: [{ url: "https://a.example.com/" }, { url: "https://b.example.com/" }],
+    fails: "failed on purpose",
+  },
+  {
+    page: "docs/cancel.md",
+    type: "feed.copy",
+    inputs: [{ pages: 1 }, { pages: 2 }],
+    effects: ({ pages }: { pages: number }) => [`fetch GET https://feed.example.com/pages/${pages}`],
+  },
+  {
+    page: "docs/children.md",
+    type: "site.check_all",
+    inputs: [
+      { urls: ["https://a.example.com/1"] },
+      { urls: ["https://b.example.com/1", "https://b.example.com/gone"] },
+    ],
+    answer: ({ url }) => (url.endsWith("gone") ? new Response(null, { status: 410 }) : undefined),
+    results: [
+      { total: 1, completed: 1, broken: [] },
+      {
+        total: 2,
+        completed: 1,
+        broken: [{ url: "https://b.example.com/gone", error: expect.stringContaining("410") }],
+      },
+    ],
+  },
+  {
+    page: "docs/cookbook.md",
+    type: "card.charge",
+    inputs: [
+      { payment: "p1", cents: 100 },
+      { payment: "p2", cents: 200 },
+    ],
+    answer: async (request) =>
+      (await request.text()).includes("p2") ? new Response(null, { status: 402 }) : undefined,
+    effects: (input: { payment: string }) => [`fetch POST http://shop.test/charges ${JSON.stringify(input)}`],
+    results: [{ charged: true }, { charged: false }],
+  },
+  {
+    page: "docs/cookbook.md",
+    type: "ticket.answer",
+    inputs: [
+      { ticket: "t1", question: "why?" },
+      { ticket: "t2", question: "when?" },
+    ],
+    answer: ({ url }) => (url.endsWith("/answers") ? Response.json({ text: "Because." }) : undefined),
+    effects: ({ ticket, question }: { ticket: string; question: string }) => [
+      `{"question":"${question}"}`,
+      `fetch PUT http://crm.test/tickets/${ticket}/draft Because.`,
+    ],
+  },
+  {
+    page: "docs/cookbook.md",
+    type: "product.change",
+    inputs: [
+      { product: "a", change: "red" },
+      { product: "b", change: "blue" },
+    ],
+    effects: ({ product, change }: { product: string; change: string }) => [
+      `fetch PATCH http://shop.test/products/${product} ${change}`,
+      `fetch PUT https://search.example.com/products/${product}`,
+    ],
+  },
+  {
+    page: "docs/cookbook.md",
+    type: "newsletter.send",
+    inputs: [
+      { issue: "7", recipients: [ada.to, bob.to] },
+      { issue: "8", recipients: [ada.to] },
+    ],
+    effects: ({ issue, recipients }: { issue: string; recipients: string[] }) =>
+      recipients.map((to) => `sendMail {"to":"${to}","issue":"${issue}"`),
+    results: [
+      { sent: 2, refused: 0 },
+      { sent: 1, refused: 0 },
+    ],
+  },
+  {
+    page: "docs/cookbook.md",
+    type: "customer.delete",
+    inputs: [{ customer: "c1" }, { customer: "c2" }],
+    effects: ({ customer }: { customer: string }) =>
+      ["shop", "crm", "mail"].map((system) => `fetch DELETE https://${system}.example.com/customers/${customer}`),
+  },
+  {
+    page: "docs/cookbook.md",
+    type: "carts.clean",
+    inputs: [{ days: 30 }, { days: 60 }],
+    answer: () => Response.json({ deleted: 3, more: false }),
+    effects: ({ days }: { days: number }) => [`fetch DELETE http://shop.test/carts?older_than_days=${days}`],
+    results: [{ deleted: 3 }, { deleted: 3 }],
+  },
+  {
+    page: "docs/cookbook.md",
+    type: "outbox.sweep",
+    inputs: [{ olderThanSeconds: 1 }, { olderThanSeconds: 2 }],
+    answer: ({ method, url }) =>
+      method === "GET" ? Response.json([{ id: `row-${url.at(-1)}`, to: ada.to }]) : undefined,
+    effects: ({ olderThanSeconds: n }: { olderThanSeconds: number }) => [
+      `sendMail {"to":"${ada.to}","id":"row-${n}"`,
+      `fetch DELETE http://shop.test/outbox/row-${n}`,
+    ],
+  },
+  {
+    page: "docs/do-it-once.md",
+    type: "receipt.send",
+    inputs: [
+      { order: "1", to: ada.to },
+      { order: "2", to: bob.to },
+    ],
+    effects: ({ order, to }: { order: string; to: string }) => [`sendMail {"to":"${to}","order":"${order}"`],
+  },
+  { page: "docs/errors.md", type: "entry.count", inputs: [{ entries: ["a"] }, { entries: [] }], results: [1, 0] },
+  {
+    page: "docs/from-trigger-dev.md",
+    type: "welcome.send",
+    inputs: [{ to: ada.to }, { to: bob.to }],
+    effects: ({ to }: typeof ada) => [`sendMail ${to}`, `sendTips ${to}`],
+  },
+  {
+    page: "docs/pauses.md",
+    type: "ledger.write",
+    inputs: [{ entry: "one" }, { entry: "two" }],
+    effects: ({ entry }: { entry: string }) => [`fetch POST https://ledger.example.com/entries ${entry}`],
+  },
+  {
+    page: "docs/rate-limits.md",
+    type: "invoice.push",
+    inputs: [
+      { customer: "a", invoice: "1" },
+      { customer: "b", invoice: "2" },
+    ],
+    effects: ({ customer, invoice }: { customer: string; invoice: string }) => [
+      `fetch PUT https://${customer}.example.com/invoices/${invoice}`,
+    ],
+  },
+  {
+    page: "docs/rate-limits.md",
+    type: "map.geocode",
+    inputs: [{ address: "one" }, { address: "two" }],
+    effects: ({ address }: { address: string }) => [`fetch GET https://maps.example.com/search?q=${address}`],
+  },
+  {
+    page: "docs/steps.md",
+    type: "trip.book",
+    inputs: [{ trip: "1" }, { trip: "2" }],
+    answer: ({ url }) => Response.json({ id: new URL(url).pathname }),
+    results: [
+      { hotel: "/trips/1/hotel", flight: "/trips/1/flight" },
+      { hotel: "/trips/2/hotel", flight: "/trips/2/flight" },
+    ],
+  },
+  {
+    page: "docs/task-options.md",
+    type: "video.render",
+    inputs: [{ video: "a" }, { video: "b" }],
+    results: [null, null],
+  },
+  {
+    page: "docs/temporal-and-step-functions.md",
+    type: "user.onboard",
+    inputs: [{ to: ada.to }, { to: bob.to }],
+    options: { signals: [{ name: "confirmed", body: {} }] },
+    effects: ({ to }: typeof ada) => [`sendMail ${to}`, `sendTips ${to}`],
+  },
+  {
+    page: "docs/tutorial-1.md",
+    type: "report.make",
+    inputs: [
+      { shop: "6", month: "2027-01" },
+      { shop: "7", month: "2027-02" },
+    ],
+    results: [
+      { shop: "6", month: "2027-01", orders: 2, cents: 1650 },
+      { shop: "7", month: "2027-02", orders: 2, cents: 1650 },
+    ],
+  },
+  {
+    page: "docs/tutorial-2.md",
+    type: "report.make",
+    inputs: [
+      { shop: "6", month: "2027-01" },
+      { shop: "7", month: "2027-02" },
+    ],
+    answer: () => Response.json([{ cents: 5 }]),
+    effects: ({ shop, month }: { shop: string; month: string }) => [
+      `fetch GET http://shop.test/shops/${shop}/orders?month=${month}`,
+    ],
+  },
+  {
+    page: "docs/tutorial-3.md",
+    type: "report.send",
+    inputs: [
+      { to: ada.to, shop: "6" },
+      { to: bob.to, shop: "7" },
+    ],
+    effects: ({ to, shop }: { to: string; shop: string }) => [
+      `fetch POST http://mail.test/mails {"to":"${to}","subject":"The report of shop ${shop}"}`,
+    ],
+  },
+  {
+    page: "docs/tutorial-4.md",
+    type: "report.all",
+    inputs: [{ month: "2027-01" }, { month: "2027-02" }],
+    results: [
+      { total: 7, completed: 7, cents: 11_550 },
+      { total: 7, completed: 7, cents: 11_550 },
+    ],
+  },
+  {
+    page: "docs/wait.md",
+    type: "expense.approve",
+    inputs: [
+      { report: "r1", manager: ada.to },
+      { report: "r2", manager: bob.to },
+    ],
+    options: { signals: [{ name: "decision", body: { approved: true } }] },
+    effects: ({ report, manager }: { report: string; manager: string }) => [
+      `sendMail {"to":"${manager}","report":"${report}"`,
+    ],
+  },
+  {
+    page: "docs/wait.md",
+    type: "trial.remind",
+    inputs: [{ to: ada.to }, { to: bob.to }],
+    effects: ({ to }: { to: string }) => [`sendMail ${to} Welcome`, `sendMail ${to} Three tips`],
+  },
+  {
+    page: "docs/wait.md",
+    type: "export.fetch",
+    inputs: [{ job: "j1" }, { job: "j2" }],
+    answer: ({ url }) => Response.json({ state: "done", url: `${url}.csv` }),
+    results: [{ url: "https://export.example.com/jobs/j1.csv" }, { url: "https://export.example.com/jobs/j2.csv" }],
+  },
+  {
+    page: "docs/write-a-task.md",
+    type: "page.archive",
+    inputs: [{ url: "https://a.example.com/" }, { url: "https://b.example.com/" }],
+    effects: ({ url }: { url: string }) => [`fetch GET ${url}`],
+  },
+  {
+    page: "docs/write-a-task.md",
+    type: "order.place",
+    inputs: [
+      { order: "1", to: ada.to },
+      { order: "2", to: bob.to },
+    ],
+    results: [
+      { order: "1", mail: expect.any(String) },
+      { order: "2", mail: expect.any(String) },
+    ],
+  },
   {
     page: "README.md",
     type: "thumbnail.create",
@@ -86,7 +349,7 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/fan-out.md",
+    page: "docs/children.md",
     type: "bill.send",
     inputs: [
       { customer: "ada", month: "2027-01" },
@@ -95,7 +358,7 @@ const taskCases: TaskCase[] = [
     effects: () => ["console.log send the bill here"],
   },
   {
-    page: "docs/fan-out.md",
+    page: "docs/children.md",
     type: "bill.send_all",
     inputs: [{ month: "2027-01" }, { month: "2027-02" }],
     results: [
@@ -104,7 +367,7 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/fan-out.md",
+    page: "docs/children.md",
     type: "talk.publish",
     inputs: [{}, {}],
     options: { files: { video } },
@@ -130,7 +393,7 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/flow.md",
+    page: "docs/rate-limits.md",
     type: "crm.update",
     inputs: [
       { account: "7", fields: { name: "Ada" } },
@@ -138,15 +401,15 @@ const taskCases: TaskCase[] = [
     ],
     effects: ({ account }: { account: string }) => [`fetch PATCH https://crm.example.com/accounts/${account} {`],
   },
-  { page: "docs/moving.md", type: "mail.send", inputs: [pick(ada), pick(bob)], effects: mailed },
+  { page: "docs/from-bullmq.md", type: "mail.send", inputs: [pick(ada), pick(bob)], effects: mailed },
   {
-    page: "docs/moving.md",
+    page: "docs/from-inngest.md",
     type: "user.welcome",
     inputs: [{ to: ada.to }, { to: bob.to }],
     effects: ({ to }: typeof ada) => [`sendMail ${to}`, `sendTips ${to}`],
   },
   {
-    page: "docs/moving.md",
+    page: "docs/from-sqs-and-lambda.md",
     type: "thumbnail.make",
     inputs: [
       { bucket: "b", key: "one" },
@@ -167,7 +430,7 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/steps.md",
+    page: "docs/long-work.md",
     type: "customers.score",
     inputs: [{ source: "https://a.example.com/rows" }, { source: "https://b.example.com/rows" }],
     answer: pagesOf({ rows: [{ id: "c", orders: 1 }], next: "1" }, { rows: [{ id: "d", orders: 2 }], next: null }),
@@ -178,7 +441,7 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/write-a-task.md",
     type: "report.daily",
     inputs: [{ day: "2027-01-01" }, { day: "2027-01-02" }],
     results: [
@@ -187,7 +450,7 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/write-a-task.md",
     type: "seat.book",
     inputs: [
       { show: "a", seats: 1 },
@@ -196,19 +459,19 @@ const taskCases: TaskCase[] = [
     results: [{ free: 3 }, { free: 4 }],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/errors.md",
     type: "ledger.post",
     inputs: [{ entry: "one" }, { entry: "two" }],
     effects: ({ entry }: { entry: string }) => [`fetch POST https://ledger.example.com/entries ${entry}`],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/errors.md",
     type: "ledger.close",
     inputs: [{ month: "2027-01" }, { month: "2027-02" }],
     effects: ({ month }: { month: string }) => [`fetch POST https://ledger.example.com/close ${month}`],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/cookbook.md",
     type: "webhook.send",
     inputs: [
       { url: "https://shop.example.com/hook", event: "paid", data: { order: 1 } },
@@ -217,14 +480,14 @@ const taskCases: TaskCase[] = [
     effects: ({ data }: { data: unknown }) => [`{"event":"paid","data":${JSON.stringify(data)}}`],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/cookbook.md",
     type: "orders.export",
     inputs: [{ day: "2027-01-01" }, { day: "2027-01-02" }],
     answer: () => Response.json({ total: 1, orders: [{ id: "1", customer: "Ada", amount: "3.00" }], next: null }),
     effects: ({ day }: { day: string }) => [`fetch GET http://shop.test/orders?day=${day}`],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/cookbook.md",
     type: "contacts.import",
     inputs: [{ source: "https://a.example.com/contacts" }, { source: "https://b.example.com/contacts" }],
     answer: pagesOf([{ id: "7", email: ada.to }], []),
@@ -235,14 +498,14 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/cookbook.md",
     type: "mail.send",
     inputs: [ada, bob],
     answer: () => Response.json({ id: "m1" }),
     effects: ({ to }: typeof ada) => [`"to":"${to}"`],
   },
   {
-    page: "docs/task-types.md",
+    page: "docs/cookbook.md",
     type: "stock.sync",
     inputs: [{ article: "A-1" }, { article: "A-2" }],
     answer: ({ url }) => Response.json({ article: new URL(url).pathname.split("/")[2], pieces: 3 }),
@@ -314,14 +577,41 @@ interface ProgramCase {
 }
 
 const programCases: ProgramCase[] = [
-  { page: "README.md", text: '"link.check"', effects: ['client.submit link.check {"url"', "client.result"] },
+  {
+    page: "docs/client.md",
+    text: "delaySeconds: 3 * 86_400",
+    effects: [
+      'client.submit mail.send {"to":"ada@example.com"} {"delaySeconds":259200}',
+      'client.submit mail.send {"to":"bob@example.com"} {"runAt":"2027-01-04T08:00:00.000Z"}',
+    ],
+  },
+  {
+    page: "docs/do-it-once.md",
+    text: 'idempotencyKey: "welcome-4711" });',
+    effects: ["client.submit mail.send", "client.submit report.daily"],
+  },
+  {
+    page: "docs/many-tasks.md",
+    text: "submitMany",
+    effects: ["client.submitMany mail.send", "console.log t1", "console.log t1"],
+  },
+  {
+    page: "docs/tutorial-5.md",
+    text: "createClient<typeof tasks>",
+    effects: ['client.submit report.make {"shop":"7"', "client.result", "console.log"],
+  },
+  { page: "README.md", text: 'submit("link.check"', effects: ['client.submit link.check {"url"', "client.result"] },
   { page: "docs/api.md", text: '"link.check"', effects: ['client.submit link.check {"url"'] },
   {
     page: "docs/client.md",
     text: 'submit("invoice.generate"',
     effects: ["client.submit invoice.generate", "client.result"],
   },
-  { page: "docs/client.md", text: 'submit("mail.send"', effects: ['client.submit mail.send {"to":"ada@example.com"}'] },
+  {
+    page: "docs/client.md",
+    text: 'runAt: new Date("2027-01-01',
+    effects: ['client.submit mail.send {"to":"ada@example.com"}'],
+  },
   {
     page: "docs/client.md",
     text: "submitMany",
@@ -342,8 +632,8 @@ const programCases: ProgramCase[] = [
     effects: ['{"id":"1"} {"idempotencyKey":"invoice-1"}', '{"id":"2"} {"idempotencyKey":"invoice-2"}'],
   },
   {
-    page: "docs/faq.md",
-    text: "client.progress",
+    page: "docs/client.md",
+    text: "client.progress(task)) console.log(status, progress);\n",
     effects: ["client.submit orders.export", "client.progress", "console.log completed"],
   },
   {
@@ -352,7 +642,7 @@ const programCases: ProgramCase[] = [
     call: ({ channelUrl }) => (channelUrl as () => unknown)(),
     effects: ["fetch POST https://tasks.example.com/channels"],
   },
-  { page: "docs/steps.md", text: "client.signal(", effects: ['client.signal t1 payment {"paid":true}'] },
+  { page: "docs/wait.md", text: "client.signal(", effects: ['client.signal t1 decision {"approved":true}'] },
   { page: "docs/unique.md", text: 'mode: "debounce"', effects: ["client.submit report.daily"] },
 ];
 
@@ -429,7 +719,8 @@ test.each(taskCases)("each of two tasks of $page $type has its effect", async (o
   for (const [index, input] of one.inputs.entries()) {
     const before = effects.length;
     const outcome = await kit.run(type as DefinedTask<unknown, unknown>, input, one.options);
-    expect([outcome.status, outcome.error]).toEqual(["completed", undefined]);
+    const end = one.fails === undefined ? ["completed", undefined] : ["failed", one.fails];
+    expect([outcome.status, outcome.error]).toEqual(end);
     if (one.results !== undefined) expect(outcome.result).toEqual(one.results[index]);
     const done = effects.slice(before);
     for (const effect of one.effects?.(input as never, index) ?? []) {
@@ -437,7 +728,7 @@ test.each(taskCases)("each of two tasks of $page $type has its effect", async (o
     }
   }
   if (one.kept !== undefined) expect(one.kept.of(module)).toEqual(one.kept.is);
-  expect(one.effects ?? one.results ?? one.kept).toBeDefined();
+  expect(one.effects ?? one.results ?? one.kept ?? one.fails).toBeDefined();
 });
 
 test.each(programCases)("the program of $page with $text does what it says", async ({ page, text, call, effects }) => {
@@ -446,21 +737,23 @@ test.each(programCases)("the program of $page with $text does what it says", asy
   expect(ran.effects).toEqual(effects.map((effect) => expect.stringContaining(effect)));
 });
 
-describe("the tests within the blocks pass", () => {
-  test.each([
-    { page: "docs/testing.md", text: "welcome/" },
-    { page: "docs/testing.md", text: "text.shout" },
-    { page: "docs/testing.md", text: "expenses.pay_out" },
-    { page: "docs/testing.md", text: "bill.send_all" },
-  ])("$text", async ({ page, text }) => {
-    const { tests } = await blocks.run(blockOf(page, text));
-    expect(tests.length).toBeGreaterThan(0);
-    for (const { run } of tests) await run();
-  });
+/** The blocks with tests of their own. */
+const testBlocks = [
+  { page: "docs/testing.md", text: "welcome/" },
+  { page: "docs/testing.md", text: "text.shout" },
+  { page: "docs/testing.md", text: "expenses.pay_out" },
+  { page: "docs/testing.md", text: "bill.send_all" },
+  { page: "docs/tutorial-3.md", text: "crashEverywhere(" },
+];
+
+test.each(testBlocks)("the tests within the block of $page with $text pass", async ({ page, text }) => {
+  const { tests } = await blocks.run(blockOf(page, text));
+  expect(tests.length).toBeGreaterThan(0);
+  for (const { run } of tests) await run();
 });
 
 test("a block whose second task has no effect is found", async () => {
-  const block = blockOf("docs/moving.md", 'name: "mail.send"');
+  const block = blockOf("docs/from-bullmq.md", 'name: "mail.send"');
   const copied = { ...block, line: 0, text: block.text.replace("task.step(", "task.once(") };
   expect(copied.text).not.toBe(block.text);
   using planted = new PageBlocks([copied]);
@@ -473,7 +766,7 @@ test("a block whose second task has no effect is found", async () => {
 
 test("every block with an effect runs, but for a list that only gets shorter", () => {
   const run = [...taskCases.map(blockOfCase), ...programCases.map(({ page, text }) => blockOf(page, text))];
-  const listed = [...run, ...notRun.map(({ page, text }) => blockOf(page, text))];
+  const listed = [...run, ...[...testBlocks, ...notRun].map(({ page, text }) => blockOf(page, text))];
   const missing = effectBlocks.filter((block) => !listed.includes(block));
   expect(missing.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
   expect(new Set(listed).size).toBeGreaterThan(40);

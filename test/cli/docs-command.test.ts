@@ -88,7 +88,7 @@ describe("a search finds the page", () => {
     ["sentry", ["alerts"]],
     ["playwright e2e stub background jobs", ["testing"]],
     ["support staff may only view", ["tenants"]],
-    ["two rate limits at once", ["flow"]],
+    ["two rate limits at once", ["rate-limits"]],
   ])("%s", async (words, pages) => {
     const names = (await found(words)).slice(0, 5).map((name) => name.split("#")[0]);
     expect(names.filter((name) => pages.includes(name ?? ""))).not.toEqual([]);

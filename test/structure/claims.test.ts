@@ -110,7 +110,7 @@ describe("what exists is in a page", () => {
 
   test("every option of a task type", () => {
     const options = declaredIn("src/core/task/task.ts", /interface TaskOptions<[\s\S]*?\n\}/, /^ {2}(\w+)\??:/gm);
-    const [, section = ""] = wholeText("docs/task-types.md")
+    const [, section = ""] = wholeText("docs/task-options.md")
       .split(/^## /m)
       .filter((part) => /^(# |Options)/.test(part));
     expect(options.length).toBeGreaterThan(20);

@@ -14,7 +14,9 @@ const pages = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...globSync("docs
 
 describe("every repository path that a page names exists", () => {
   test.each(pages)("%s", (page) => {
-    const missing = pathsIn(readFileSync(page, "utf8")).filter((path) => !existsSync(path));
+    // The change log names the pages of its time.
+    const others = page === "CHANGELOG.md" ? /^docs\// : /^$/;
+    const missing = pathsIn(readFileSync(page, "utf8")).filter((path) => !existsSync(path) && !others.test(path));
     expect(missing).toEqual([]);
   });
 

@@ -13,7 +13,8 @@ import { type Fence, fencesOf, pages } from "./pages.ts";
  */
 
 /** Code that defines a task, or calls a service, a mailer, or Offload itself. */
-const effect = /\bdefineTask\(|\.(once|step|submit|submitMany|spawn|spawnAll|signal)\(|\b(fetch|sendMail)\(/;
+const effect =
+  /\bdefineTask\(|\.(once|step|submit|submitMany|spawn|spawnAll|signal)\(|\b(fetch|sendMail|crashEverywhere)\(/;
 
 /** The blocks with an effect. Quotes are files of `examples`, which have tests of their own. */
 export const effectBlocks: readonly Fence[] = pages
@@ -33,7 +34,7 @@ export interface OwnTest {
 }
 
 /** The answer of a service to a request of a block. Undefined: an empty JSON object. */
-export type Answer = (request: Request) => Response | undefined;
+export type Answer = (request: Request) => Response | undefined | Promise<Response | undefined>;
 
 /** Text of what a call got: that of objects is their JSON. */
 const textOf = (given: readonly unknown[]): string =>
@@ -134,7 +135,7 @@ export class PageBlocks implements Disposable {
     const fetch = async (input: URL | string, init?: RequestInit): Promise<Response> => {
       const request = new Request(new URL(input, "http://page.test"), init);
       effects.push(textOf([`fetch ${request.method} ${request.url}`, await request.clone().text()]).trimEnd());
-      return answer(request) ?? Response.json({});
+      return (await answer(request)) ?? Response.json({});
     };
     const declared = [...block.text.matchAll(/^declare (?:const|function) (\w+)/gm)].map(([, name = ""]) => name);
     const globals = {

@@ -10,7 +10,7 @@ import ordersExport from "../../examples/recipes/orders.export.ts";
 import stockSync from "../../examples/recipes/stock.sync.ts";
 import webhookSend from "../../examples/recipes/webhook.send.ts";
 
-/* The recipes of docs/task-types.md. */
+/* The recipes of docs/cookbook.md. */
 
 interface Call {
   method: string | undefined;
@@ -46,10 +46,10 @@ beforeEach(() => {
 });
 
 test.each(["webhook.send", "orders.export", "contacts.import", "mail.send", "stock.sync"])(
-  "docs/task-types.md has the code of %s",
+  "docs/cookbook.md has the code of %s",
   (name) => {
     const code = readFileSync(`examples/recipes/${name}.ts`, "utf8");
-    expect(readFileSync("docs/task-types.md", "utf8")).toContain(`\`\`\`ts\n// tasks/${name}.ts\n${code}\`\`\`\n`);
+    expect(readFileSync("docs/cookbook.md", "utf8")).toContain(`\`\`\`ts\n// tasks/${name}.ts\n${code}\`\`\`\n`);
   },
 );
 

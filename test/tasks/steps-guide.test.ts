@@ -5,7 +5,7 @@ import fulfil from "../../examples/recipes/order.fulfil.ts";
 import { signal } from "../../src/core/steps/signal.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";
 
-/* The examples of docs/steps.md. */
+/* The long examples of docs/steps.md and docs/long-work.md. */
 
 interface Call {
   url: URL;
@@ -35,9 +35,12 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test.each(["order.fulfil", "customers.score"])("docs/steps.md has the code of %s", (name) => {
+test.each([
+  ["steps", "order.fulfil"],
+  ["long-work", "customers.score"],
+])("the page %s has the code of %s", (page, name) => {
   const code = readFileSync(`examples/recipes/${name}.ts`, "utf8");
-  expect(readFileSync("docs/steps.md", "utf8")).toContain(`\`\`\`ts\n// tasks/${name}.ts\n${code}\`\`\`\n`);
+  expect(readFileSync(`docs/${page}.md`, "utf8")).toContain(`\`\`\`ts\n// tasks/${name}.ts\n${code}\`\`\`\n`);
 });
 
 describe("order.fulfil", () => {

@@ -5,7 +5,7 @@ import type { TaskType } from "../../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../../support/memory-pipeline.ts";
 import { Receiver } from "../../../support/receiver.ts";
 
-/** As in docs/task-types.md. */
+/** As in docs/errors.md. */
 const refused: ClassifyRule = (error) =>
   error instanceof Response && [401, 403].includes(error.status) ? "permanent" : undefined;
 
