@@ -47,3 +47,12 @@ test.each([
   expect(files.length, files.join("\n")).toBeLessThanOrEqual(ceilings[name].files);
   expect(functions.length, functions.join("\n")).toBeLessThanOrEqual(ceilings[name].functions);
 });
+
+test("a plain task runs of the limits only their door, and what the process knows of settings", async () => {
+  const { files } = await pathOf(
+    typeOf(async () => 1),
+    1,
+  );
+  const limits = files.filter((file) => file.startsWith("extras/limits/"));
+  expect(limits).toEqual(["extras/limits/flow-book.ts", "extras/limits/index.ts"]);
+});
