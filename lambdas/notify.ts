@@ -10,9 +10,11 @@ import { createTracing } from "../src/aws/tracing.ts";
 import { webhookKeyOf, webhookKeySettings } from "../src/aws/webhook-key.ts";
 import { dispatchPorts, dispatchSettings } from "../src/aws/wiring.ts";
 import { parseNotice } from "../src/core/end/parse-notice.ts";
+import { WrittenLater } from "../src/core/model/errors.ts";
 import { type NotifyPorts, notify } from "../src/core/notify/notify.ts";
 import { receiverSecrets, webhookSecrets } from "../src/core/notify/secret.ts";
 import type { Connections, EventBus, Socket } from "../src/core/ports/notify.ts";
+import { sayLater } from "../src/core/send/later-release.ts";
 import { fromEnv } from "../src/settings/config.ts";
 import { createWebhookSender } from "../src/webhooks/send-webhook.ts";
 import { signedHeaders } from "../src/webhooks/sign.ts";
@@ -83,7 +85,12 @@ async function handle(event: SQSEvent): Promise<SQSBatchResponse> {
         await notify(ports, parseNotice(body));
         return [];
       } catch (error) {
-        log.error("could not handle a notice; it is delivered again", { message_id: messageId, error: String(error) });
+        if (error instanceof WrittenLater) sayLater(base, error);
+        else
+          log.error("could not handle a notice; it is delivered again", {
+            message_id: messageId,
+            error: String(error),
+          });
         return [{ itemIdentifier: messageId }];
       }
     }),

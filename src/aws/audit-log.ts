@@ -1,6 +1,7 @@
 import { type AuditEntry, type AuditKey, type AuditLog, type AuditQuery, auditSeconds } from "../core/ports/audit.ts";
 import type { Page } from "../core/ports/tasks.ts";
-import type { DynamoTable, Item, Query } from "./dynamo-table.ts";
+import { type DynamoTable, eachReadable, type Item, type Query } from "./dynamo-table.ts";
+import { storedJson } from "./stored-json.ts";
 import { keys } from "./table.ts";
 
 const nothing: Page<AuditEntry> = { items: [], next: undefined };
@@ -42,8 +43,8 @@ export class DynamoAuditLog implements AuditLog {
     const items: AuditEntry[] = [];
     let from = query.from;
     for (let reads = 0; reads < mostReads && items.length < query.limit; reads++) {
-      const page = await this.#table.page(readOf(query, from));
-      items.push(...page.items.map(entryOf));
+      const page = await this.#table.page(readOf(query, from), "any");
+      items.push(...eachReadable(page.items, entryOf));
       if (page.last === undefined) return pageOf(items, query.limit, undefined);
       from = String(page.last.sk);
     }
@@ -87,7 +88,7 @@ function entryOf({ tenant_id, at, audit_id, actor, role, action, target, request
   return {
     ...{ tenant_id, at, audit_id, actor, action, target, correlation_id },
     ...(role !== undefined && { role }),
-    ...(request !== undefined && { request: JSON.parse(String(request)) as unknown }),
+    ...(request !== undefined && { request: storedJson(request, "an act of an operator") }),
     ...(status !== undefined && { status: Number(status) }),
   } as AuditEntry;
 }

@@ -1,6 +1,6 @@
 import type { BlobEntry, BlobList } from "../core/ports/blob-list.ts";
 import type { Page } from "../core/ports/tasks.ts";
-import { type DynamoTable, fieldsOf } from "./dynamo-table.ts";
+import { type DynamoTable, eachReadable, fieldsOf } from "./dynamo-table.ts";
 import { blobListPartition, keys } from "./table.ts";
 
 /**
@@ -23,12 +23,13 @@ export class DynamoBlobList implements BlobList {
     shard: number,
     { limit, from }: { limit: number; from: string | undefined },
   ): Promise<Page<BlobEntry>> {
-    const { items, last } = await this.#table.page({
+    const query = {
       KeyConditionExpression: from === undefined ? "pk = :pk" : "pk = :pk AND sk > :from",
       ExpressionAttributeValues: { ":pk": blobListPartition(day, shard), ":from": from },
       Limit: limit,
-    });
-    return { items: items.map((item) => fieldsOf<BlobEntry>(item)), next: last?.sk as string | undefined };
+    };
+    const { items, last } = await this.#table.page(query, "any");
+    return { items: eachReadable(items, (item) => fieldsOf<BlobEntry>(item)), next: last?.sk as string | undefined };
   }
 
   remove(day: string, entry: BlobEntry): Promise<void> {

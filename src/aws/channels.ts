@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { WrittenLater } from "../core/model/errors.ts";
 import type { Channel, Channels } from "../core/ports/push.ts";
-import { type DynamoTable, fieldsOf, isNew } from "./dynamo-table.ts";
+import { type DynamoTable, fieldsOf, isKnown, isNew } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
 /** Creates the ticket of a channel. */
@@ -45,6 +46,7 @@ export class DynamoChannels implements Channels {
     });
     if (redeemed === undefined) return undefined;
     const { channel_id, tenant_id, principal, scope } = fieldsOf<Channel>(redeemed);
+    if (!isKnown(redeemed) || !["own", "tenant"].includes(scope)) throw new WrittenLater("a channel");
     return { channel_id, tenant_id, principal, scope };
   }
 }

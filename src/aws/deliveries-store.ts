@@ -2,7 +2,7 @@ import type { TaskKey } from "../core/model/record.ts";
 import type { Page } from "../core/ports/tasks.ts";
 import { type Deliveries, type Delivery, type FailedQuery, failedKey, type SlowHosts } from "../core/ports/webhooks.ts";
 import { indexes } from "../settings/config.ts";
-import { type DynamoTable, fieldsOf, type Item, isNew } from "./dynamo-table.ts";
+import { type DynamoTable, eachReadable, fieldsOf, type Item, isNew } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { failedDeliveries, keys } from "./table.ts";
 
@@ -33,12 +33,14 @@ export class DynamoDeliveries implements Deliveries {
 
   async ofTask(key: TaskKey): Promise<Delivery[]> {
     const { pk, sk } = keys.delivery(key, "");
-    const items = await this.#table.all({
+    const query = {
       KeyConditionExpression: "pk = :pk AND begins_with(sk, :sk)",
       ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
       ConsistentRead: false,
-    });
-    return items.map(deliveryOf).sort((a, b) => a.created_at.localeCompare(b.created_at));
+    };
+    return eachReadable(await this.#table.all(query, "any"), deliveryOf).sort((a, b) =>
+      a.created_at.localeCompare(b.created_at),
+    );
   }
 
   put(delivery: Delivery, expectedTries: number): Promise<boolean> {
@@ -57,21 +59,23 @@ export class DynamoDeliveries implements Deliveries {
   }
 
   async listFailed({ tenantId, limit, from }: FailedQuery): Promise<Page<Delivery>> {
-    const { items, last } = await this.#table.page({
+    const query = {
       IndexName: indexes.deadLetters,
       KeyConditionExpression:
         from === undefined ? "dead_letter_pk = :pk" : "dead_letter_pk = :pk AND dead_letter_sk < :from",
       ExpressionAttributeValues: { ":pk": failedDeliveries(tenantId), ...(from !== undefined && { ":from": from }) },
       ScanIndexForward: false,
       Limit: limit,
-    });
+    };
+    const { items, last } = await this.#table.page(query, "any");
     const found = await getMany(
       this.#table,
       items.map(({ pk, sk }) => ({ pk, sk })),
+      "consistently",
+      "any",
     );
     // A delivery that was made again since has left the list.
-    const failed = found
-      .map(deliveryOf)
+    const failed = eachReadable(found, deliveryOf)
       .filter(({ state }) => state === "failed")
       .sort((a, b) => (failedKey(a) < failedKey(b) ? 1 : -1));
     return { items: failed, next: last?.dead_letter_sk as string | undefined };

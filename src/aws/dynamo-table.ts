@@ -9,6 +9,7 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from "#aws-sdk/lib-dynamodb";
+import { WrittenLater } from "../core/model/errors.ts";
 import { ifConditionHolds, viaPort } from "./errors.ts";
 import { keyAttributes } from "./table.ts";
 
@@ -41,6 +42,36 @@ const port = "the table";
 /** The condition of a put: no item has the key. */
 export const isNew: Condition = { ConditionExpression: "attribute_not_exists(pk)" };
 
+/**
+ * The newest form of an item that this release reads, the attribute `form`. Absent: 1. An item that an earlier release
+ * would misread has a higher one.
+ */
+const knownForm = 1;
+
+/** True for an item in a form that this release knows. */
+export const isKnown = ({ form = knownForm }: Item): boolean => Number(form) <= knownForm;
+
+/**
+ * Reads each item of a list. An item of a later release is left out: the others are shown.
+ * @param read Throws WrittenLater for an item of a later release.
+ */
+export function eachReadable<T>(items: readonly Item[], read: (item: Item) => T): T[] {
+  return items.filter(isKnown).flatMap((item) => {
+    try {
+      return [read(item)];
+    } catch (error) {
+      if (error instanceof WrittenLater) return [];
+      throw error;
+    }
+  });
+}
+
+/** @throws WrittenLater */
+function known<Found extends Item | undefined>(item: Found): Found {
+  if (item && !isKnown(item)) throw new WrittenLater(`an item of ${String(item.pk).split("#", 1)}`);
+  return item;
+}
+
 /** The fields of an item, without the attributes that are only keys of the table. */
 export function fieldsOf<Fields>(item: Item): Fields {
   const fields = { ...item };
@@ -50,7 +81,8 @@ export function fieldsOf<Fields>(item: Item): Fields {
 
 /**
  * The table in DynamoDB, for all stores. A write whose condition does not hold is an answer, not an error.
- * Every method throws PortUnavailable when a later try can succeed.
+ * Every method throws PortUnavailable when a later try can succeed; reads throw WrittenLater, which is one, for an item
+ * in a form of a later release.
  */
 export class DynamoTable {
   readonly #client: DynamoDBDocumentClient;
@@ -63,14 +95,21 @@ export class DynamoTable {
 
   async get(Key: Item, how: Consistency = "consistently"): Promise<Item | undefined> {
     const command = new GetCommand({ TableName: this.#name, Key, ConsistentRead: how === "consistently" });
-    return (await viaPort(port, this.#client.send(command))).Item;
+    return known((await viaPort(port, this.#client.send(command))).Item);
   }
 
-  /** Gets the items of at most 100 keys. DynamoDB may leave some keys for another request. */
-  async getBatch(Keys: Item[], how: Consistency): Promise<{ found: Item[]; rest: Item[] }> {
+  /**
+   * Gets the items of at most 100 keys. DynamoDB may leave some keys for another request.
+   * @param forms `any`: items in a form of a later release are among them.
+   */
+  async getBatch(Keys: Item[], how: Consistency, forms?: "any"): Promise<{ found: Item[]; rest: Item[] }> {
     const RequestItems = { [this.#name]: { Keys, ...(how === "consistently" && { ConsistentRead: true }) } };
     const answer = await viaPort(port, this.#client.send(new BatchGetCommand({ RequestItems })));
-    return { found: answer.Responses?.[this.#name] ?? [], rest: answer.UnprocessedKeys?.[this.#name]?.Keys ?? [] };
+    const found = answer.Responses?.[this.#name] ?? [];
+    return {
+      found: forms === "any" ? found : found.map(known),
+      rest: answer.UnprocessedKeys?.[this.#name]?.Keys ?? [],
+    };
   }
 
   async put(Item: Item): Promise<void> {
@@ -111,19 +150,23 @@ export class DynamoTable {
     return (await ifConditionHolds(port, this.#client.send(command)))?.Attributes;
   }
 
-  /** Sends one query. It reads at most 1 MB, so it can find fewer items than its limit before there are no more. */
-  async page(query: Query): Promise<ItemPage> {
+  /**
+   * Sends one query. It reads at most 1 MB, so it can find fewer items than its limit before there are no more.
+   * @param forms `any`: items in a form of a later release are among them.
+   */
+  async page(query: Query, forms?: "any"): Promise<ItemPage> {
     const { Items: items = [], LastEvaluatedKey: last } = await this.#query(query);
-    return { items, last };
+    return { items: forms === "any" ? items : items.map(known), last };
   }
 
   /** Reads all pages of a query, or as many as have its limit of items. */
-  async all({ Limit, ...query }: Query): Promise<Item[]> {
+  async all({ Limit, ...query }: Query, forms?: "any"): Promise<Item[]> {
     const items: Item[] = [];
     let from: Item | undefined;
     do {
       const limit = Limit === undefined ? {} : { Limit: Limit - items.length };
-      const page = await this.page({ ...query, ...limit, ...(from === undefined ? {} : { ExclusiveStartKey: from }) });
+      const asked = { ...query, ...limit, ...(from === undefined ? {} : { ExclusiveStartKey: from }) };
+      const page = await this.page(asked, forms);
       items.push(...page.items);
       from = page.last;
     } while (from !== undefined && items.length < (Limit ?? Number.POSITIVE_INFINITY));

@@ -10,7 +10,7 @@ import type {
   SomeSettings,
   TypeLimits,
 } from "../core/ports/flow.ts";
-import type { DynamoTable, Item } from "./dynamo-table.ts";
+import { type DynamoTable, type Item, isKnown } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
 /** All settings are in one partition. */
@@ -27,7 +27,7 @@ export class DynamoFlowSettings implements FlowSettings {
   }
 
   async all(): Promise<FlowSetting[]> {
-    return (await this.#table.all(ofAll)).map(settingOf);
+    return (await this.#table.all(ofAll, "any")).map(settingOf);
   }
 
   /** Reads from the end of the partition: its first items are the breakers. */
@@ -36,7 +36,7 @@ export class DynamoFlowSettings implements FlowSettings {
     let last: Item | undefined;
     do {
       const from = last === undefined ? {} : { ExclusiveStartKey: last };
-      const page = await this.#table.page({ ...ofAll, ScanIndexForward: false, Limit: most, ...from });
+      const page = await this.#table.page({ ...ofAll, ScanIndexForward: false, Limit: most, ...from }, "any");
       items.push(...page.items);
       last = page.last;
     } while (last !== undefined && (items.length < most || !String(last.sk).startsWith(breakersPrefix)));
@@ -97,5 +97,6 @@ const secondsOf = (ms: number): number => Math.ceil(ms / 1000);
 
 const purgeAt = (nextMs: number): number => secondsOf(nextMs) + keepSeconds;
 
+/** A setting in a form of a later release is of no kind that this one knows: `readSetting` refuses it. */
 const settingOf = ({ pk: _, sk, purge_at: _purgeAt, ...setting }: Item): FlowSetting =>
-  ({ ...setting, name: sk }) as unknown as FlowSetting;
+  ({ ...setting, ...(!isKnown(setting) && { kind: "later" }), name: sk }) as unknown as FlowSetting;

@@ -1,6 +1,7 @@
 import type { ApiKey } from "../core/model/keys.ts";
 import type { KeyStore } from "../core/ports/tasks.ts";
 import { DynamoApiKeys, keyOf } from "./api-keys.ts";
+import { eachReadable } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { directoryPartitions, keys } from "./table.ts";
 
@@ -26,11 +27,9 @@ export class DynamoKeyStore extends DynamoApiKeys implements KeyStore {
 
   async list(tenantId: string): Promise<ApiKey[]> {
     const keyIds = await this.#directory(keys.apiKeyEntry(tenantId, "").pk);
-    const items = await getMany(
-      this.table,
-      keyIds.map((keyId) => keys.apiKey(keyId)),
-    );
-    return items.map(keyOf).sort((a, b) => ((a.created_at ?? "") < (b.created_at ?? "") ? -1 : 1));
+    const own = keyIds.map((keyId) => keys.apiKey(keyId));
+    const items = await getMany(this.table, own, "consistently", "any");
+    return eachReadable(items, keyOf).sort((a, b) => ((a.created_at ?? "") < (b.created_at ?? "") ? -1 : 1));
   }
 
   async revoke(keyId: string, revokedAt: string): Promise<ApiKey | undefined> {

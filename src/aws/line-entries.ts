@@ -1,11 +1,14 @@
 import type { Envelope } from "../core/model/envelope.ts";
+import { WrittenLater } from "../core/model/errors.ts";
 import { bytesOf, unitBytes } from "../core/model/item-bytes.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import { shardOf } from "../core/model/line-shards.ts";
+import { tiers } from "../core/model/tier.ts";
 import type { Sharded, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
-import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
+import { type Consistency, type DynamoTable, type Item, isKnown } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { type Cursor, firstOf } from "./merged.ts";
+import { storedJson } from "./stored-json.ts";
 import { keys, shardIn, waitingPartitions, waitingPrefix } from "./table.ts";
 
 /**
@@ -21,9 +24,12 @@ import { keys, shardIn, waitingPartitions, waitingPrefix } from "./table.ts";
  */
 export class LineEntries {
   readonly #table: DynamoTable;
+  readonly #onLater: (error: WrittenLater) => void;
 
-  constructor(table: DynamoTable) {
+  /** @param onLater Hears of an entry that only a later release can read: the others go on without it. */
+  constructor(table: DynamoTable, onLater: (error: WrittenLater) => void = () => {}) {
     this.#table = table;
+    this.#onLater = onLater;
   }
 
   async add(line: string, { envelope, taskId, tenantId, shard, ...rest }: WaitingTask, purgeAt: number): Promise<void> {
@@ -103,20 +109,57 @@ export class LineEntries {
   }
 
   /** The first entries of a line, behind the order `after`. */
-  #first(line: string, limit: number, { after, shards, only, how = "consistently" }: Reading): Promise<Item[]> {
+  async #first(line: string, limit: number, { after, shards, only, how = "consistently" }: Reading): Promise<Item[]> {
     const from = waitingPrefix + (after ?? "");
+    const passed: Passed = { later: undefined };
     const cursors = waitingPartitions(line, shards).map((pk): Cursor => {
-      return (count, last = from) =>
-        this.#table.all({
+      const read = (count: number, last = from) => {
+        const query = {
           KeyConditionExpression: "pk = :pk AND sk > :from",
           ExpressionAttributeValues: { ":pk": pk, ":from": last },
           Limit: count,
           ConsistentRead: how === "consistently",
           ...(only === undefined ? {} : { ProjectionExpression: only }),
-        });
+        };
+        return this.#table.all(query, "any");
+      };
+      return only === undefined ? this.#readable(read, passed) : read;
     });
-    return firstOf(cursors, limit);
+    const first = await firstOf(cursors, limit);
+    // A line with tasks is not empty, and must be looked at again.
+    if (first.length === 0 && passed.later !== undefined) throw passed.later;
+    return first;
   }
+
+  /** Passes over the entries that only a later release can read. */
+  #readable(read: Cursor, passed: Passed): Cursor {
+    return async (count, after) => {
+      const found: Item[] = [];
+      for (let last = after; ; ) {
+        const asked = count - found.length;
+        const items = await read(asked, last);
+        const readable = items.filter(isReadable);
+        found.push(...readable);
+        if (readable.length === items.length) return found;
+        passed.later = new WrittenLater("a task's entry in a line");
+        this.#onLater(passed.later);
+        if (items.length < asked) return found;
+        last = String(items.at(-1)?.sk);
+      }
+    };
+  }
+}
+
+/** True for an entry that this release can let go. */
+const isReadable = (item: Item): boolean =>
+  isKnown(item) &&
+  [item.id, item.createdAt].every((text) => typeof text === "string") &&
+  tiers.some((tier) => tier === item.tier) &&
+  (item.envelope === undefined ? typeof item.tenant === "string" : String(item.envelope).startsWith("{"));
+
+/** The entries that a look has passed over. */
+interface Passed {
+  later: WrittenLater | undefined;
 }
 
 interface Reading {
@@ -129,7 +172,7 @@ interface Reading {
   how?: Consistency;
 }
 
-const envelopeOf = (text: unknown): Envelope => JSON.parse(String(text)) as Envelope;
+const envelopeOf = (text: unknown): Envelope => storedJson(text, "a task's message in a line") as Envelope;
 
 /** An entry names its tenant only if its message is not in it. */
 function entryOf(

@@ -1,3 +1,4 @@
+import type { WrittenLater } from "../core/model/errors.ts";
 import { JoinedReads } from "../core/model/joined-reads.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import type {
@@ -43,11 +44,14 @@ export class DynamoLines implements Lines {
   readonly #states = new JoinedReads<Item | undefined>();
   readonly #firsts = new JoinedReads<WaitingEntry[]>();
 
-  /** @param now Epoch milliseconds, from which the items' expiry counts. */
-  constructor(table: DynamoTable, now: () => number) {
+  /**
+   * @param now Epoch milliseconds, from which the items' expiry counts.
+   * @param onLater Hears of a task's entry that only a later release can read.
+   */
+  constructor(table: DynamoTable, now: () => number, onLater?: (error: WrittenLater) => void) {
     this.#table = table;
     this.#now = now;
-    this.#entries = new LineEntries(table);
+    this.#entries = new LineEntries(table, onLater);
   }
 
   add(line: string, task: WaitingTask, purgeAt: number): Promise<void> {

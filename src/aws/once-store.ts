@@ -1,5 +1,6 @@
 import type { Counters, OnceState, OnceStore } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
+import { storedJson } from "./stored-json.ts";
 import { keys } from "./table.ts";
 
 /** Results of `task.once`: one item for each tenant and key. The item is a lock first, and later holds the result. */
@@ -63,7 +64,8 @@ export class DynamoOnceStore implements OnceStore {
   }
 }
 
-const parse = (text: unknown): unknown => (typeof text === "string" && text !== "" ? JSON.parse(text) : undefined);
+const parse = (text: unknown): unknown =>
+  typeof text === "string" && text !== "" ? storedJson(text, "a result of `once`") : undefined;
 
 /** Counters in the table. */
 export class DynamoCounters implements Counters {

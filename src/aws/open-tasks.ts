@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, ScanCommand } from "#aws-sdk/lib-dynamodb";
 import type { TaskRecord } from "../core/model/record.ts";
 import type { OpenTasks } from "../core/ports/open-tasks.ts";
-import type { Item } from "./dynamo-table.ts";
+import { eachReadable, type Item } from "./dynamo-table.ts";
 import { viaPort } from "./errors.ts";
 import { recordOf } from "./record-items.ts";
 
@@ -24,6 +24,6 @@ export class DynamoOpenTasks implements OpenTasks {
       ...(from !== undefined && { ExclusiveStartKey: JSON.parse(from) as Item }),
     });
     const { Items: items = [], LastEvaluatedKey: last } = await viaPort("the table", this.#client.send(scan));
-    return { items: items.map(recordOf), next: last && JSON.stringify(last) };
+    return { items: eachReadable(items, recordOf), next: last && JSON.stringify(last) };
   }
 }

@@ -10,7 +10,7 @@ import {
   type SQSClient,
 } from "#aws-sdk/client-sqs";
 import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
-import { PortUnavailable } from "../core/model/errors.ts";
+import { PortUnavailable, WrittenLater } from "../core/model/errors.ts";
 import { grantText } from "../core/model/grant.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/ports/dead-letters.ts";
@@ -113,8 +113,9 @@ export class SqsQueues implements Queues {
   }
 
   #urlOf({ tier, runsOn }: MainQueue): string {
-    if (runsOn === undefined) return this.#queueUrls[tier];
-    if (this.#containerQueueUrls !== undefined) return this.#containerQueueUrls[tier];
+    const urls = runsOn === undefined ? this.#queueUrls : this.#containerQueueUrls;
+    if (urls?.[tier] !== undefined) return urls[tier];
+    if (urls !== undefined) throw new WrittenLater("a tier");
     throw new Error('no container workers: a task type has runsOn "container"; set `containers` on the TaskPipeline');
   }
 }

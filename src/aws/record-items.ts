@@ -1,5 +1,7 @@
+import { WrittenLater } from "../core/model/errors.ts";
 import type { TaskRecord } from "../core/model/record.ts";
 import { fieldsOf, type Item } from "./dynamo-table.ts";
+import { storedJson } from "./stored-json.ts";
 
 /**
  * A record's fields as they are stored. A result is stored as JSON text, because DynamoDB's numbers and nesting are
@@ -11,7 +13,7 @@ export const storedFields = <Fields extends { readonly result?: unknown }>(field
 /** A stored item as a record, without the attributes that are only keys. */
 export function recordOf(item: Item): TaskRecord {
   const record = fieldsOf<TaskRecord>(item);
-  return record.result === undefined ? record : { ...record, result: JSON.parse(String(record.result)) };
+  return record.result === undefined ? record : { ...record, result: storedJson(record.result, "a result") };
 }
 
 /**
@@ -23,6 +25,15 @@ export function storedPart(value: unknown) {
   return typeof value === "string" ? { text: value } : { json: JSON.stringify(value) };
 }
 
-/** The value of a stored part. Returns undefined when there is no item. */
-export const partOf = (item: Item | undefined): unknown =>
-  item?.json === undefined ? (item?.text ?? item?.bytes) : JSON.parse(String(item.json));
+/**
+ * The value of a stored part. Returns undefined when there is no item.
+ * @throws WrittenLater
+ */
+export function partOf(item: Item | undefined): unknown {
+  if (item === undefined) return undefined;
+  const { json, text, bytes } = item;
+  if (json !== undefined) return storedJson(json, "a part of a record");
+  const value = text ?? bytes;
+  if (value === undefined) throw new WrittenLater("a part of a record");
+  return value;
+}

@@ -1,7 +1,7 @@
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import type { DeadLetterQuery, ListQuery, Page } from "../core/ports/tasks.ts";
 import { indexes } from "../settings/config.ts";
-import type { DynamoTable } from "./dynamo-table.ts";
+import { type DynamoTable, eachReadable } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { type IndexRead, indexQuery } from "./index-query.ts";
 import type { ListShards } from "./list-shards.ts";
@@ -114,7 +114,7 @@ export class RecordLists {
   }
 
   async #query(read: IndexRead, partition: string): Promise<{ entries: IndexEntry[]; stoppedAt: string | undefined }> {
-    const { items, last } = await this.#table.page({ ConsistentRead: false, ...indexQuery(read, partition) });
+    const { items, last } = await this.#table.page({ ConsistentRead: false, ...indexQuery(read, partition) }, "any");
     const entries = items.map((item) => ({
       sortKey: String(item[read.sk]),
       tenant_id: String(item.tenant_id),
@@ -129,8 +129,8 @@ export class RecordLists {
    * entries of one record.
    */
   async #fetch(sk: string, entries: readonly IndexEntry[]): Promise<TaskRecord[]> {
-    const items = await getMany(this.#table, entries.map(keys.record), "eventually");
-    const found = new Map(items.map((item) => [`${item.task_id} ${item[sk]}`, recordOf(item)]));
+    const items = await getMany(this.#table, entries.map(keys.record), "eventually", "any");
+    const found = new Map(eachReadable(items, (item) => [`${item.task_id} ${item[sk]}`, recordOf(item)] as const));
     return entries.flatMap((entry) => found.get(`${entry.task_id} ${entry.sortKey}`) ?? []);
   }
 }

@@ -1,7 +1,8 @@
 import type { Page } from "../core/ports/tasks.ts";
 import type { Schedules } from "../core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../core/schedules/schedule-record.ts";
-import { type Condition, type DynamoTable, fieldsOf, type Item, isNew } from "./dynamo-table.ts";
+import { type Condition, type DynamoTable, eachReadable, fieldsOf, type Item, isNew } from "./dynamo-table.ts";
+import { storedJson } from "./stored-json.ts";
 import { keys } from "./table.ts";
 
 /**
@@ -34,13 +35,14 @@ export class DynamoSchedules implements Schedules {
 
   async list(tenantId: string, page: { limit: number; from?: string | undefined }): Promise<Page<ScheduleRecord>> {
     const keyOf = (schedule_id: string) => keys.schedule({ tenant_id: tenantId, schedule_id });
-    const { items, last } = await this.#table.page({
+    const query = {
       KeyConditionExpression: "pk = :pk",
       ExpressionAttributeValues: { ":pk": keyOf("").pk },
       Limit: page.limit,
       ...(page.from === undefined ? {} : { ExclusiveStartKey: keyOf(page.from) }),
-    });
-    return { items: items.map(recordOf), next: last?.sk as string | undefined };
+    };
+    const { items, last } = await this.#table.page(query, "any");
+    return { items: eachReadable(items, recordOf), next: last?.sk as string | undefined };
   }
 }
 
@@ -54,5 +56,5 @@ const itemOf = (record: ScheduleRecord) => ({ ...record, ...keys.schedule(record
 
 const recordOf = (item: Item): ScheduleRecord => ({
   ...fieldsOf<ScheduleRecord>(item),
-  task: JSON.parse(String(item.task)),
+  task: storedJson(item.task, "a schedule") as ScheduleRecord["task"],
 });

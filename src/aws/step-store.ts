@@ -1,6 +1,7 @@
+import { WrittenLater } from "../core/model/errors.ts";
 import { inLanes } from "../core/model/in-lanes.ts";
 import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/ports/steps.ts";
-import { type DynamoTable, fieldsOf, isNew } from "./dynamo-table.ts";
+import { type DynamoTable, fieldsOf, type Item, isNew } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 
 /** Entries that are kept longer at the same time. */
@@ -20,7 +21,7 @@ export class DynamoStepStore implements StepStore {
       KeyConditionExpression: "pk = :pk AND begins_with(sk, :sk)",
       ExpressionAttributeValues: { ":pk": pk, ":sk": sk },
     });
-    return items.map((item) => fieldsOf<StoredEntry>(item));
+    return items.map(entryIn);
   }
 
   async add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry> {
@@ -28,7 +29,7 @@ export class DynamoStepStore implements StepStore {
     if (await this.#table.putIf({ ...entry, ...key, purge_at: purgeAt }, isNew)) return entry;
     const item = await this.#table.get(key);
     if (item === undefined) return entry;
-    const { purge_at: _, ...stored } = fieldsOf<StoredEntry>(item);
+    const { purge_at: _, ...stored } = entryIn(item);
     return stored;
   }
 
@@ -57,3 +58,15 @@ export class DynamoStepStore implements StepStore {
 }
 
 const nameOf = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string => `${kind}:${name}`;
+
+const kinds: readonly string[] = ["step", "sleep", "wait", "signal", "state", "submit"] satisfies StepEntry["kind"][];
+
+/**
+ * An attempt that passed over an entry would do again what it tells of.
+ * @throws WrittenLater
+ */
+function entryIn(item: Item): StoredEntry {
+  const entry = fieldsOf<StoredEntry>(item);
+  if (!kinds.includes(entry.kind)) throw new WrittenLater("a step of a task");
+  return entry;
+}

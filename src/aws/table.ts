@@ -16,7 +16,8 @@ import { catalogKey, partitionsOf } from "../settings/config.ts";
 
 /**
  * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never
- * find a task of another tenant.
+ * find a task of another tenant. An item in a form that an earlier release would misread has the attribute `form`, 2 or
+ * more: readers that do not know it leave the item to the release that wrote it.
  *
  * | item | pk | sk |
  * |---|---|---|

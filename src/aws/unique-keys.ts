@@ -1,6 +1,7 @@
 import type { Envelope } from "../core/model/envelope.ts";
 import type { Holder, Seen, Submitted, UniqueKey, UniqueKeys } from "../core/ports/unique.ts";
 import { type DynamoTable, fieldsOf } from "./dynamo-table.ts";
+import { storedJson } from "./stored-json.ts";
 import { keys } from "./table.ts";
 
 /** The condition that an item names the task with these placeholders. */
@@ -34,7 +35,7 @@ export class DynamoUniqueKeys implements UniqueKeys {
     const { purge_at: _, unsent, replaced, ...holder } = fieldsOf<StoredHolder>(item);
     return {
       ...holder,
-      ...(unsent !== undefined && { unsent: JSON.parse(unsent) as Envelope }),
+      ...(unsent !== undefined && { unsent: storedJson(unsent, "a unique key") as Envelope }),
       ...(replaced !== none && { replaced }),
     };
   }

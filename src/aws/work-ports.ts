@@ -7,11 +7,13 @@ import { countingRecords, Releases } from "../core/limits/quota.ts";
 import type { StackOf } from "../core/model/stack.ts";
 import { setProbeCounters } from "../core/ports/probe-counters.ts";
 import type { Log } from "../core/ports/tasks.ts";
+import { sayLater } from "../core/send/later-release.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient } from "./clients.ts";
+import type { DynamoTable } from "./dynamo-table.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
 import { GatheredQueues } from "./gathered-queues.ts";
@@ -46,6 +48,16 @@ function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Lo
   const flow = new FlowBook({ ...base, flowSettings });
   const notices = { ...base.notices, receives: (tenantId: string) => flow.receives(tenantId) };
   return { ...base, notices, flow, flowSettings };
+}
+
+/** The lines, which few workers need. */
+async function linesOf({
+  table,
+  clock,
+  ...say
+}: Pick<WorkPorts, "clock" | "log" | "metrics"> & { table: DynamoTable }) {
+  const { DynamoLines } = await import("./lines.ts");
+  return new DynamoLines(table, clock.now, (error) => sayLater(say, error));
 }
 
 /** The ports that the process itself has. */
@@ -107,7 +119,7 @@ export async function workPorts(
     timeScale: config.timeScale,
     tracing,
     watchdog: threadWatchdog(),
-    lines: lazyPort(async () => new (await import("./lines.ts")).DynamoLines(table, base.clock.now)),
+    lines: lazyPort(() => linesOf({ ...base, table })),
     flowSettings,
     flow,
     limiter,

@@ -16,16 +16,16 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 326,
-  status: 135,
-  control: 384,
-  worker: 415,
+  submit: 327,
+  status: 136,
+  control: 385,
+  worker: 417,
   redrive: 270,
-  fire: 374,
+  fire: 376,
   authorizer: 95,
-  publish: 45,
-  socket: 75,
-  notify: 329,
+  publish: 46,
+  socket: 76,
+  notify: 331,
   wake: 61,
   console: 62,
 };
@@ -92,7 +92,7 @@ const wholeBytes = (name: FunctionName): number =>
 test.each<[FunctionName, number]>([
   // Rare submits load code of their own: those with callbacks, files, forms, batches, unique keys.
   ["submit", 409],
-  ["status", 407],
+  ["status", 408],
   ["authorizer", 372],
 ])("%s has less than %d KB as a whole", (name, kilobytes) => {
   expect(wholeBytes(name)).toBeLessThan(kilobytes * 1000);

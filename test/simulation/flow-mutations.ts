@@ -496,8 +496,8 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/extras/limits/flow-book.test.ts",
     file: "extras/limits/flow-book.ts",
     in: "breakerOf",
-    find: "return breaker === undefined && !whole ? this.#breaker(name) : breaker;",
-    replace: "return breaker;",
+    find: "settings.get(name) ?? (whole ? undefined : await this.#breaker(name))",
+    replace: "settings.get(name)",
   },
   {
     name: "flow: a task that was let go to try does so when another one tries",

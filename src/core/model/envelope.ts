@@ -88,7 +88,8 @@ export interface LineCheck {
   check_id: string;
 }
 
-const lineCheckSchema = z.strictObject({ line: z.string().min(1).max(2048), check_id: z.string().min(1).max(64) });
+/** A check that is sent again keeps the members that a later release added. */
+const lineCheckSchema = z.looseObject({ line: z.string().min(1).max(2048), check_id: z.string().min(1).max(64) });
 
 /** Parses a message body that checks a line; undefined for any other. */
 export function parseLineCheck(body: string): LineCheck | undefined {

@@ -165,6 +165,21 @@ export class PortUnavailable extends Error {
   }
 }
 
+/**
+ * A later release has written a stored form that this one cannot read: a part, an entry of a line, a setting. The task
+ * that needs it waits alone, until that release is deployed again.
+ */
+export class WrittenLater extends PortUnavailable {
+  /** The kind of the form, without ids: each is said once. */
+  readonly form: string;
+
+  constructor(form: string, options?: ErrorOptions) {
+    super(form, options);
+    this.form = form;
+    this.message = `${form} was written by a later release of Offload`;
+  }
+}
+
 /** A line of a limit does not answer: it is throttled, or the table is down. */
 export class LineUnavailable extends PortUnavailable {}
 

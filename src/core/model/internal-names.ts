@@ -18,5 +18,8 @@ const names: readonly string[] = Object.values(internalTypeNames);
 /** True for a task of Offload's own. */
 export const isInternal = ({ type }: Pick<TaskRecord, "type">): boolean => names.includes(type);
 
+/** True for the name of a type of Offload's own, also a type of a later release. */
+export const isOwnName = (type: string): boolean => type.startsWith("offload.");
+
 /** Tenant of Offload's own tasks. No key and no `?tenant=` can have this name, so that no client sees them. */
 export const systemTenant = "$offload";

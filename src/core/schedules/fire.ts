@@ -2,11 +2,13 @@ import * as z from "zod";
 import { followUp } from "../end/follow-up.ts";
 import { tellEnd } from "../end/tell.ts";
 import type { Envelope } from "../model/envelope.ts";
+import { WrittenLater } from "../model/errors.ts";
 import { isKept, iso, type TaskKey } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { TaskFiring } from "../ports/tasks.ts";
 import { dispatch, taskOfOneOff } from "../send/dispatch.ts";
+import { sayLater } from "../send/later-release.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { timeSchema } from "../submit/submit-body.ts";
 import { cleanUp } from "./align.ts";
@@ -48,6 +50,8 @@ const payloadSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
+const kinds = new Set<string>(payloadSchema.options.map(({ shape }) => shape.kind.value));
+
 /**
  * A payload: the end of a task's wait, one time of a schedule, a check of a schedule's rule, or an event for a trigger.
  */
@@ -87,6 +91,13 @@ export function readPayload(event: unknown): Firing | undefined {
   return undefined;
 }
 
+/** True for a payload of a kind that only a later release knows. */
+const isLaterKind = (payload: unknown, layers = mostLayers): boolean => {
+  const { kind } = (payload ?? {}) as { kind?: unknown };
+  if (typeof kind === "string") return !kinds.has(kind);
+  return payload !== undefined && layers > 0 && isLaterKind(contentOf(payload), layers - 1);
+};
+
 /** Reads an event that EventBridge could not deliver: the trigger's name follows from that of its rule. */
 function readEvent({ payload, ruleArn = "" }: Arrived): Firing | undefined {
   const trigger = triggerOfRule(ruleArn);
@@ -121,6 +132,11 @@ export type FirePorts = FireSchedulePorts & FireAppPorts & FireEventPorts & Dail
 export async function fireArrived(ports: FirePorts, arrived: Arrived, deadlineMs: number): Promise<string> {
   const firing = readPayload(arrived.payload) ?? readEvent(arrived);
   if (firing !== undefined) return fire(ports, firing, deadlineMs);
+  if (isLaterKind(arrived.payload)) {
+    const later = new WrittenLater("a kind of firing");
+    sayLater(ports, later);
+    throw later;
+  }
   const key = await findTask(ports, taskOfOneOff(arrived.scheduleArn?.split("/").at(-1) ?? ""));
   const done = key === undefined ? "unreadable" : await fireTask(ports, { kind: "task", ...key });
   const { payload, scheduleArn = "unknown", scheduledFor = "unknown", error = "unknown" } = arrived;

@@ -4,6 +4,7 @@ import { followUp } from "../end/follow-up.ts";
 import { tellEnd } from "../end/tell.ts";
 import type { Changed } from "../model/change.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
+import { WrittenLater } from "../model/errors.ts";
 import { leaseSeconds } from "../model/lease.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
@@ -91,6 +92,7 @@ export async function resolveUnclaimed(
     return "done";
   }
   if (record.status === "processing") return resolveProcessing(ports, visibility, message, record);
+  if (record.status !== "pending") throw new WrittenLater("the status of a task");
   if (record.start_by !== undefined && record.start_by <= iso(now)) return expire(ports, record, envelope);
   if (record.due_at > iso(now) || wasReplaced(record)) return resolveEarly(ports, visibility, message, record);
   return record.priority === message.delivery.tier ? "again" : sendOn(ports, message, record);

@@ -2,13 +2,14 @@ import { buryUnreadable, failForGood } from "../end/bury.ts";
 import { followUp } from "../end/follow-up.ts";
 import { tellEnd } from "../end/tell.ts";
 import { type Envelope, type LineCheck, latestCreatedAt, parseEnvelope, parseLineCheck } from "../model/envelope.ts";
-import { ChangedMeanwhile, PortUnavailable } from "../model/errors.ts";
+import { ChangedMeanwhile, PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
 import type { SettlePorts } from "../ports/step-ports.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
+import { sayLater } from "../send/later-release.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportChanged, taskFields } from "../send/report.ts";
 import { afterCrash, expire, reportCrashed, resolveWaiting } from "./claim.ts";
@@ -32,6 +33,10 @@ async function redriveSafely(ports: SettlePorts, delivery: Delivery): Promise<Ve
   try {
     return await redriveOne(ports, delivery);
   } catch (error) {
+    if (error instanceof WrittenLater) {
+      sayLater(ports, error);
+      return sitOut(ports, delivery);
+    }
     ports.log.error("could not redrive a message; it is delivered again", {
       message_id: delivery.messageId,
       error: String(error),
@@ -43,7 +48,8 @@ async function redriveSafely(ports: SettlePorts, delivery: Delivery): Promise<Ve
 
 /**
  * Sends a message back to its tier with the longest delay, without reading its task, because the table has been down
- * for long. Its receives start again from 0; used-up receives would make a dead letter of a healthy task.
+ * for long, or a later release has written what this one cannot read. Its receives start again from 0; used-up receives
+ * would make a dead letter of a healthy task.
  */
 async function sitOut(ports: SettlePorts, delivery: Delivery): Promise<Verdict> {
   const { body, tier, runsOn, solo, redrives } = delivery;

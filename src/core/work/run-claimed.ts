@@ -2,12 +2,14 @@ import { tellChange } from "../end/tell.ts";
 import type { FlowPorts } from "../extras/limits/index.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
+import { WrittenLater } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Span, SpanStart, Tracing } from "../ports/tasks.ts";
 import type { Visibility } from "../ports/visibility.ts";
 import { keepThroughWait } from "../send/keep-entries.ts";
+import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { newestEnvelope } from "../send/newest-envelope.ts";
 import { reportSettled } from "../send/report.ts";
 import type { Limiter, Permit } from "../task/limiter.ts";
@@ -41,7 +43,9 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     const { type, record, permit } = message;
     const log = ports.log.with({ attempt: record.attempts });
     const told = tellChange({ ...ports, log }, record, "processing");
-    const { envelope, ended, left } = await run({ ...ports, log }, visibility, message, span);
+    const { envelope, ended: ran, left } = await run({ ...ports, log }, visibility, message, span);
+    const later = ran.how === "threw" && ran.error instanceof WrittenLater && ran.error;
+    const ended = later ? untilLaterRelease({ ...ports, log }, later) : ran;
     permit?.handlerEnded();
     const thrown = await lookAt(ports, type, ended);
     await told;
@@ -56,6 +60,12 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
     if (settled.as === "failed" || settled.as === "retried") span.fail(settled.record?.error_type ?? "Error");
     return settled.as === "stale" ? resolveUnclaimed(ports, visibility, message, settled.record) : "done";
   });
+
+/** An attempt that needs a form of a later release goes on when that is there, and is not counted. */
+function untilLaterRelease(ports: RunPorts, error: WrittenLater): Ended {
+  sayLater(ports, error);
+  return { how: "suspended", suspension: { dueAt: ports.clock.now() + laterReleaseSeconds(ports) * 1000 } };
+}
 
 /** Ends the process of a handler that goes on after a cancel `now`. */
 function endProcessOf({ endProcess }: RunPorts, { as, record }: Settled, goesOn = false): void {

@@ -38,17 +38,22 @@ export function takerFor(ports: WorkPorts, delivery: Delivery, deadlineMs = Numb
 
 /**
  * Runs the task that a line let go to this worker, and then the next ones, until the line is empty, its tasks go by
- * message, or the time is over. If the process dies, the spare message of the task that ran comes.
+ * message, or the time is over. If the process dies, the spare message of the task that ran comes. Never throws: no
+ * error of a line reaches the messages of the batch.
  */
 export async function runTaken(ports: TakingPorts): Promise<void> {
   const { taker } = ports;
-  await taker.succeeded;
-  for (let message = taker.taken(); message !== undefined; message = taker.taken()) {
-    const begun = await begin(ports, noMessage, message, "together");
-    const verdict = begun.as === "crashed" ? "again" : await finish(ports, noMessage, begun);
-    if (verdict === "again") await sendAgain(ports, begun);
+  try {
+    await taker.succeeded;
+    for (let message = taker.taken(); message !== undefined; message = taker.taken()) {
+      const begun = await begin(ports, noMessage, message, "together");
+      const verdict = begun.as === "crashed" ? "again" : await finish(ports, noMessage, begun);
+      if (verdict === "again") await sendAgain(ports, begun);
+    }
+    await taker.left;
+  } catch (error) {
+    ports.log.error("a worker could not go on with the tasks of a line", { error: String(error) });
   }
-  await taker.left;
 }
 
 /**

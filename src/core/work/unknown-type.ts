@@ -1,4 +1,5 @@
-import { PermanentError } from "../model/errors.ts";
+import { PermanentError, WrittenLater } from "../model/errors.ts";
+import { isOwnName } from "../model/internal-names.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
 import type { Ended } from "./attempt.ts";
@@ -8,6 +9,9 @@ import type { Ended } from "./attempt.ts";
  * type before every worker does.
  */
 export const graceMs = 90_000;
+
+/** For this time an operation that a later release knows waits for it, in milliseconds. */
+const rolledBackMs = 14 * 86_400_000;
 
 const shortestWaitMs = 2_000;
 const longestWaitMs = 20_000;
@@ -20,6 +24,7 @@ export function endOfUnknown({ clock, log }: { clock: Clock; log: Log }, record:
   const { type, created_at, run_at, task_id, tenant_id } = record;
   const dueMs = Math.max(Date.parse(created_at), run_at === undefined ? 0 : Date.parse(run_at));
   const ageMs = clock.now() - dueMs;
+  if (isOwnName(type) && ageMs < rolledBackMs) return { how: "threw", error: new WrittenLater("an own task type") };
   if (ageMs >= graceMs) {
     return { how: "threw", error: new PermanentError(`no task type is named ${JSON.stringify(type)}`) };
   }

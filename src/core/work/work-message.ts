@@ -1,10 +1,11 @@
-import { LineUnavailable, PortUnavailable } from "../model/errors.ts";
+import { LineUnavailable, PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Log, NewId } from "../ports/tasks.ts";
 import { traceIdOf } from "../ports/tracing.ts";
 import type { Visibility } from "../ports/visibility.ts";
 import { within } from "../ports/within.ts";
+import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { reportStarted } from "../send/report.ts";
 import type { Permit, Waiting } from "../task/limiter.ts";
 import type { TaskMessage } from "../task/task-message.ts";
@@ -86,7 +87,7 @@ async function beginLogged(
     if (admitted?.as === "waiting") return { ...message, log, as: "waiting", waiting: admitted };
     return await beginAdmitted(ports, visibility, { ...message, log }, admitted, beginning);
   } catch (error) {
-    return { ...message, log, as: "resolved", verdict: leaveInQueue(log, error) };
+    return { ...message, log, as: "resolved", verdict: await putOffOrLeave(ports, message, error) };
   }
 }
 
@@ -185,7 +186,7 @@ export async function finish(ports: WorkPorts, visibility: Visibility, begun: Be
     if (permit?.startMs !== undefined && !(await permit.untilStart())) return await putOff(ports, begun);
     return await runClaimed({ ...ports, log }, visibility, begun);
   } catch (error) {
-    return leaveInQueue(log, error);
+    return await putOffOrLeave({ ...ports, log }, begun, error);
   } finally {
     await permit?.end();
   }
@@ -202,7 +203,8 @@ async function waitInLine(
     await begun.waiting.refused(refused.unfit);
     return await resolve(ports, visibility, begun, refused.unfit);
   } catch (error) {
-    return error instanceof PortUnavailable ? sendLater(ports, begun, error) : leaveInQueue(ports.log, error);
+    if (error instanceof WrittenLater || !(error instanceof PortUnavailable)) return putOffOrLeave(ports, begun, error);
+    return sendLater(ports, begun, error);
   }
 }
 
@@ -210,13 +212,9 @@ async function waitInLine(
  * Sends a message anew whose task could not ask its line or be put into it, such as one of a line that is throttled.
  * Its receives do not count towards redrive, which would end a task that nothing is wrong with.
  */
-function sendLater({ queues, log, random }: WorkPorts, message: TaskMessage, error: PortUnavailable): Promise<Verdict> {
-  const delaySeconds = Math.ceil(laterSeconds * (1 + random()));
-  log.warn("a task's line does not answer; the task's message is sent anew", { error: String(error) });
-  return queues.send(sentAgain(message, { delaySeconds })).then(
-    () => "done",
-    (failed: unknown) => leaveInQueue(log, failed),
-  );
+function sendLater(ports: WorkPorts, message: TaskMessage, error: PortUnavailable): Promise<Verdict> {
+  ports.log.warn("a task's line does not answer; the task's message is sent anew", { error: String(error) });
+  return sendAnew(ports, message, Math.ceil(laterSeconds * (1 + ports.random())));
 }
 
 /** Nobody runs a claimed task: it goes on later, and is not counted. */
@@ -225,8 +223,24 @@ async function putOff(ports: WorkPorts, { record, envelope, type }: Claimed): Pr
   return "again";
 }
 
+/**
+ * A message that needs a form of a later release is sent anew, for as long as it takes: it waits for that release, and
+ * many receives would make a dead letter of its task.
+ */
+function putOffOrLeave(ports: WorkPorts, message: TaskMessage, error: unknown): Verdict | Promise<Verdict> {
+  if (!(error instanceof WrittenLater)) return leaveInQueue(ports.log, error);
+  sayLater(ports, error);
+  return sendAnew(ports, message, laterReleaseSeconds(ports));
+}
+
+const sendAnew = ({ queues, log }: WorkPorts, message: TaskMessage, delaySeconds: number): Promise<Verdict> =>
+  queues.send(sentAgain(message, { delaySeconds })).then(
+    () => "done",
+    (failed: unknown) => leaveInQueue(log, failed),
+  );
+
 /** An error leaves its message in the queue and the rest of the batch alone. */
-function leaveInQueue(log: Log, error: unknown): Verdict {
+export function leaveInQueue(log: Log, error: unknown): Verdict {
   log.error("could not work on a message; it is delivered again", { error: String(error) });
   return "again";
 }

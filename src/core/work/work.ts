@@ -1,5 +1,5 @@
 import { leaseSeconds } from "../model/lease.ts";
-import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
+import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import { within } from "../ports/within.ts";
 import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
@@ -9,7 +9,7 @@ import { readMessage } from "./read-message.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
 import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
 import { sentAgain } from "./sent-again.ts";
-import { type Begun, begin, finish, type WorkPorts } from "./work-message.ts";
+import { type Begun, begin, finish, leaveInQueue, type WorkPorts } from "./work-message.ts";
 
 /** An answer is given this many seconds before the worker is stopped. */
 const answerSeconds = 5;
@@ -177,5 +177,9 @@ async function workAlone(batch: Batch, messages: readonly TaskMessage[]): Promis
  */
 async function sendBack(batch: Batch, message: TaskMessage, solo: boolean): Promise<void> {
   const sent = batch.ports.queues.send(sentAgain(message, { solo }));
-  decide(batch, message.delivery, await sent.then((): Verdict => "done", againWhenUnavailable));
+  const verdict = sent.then(
+    (): Verdict => "done",
+    (error: unknown) => leaveInQueue(batch.ports.log, error),
+  );
+  decide(batch, message.delivery, await verdict);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { PortUnavailable } from "../../../src/core/model/errors.ts";
+import { PortUnavailable, WrittenLater } from "../../../src/core/model/errors.ts";
 import { type Arrived, fireArrived, fireTask, readPayload } from "../../../src/core/schedules/fire.ts";
 import { echo, memoryPipeline } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
@@ -89,6 +89,16 @@ describe("a firing as it arrived", () => {
     expect(reported()).toMatchObject([{ level: "error", fields: { schedule: known.scheduleArn ?? "unknown" } }]);
     expect(String(reported()[0]?.fields?.payload)).toHaveLength(1_000);
     expect(metrics.sum("schedule_refused")).toBe(1);
+  });
+
+  test.each([
+    ["as such", (text: string): unknown => JSON.parse(text)],
+    ["as text, in a request", (text: string): unknown => JSON.stringify({ Payload: text })],
+  ])("a firing of a kind of a later release is delivered again, %s, and said once", async (_, sent) => {
+    const { arrive, reported } = await setUp();
+    const payload = sent('{"kind":"digest","tenant_id":"acme","hue":1}');
+    for (let times = 0; times < 3; times++) await expect(arrive({ payload })).rejects.toThrow(WrittenLater);
+    expect(reported()).toMatchObject([{ level: "warn", fields: { form: "a kind of firing" } }]);
   });
 
   test("an unreadable firing is delivered again while the table is down, and reported when it is back", async () => {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { submitChild } from "../../../src/core/children/child.ts";
 import { retry } from "../../../src/core/control/control.ts";
 import { parseEnvelope } from "../../../src/core/model/envelope.ts";
+import { isOwnName } from "../../../src/core/model/internal-names.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import { changeSchedule, runSchedule } from "../../../src/core/schedules/manage-schedules.ts";
 import { knownTypesOf } from "../../../src/core/task/catalog.ts";
@@ -40,7 +41,8 @@ const third = (handler = itself, upcast: Upcasts = steps) =>
 
 /** Another release takes over what the one before has left. */
 function deploy({ ports }: Pick<Pipeline, "ports">, ...types: TaskType[]): void {
-  refill(ports.registry, registry(types));
+  const own = [...ports.registry.values()].filter(({ name }) => isOwnName(name));
+  refill(ports.registry, registry([...types, ...own]));
   refill(ports.types, knownTypesOf(types));
 }
 

@@ -1,4 +1,4 @@
-import { LineUnavailable, PermanentError, PortUnavailable, TaskError } from "../../model/errors.ts";
+import { LineUnavailable, PermanentError, PortUnavailable, TaskError, WrittenLater } from "../../model/errors.ts";
 import { type Line, lineOf } from "../../model/line.ts";
 import { storedInput } from "../../send/large-input.ts";
 import { dataOf, parseInput } from "../../task/parsed-input.ts";
@@ -38,7 +38,8 @@ export interface Stopped {
 const admitted: Admitted = { as: "admitted" };
 
 function ofLine(error: unknown): never {
-  throw error instanceof PortUnavailable ? new LineUnavailable("the line", { cause: error }) : error;
+  const isOfLine = error instanceof PortUnavailable && !(error instanceof WrittenLater);
+  throw isOfLine ? new LineUnavailable("the line", { cause: error }) : error;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { WrittenLater } from "../../model/errors.ts";
 import { JoinedReads } from "../../model/joined-reads.ts";
 import { breakerName, type PausableWork, pauseName, pausesOf } from "../../model/line.ts";
 import {
@@ -24,6 +25,24 @@ interface FlowBookPorts {
   clock: Clock;
   log: Log;
   flowSettings: FlowSettings;
+}
+
+const number = (value: unknown): boolean => value === undefined || typeof value === "number";
+
+const forms = {
+  limits: ({ concurrency, rate }: TypeLimits) =>
+    number(concurrency) && (rate === undefined || [rate.limit, rate.per_seconds].every(Number.isFinite)),
+  breaker: ({ failures, openUntilMs }: Breaker) => number(failures) && number(openUntilMs),
+};
+
+/**
+ * A setting of a kind, in a form that this release knows.
+ * @throws WrittenLater: the tasks for which it matters wait, and no others
+ */
+function readSetting<Kind extends keyof typeof forms>(kind: Kind, setting: FlowSetting) {
+  const isKnown = setting.kind === kind && (forms[kind] as (one: FlowSetting) => boolean)(setting);
+  if (!isKnown) throw new WrittenLater(`a setting of ${kind}`);
+  return setting as Extract<FlowSetting, { kind: Kind }>;
 }
 
 const guardNames = (type: string, tenantId: string): string[] =>
@@ -87,15 +106,16 @@ export class FlowBook {
 
   /** The limits that an operator set for a type. */
   async limitsOf(type: string): Promise<TypeLimits | undefined> {
-    return (await this.#known()).settings.get(limitsName(type)) as TypeLimits | undefined;
+    const limits = (await this.#known()).settings.get(limitsName(type));
+    return limits && readSetting("limits", limits);
   }
 
   /** The breaker of a type for a tenant, if a task failed. */
   async breakerOf(type: string, tenantId: string): Promise<Breaker | undefined> {
     const { settings, whole } = await this.#known();
     const name = breakerName(type, tenantId);
-    const breaker = settings.get(name) as Breaker | undefined;
-    return breaker === undefined && !whole ? this.#breaker(name) : breaker;
+    const breaker = settings.get(name) ?? (whole ? undefined : await this.#breaker(name));
+    return breaker && readSetting("breaker", breaker);
   }
 
   /**

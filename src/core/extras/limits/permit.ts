@@ -1,9 +1,11 @@
 import type { LineCheck } from "../../model/envelope.ts";
+import { WrittenLater } from "../../model/errors.ts";
 import { heldIn } from "../../model/grant.ts";
 import { lineOf } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
-import { againWhenUnavailable, type Verdict } from "../../model/verdict.ts";
+import type { Verdict } from "../../model/verdict.ts";
 import type { Delivery } from "../../ports/tasks.ts";
+import { laterReleaseSeconds, sayLater } from "../../send/later-release.ts";
 import type { Limiter, Permit } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
 import { advance } from "./advance.ts";
@@ -103,9 +105,31 @@ function checkLine(ports: FlowPorts, delivery: Delivery, check: LineCheck): Prom
     return Promise.resolve("done");
   }
   const line = lineOf(check.line);
-  if (line === undefined) return Promise.resolve("done");
+  if (line === undefined) return lookLater(ports, delivery, check, new WrittenLater("a line"));
   const { taker } = ports;
   const working = { ...ports, taker: line.kind === "rate" ? taker : undefined };
   const advanced = advance(working, line, { tier, checkId: check.check_id });
-  return advanced.then((): Verdict => "done", againWhenUnavailable);
+  return advanced.then(
+    () => "done",
+    (error: unknown) => lookLater(ports, delivery, check, error),
+  );
+}
+
+/** A check of a line that failed comes again after this time, in seconds. */
+const lookAgainSeconds = 20;
+
+/**
+ * The tasks of a line depend on its check: it is sent again, as many receives, and the long time for which its queue
+ * hides it, would keep them waiting. No error of a line reaches the other messages of the batch.
+ */
+function lookLater(ports: FlowPorts, { tier, runsOn }: Delivery, check: LineCheck, error: unknown): Promise<Verdict> {
+  const { log, queues } = ports;
+  const isLater = error instanceof WrittenLater;
+  if (isLater) sayLater(ports, error);
+  else log.error("could not look at a line; it is looked at again", { line: check.line, error: String(error) });
+  const delaySeconds = isLater ? laterReleaseSeconds(ports) : lookAgainSeconds;
+  return queues.sendCheck({ tier, runsOn, check, delaySeconds }).then(
+    () => "done",
+    () => "again",
+  );
 }

@@ -284,7 +284,7 @@ describe("the successor of a worker", () => {
     expect(await offer(false)).toBe(false);
   });
 
-  test("has a message that names a bucket, which workers of earlier releases drop", async () => {
+  test("has a message that names a bucket", async () => {
     const check = (name: string) => successorIn({ line: name, check_id: "id" });
     const of = (name: string) => ({ name, kind: "concurrency", type: "test.task" });
     expect(check(`places/0/${line}`)).toEqual({ line: of(line), bucket: 0, id: "id" });
