@@ -1,4 +1,3 @@
-import { PortUnavailable } from "../../model/errors.ts";
 import { heldIn } from "../../model/grant.ts";
 import { inLanes } from "../../model/in-lanes.ts";
 import type { Line } from "../../model/line.ts";
@@ -13,7 +12,7 @@ import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
 import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
 import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
 import { markSharded, unmark } from "./shards.ts";
-import { answerOf, hasPlace, sureWrite } from "./sure-write.ts";
+import { answerOf, hasPlace, orWarn, sureWrite } from "./sure-write.ts";
 import { watchLine } from "./watch-line.ts";
 
 /** Further checks that are sent at the same time. */
@@ -81,13 +80,9 @@ async function letGoOrEnd(ports: LinePorts, line: Line, known: Known): Promise<R
 }
 
 /** Sends what lets a line keep its pace in a tier that is behind. Without it, the noted check goes on with the line. */
-async function sendFurther(ports: LinePorts, line: Line, tier: Tier, furtherMs: readonly number[]): Promise<void> {
-  try {
-    await inLanes(furtherMs, lanes, (atMs) => sendCheck(ports, line, { tier, atMs, id: ports.newId() }));
-  } catch (error) {
-    if (!(error instanceof PortUnavailable)) throw error;
-    ports.log.warn("could not send further checks of a line", { error: String(error) });
-  }
+function sendFurther(ports: LinePorts, line: Line, tier: Tier, furtherMs: readonly number[]): Promise<void> {
+  const sent = inLanes(furtherMs, lanes, (atMs) => sendCheck(ports, line, { tier, atMs, id: ports.newId() }));
+  return orWarn(ports.log, "could not send further checks of a line", sent);
 }
 
 /** A task's place, in a bucket of its line. */

@@ -1,4 +1,3 @@
-import { PortUnavailable } from "../../model/errors.ts";
 import { breakerName, type Line } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
@@ -12,7 +11,8 @@ import { noteOpened } from "./opened.ts";
 
 /**
  * Counts the end of an attempt for its type's breaker, or for the guards of its type's resume. A crash does not count:
- * nobody knows what failed. Never throws: the next end counts.
+ * nobody knows what failed.
+ * @throws PortUnavailable
  */
 export async function countEnd(
   ports: LinePorts,
@@ -20,14 +20,9 @@ export async function countEnd(
   as: Settled["as"],
 ): Promise<void> {
   if (type === undefined) return;
-  try {
-    await (type.breaker === undefined
-      ? countForGuards(ports, await ports.flow.guardsOf(type.name, record.tenant_id), record, as)
-      : count(ports, { ...type, breaker: type.breaker }, record, as, tier));
-  } catch (error) {
-    if (!(error instanceof PortUnavailable)) throw error;
-    ports.log.warn("could not count for the breaker", { error: String(error) });
-  }
+  await (type.breaker === undefined
+    ? countForGuards(ports, await ports.flow.guardsOf(type.name, record.tenant_id), record, as)
+    : count(ports, { ...type, breaker: type.breaker }, record, as, tier));
 }
 
 async function count(
@@ -55,8 +50,8 @@ async function count(
 }
 
 /**
- * A task that the breaker lets try cannot start, for example because it was cancelled: the next one tries. Never
- * throws: one tries after the next cool-down.
+ * A task that the breaker lets try cannot start, for example because it was cancelled: the next one tries.
+ * @throws PortUnavailable
  */
 export async function passTry(
   ports: LinePorts,
@@ -65,14 +60,9 @@ export async function passTry(
   tier: Tier,
 ): Promise<void> {
   const line: Line = { kind: "breaker", name: breakerName(type, tenant_id), type };
-  try {
-    // Another end of an attempt may have opened or closed the breaker.
-    const passed = await ports.flowSettings.tryBreaker(line.name, tryUntilMs, ports.clock.now());
-    if (passed) await advance(ports, line, { tier });
-  } catch (error) {
-    if (!(error instanceof PortUnavailable)) throw error;
-    ports.log.warn("could not let another task try", { error: String(error) });
-  }
+  // Another end of an attempt may have opened or closed the breaker.
+  const passed = await ports.flowSettings.tryBreaker(line.name, tryUntilMs, ports.clock.now());
+  if (passed) await advance(ports, line, { tier });
 }
 
 /**

@@ -1,27 +1,20 @@
-import { PortUnavailable } from "../../model/errors.ts";
-import type { Line } from "../../model/line.ts";
 import { allShards } from "../../model/line-shards.ts";
 import type { TaskKey } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { WaitingEntry } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
-import { advance, handOver } from "./advance.ts";
+import { handOver } from "./advance.ts";
 import { bucketCount, bucketName, firstTasks } from "./buckets.ts";
 import { isIdle } from "./let-go-places.ts";
 import { placesOf } from "./limit-lines.ts";
 import type { FlowPorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-end.ts";
 import { firstOfAny, firstOfShard, isSharded } from "./shards.ts";
+import { orWarn } from "./sure-write.ts";
+import type { TakenPlace } from "./take-place.ts";
 
-/** A task's place in a line. */
-export interface Place {
-  line: Line;
-  /** The bucket of the line's places that has it. */
-  bucket: number;
-  /** Epoch milliseconds. Each renewal of the attempt's lease sets a later time. */
-  untilMs: number;
-  /** True when the task had the place before: another message of it may need it. */
-  kept?: boolean;
+/** The place of a task while its message is worked on. Each renewal of the attempt's lease lets it end later. */
+export interface Place extends TakenPlace {
   /** True when no attempt of the task follows. */
   over?: boolean;
   /** The renewal that runs. Absent: none ran yet. */
@@ -75,33 +68,19 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
  * @param tier Tier in whose queue a check of the line waits.
  */
 export function leave(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
-  place.left ??= leaveNow(ports, place, task, tier);
+  const text = "could not give a place back; it is free again when it ends";
+  place.left ??= orWarn(ports.log, text, leaveNow(ports, place, task, tier));
   return place.left;
 }
 
 async function leaveNow(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
   // A renewal that is under way changes the time at which the place ends.
   await place.renewal?.catch(() => {});
-  try {
-    const held = { task: task.task_id, untilMs: place.untilMs, bucket: place.bucket };
-    // Without an answer about the next task the place is given back all the same.
-    const next = await place.next?.catch(() => []);
-    const isBack = await handOver(ports, place.line, held, { tier, next });
-    if (!isBack && place.over) await leaveKept(ports, place, task, tier);
-  } catch (error) {
-    if (!(error instanceof PortUnavailable)) throw error;
-    ports.log.warn("could not give a place back; it is free again when it ends", { error: String(error) });
-  }
-}
-
-/** Goes on with the line of a rate in which a task has waited. Never throws: the line is looked at again. */
-export async function goOn(ports: FlowPorts, line: Line, tier: Tier): Promise<void> {
-  try {
-    await advance(ports, line, { tier });
-  } catch (error) {
-    if (!(error instanceof PortUnavailable)) throw error;
-    ports.log.warn("could not go on with a line; it is looked at again", { error: String(error) });
-  }
+  const held = { task: task.task_id, untilMs: place.untilMs, bucket: place.bucket };
+  // Without an answer about the next task the place is given back all the same.
+  const next = await place.next?.catch(() => []);
+  const isBack = await handOver(ports, place.line, held, { tier, next });
+  if (!isBack && place.over) await leaveKept(ports, place, task, tier);
 }
 
 /** A second message, which came during the attempt, has kept the place until a later time. */

@@ -39,7 +39,9 @@ export async function park(
   const { record } = changed;
   // The line keeps the message for longer than a part with a new input.
   const newest = await newestKept(ports, record, envelope);
-  const stored = mayBeStored(message, record) ? undefined : null;
+  // A task that has not waited for a time before has no message beside its record.
+  const isNew = record.attempts_total === 0 && record.round === 1 && record.run_at === undefined;
+  const stored = isNew && message.type?.keepInput !== true ? null : undefined;
   // After the change: the record as it was is not at hand, and a message whose process dies here comes again.
   await keepAllBeside(ports, { ...record, purge_at: 0 }, record.purge_at, stored);
   const { tier, runsOn } = delivery;
@@ -70,10 +72,6 @@ export async function park(
   if (place !== undefined) await leave(ports, place, envelope, tier);
   return undefined;
 }
-
-/** False for a task that has not waited for a time before, and so has no message beside its record. */
-const mayBeStored = ({ type }: TaskMessage, { attempts_total, round, run_at }: TaskRecord): boolean =>
-  type?.keepInput === true || attempts_total > 0 || round > 1 || run_at !== undefined;
 
 /**
  * Sends a task on that was moved out of a paused tier before it was in the line: the call that moved it found no

@@ -11,10 +11,11 @@ import type { TaskMessage } from "../../task/task-message.ts";
 import { advance } from "./advance.ts";
 import { countEnd, passTry } from "./breaker.ts";
 import { type Admitted, enter, placeOf } from "./enter.ts";
-import { goOn, keepPlace, leave, type Place, readNext } from "./held-place.ts";
+import { keepPlace, leave, type Place, readNext } from "./held-place.ts";
 import type { FlowPorts } from "./line-ports.ts";
 import { park } from "./park.ts";
 import { succeed, successorIn } from "./successor.ts";
+import { orWarn } from "./sure-write.ts";
 import { untilStart } from "./take-start.ts";
 
 /** The limiter as it is, behind its door: loaded with the first task that it may stop. */
@@ -32,7 +33,7 @@ export const wholeLimiter: Limiter<FlowPorts> = {
     const place = await placeOf(ports, message, place_bucket);
     return place && permitOf(ports, message, { as: "admitted", place });
   },
-  settled: countEnd,
+  settled: (ports, message, as) => orWarn(ports.log, "could not count for the breaker", countEnd(ports, message, as)),
   check: checkLine,
 };
 
@@ -61,8 +62,11 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
       if (as === "completed") void giveBack();
     },
     async end() {
-      if (place !== undefined) await giveBack();
-      else if (rate !== undefined && grant?.slotMs !== undefined) await goOn(ports, rate, delivery.tier);
+      if (place !== undefined) return giveBack();
+      if (rate === undefined || grant?.slotMs === undefined) return;
+      // The line of the rate in which the task has waited.
+      const gone = advance(ports, rate, { tier: delivery.tier });
+      await orWarn(ports.log, "could not go on with a line; it is looked at again", gone);
     },
     async unclaimed() {
       if (!place?.kept) await giveBack();
@@ -89,7 +93,9 @@ async function giveUp(
   }
   const isMoved = record?.status === "pending" && record.priority !== delivery.tier;
   if (place !== undefined && !(place.kept && isMoved)) await leave(ports, place, envelope, delivery.tier);
-  if (grant?.tryUntilMs !== undefined) await passTry(ports, envelope, grant.tryUntilMs, delivery.tier);
+  if (grant?.tryUntilMs === undefined) return;
+  const passed = passTry(ports, envelope, grant.tryUntilMs, delivery.tier);
+  await orWarn(ports.log, "could not let another task try", passed);
 }
 
 /**
@@ -101,7 +107,8 @@ function checkLine(ports: FlowPorts, delivery: Delivery, check: LineCheck): Prom
   const coming = successorIn(check);
   if (coming !== undefined) {
     // The other messages of its batch do not wait for it.
-    ports.taker?.succeeds(succeed(ports, delivery, coming));
+    const text = "a worker could not go on with a line; it is looked at again";
+    ports.taker?.succeeds(orWarn(ports.log, text, succeed(ports, delivery, coming)));
     return Promise.resolve("done");
   }
   const line = lineOf(check.line);

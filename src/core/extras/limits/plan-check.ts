@@ -1,8 +1,8 @@
-import { PortUnavailable } from "../../model/errors.ts";
 import type { Line } from "../../model/line.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { NextCheck, PlannedCheck } from "../../ports/flow.ts";
 import type { LinePorts } from "./line-ports.ts";
+import { orWarn } from "./sure-write.ts";
 
 /** A planned look at a line counts as lost this long after its time, in milliseconds. */
 const lostMs = 15_000;
@@ -34,12 +34,7 @@ export async function planSooner(
   planned: PlannedCheck | undefined,
 ): Promise<void> {
   if (!stands(ports, planned) || planned.atMs <= at.atMs) return;
-  try {
-    await plan(ports, line, at, planned);
-  } catch (error) {
-    if (!(error instanceof PortUnavailable)) throw error;
-    ports.log.warn("could not plan a check of a line for an earlier time", { error: String(error) });
-  }
+  await orWarn(ports.log, "could not plan a check of a line for an earlier time", plan(ports, line, at, planned));
 }
 
 /** Sends a message that looks at a line again. */

@@ -1,5 +1,4 @@
 import type { LineCheck } from "../../model/envelope.ts";
-import { PortUnavailable } from "../../model/errors.ts";
 import { type Line, lineOf } from "../../model/line.ts";
 import type { LineState, Successor } from "../../ports/flow.ts";
 import type { Delivery } from "../../ports/tasks.ts";
@@ -45,19 +44,17 @@ export function successorIn({ line: name, check_id: id }: LineCheck): Coming | u
   return bucket === undefined || line === undefined ? undefined : { line, bucket: Number(bucket), id };
 }
 
-/** Waits for a place, and takes the next task of the line with it. Never rejects: the line is looked at again. */
+/**
+ * Waits for a place, and takes the next task of the line with it.
+ * @throws PortUnavailable
+ */
 export async function succeed(ports: FlowPorts, delivery: Delivery, coming: Coming): Promise<void> {
-  try {
-    const untilMs = await placeFor(ports, delivery, coming);
-    if (untilMs === undefined) return;
-    const { line, bucket, id } = coming;
-    const place = { line, bucket, untilMs };
-    readNext(ports, place);
-    await leave(ports, place, { task_id: id }, delivery.tier);
-  } catch (error) {
-    if (!(error instanceof PortUnavailable)) throw error;
-    ports.log.warn("a worker could not go on with a line; it is looked at again", { error: String(error) });
-  }
+  const untilMs = await placeFor(ports, delivery, coming);
+  if (untilMs === undefined) return;
+  const { line, bucket, id } = coming;
+  const place = { line, bucket, untilMs };
+  readNext(ports, place);
+  await leave(ports, place, { task_id: id }, delivery.tier);
 }
 
 /** @returns Epoch milliseconds: the end of the place that the successor has got. Undefined: it has none. */

@@ -1,5 +1,6 @@
 import { PortUnavailable } from "../../model/errors.ts";
 import type { LineState, Lines } from "../../ports/flow.ts";
+import type { Log } from "../../ports/tasks.ts";
 
 /**
  * A write of a bucket's places. After an error, the answer alone may be lost, and a look at the bucket tells if the
@@ -29,6 +30,16 @@ export const answerOf = <Answer>(call: Promise<Answer>): Promise<Answer | undefi
     if (!(error instanceof PortUnavailable)) throw error;
     return undefined;
   });
+
+/** Waits for a call whose failure is made good later: that a port does not answer is only logged. */
+export async function orWarn(log: Log, text: string, call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!(error instanceof PortUnavailable)) throw error;
+    log.warn(text, { error: String(error) });
+  }
+}
 
 /** True when a task has a place that ends at this time: the call that chose the time has given it. */
 export const hasPlace =

@@ -9,14 +9,14 @@ import { keptUntilMs, placeStateOf, takenUntilMs } from "./place-end.ts";
 import { hasPlace, sureWrite } from "./sure-write.ts";
 import { isBehind } from "./take-start.ts";
 
-/** A place that a task takes. */
+/** A task's place in a line. */
 export interface TakenPlace {
   line: Line;
   /** The bucket of the line's places that has it. */
   bucket: number;
   /** Epoch milliseconds. */
   untilMs: number;
-  /** True when the task had the place before. */
+  /** True when the task had the place before: another message of it may need it. */
   kept?: boolean;
 }
 
