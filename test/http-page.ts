@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { rowsFile } from "./support/rows-file.ts";
 
-/* Writes src/operations/rows.ts and docs/api.md: `npm run docs:http`. The page needs the rows. */
+/* Writes src/operations/rows.ts and the pages of the HTTP API: `npm run docs:http`. The pages need the rows. */
 writeFileSync("src/operations/rows.ts", rowsFile());
-const { httpPage } = await import("./support/http-page.ts");
-writeFileSync("docs/api.md", httpPage());
+const { httpPages } = await import("./support/http-page.ts");
+for (const [file, text] of Object.entries(httpPages())) writeFileSync(file, text);

@@ -601,7 +601,7 @@ const programCases: ProgramCase[] = [
     effects: ['client.submit report.make {"shop":"7"', "client.result", "console.log"],
   },
   { page: "README.md", text: 'submit("link.check"', effects: ['client.submit link.check {"url"', "client.result"] },
-  { page: "docs/api.md", text: '"link.check"', effects: ['client.submit link.check {"url"'] },
+  { page: "docs/api-tasks.md", text: '"link.check"', effects: ['client.submit link.check {"url"'] },
   {
     page: "docs/client.md",
     text: 'submit("invoice.generate"',

@@ -5,7 +5,7 @@ import { parameterTexts } from "../../src/openapi/fields.ts";
 import { operations } from "../../src/openapi/operations.ts";
 import { clientCalls, problemTexts, pythonCalls, submitExample } from "./http-page-texts.ts";
 
-/* Writes docs/api.md from the OpenAPI document. `npm run docs:http` calls it, and a unit test compares the page with it. */
+/* Writes the pages of the HTTP API from the OpenAPI document. `npm run docs:http` calls it, and a unit test compares the pages with it. */
 
 /** A JSON Schema, or a reference to one of the document. */
 interface Schema {
@@ -70,7 +70,9 @@ const anchor = (heading: string): string =>
     .toLowerCase()
     .replace(/[^\w\s-]/g, "")
     .replace(/\s/g, "-");
-const link = (heading: string): string => `[${heading}](#${anchor(heading)})`;
+const linkOn = (page: string, heading: string): string => `[${heading}](${page}.md#${anchor(heading)})`;
+const objectsPage = "api-objects";
+const pageOf = (tag: string): string => `api-${tag.replace(" ", "-")}`;
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -101,7 +103,7 @@ function objectType({ additionalProperties, properties }: Schema): string {
 
 /** Type of a schema in words. */
 function typeOf(schema: Schema): string {
-  if (schema.$ref !== undefined) return link(nameOf(schema.$ref));
+  if (schema.$ref !== undefined) return linkOn(objectsPage, nameOf(schema.$ref));
   if (schema.enum !== undefined) return schema.enum.map(code).join(", ");
   if (schema.const !== undefined) return code(schema.const);
   if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(typeOf))].join(" or ");
@@ -218,7 +220,7 @@ function problemsOf({ responses: given }: OperationObject): string {
   const codes = Object.entries(given)
     .filter(([status]) => Number(status) >= 400)
     .flatMap(([status, { $ref = "" }]) => codesIn(responses[nameOf($ref)], status));
-  return `Problems: ${codes.map(code).join(", ")}.`;
+  return `Problems: ${codes.map((name) => `[${code(name)}](problems.md#${name})`).join(", ")}.`;
 }
 
 function codesIn(response: Response | undefined, status: string): readonly string[] {
@@ -260,7 +262,7 @@ function routeSection(route: ApiRoute): string {
   const operation = operationOf(route);
   const role = isOpen(route) ? "Needs no token." : `Role: ${code(roleOf(route))}.`;
   return [
-    `### ${summary}`,
+    `## ${summary}`,
     `${code(`${route.method} ${route.path}`)}. ${role}${description === undefined ? "" : ` ${description}`}`,
     curl(route, operation),
     ...clientCall(route.name),
@@ -276,28 +278,40 @@ const tags = (document.tags as { name: string }[]).map(({ name }) => name);
 const capital = (text: string): string => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 const routesOf = (tag: string): ApiRoute[] => apiRoutes.filter(({ name }) => operations[name].tag === tag);
 
-const overview = (): string =>
+const requestTable = (routes: readonly ApiRoute[]): string =>
   table(
     ["request", "role", "purpose"],
-    tags
-      .flatMap(routesOf)
-      .map((route) => [code(`${route.method} ${route.path}`), roleOf(route), link(operations[route.name].summary)]),
+    routes.map((route) => {
+      const { summary, tag } = operations[route.name];
+      return [code(`${route.method} ${route.path}`), roleOf(route), linkOn(pageOf(tag), summary)];
+    }),
   );
 
 const objectSection = ([name, schema]: [string, Schema]): string =>
-  [`### ${name}`, ...(schema.description === undefined ? [] : [schema.description]), fieldTable(schema, false)].join(
+  [`## ${name}`, ...(schema.description === undefined ? [] : [schema.description]), fieldTable(schema, false)].join(
     "\n\n",
   );
 
+const problemNames = Object.keys(problemCodes) as ProblemCode[];
+
 const problemTable = (): string =>
   table(
-    ["status", "code", "meaning", "what to do"],
-    (Object.keys(problemCodes) as ProblemCode[]).map((name) => [
-      String(problemCodes[name].status),
-      code(name),
-      ...problemTexts[name],
-    ]),
+    ["status", "code", "meaning"],
+    problemNames.map((name) => [String(problemCodes[name].status), `[${code(name)}](#${name})`, problemTexts[name][0]]),
   );
+
+/** A problem with its body as it comes, so that a search for a part of it finds this section. */
+function problemSection(name: ProblemCode): string {
+  const { status, title } = problemCodes[name];
+  const [meaning, whatToDo] = problemTexts[name];
+  const body = { type: `urn:offload:error:${name}`, title, status, code: name, detail: "...", correlation_id: "..." };
+  return [
+    `## ${code(name)}`,
+    `**${status} ${title}**: ${meaning}.`,
+    `**What to do**: ${whatToDo}.`,
+    `\`\`\`json\n${JSON.stringify(body)}\n\`\`\``,
+  ].join("\n\n");
+}
 
 const commonTable = (): string =>
   table(
@@ -307,9 +321,12 @@ const commonTable = (): string =>
       .map(({ name, in: place, description = "" }) => [code(name), place, description]),
   );
 
+const written =
+  "<!-- Written by `npm run docs:http` from the table of routes and the schemas that check requests. Do not edit. -->";
+
 const opening = `# HTTP API
 
-<!-- Written by \`npm run docs:http\` from the table of routes and the schemas that check requests. Do not edit. -->
+${written}
 
 This page is for authors of programs that call the API. It describes every route of this version. Your deployment serves the
 same as an OpenAPI document, with the inputs of its task types: \`GET /openapi.json\`. For TypeScript use the
@@ -337,25 +354,52 @@ url = os.environ["OFFLOAD_URL"]
 - \`Authorization: Bearer\` and an API key, or a JWT of the deployment's issuer. A role may do what the roles before it may:
   \`submitter\` (its own tasks), \`operator\` (its tenant), \`admin\` (every tenant). [Tenants](tenants.md) describes keys.
 - A task of another caller is answered like one that does not exist: 404.
-- A refused request has the content type \`application/problem+json\`: see [problems](#problems). [Limits](limits.md) lists
+- A refused request has the content type \`application/problem+json\`: see [problems](problems.md). [Limits](limits.md) lists
   every limit.`;
 
-/** The text of docs/api.md. */
-export function httpPage(): string {
+const overviewPage = (): string[] => [
+  opening,
+  ...tags.flatMap((tag) => [
+    `## ${linkOn(pageOf(tag), capital(tag)).replace(/#[\w-]+\)$/, ")")}`,
+    requestTable(routesOf(tag)),
+  ]),
+  "## Every request",
+  "Every request also takes:",
+  commonTable(),
+  "Every answer has `X-Correlation-Id`. [Objects](api-objects.md) describes the bodies of answers.",
+];
+
+const groupPage = (tag: string): string[] => [
+  `# HTTP API: ${tag}`,
+  written,
+  "The examples use the variables of [HTTP API](api.md). [Problems](problems.md) has each refusal.",
+  requestTable(routesOf(tag)),
+  ...routesOf(tag).map(routeSection),
+];
+
+function objectsText(): string[] {
   const forms = new Set([...requestNames].flatMap((name) => formsOf(schemas[name] ?? {})));
   const objects = Object.entries(schemas).filter(([name, schema]) => !requestNames.has(name) && !forms.has(schema));
-  const sections = [
-    opening,
-    overview(),
-    "Every request also takes:",
-    commonTable(),
-    "Every answer has `X-Correlation-Id`.",
-    ...tags.flatMap((tag) => [`## ${capital(tag)}`, ...routesOf(tag).map(routeSection)]),
-    "## Objects",
-    ...objects.map(objectSection),
-    "## Problems",
-    'Read `code`, not `detail`. Only API Gateway\'s own answers differ: above its rate limit (429), above 10 MB (413) and without an\nanswer of a function (500, 503) the body is `{ "message": "..." }`.',
-    problemTable(),
+  return ["# HTTP API: objects", written, "The bodies of answers, by their names.", ...objects.map(objectSection)];
+}
+
+const problemsPage = (): string[] => [
+  "# Problems: what the API refuses",
+  written,
+  'Read `code`, not `detail`. Only API Gateway\'s own answers differ: above its rate limit (429), above 10 MB (413) and without an\nanswer of a function (500, 503) the body is `{ "message": "..." }`.',
+  problemTable(),
+  ...problemNames.map(problemSection),
+  "## Faults of an input",
+  "With `invalid_input`, `errors` names each fault: `path` is a JSON pointer into the request, `message` says what was expected. [Problem](api-objects.md#problem) has all members.",
+];
+
+/** The pages of the HTTP API, by the paths of their files. */
+export function httpPages(): Record<string, string> {
+  const pages: [string, string[]][] = [
+    ["api", overviewPage()],
+    ...tags.map((tag): [string, string[]] => [pageOf(tag), groupPage(tag)]),
+    [objectsPage, objectsText()],
+    ["problems", problemsPage()],
   ];
-  return `${sections.join("\n\n")}\n`;
+  return Object.fromEntries(pages.map(([page, sections]) => [`docs/${page}.md`, `${sections.join("\n\n")}\n`]));
 }

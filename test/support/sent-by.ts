@@ -7,7 +7,7 @@ export interface Sent {
   body: unknown;
 }
 
-/** Runs a call of the client, as docs/api.md shows it, and returns its requests. Each is answered with one empty page. */
+/** Runs a call of the client, as the pages of the HTTP API show it, and returns its requests. Each is answered with one empty page. */
 export async function sentBy(call: string): Promise<Sent[]> {
   const sent: Sent[] = [];
   const options: client.ClientOptions = {

@@ -103,7 +103,9 @@ export const styledPages: readonly string[] = [
   "README.md",
   ...groups
     .filter(({ maintainers }) => maintainers !== true)
-    .flatMap(({ pages }) => pages.filter(({ page, generated }) => generated !== true && page !== "api"))
+    .flatMap(({ pages }) =>
+      pages.filter(({ page, generated }) => generated !== true && !/^(?:api|api-.*|problems)$/.test(page)),
+    )
     .map(({ page }) => `docs/${page}.md`),
 ];
 
