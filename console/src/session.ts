@@ -3,7 +3,7 @@ import { ProblemError } from "../../src/client/errors.ts";
 import type { CallOptions } from "../../src/client/limits.ts";
 import { type Query, Transport } from "../../src/client/transport.ts";
 import type { Role } from "../../src/core/model/identity.ts";
-import type { Caller } from "../../src/http/views.ts";
+import type { Caller } from "../../src/operations/views.ts";
 import { href, route } from "./route.ts";
 
 export type { Role };

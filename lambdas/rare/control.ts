@@ -34,18 +34,18 @@ import type { KnownType } from "../../src/core/task/catalog.ts";
 import { handlersOf } from "../../src/http/acts.ts";
 import { bulkTasks } from "../../src/http/bulk-tasks.ts";
 import { channelStarts } from "../../src/http/channels.ts";
-import { flowWrites } from "../../src/http/flow.ts";
-import { keyWrites } from "../../src/http/keys.ts";
 import { metricReads } from "../../src/http/metrics.ts";
-import { queueReads } from "../../src/http/queues.ts";
-import { receiverWrites } from "../../src/http/receivers.ts";
-import { scheduleWrites } from "../../src/http/schedules.ts";
+import { receiverReplays } from "../../src/http/receivers.ts";
+import { scheduleStarts } from "../../src/http/schedules.ts";
 import { signalTask } from "../../src/http/signals.ts";
-import { tenantLimits } from "../../src/http/tenants.ts";
-import { typeReads } from "../../src/http/types.ts";
-import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
+import * as keys from "../../src/operations/keys.ts";
+import * as queues from "../../src/operations/queues.ts";
 import * as rareTasks from "../../src/operations/rare-tasks.ts";
 import * as running from "../../src/operations/running.ts";
+import * as schedules from "../../src/operations/schedules.ts";
+import * as tenants from "../../src/operations/tenants.ts";
+import * as types from "../../src/operations/types.ts";
+import * as webhooks from "../../src/operations/webhooks.ts";
 import { type Config, fromEnv } from "../../src/settings/config.ts";
 
 /** The ports of the function control. */
@@ -76,7 +76,7 @@ export function rareRoutes(ports: ControlPorts) {
     ...bulkTasks(ports),
     ...channelStarts({ ...ports, channels: new DynamoChannels(ports.table), newTicket, socketUrl }),
     ...flowRoutes(ports),
-    ...adminRoutes(ports),
+    ...handlersOf({ ...ports, keys: new DynamoKeyStore(ports.table), randomBytes }, keys.acts()),
     ...webhookRoutes(ports),
     ...scheduleRoutes(ports, gate),
   };
@@ -91,7 +91,7 @@ const taskPorts = (ports: ControlPorts) => ({
 
 function scheduleRoutes(ports: ControlPorts, gate: Gate) {
   const { table, config } = ports;
-  return scheduleWrites({
+  const schedulePorts = {
     ...ports,
     noteTenant: tenantNoter(ports.tenants, ports.log),
     types: ports.ownTypes,
@@ -101,7 +101,8 @@ function scheduleRoutes(ports: ControlPorts, gate: Gate) {
     appStates: new DynamoAppScheduleStates(table),
     rules: new SchedulerRules(ports.scheduler, config),
     checks: new SqsRuleChecks(queueClient(), config.firingsUrl),
-  });
+  };
+  return { ...handlersOf(schedulePorts, schedules.acts()), ...scheduleStarts(schedulePorts) };
 }
 
 function flowRoutes(ports: ControlPorts) {
@@ -117,20 +118,12 @@ function flowRoutes(ports: ControlPorts) {
     retries: new DynamoRetryCounts(table),
     depths: new SqsQueueDepths(queueClient(), config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   };
+  const limitPorts = { limits: new DynamoLimitEditor(table), configuredLimits: parseLimits(config.limits) };
   return {
-    ...flowWrites(flowPorts),
-    ...queueReads(flowPorts),
-    ...typeReads(flowPorts),
+    ...handlersOf(flowPorts, queues.acts()),
+    ...handlersOf(flowPorts, types.acts()),
+    ...handlersOf({ ...flowPorts, ...limitPorts }, tenants.acts()),
     ...metricReads({ clock, history }),
-  };
-}
-
-/** Keys, and limits of tenants. */
-function adminRoutes(ports: ControlPorts) {
-  const { table, config } = ports;
-  return {
-    ...keyWrites({ ...ports, keys: new DynamoKeyStore(table), randomBytes }),
-    ...tenantLimits({ limits: new DynamoLimitEditor(table), configuredLimits: parseLimits(config.limits) }),
   };
 }
 
@@ -141,12 +134,12 @@ function webhookRoutes(ports: ControlPorts) {
   const deliveries = new DynamoDeliveries(table);
   const receivers = new DynamoReceivers(table);
   const receiverPorts = {
-    ...{ ...ports, types: ports.ownTypes, deliveries, key, receivers },
+    ...{ ...ports, types: ports.ownTypes, deliveries, key, receivers, versions: new DynamoSecretVersions(table) },
     flowSettings: new DynamoFlowSettings(table),
     urlFault: (url: string) => callbackFault(url, callbackHosts),
   };
   return {
-    ...receiverWrites(receiverPorts),
-    ...webhookSecretRoutes({ clock, versions: new DynamoSecretVersions(table), key }),
+    ...handlersOf(receiverPorts, webhooks.acts()),
+    ...receiverReplays(receiverPorts),
   };
 }

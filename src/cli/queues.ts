@@ -1,4 +1,4 @@
-import type { QueueView } from "../http/listed-views.ts";
+import type { QueueView } from "../operations/views.ts";
 import { type Connection, clientOf, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";

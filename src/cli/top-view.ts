@@ -10,8 +10,8 @@ import {
   Operations,
   ProblemError,
 } from "../client/index.ts";
-import type { QueueView, TypeView } from "../http/listed-views.ts";
 import { cut } from "../machine/columns.ts";
+import type { QueueView, TypeView } from "../operations/views.ts";
 import { type Connection, connectionOf, textOf } from "./client.ts";
 import { tierState } from "./queues.ts";
 import { table } from "./table.ts";

@@ -1,6 +1,6 @@
 import type { AlarmView } from "../core/control/metric-history.ts";
 import type { Role } from "../core/model/identity.ts";
-import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../http/views.ts";
+import type { Caller, KeyInfo, Metrics, TenantInfo, TenantLimits } from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { List } from "./list.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";

@@ -1,6 +1,6 @@
 import type { LimitsView, PausedView } from "../core/extras/limits/view-flow.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { TypeView } from "../http/listed-views.ts";
+import type { TypeView } from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
 import { type ClientOptions, path, Transport } from "./transport.ts";
 

@@ -42,7 +42,7 @@ export type {
   WebhookSecret,
   WebhookTries,
   WebhookTry,
-} from "../http/views.ts";
+} from "../operations/views.ts";
 export { Admin, type NewLimit, type NewTenantLimits } from "./admin.ts";
 export { Audit, type AuditFilter } from "./audit.ts";
 export type { AttemptView, Client, ResultOptions, TaskFilter, WaitOptions } from "./client.ts";

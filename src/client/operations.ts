@@ -6,7 +6,7 @@ import type { TaskView } from "../core/model/task-view.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { LogLine } from "../core/ports/task-logs.ts";
 import type { ScheduleView } from "../core/schedules/schedule-record.ts";
-import type { TaskLogView } from "../http/logs.ts";
+import type { TaskLogView } from "../operations/views.ts";
 import {
   type DeadLetterFilter,
   type DryRun,

@@ -23,6 +23,11 @@ export const handlersOf = <Ports, Name extends string>(
 async function answerOf<Ports>(ports: Ports, act: AnyAct<Ports>, call: Call): Promise<Response> {
   const asked = askedOf(call, act);
   const target = await act.find(ports, asked);
+  const { body: schema } = act;
+  if (act.isCheckedByRun) {
+    const run = async () => act.run(ports, target, await jsonBody(call), asked);
+    return shown(call, await expecting(schema, run));
+  }
   const body = await bodyOf(call, act);
   if (act.roleFor !== undefined) identify(call, act.roleFor(body), act.reach);
   return shown(call, await act.run(ports, target, body, asked));

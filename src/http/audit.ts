@@ -5,12 +5,12 @@ import { Problem, problemCodes } from "../core/model/problem.ts";
 import { iso } from "../core/model/record.ts";
 import { type AuditEntry, type AuditLog, wholeDeployment } from "../core/ports/audit.ts";
 import type { Clock, NewId } from "../core/ports/tasks.ts";
+import type { AuditEntry as AuditView } from "../operations/views.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify, problemOf, type RouteHandler } from "./api.ts";
 import { optionalJsonBody } from "./body.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import { type HttpFunction, isRecorded, type Route, type RouteName, routes } from "./routes.ts";
-import type { AuditEntry as AuditView } from "./views.ts";
 
 /** Query of `GET /audit`. */
 export const auditListSchema = z.object({

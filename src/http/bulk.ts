@@ -3,18 +3,15 @@ import { groupsOf, ofEach } from "../core/control/all-tenants.ts";
 import { type DeadLetterFilter, matchByFilter, matchByIds, type ReadSoFar } from "../core/control/find-letters.ts";
 import type { OperationAction } from "../core/control/operation-state.ts";
 import { onTasks, type StartPorts, startOperation } from "../core/control/start-operation.ts";
-import { requestSweep } from "../core/end/request-sweep.ts";
 import { expecting } from "../core/model/expected.ts";
 import { systemTenant } from "../core/model/internal-names.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { TaskRecord } from "../core/model/record.ts";
-import { tiers } from "../core/model/tier.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { internalTypes } from "../core/task/internal-types.ts";
 import { isForAll } from "../operations/act.ts";
-import { readNothing } from "./acts.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
@@ -65,7 +62,6 @@ export interface Matcher<Filter> {
 /** Handlers that replay and discard dead letters. */
 export const operationStarts = (ports: StartPorts & ApiPorts & AllTenantsPorts) =>
   ({
-    recoverLetters: (call) => recoverAnswer(ports, call),
     replayDeadLetters: (call) => operationAnswer(ports, call, "replay", replaySchema, lettersFor(ports, "replay")),
     discardDeadLetters: (call) => operationAnswer(ports, call, "discard", discardSchema, lettersFor(ports, "discard")),
   }) satisfies Partial<HandlersOf<"control">>;
@@ -193,14 +189,3 @@ const lettersFor = (ports: DispatchPorts, action: "replay" | "discard"): Matcher
  */
 const isSelected = (action: "replay" | "discard", filter: DeadLetterFilter, record: TaskRecord): boolean =>
   action === "discard" || filter.type !== undefined || !internalTypes.has(record.type);
-
-/** Requests the comparison of a tier's DLQ with the records. */
-async function recoverAnswer(ports: DispatchPorts, call: Call): Promise<Response> {
-  identify(call, "admin", "all");
-  const tier = tiers.find((known) => known === call.req.param("tier"));
-  if (tier === undefined) throw new Problem("not_found", `No such queue. The queues are ${tiers.join(", ")}.`);
-  await readNothing(call);
-  await requestSweep(ports, tier, call.get("correlationId"));
-  call.header("cache-control", "no-store");
-  return call.json({ tier }, 202);
-}

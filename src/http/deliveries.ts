@@ -4,11 +4,11 @@ import type { Clock, Records } from "../core/ports/tasks.ts";
 import { type Deliveries, type Delivery, failedKey } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
+import type { FailedWebhook, WebhookTries, WebhookTry } from "../operations/views.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
-import type { FailedWebhook, WebhookTries, WebhookTry } from "./views.ts";
 
 /** Query of `GET /deliveries`. */
 export const deliveryListSchema = z.object({ ...pageParameters, status: z.literal("failed") });

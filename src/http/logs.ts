@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { taskLogPage } from "../core/control/task-log.ts";
 import { attemptsOf } from "../core/end/view.ts";
-import type { LogLine, TaskLogs } from "../core/ports/task-logs.ts";
+import type { TaskLogs } from "../core/ports/task-logs.ts";
+import type { TaskLogView } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
@@ -22,14 +23,6 @@ export const logListSchema = z.object({
 export interface LogPorts extends Pick<StatusPorts, "records" | "clock"> {
   logs: TaskLogs;
   cursors: Cursors;
-}
-
-/** The answer of `GET /tasks/{id}/logs`. */
-export interface TaskLogView {
-  lines: LogLine[];
-  next_cursor: string | null;
-  /** True: the task has ended, and no line follows. */
-  complete: boolean;
 }
 
 /** The handler that reads the log of a task. */

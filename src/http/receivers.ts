@@ -4,33 +4,20 @@ import { startOperation } from "../core/control/start-operation.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
-import {
-  changeReceiver,
-  createReceiver,
-  deleteReceiver,
-  deliveriesOf,
-  findReceiver,
-  type LogPorts,
-  newReceiverSchema,
-  type ReceiverPorts,
-  receiverChangeSchema,
-  rotateReceiverSecret,
-  type TestPorts,
-  testReceiver,
-} from "../core/notify/manage-receivers.ts";
-import { receiverSecrets, type SecretPorts } from "../core/notify/secret.ts";
+import { deliveriesOf, findReceiver, type LogPorts, type ReceiverPorts } from "../core/notify/manage-receivers.ts";
 import type { Receiver, ReceiverKey, Receivers } from "../core/ports/receivers.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { Delivery } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { isForAll, isUuid } from "../operations/act.ts";
-import { readNothing } from "./acts.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { isForAll } from "../operations/act.ts";
+import { receiverIn, receiverView } from "../operations/receiver.ts";
+import type { ReceiverDelivery } from "../operations/views.ts";
+import { askedOf, shown } from "./acts.ts";
+import { type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
-import type { ReceiverDelivery, ReceiverSecret, ReceiverView } from "./views.ts";
 
 /** Query of `GET /webhooks`. */
 export const receiverListSchema = z.object(pageParameters);
@@ -69,7 +56,7 @@ export interface ReceiverReadPorts extends LogPorts {
 export const receiverReads = (ports: ReceiverReadPorts) =>
   ({
     listReceivers: (call) => listAnswer(ports, call),
-    readReceiver: async (call) => receiverAnswer(call, await findReceiver(ports, keyOf(call))),
+    readReceiver: async (call) => shown(call, { json: receiverView(await findReceiver(ports, keyOf(call))) }),
     listReceiverDeliveries: async (call) => {
       const key = keyOf(call);
       const identity = identify(call, "operator");
@@ -115,73 +102,14 @@ const pageOfTenant =
     return { items, next: left.length > items.length && last !== undefined ? keyOf(last) : undefined };
   };
 
-/** Handlers that change receivers, test them, and deliver again. */
-export const receiverWrites = (
-  ports: ReceiverPorts & TestPorts & LogPorts & Omit<SecretPorts, "versions"> & DispatchPorts & ApiPorts,
-) =>
-  ({
-    createReceiver: async (call) => {
-      const identity = identify(call, "operator");
-      const create = async () => createReceiver(ports, identity, await jsonBody(call));
-      const receiver = await expecting(newReceiverSchema, create);
-      const [secret = ""] = await receiverSecrets(ports, receiver);
-      call.header("location", `/webhooks/${receiver.webhook_id}`);
-      call.header("cache-control", "no-store");
-      return call.json({ ...receiverView(receiver), secret }, 201);
-    },
-    changeReceiver: async (call) => {
-      const key = keyOf(call);
-      const change = async () => changeReceiver(ports, key, await jsonBody(call));
-      return receiverAnswer(call, await expecting(receiverChangeSchema, change));
-    },
-    deleteReceiver: async (call) => {
-      await deleteReceiver(ports, keyOf(call));
-      return call.body(null, 204);
-    },
-    testReceiver: async (call) => {
-      const key = keyOf(call);
-      await readNothing(call);
-      return call.json({ webhook_id: key.webhook_id, delivery_id: await testReceiver(ports, key) }, 202);
-    },
-    rotateReceiverSecret: async (call) => {
-      const key = keyOf(call);
-      await readNothing(call);
-      const [secret = "", ...earlier] = await receiverSecrets(ports, await rotateReceiverSecret(ports, key));
-      call.header("cache-control", "no-store");
-      const { webhook_id } = key;
-      return call.json({ webhook_id, secret, also_signing: earlier.length } satisfies ReceiverSecret);
-    },
-    replayDeliveries: (call) => replayAnswer(ports, call),
-  }) satisfies Partial<HandlersOf<"control">>;
+/** The handler that delivers again. */
+export const receiverReplays = (ports: ReplayPorts) =>
+  ({ replayDeliveries: (call) => replayAnswer(ports, call) }) satisfies Partial<HandlersOf<"control">>;
+
+type ReplayPorts = Pick<ReceiverPorts, "receivers"> & LogPorts & DispatchPorts;
 
 /** @throws Problem `unauthenticated`, `forbidden`, `not_found` */
-function keyOf(call: Call): ReceiverKey {
-  const { tenantId } = identify(call, "operator");
-  const webhookId = call.req.param("webhook_id") ?? "";
-  if (!isUuid(webhookId)) throw new Problem("not_found", "There is no receiver of webhooks with this id.");
-  return { tenant_id: tenantId, webhook_id: webhookId };
-}
-
-function receiverAnswer(call: Call, receiver: Receiver): Response {
-  call.header("cache-control", "no-store");
-  return call.json(receiverView(receiver));
-}
-
-const receiverView = (receiver: Receiver): ReceiverView => ({
-  webhook_id: receiver.webhook_id,
-  url: receiver.url,
-  events: [...receiver.events],
-  types: receiver.types === null ? null : [...receiver.types],
-  description: receiver.description,
-  enabled: receiver.enabled,
-  health:
-    receiver.disabled_at !== undefined ? "disabled" : receiver.failing_since === undefined ? "healthy" : "failing",
-  failing_since: receiver.failing_since ?? null,
-  disabled_at: receiver.disabled_at ?? null,
-  created_by: receiver.created_by,
-  created_at: receiver.created_at,
-  updated_at: receiver.updated_at,
-});
+const keyOf = (call: Call): ReceiverKey => receiverIn(undefined, askedOf(call, { role: "operator" }));
 
 function deliveryView({ id, task_id, body, ...delivery }: Delivery): ReceiverDelivery {
   const { type: event } = JSON.parse(body) as { type: string };
@@ -206,7 +134,7 @@ function deliveryView({ id, task_id, body, ...delivery }: Delivery): ReceiverDel
   };
 }
 
-async function replayAnswer(ports: Parameters<typeof receiverWrites>[0], call: Call): Promise<Response> {
+async function replayAnswer(ports: ReplayPorts, call: Call): Promise<Response> {
   const key = keyOf(call);
   const identity = identify(call, "operator");
   const read = async () => parseInput(replayDeliveriesSchema, await jsonBody(call));

@@ -6,26 +6,18 @@ import type { Identity } from "../core/model/identity.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { iso } from "../core/model/record.ts";
 import type { Clock, Page } from "../core/ports/tasks.ts";
-import { findSchedule, noSuchSchedule } from "../core/schedules/align.ts";
+import { findSchedule } from "../core/schedules/align.ts";
 import { nextTimes } from "../core/schedules/calendar.ts";
-import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
+import { definitionSchema, previewSchema } from "../core/schedules/definition.ts";
 import {
   type AppScheduleReadPorts,
   appScheduleViews,
-  definedInCode,
   findAppSchedule,
   listAppSchedules,
   nextAppTimes,
   runAppSchedule,
-  setAppSchedulePaused,
 } from "../core/schedules/manage-app-schedules.ts";
-import {
-  changeSchedule,
-  createSchedule,
-  deleteSchedule,
-  runSchedule,
-  type ScheduleWritePorts,
-} from "../core/schedules/manage-schedules.ts";
+import { createSchedule, runSchedule, type ScheduleWritePorts } from "../core/schedules/manage-schedules.ts";
 import type { Schedules, TenantList } from "../core/schedules/ports.ts";
 import {
   type ScheduleKey,
@@ -34,8 +26,10 @@ import {
   scheduleView,
 } from "../core/schedules/schedule-record.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
-import { isForAll, isUuid } from "../operations/act.ts";
-import { readNothing } from "./acts.ts";
+import { isForAll } from "../operations/act.ts";
+import { scheduleIn } from "../operations/schedule.ts";
+import { logWrite } from "../operations/schedules.ts";
+import { askedOf, readNothing } from "./acts.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
 import type { Cursors } from "./cursor.ts";
@@ -70,12 +64,12 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
   ({
     listSchedules: (call) => listAnswer(ports, call),
     readSchedule: async (call) => {
-      const view = await viewOf(ports, keyOf(call, "all"));
+      const view = await viewOf(ports, keyOf(call));
       call.header("cache-control", "no-store");
       return call.json(view);
     },
     listNextTimes: async (call) => {
-      const key = keyOf(call, "all");
+      const key = keyOf(call);
       const { count = defaultCount } = queryOf(call, countSchema);
       const app = findAppSchedule(ports, key);
       if (app !== undefined) return nextAnswer(call, await nextAppTimes(ports, app, key.tenant_id, count));
@@ -102,93 +96,33 @@ async function viewOf(ports: ScheduleReadPorts, key: ScheduleKey): Promise<Sched
 
 type WritePorts = ScheduleWritePorts & SubmitPorts & AppScheduleReadPorts & ApiPorts;
 
-/** Handlers that change schedules, and that submit a schedule's task on request. */
-export const scheduleWrites = (ports: WritePorts) =>
+/** Handlers that create a schedule, and that submit a schedule's task on request. */
+export const scheduleStarts = (ports: WritePorts) =>
   ({
     createSchedule: async (call) => {
-      const identity = identify(call, "operator");
-      const create = async () => createSchedule(ports, identity, await jsonBody(call));
+      const asked = askedOf(call, { role: "operator" });
+      const create = async () => createSchedule(ports, asked.by, await jsonBody(call));
       const { schedule, created } = await expecting(definitionSchema, create);
-      if (created) await ports.noteTenant?.(identity.tenantId);
-      logWrite(ports, call, identity, {
-        schedule_id: schedule.schedule_id,
-        outcome: created ? "created" : "already exists",
-      });
-      call.header("location", `/schedules/${schedule.schedule_id}`);
+      const { schedule_id } = schedule;
+      if (created) await ports.noteTenant?.(asked.by.tenantId);
+      logWrite(ports, asked, { schedule_id, outcome: created ? "created" : "already exists" });
+      call.header("location", `/schedules/${schedule_id}`);
       return call.json(scheduleView(schedule, ports.clock.now()), created ? 201 : 200);
     },
-    changeSchedule: async (call) => {
-      const key = keyOf(call);
-      const { principal } = identify(call);
-      if (findAppSchedule(ports, key) !== undefined) throw definedInCode();
-      const change = async () => changeSchedule(ports, key, await jsonBody(call), principal);
-      const schedule = await expecting(changeSchema, change);
-      logWrite(ports, call, identify(call), { ...key, outcome: "changed" });
-      return call.json(scheduleView(schedule, ports.clock.now()));
-    },
-    deleteSchedule: async (call) => {
-      const key = keyOf(call);
-      if (findAppSchedule(ports, key) !== undefined) throw definedInCode();
-      await deleteSchedule(ports, key);
-      logWrite(ports, call, identify(call), { ...key, outcome: "deleted" });
-      return call.body(null, 204);
-    },
-    pauseSchedule: (call) => setPaused(ports, call, true),
-    resumeSchedule: (call) => setPaused(ports, call, false),
     runSchedule: async (call) => {
-      const key = keyOf(call);
+      const asked = askedOf(call, { role: "operator" });
+      const key = scheduleIn(undefined, asked);
       await readNothing(call);
       const app = findAppSchedule(ports, key);
-      const given = {
-        identity: identify(call),
-        idempotencyKey: idempotencyKeyOf(call),
-        correlationId: call.get("correlationId"),
-        traceparent: call.get("traceparent"),
-      };
+      const { by: identity, correlationId, traceparent } = asked;
+      const given = { identity, idempotencyKey: idempotencyKeyOf(call), correlationId, traceparent };
       const accepted = await (app === undefined ? runSchedule(ports, key, given) : runAppSchedule(ports, app, given));
       return acceptedAnswer(ports, call, accepted);
     },
   }) satisfies Partial<HandlersOf<"control">>;
 
-/** Pauses or resumes a schedule. An admin may do so for all tenants, where the schedule is for each. */
-async function setPaused(ports: WritePorts, call: Call, paused: boolean): Promise<Response> {
-  const key = keyOf(call, "all");
-  const identity = identify(call, "operator", "all");
-  await readNothing(call);
-  const app = findAppSchedule(ports, key);
-  let view: ScheduleView | undefined;
-  if (app === undefined) {
-    const schedule = await changeSchedule(ports, key, { enabled: !paused }, identity.principal);
-    view = scheduleView(schedule, ports.clock.now());
-  } else {
-    await setAppSchedulePaused(ports, app, identity, paused);
-    [view] = await appScheduleViews(ports, key.tenant_id, [app]);
-  }
-  logWrite(ports, call, identity, { ...key, outcome: paused ? "paused" : "resumed" });
-  return call.json(view);
-}
-
-/** Logs who created, changed or deleted a schedule. */
-function logWrite(ports: ApiPorts, call: Call, identity: Identity, fields: Record<string, unknown>): void {
-  const { tenantId: tenant_id, principal: requested_by } = identity;
-  ports.log.info("schedule written by a client", {
-    tenant_id,
-    requested_by,
-    correlation_id: call.get("correlationId"),
-    ...fields,
-  });
-}
-
-/**
- * Returns the key of the schedule in the path, in the caller's tenant.
- * @throws Problem `unauthenticated`, `forbidden`, `not_found`
- */
-function keyOf(call: Call, reach: "one" | "all" = "one"): ScheduleKey {
-  const { tenantId } = identify(call, "operator", reach);
-  const scheduleId = call.req.param("schedule_id") ?? "";
-  if (!isUuid(scheduleId)) throw noSuchSchedule();
-  return { tenant_id: tenantId, schedule_id: scheduleId };
-}
+/** @throws Problem `unauthenticated`, `forbidden`, `not_found` */
+const keyOf = (call: Call): ScheduleKey => scheduleIn(undefined, askedOf(call, { role: "operator", reach: "all" }));
 
 async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Response> {
   const identity = identify(call, "operator", "all");

@@ -1,39 +1,17 @@
 import * as z from "zod";
 import { countTenant, type TenantCounts } from "../core/control/count-tenant.ts";
 import { byName } from "../core/extras/limits/view-flow.ts";
-import { type AllLimits, type Limits, limitNames, limitsSchema, mergeLimits } from "../core/limits/limits.ts";
-import type { LimitEditor } from "../core/limits/ports.ts";
-import { expecting } from "../core/model/expected.ts";
-import { parseInput } from "../core/model/invalid.ts";
-import { tenantPattern } from "../core/model/keys.ts";
 import { pauseName } from "../core/model/line.ts";
-import { Problem } from "../core/model/problem.ts";
 import type { FlowSettings, Pause } from "../core/ports/flow.ts";
 import type { Clock, Records } from "../core/ports/tasks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
-import { type Call, type HandlersOf, identify } from "./api.ts";
-import { jsonBody } from "./body.ts";
+import type { TenantInfo } from "../operations/views.ts";
+import { type HandlersOf, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
-import type { TenantInfo } from "./views.ts";
 
 /** Query of `GET /tenants`. */
 export const tenantListSchema = z.object(pageParameters);
-
-const orUnset = <Schema extends z.ZodType>(schema: Schema) => z.union([z.literal("unset"), schema]).optional();
-
-/** Body of a change of a tenant's limits. */
-export const tenantLimitsSchema = z
-  .strictObject({
-    submits_per_second: orUnset(limitsSchema.shape.submits_per_second),
-    burst: orUnset(limitsSchema.shape.burst),
-    tasks_in_progress: orUnset(limitsSchema.shape.tasks_in_progress),
-    request_bytes: orUnset(limitsSchema.shape.request_bytes),
-    schedules: orUnset(limitsSchema.shape.schedules),
-    open_upload_bytes: orUnset(limitsSchema.shape.open_upload_bytes),
-  })
-  .refine((body) => Object.keys(body).length > 0, { message: "expected at least one limit" })
-  .meta({ minProperties: 1 });
 
 export interface TenantReadPorts {
   clock: Clock;
@@ -85,48 +63,3 @@ export const tenantReads = (ports: TenantReadPorts) =>
       });
     },
   }) satisfies Partial<HandlersOf<"status">>;
-
-export interface TenantLimitPorts {
-  limits: LimitEditor;
-  /** The deployment's own settings. */
-  configuredLimits: AllLimits;
-}
-
-/** Handlers for the limits of a tenant. */
-export const tenantLimits = (ports: TenantLimitPorts) =>
-  ({
-    readTenantLimits: async (call) => {
-      const tenantId = tenantIn(call);
-      return limitsAnswer(ports, call, tenantId, await ports.limits.ofTenant(tenantId));
-    },
-    changeTenantLimits: async (call) => {
-      const tenantId = tenantIn(call);
-      const read = async () => parseInput(tenantLimitsSchema, await jsonBody(call));
-      const changes = await expecting(tenantLimitsSchema, read);
-      return limitsAnswer(ports, call, tenantId, await ports.limits.change(tenantId, changes));
-    },
-  }) satisfies Partial<HandlersOf<"control">>;
-
-function tenantIn(call: Call): string {
-  identify(call, "admin");
-  const tenantId = call.req.param("tenant_id") ?? "";
-  if (!tenantPattern.test(tenantId)) throw new Problem("not_found", "No such tenant.");
-  return tenantId;
-}
-
-async function limitsAnswer(
-  { limits, configuredLimits }: TenantLimitPorts,
-  call: Call,
-  tenantId: string,
-  own: Limits | undefined,
-): Promise<Response> {
-  const stored = await limits.ofDeployment();
-  const { tenants, default: everyone } = configuredLimits;
-  const configured = Object.hasOwn(tenants, tenantId) ? tenants[tenantId] : undefined;
-  const inForce = mergeLimits(own, configured, stored?.default, everyone);
-  call.header("cache-control", "no-store");
-  return call.json({ tenant_id: tenantId, limits: own ?? {}, in_force: limitsView(inForce) });
-}
-
-/** Each limit; null: there is none. */
-const limitsView = (limits: Limits) => Object.fromEntries(limitNames.map((name) => [name, limits[name] ?? null]));

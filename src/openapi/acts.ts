@@ -24,11 +24,25 @@ export function operationsOf<Name extends string>(tag: Tag, { acts, texts }: Act
 function operationOf(
   usual: Tag,
   { role, body, bodyOptional }: Pick<Act<never>, "role" | "body" | "bodyOptional">,
-  { tag = usual, body: name = "", answers, problems = [], command: _, notes: __, route, ...said }: Text,
+  {
+    tag = usual,
+    body: name = "",
+    description,
+    parts,
+    answers,
+    problems = [],
+    command: _,
+    notes: __,
+    rows: ___,
+    route,
+    ...said
+  }: Text,
 ): Operation {
   const answered = Object.entries(answers).map(([status, meaning]) => [status, answerOf(status, meaning)]);
-  const common = { tag, ...said, ...(role && { role }), answers: Object.fromEntries(answered) };
+  const about = description === undefined ? {} : { description: [description].flat().join(" ") };
+  const common = { tag, ...said, ...about, ...(role && { role }), answers: Object.fromEntries(answered) };
   if (body !== undefined) {
+    for (const [part, schema] of Object.entries(parts?.(body) ?? {})) withName(part, schema);
     const before = bodyOptional ? bodyProblems : jsonProblems;
     const optional = bodyOptional && { bodyOptional };
     return { ...common, ...optional, body: withName(name, body), problems: [...before, ...problems] };
@@ -43,7 +57,10 @@ function answerOf(status: string, meaning: Meaning | string): Answer {
   const [schema, description, headers = ["Cache-Control"], optional = []] = meaning;
   return {
     description,
-    body: named(schema),
+    // Another file may name it later.
+    get body() {
+      return named(schema);
+    },
     headers: headerNamesOf(headers),
     optionalHeaders: headerNamesOf(optional),
   };

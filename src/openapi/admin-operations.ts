@@ -2,14 +2,13 @@ import * as z from "zod";
 import { historyMetrics } from "../core/control/metric-history.ts";
 import { roles } from "../core/model/identity.ts";
 import { tiers } from "../core/model/tier.ts";
-import { newKeySchema } from "../http/keys.ts";
 import { metricsSchema } from "../http/metrics.ts";
 import type { AnyRouteName } from "../http/routes.ts";
-import { tenantLimitsSchema, tenantListSchema } from "../http/tenants.ts";
-import type { Caller, KeyInfo, TenantInfo, TenantLimits } from "../http/views.ts";
+import { tenantListSchema } from "../http/tenants.ts";
+import type { Caller, KeyInfo, TenantInfo, TenantLimits } from "../operations/views.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
-import { jsonProblems, page, uncached } from "./operation-parts.ts";
+import { page, uncached } from "./operation-parts.ts";
 
 const time = z.iso.datetime();
 
@@ -35,7 +34,7 @@ const keyFields = {
 
 const key = withName("Key", z.object(keyFields) satisfies z.ZodType<KeyInfo>);
 
-const newKey = withName(
+withName(
   "NewKey",
   z.object({ ...keyFields, key: z.string().describe("The key. It is not shown again.") }) satisfies z.ZodType<
     KeyInfo & { key: string }
@@ -68,7 +67,7 @@ const tenantList = withName(
 
 const limit = z.number().nullable();
 
-const tenantLimits = withName(
+withName(
   "TenantLimits",
   z.object({
     tenant_id: z.string(),
@@ -158,24 +157,6 @@ export const adminOperations = {
     role: "admin",
     answers: { 200: uncached("The keys.", keyList) },
   },
-  createKey: {
-    tag: "tenants",
-    summary: "Create an API key",
-    description: `${ofTenant} Only this answer has the key. A repeated request creates another one.`,
-    role: "admin",
-    body: withName("NewKeyRequest", newKeySchema),
-    example: { role: "operator", label: "night shift" },
-    answers: { 201: uncached("The key.", newKey) },
-    problems: [...jsonProblems],
-  },
-  revokeKey: {
-    tag: "tenants",
-    summary: "Revoke an API key",
-    description: `${ofTenant} The key stops working within 60 s. A key that revokes itself gets 409. The request can be repeated.`,
-    role: "admin",
-    answers: { 200: uncached("The revoked key.", key) },
-    problems: ["not_found", "conflict"],
-  },
   listTenants: {
     tag: "tenants",
     summary: "List the tenants",
@@ -184,23 +165,5 @@ export const adminOperations = {
     query: tenantListSchema,
     answers: { 200: uncached("One page of tenants.", tenantList) },
     problems: ["malformed_request"],
-  },
-  readTenantLimits: {
-    tag: "tenants",
-    summary: "Read the limits of a tenant",
-    role: "admin",
-    answers: { 200: uncached("The limits.", tenantLimits) },
-    problems: ["not_found"],
-  },
-  changeTenantLimits: {
-    tag: "tenants",
-    summary: "Change the limits of a tenant",
-    description:
-      "A limit that is left out stays as it is. Null removes the limit, and `unset` restores the deployment's default. A change applies within ten seconds.",
-    role: "admin",
-    body: withName("TenantLimitsChange", tenantLimitsSchema),
-    example: { submits_per_second: 20, burst: 40, tasks_in_progress: "unset" },
-    answers: { 200: uncached("The limits after the change.", tenantLimits) },
-    problems: [...jsonProblems, "not_found"],
   },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

@@ -256,7 +256,7 @@ export const dryRun = withName(
 
 export const operationAccepted = withName("OperationAccepted", z.object({ operation_id: id, matched: count }));
 
-export const queues = withName(
+withName(
   "Queues",
   z.object({
     queues: z.record(

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { roles } from "../core/model/identity.ts";
 import { auditListSchema } from "../http/audit.ts";
 import type { AnyRouteName } from "../http/routes.ts";
-import type { AuditEntry } from "../http/views.ts";
+import type { AuditEntry } from "../operations/views.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { page, uncached } from "./operation-parts.ts";

@@ -79,23 +79,17 @@ export const typeFlow = {
 
 const state = { paused: z.boolean().describe("True when it is paused now."), since };
 
-export const queuePause = withName("QueuePause", z.object({ tier: z.enum(tiers).describe("The tier."), ...state }));
+withName("QueuePause", z.object({ tier: z.enum(tiers).describe("The tier."), ...state }));
 
-export const queueRecovery = withName("QueueRecovery", z.object({ tier: z.enum(tiers).describe("The tier.") }));
+withName("QueueRecovery", z.object({ tier: z.enum(tiers).describe("The tier.") }));
 
-export const tenantPause = withName(
-  "TenantPause",
-  z.object({ tenant_id: z.string().describe("Id of the tenant."), ...state }),
-);
+withName("TenantPause", z.object({ tenant_id: z.string().describe("Id of the tenant."), ...state }));
 
-export const typePause = withName("TypePause", z.object({ type: z.string().describe("Name of the type."), paused }));
+withName("TypePause", z.object({ type: z.string().describe("Name of the type."), paused }));
 
-export const typeBreaker = withName(
-  "TypeBreaker",
-  z.object({ type: z.string().describe("Name of the type."), breaker: typeFlow.breaker }),
-);
+withName("TypeBreaker", z.object({ type: z.string().describe("Name of the type."), breaker: typeFlow.breaker }));
 
-export const typeLimits = withName(
+withName(
   "TypeLimits",
   z.object({ type: z.string().describe("Name of the type."), ...limits }) satisfies z.ZodType<
     LimitsView & { type: string }

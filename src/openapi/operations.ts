@@ -1,12 +1,10 @@
 import { channelSchema } from "../core/notify/open-channel.ts";
-import { changeSchema, definitionSchema, previewSchema } from "../core/schedules/definition.ts";
+import { definitionSchema, previewSchema } from "../core/schedules/definition.ts";
 import { discardSchema, replaySchema } from "../http/bulk.ts";
 import { letterGroupsSchema, letterListSchema } from "../http/dead-letters.ts";
 import type { ApiRouteName } from "../http/routes.ts";
 import { countSchema, scheduleListSchema } from "../http/schedules.ts";
-import * as rareTasks from "../operations/rare-tasks.ts";
-import * as running from "../operations/running.ts";
-import * as tasks from "../operations/tasks.ts";
+import { files as acts } from "../operations/index.ts";
 import { operationsOf } from "./acts.ts";
 import { adminOperations } from "./admin-operations.ts";
 import * as answers from "./answers.ts";
@@ -33,17 +31,21 @@ import {
 import { partOperations } from "./part-operations.ts";
 import * as schedules from "./schedule-answers.ts";
 import { taskOperations } from "./task-operations.ts";
-import { typeList } from "./type-answers.ts";
+import "./type-answers.ts";
 import { webhookOperations } from "./webhook-operations.ts";
 
 /** The description of every route in `src/http/routes.ts` that programs call, by the same names. */
 export const operations: Readonly<Record<ApiRouteName, Operation>> = {
-  ...operationsOf("tasks", tasks),
-  ...operationsOf("tasks", rareTasks),
-  ...operationsOf("operations", running),
+  ...operationsOf("tasks", acts.tasks),
+  ...operationsOf("tasks", acts.rareTasks),
+  ...operationsOf("webhooks", acts.webhooks),
+  ...operationsOf("operations", acts.running),
+  ...flowOperations,
+  ...operationsOf("tenants", acts.tenants),
+  ...operationsOf("tenants", acts.keys),
+  ...operationsOf("schedules", acts.schedules),
   ...taskOperations,
   ...webhookOperations,
-  ...flowOperations,
   ...auditOperations,
   ...adminOperations,
   ...bulkOperations,
@@ -143,18 +145,6 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
     answers: operationAnswers,
     problems: jsonProblems,
   },
-  readQueues: {
-    tag: "service",
-    summary: "Read the number of messages in each queue",
-    role: "admin",
-    answers: { 200: uncached("The queues, by tier.", answers.queues) },
-  },
-  listTypes: {
-    tag: "service",
-    summary: "List the task types",
-    description: "The list has the limits in force, and the pauses and breakers of the caller's tenant.",
-    answers: { 200: uncached("The task types that this deployment accepts.", typeList) },
-  },
   createSchedule: {
     tag: "schedules",
     summary: "Create a schedule",
@@ -172,45 +162,6 @@ export const operations: Readonly<Record<ApiRouteName, Operation>> = {
       201: createdSchedule("The schedule is created."),
     },
     problems: [...jsonProblems, "unknown_task_type", "conflict", "quota_exceeded"],
-  },
-  changeSchedule: {
-    tag: "schedules",
-    summary: "Change a schedule",
-    description:
-      "Replaces the given fields. A new `cron` removes `every_seconds`, and the other way round. `defined_in_code`: only the app's code changes its schedules.",
-    role: "operator",
-    body: withName("ScheduleChange", changeSchema),
-    example: { enabled: false },
-    answers: { 200: { description: "The changed schedule.", body: schedules.schedule } },
-    problems: [...jsonProblems, "not_found", "unknown_task_type", "conflict", "defined_in_code"],
-  },
-  deleteSchedule: {
-    tag: "schedules",
-    summary: "Delete a schedule",
-    role: "operator",
-    answers: { 204: { description: "The schedule is deleted, and submits nothing from now on." } },
-    problems: ["not_found", "conflict", "defined_in_code"],
-  },
-  pauseSchedule: {
-    tag: "schedules",
-    summary: "Pause a schedule",
-    description:
-      "The schedule submits nothing until it is resumed. Times of a paused schedule of the code are skipped and counted. A schedule for each tenant is paused for the caller's tenant, or with `tenant=*` for all, which requires the role admin.",
-    role: "operator",
-    body: emptyBody,
-    bodyOptional: true,
-    answers: { 200: { description: "The schedule.", body: schedules.schedule } },
-    problems: [...bodyProblems, "not_found", "conflict"],
-  },
-  resumeSchedule: {
-    tag: "schedules",
-    summary: "Resume a schedule",
-    description: "Times before the resume stay skipped. `conflict`: the schedule is paused for all tenants.",
-    role: "operator",
-    body: emptyBody,
-    bodyOptional: true,
-    answers: { 200: { description: "The schedule.", body: schedules.schedule } },
-    problems: [...bodyProblems, "not_found", "conflict"],
   },
   runSchedule: {
     tag: "schedules",

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { StepView } from "../core/control/stored-parts.ts";
 import type { LogLine } from "../core/ports/task-logs.ts";
-import { logListSchema, type TaskLogView } from "../http/logs.ts";
+import { logListSchema } from "../http/logs.ts";
 import type { AnyRouteName } from "../http/routes.ts";
+import type { TaskLogView } from "../operations/views.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { uncached } from "./operation-parts.ts";

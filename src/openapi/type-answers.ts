@@ -3,14 +3,14 @@ import type { LimitWait } from "../core/extras/limits/limit-waits.ts";
 import type { StoppedTenant } from "../core/extras/limits/view-flow.ts";
 import { runsOnPlaces } from "../core/model/runs-on.ts";
 import { tiers } from "../core/model/tier.ts";
-import type { TypeView } from "../http/listed-views.ts";
+import type { TypeView } from "../operations/views.ts";
 import { typeFlow } from "./flow-answers.ts";
 import { withName } from "./json-schema.ts";
 
 const time = z.iso.datetime();
 const jsonSchema = z.looseObject({}).describe("JSON Schema, draft 2020-12.");
 
-export const typeList = withName(
+withName(
   "TypeList",
   z.object({
     types: z.array(

@@ -9,7 +9,7 @@ import type {
   WebhookSecret,
   WebhookTries,
   WebhookTry,
-} from "../http/views.ts";
+} from "../operations/views.ts";
 import { withName } from "./json-schema.ts";
 
 const taskId = z.uuid().describe("Id of the task.");
@@ -70,7 +70,7 @@ export const failedDeliveryList = withName(
 
 withName("Redelivery", z.object({ task_id: taskId, webhook_id: webhookId }));
 
-export const webhookSecret = withName(
+withName(
   "WebhookSecret",
   z.object({
     tenant_id: z.string().describe("The tenant."),
@@ -98,7 +98,7 @@ const receiverFields = {
 
 export const receiver = withName("Receiver", z.object(receiverFields) satisfies z.ZodType<ReceiverView>);
 
-export const newReceiver = withName(
+withName(
   "CreatedReceiver",
   z.object({ ...receiverFields, secret: z.string().describe("Signs its webhooks: `whsec_` and base64. Shown once.") }),
 );
@@ -117,7 +117,7 @@ export const receiverList = withName(
   }),
 );
 
-export const receiverSecret = withName(
+withName(
   "ReceiverSecret",
   z.object({
     webhook_id: receiverId,
@@ -126,7 +126,7 @@ export const receiverSecret = withName(
   }) satisfies z.ZodType<ReceiverSecret>,
 );
 
-export const receiverTest = withName("ReceiverTest", z.object({ webhook_id: receiverId, delivery_id: webhookId }));
+withName("ReceiverTest", z.object({ webhook_id: receiverId, delivery_id: webhookId }));
 
 const receiverTry = withName(
   "ReceiverTry",

@@ -43,6 +43,8 @@ export interface Act<Ports, Target = unknown, Schema extends z.ZodType = z.ZodTy
   body?: Schema;
   /** True: a request without a body counts as one with an empty object. */
   bodyOptional?: true;
+  /** True: `run` gets the body as it came, and checks it. */
+  isCheckedByRun?: true;
   /** The lowest role for this body, where it asks for more than others. */
   roleFor?(body: z.output<Schema>): Role;
   run(ports: Ports, target: Target, body: z.output<Schema>, asked: Asked): Answer | Promise<Answer>;
@@ -53,7 +55,7 @@ type Defaults<Ports, Target> = Pick<Act<Ports, Target>, "find" | "role" | "reach
 /** Returns a function that makes acts on things of one kind, which are found in one way. */
 export const on =
   <Ports, Target>(defaults: Defaults<Ports, Target>) =>
-  <Schema extends z.ZodType = z.ZodType>(
+  <Schema extends z.ZodType = z.ZodVoid>(
     act: Partial<Defaults<Ports, Target>> & Omit<Act<Ports, Target, Schema>, "find">,
   ): Act<Ports, Target, Schema> => ({ ...defaults, ...act });
 
@@ -85,12 +87,17 @@ export interface Text<Schema extends z.ZodType = z.ZodType> {
   /** Its row of the table of routes, with `notes`. */
   route: Row;
   notes?: readonly Note[];
+  /** Name of its rows. Default: that of the file. Rows with a name of their own stand apart in the document's order. */
+  rows?: string;
   /** Default: that of the file's other acts. */
   tag?: Tag;
   summary: string;
-  description?: string;
+  /** Parts of it are joined. No expression, which a bundle would keep. */
+  description?: string | readonly string[];
   /** Name of the body's schema in the document. */
   body?: string;
+  /** Parts of the body with a name of their own in the document. */
+  parts?(body: Schema): Readonly<Record<string, z.ZodType>>;
   example?: z.input<Schema>;
   /** Answers by status. A text alone: the task. The default of headers is `Cache-Control`. */
   answers: Readonly<Partial<Record<200 | 201 | 202, Meaning | string>>> | Readonly<Record<204, string>>;
@@ -101,9 +108,12 @@ export interface Text<Schema extends z.ZodType = z.ZodType> {
 
 /** A text for each act, with the name of its body where it has one. */
 export type TextsOf<Acts> = {
-  readonly [Name in keyof Acts]: Acts[Name] extends { body: infer Schema extends z.ZodType }
-    ? Text<Schema> & { body: string }
-    : Text;
+  // biome-ignore lint/suspicious/noExplicitAny: each act has ports and a target of its own
+  readonly [Name in keyof Acts]: Acts[Name] extends Act<any, any, infer Schema>
+    ? Schema extends z.ZodVoid
+      ? Omit<Text, "body" | "parts" | "example">
+      : Text<Schema> & { body: string }
+    : never;
 };
 
 /** True when an admin asks for all tenants. No tenant has this id, so no key of the table has it by mistake. */

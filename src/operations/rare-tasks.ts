@@ -106,6 +106,7 @@ const notShown = "Inputs of a sensitive type are shown to operators only, and on
 export const texts: TextsOf<ReturnType<typeof acts>> = {
   changeTaskPriority: {
     route: "POST /tasks/{task_id}/priority",
+    rows: "priorities",
     notes: ["body"],
     summary: "Move a waiting task to another tier",
     description:

@@ -51,6 +51,7 @@ export const acts = () => {
 export const texts: TextsOf<ReturnType<typeof acts>> = {
   cancelTask: {
     route: "POST /tasks/{task_id}/cancel",
+    rows: "cancels",
     notes: ["body"],
     summary: "Cancel a task",
     description:
@@ -60,6 +61,15 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     example: { now: true },
     answers: { 200: "The task is cancelled.", 202: "The attempt that is running still has to stop." },
     problems: ["not_found", "conflict"],
+  },
+  runTaskNow: {
+    route: "POST /tasks/{task_id}/run-now",
+    summary: "Run a waiting task now",
+    description:
+      "A task that waits for a retry or for the end of a delay is due at once. If it also waits for a place, a rate or a pause, that wait continues. The problem " +
+      "`not_waiting` means that the task runs, has ended or waits for something else.",
+    answers: { 202: "The task is due." },
+    problems: ["not_found", "not_waiting"],
   },
   retryTask: {
     route: "POST /tasks/{task_id}/retry",
@@ -71,15 +81,6 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     example: { input: { to: "ada@example.com" } },
     answers: { 202: "The task waits for its next attempt." },
     problems: ["not_found", "conflict", "gone", "unknown_task_type", "rate_limited"],
-  },
-  runTaskNow: {
-    route: "POST /tasks/{task_id}/run-now",
-    summary: "Run a waiting task now",
-    description:
-      "A task that waits for a retry or for the end of a delay is due at once. If it also waits for a place, a rate or a pause, that wait continues. The problem " +
-      "`not_waiting` means that the task runs, has ended or waits for something else.",
-    answers: { 202: "The task is due." },
-    problems: ["not_found", "not_waiting"],
   },
   extendTask: {
     route: "POST /tasks/{task_id}/extend",
@@ -101,6 +102,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
   },
   acknowledgeTask: {
     route: "POST /tasks/{task_id}/acknowledge",
+    rows: "acknowledgements",
     notes: ["silent"],
     summary: "Delete the result of a completed task",
     description:

@@ -38,7 +38,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     ],
   },
   // Runs in browsers: types only, which the test below holds.
-  { folder: "src/client", ours: ["src/core", "src/http"], packages: [] },
+  { folder: "src/client", ours: ["src/core", "src/operations"], packages: [] },
   // Submits within the caller's process: the client's types and errors over the core and its adapters.
   {
     folder: "src/direct",
@@ -162,7 +162,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Runs in browsers: the client's code, and types of what it gets.
   {
     folder: "console",
-    ours: ["src/client", "src/core", "src/http"],
+    ours: ["src/client", "src/core", "src/operations/views.ts"],
     packages: [
       /^preact$/,
       /^@preact\/signals$/,
@@ -212,8 +212,8 @@ describe("who may import whom", () => {
     expect(statements.filter(({ found }) => !/^(import|export) type /.test(found))).toEqual([]);
   });
 
-  test("the console imports only types from the core and src/http, the words of the core's lists, and the rules of numbers and of the calendar", () => {
-    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|http)\/[^"]+"/gm;
+  test("the console imports only types from the core and the views, the words of the core's lists, and the rules of numbers and of the calendar", () => {
+    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|operations)\/[^"]+"/gm;
     const statements = inFolder("console").flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );

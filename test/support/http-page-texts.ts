@@ -106,6 +106,7 @@ const { operation_id } = await client.deadLetters.replay({ filter });`,
   pauseType: `await flow.pauseType("mail.send");
 await flow.pauseType("mail.send", { all: true }); // for all tenants`,
   resumeType: `await flow.resumeType("mail.send");`,
+  closeBreaker: `await flow.closeBreaker("mail.send");`,
   changeLimits: `await flow.setLimits("mail.send", { concurrency: 5, rate: { limit: 100, perSeconds: 60 } });
 await flow.setLimits("mail.send", { concurrency: null }); // as defined`,
   pauseTenant: `await flow.pauseTenant("acme");`,

@@ -9,10 +9,12 @@ const rowOf = ([name, { route, notes = [] }]: [string, Text]): string =>
 
 /** The text of src/operations/rows.ts. */
 export function rowsFile(): string {
-  const tables = Object.entries(files).map(([name, { texts }]) => {
-    const rows = Object.entries<Text>(texts).map(rowOf);
-    return `export const ${name} = {\n${rows.join("")}} as const satisfies Rows;\n`;
-  });
+  const all = Object.entries(files).flatMap(([file, { texts }]) =>
+    Object.entries<Text>(texts).map(([name, text]) => [text.rows ?? file, rowOf([name, text])] as const),
+  );
+  const tables = [...Map.groupBy(all, ([rows]) => rows)].map(
+    ([rows, own]) => `export const ${rows} = {\n${own.map(([, row]) => row).join("")}} as const satisfies Rows;\n`,
+  );
   const opening = `import type { Row } from "./row.ts";
 
 /* Written by \`npm run docs:http\` from the acts of this folder. Do not edit. */

@@ -27,20 +27,16 @@ import { type ConsolePorts, consoleApi } from "../../src/http/console.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { type DeliveryReadPorts, deliveryReads } from "../../src/http/deliveries.ts";
-import { flowWrites } from "../../src/http/flow.ts";
-import { type KeyPorts, keyReads, keyWrites } from "../../src/http/keys.ts";
+import { keyReads } from "../../src/http/keys.ts";
 import { type LogPorts, logReads } from "../../src/http/logs.ts";
 import { metricReads } from "../../src/http/metrics.ts";
-import { type QueuePorts, queueReads } from "../../src/http/queues.ts";
-import { type ReceiverReadPorts, receiverReads, receiverWrites } from "../../src/http/receivers.ts";
-import { scheduleReads, scheduleWrites } from "../../src/http/schedules.ts";
+import { type ReceiverReadPorts, receiverReads, receiverReplays } from "../../src/http/receivers.ts";
+import { scheduleReads, scheduleStarts } from "../../src/http/schedules.ts";
 import { type SignalRoutePorts, signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
 import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
-import { type TenantLimitPorts, type TenantReadPorts, tenantLimits, tenantReads } from "../../src/http/tenants.ts";
-import { typeReads } from "../../src/http/types.ts";
-import { webhookSecretRoutes } from "../../src/http/webhooks.ts";
+import { type TenantReadPorts, tenantReads } from "../../src/http/tenants.ts";
 import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
@@ -62,9 +58,10 @@ import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
-import * as rareTasks from "../../src/operations/rare-tasks.ts";
-import * as running from "../../src/operations/running.ts";
-import * as tasks from "../../src/operations/tasks.ts";
+import { files as acts } from "../../src/operations/index.ts";
+import type { KeyPorts } from "../../src/operations/keys.ts";
+import type { QueuePorts } from "../../src/operations/queues.ts";
+import type { TenantLimitPorts } from "../../src/operations/tenants.ts";
 import { Documented } from "./documented.ts";
 import { inRole } from "./in-role.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
@@ -229,21 +226,21 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
       "control",
       control,
       audited("control", control, {
-        ...handlersOf(withInternal, tasks.acts()),
-        ...handlersOf(withInternal, rareTasks.acts()),
-        ...handlersOf(withInternal, running.acts()),
+        ...handlersOf(withInternal, acts.tasks.acts()),
+        ...handlersOf(withInternal, acts.rareTasks.acts()),
+        ...handlersOf(withInternal, acts.running.acts()),
+        ...handlersOf(control, acts.webhooks.acts()),
+        ...handlersOf(control, acts.queues.acts()),
+        ...handlersOf(control, acts.types.acts()),
+        ...handlersOf(control, acts.tenants.acts()),
+        ...handlersOf(control, acts.keys.acts()),
+        ...handlersOf(control, acts.schedules.acts()),
         ...operationStarts(withInternal),
         ...bulkTasks(withInternal),
-        ...queueReads(control),
-        ...typeReads(control),
-        ...flowWrites(control),
-        ...scheduleWrites(control),
+        ...scheduleStarts(control),
         ...channelStarts(control),
         ...signalTask(control),
-        ...receiverWrites(control),
-        ...webhookSecretRoutes(control),
-        ...keyWrites(control),
-        ...tenantLimits(control),
+        ...receiverReplays(control),
         ...metricReads(control),
       }),
     ),

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { KeyInfo } from "../../../src/http/views.ts";
+import type { KeyInfo } from "../../../src/operations/views.ts";
 import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { newSecret } from "../parts/new-secret.tsx";

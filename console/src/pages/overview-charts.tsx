@@ -1,4 +1,4 @@
-import type { Metrics } from "../../../src/http/views.ts";
+import type { Metrics } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Chart, type ChartData } from "../parts/chart.tsx";

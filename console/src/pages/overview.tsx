@@ -2,7 +2,7 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import type { QueueView } from "../../../src/http/listed-views.ts";
+import type { QueueView } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { type Loaded, useLoad } from "../load.ts";

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ReceiverDelivery } from "../../../src/http/views.ts";
+import type { ReceiverDelivery } from "../../../src/operations/views.ts";
 import { duration, visible } from "../format.ts";
 import { Curl } from "../parts/curl.tsx";
 import { ChoiceFilter, TimeFilter } from "../parts/filter.tsx";

@@ -1,4 +1,4 @@
-import type { ReceiverView } from "../../../src/http/views.ts";
+import type { ReceiverView } from "../../../src/operations/views.ts";
 import { Curl } from "../parts/curl.tsx";
 import { ReadAgain, Section } from "../parts/layout.tsx";
 import { PagedTable, usePaged } from "../parts/paged.tsx";

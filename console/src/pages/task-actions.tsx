@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
-import type { TypeView } from "../../../src/http/listed-views.ts";
+import type { TypeView } from "../../../src/operations/views.ts";
 import { parsed } from "../json-text.ts";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Time } from "../parts/text.tsx";

@@ -1,5 +1,5 @@
 import type { TypeList } from "../../../src/client/flow.ts";
-import type { TypeView } from "../../../src/http/listed-views.ts";
+import type { TypeView } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { Curl } from "../parts/curl.tsx";

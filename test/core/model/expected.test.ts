@@ -6,9 +6,10 @@ import { changeSchema, definitionSchema, previewSchema } from "../../../src/core
 import { submitSchema } from "../../../src/core/submit/submit-body.ts";
 import { nothing } from "../../../src/http/acts.ts";
 import { discardSchema, replaySchema } from "../../../src/http/bulk.ts";
-import { tenantLimitsSchema } from "../../../src/http/tenants.ts";
 import { acts } from "../../../src/operations/tasks.ts";
+import { acts as tenantActs } from "../../../src/operations/tenants.ts";
 
+const tenantLimitsSchema = tenantActs().changeTenantLimits.body ?? expect.fail();
 const extendSchema = acts().extendTask.body ?? expect.fail();
 
 describe("the short form of a body", () => {

@@ -1,0 +1,219 @@
+import * as z from "zod";
+import { limitWait } from "../core/extras/limits/limit-waits.ts";
+import { changeLimits, closeBreaker, pause, resume } from "../core/extras/limits/manage-flow.ts";
+import {
+  byName,
+  limitsView,
+  pausedView,
+  stoppedTenants,
+  typeFlowView,
+  waitingSince,
+} from "../core/extras/limits/view-flow.ts";
+import type { Identity } from "../core/model/identity.ts";
+import { type PauseTarget, pauseName } from "../core/model/line.ts";
+import { Problem } from "../core/model/problem.ts";
+import type { RunsOn } from "../core/model/runs-on.ts";
+import type { FlowSetting, FlowSettings, Lines, Pause } from "../core/ports/flow.ts";
+import type { CatalogEntry } from "../core/task/catalog.ts";
+import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
+import { type Answer, isForAll, on, type TextsOf } from "./act.ts";
+import { checkTier, type FlowPorts, pauseText, resumeText } from "./pausing.ts";
+import type { TypeView } from "./views.ts";
+
+interface Ports extends FlowPorts {
+  flowSettings: FlowSettings;
+  lines: Pick<Lines, "first" | "list" | "states"> & FlowPorts["lines"];
+}
+
+export const acts = () => {
+  const onType = on<Ports, CatalogEntry>({ role: "operator", find: typeIn });
+  const all = z.strictObject({ all: z.boolean().optional() });
+  const rate = z.strictObject({
+    limit: z.int().min(1).max(mostStarts),
+    per_seconds: z.int().min(1).max(longestPerSeconds),
+  });
+  return {
+    listTypes: on<Ports, undefined>({ reach: "all", find: () => undefined })({
+      run: async (ports, _, __, { by }) => ({ json: await typesView(ports, by) }),
+    }),
+    pauseType: onType({
+      body: all,
+      bodyOptional: true,
+      run: (ports, type, body, { by }) =>
+        pausesAfter(ports, type, by, "pause", body.all, (target) => pause(ports, target, by.principal)),
+    }),
+    resumeType: onType({
+      body: all,
+      bodyOptional: true,
+      run: (ports, type, body, { by }) =>
+        pausesAfter(ports, type, by, "resume", body.all, (target) => resume(ports, target, checkTier, by.principal)),
+    }),
+    closeBreaker: onType({
+      reach: "all",
+      find: (ports, asked) => {
+        const type = typeIn(ports, asked);
+        if (type.breaker !== undefined) return type;
+        throw new Problem("conflict", `The type ${type.name} is defined without a breaker.`);
+      },
+      run: (ports, type, _, { by }) => closed(ports, type, by),
+    }),
+    changeLimits: onType({
+      role: "admin",
+      reach: "all",
+      body: z
+        .strictObject({
+          concurrency: z.int().min(1).max(mostPlaces).nullable().optional(),
+          rate: rate.nullable().optional(),
+        })
+        .refine((body) => body.concurrency !== undefined || body.rate !== undefined, {
+          message: "expected concurrency or rate",
+        })
+        .meta({ minProperties: 1 }),
+      run: async (ports, type, body, { by }) => {
+        const set = await changeLimits(ports, type, body, by.principal);
+        return { json: { type: type.name, ...limitsView(type, set) } };
+      },
+    }),
+  };
+};
+
+/** @throws Problem `not_found`, also for Offload's own types */
+function typeIn({ types }: Ports, { params }: { params: Readonly<Record<string, string>> }): CatalogEntry {
+  const type = types.get(params.type ?? "");
+  if (type === undefined) throw new Problem("not_found", "No such task type. GET /types lists the task types.");
+  return type;
+}
+
+/** Pauses or resumes a type, and answers with its pauses. */
+async function pausesAfter(
+  { flowSettings }: Ports,
+  { name: type }: CatalogEntry,
+  { role, tenantId }: Identity,
+  what: "pause" | "resume",
+  all: boolean | undefined,
+  act: (target: PauseTarget) => Promise<unknown>,
+): Promise<Answer> {
+  if (all && role !== "admin") throw new Problem("forbidden", `Only an admin may ${what} a type for all tenants.`);
+  const targets = [
+    { scope: "type", type },
+    { scope: "type", type, tenantId },
+  ] as const;
+  await act(targets[all ? 0 : 1]);
+  const found = targets.map((target) => flowSettings.find(pauseName(target)) as Promise<Pause | undefined>);
+  const [forAll, forTenant] = await Promise.all(found);
+  return { json: { type, paused: pausedView(forAll, forTenant) } };
+}
+
+/** An admin closes the open breakers of all tenants with `tenant=*`. */
+async function closed(ports: Ports, type: CatalogEntry, by: Identity): Promise<Answer> {
+  const tenantIds = isForAll(by)
+    ? stoppedTenants(type.name, await ports.flowSettings.all()).filter((one) => one.breaker_open_until !== null)
+    : [{ tenant_id: by.tenantId }];
+  for (const { tenant_id: tenantId } of tenantIds)
+    await closeBreaker(ports, { type: type.name, tenantId }, checkTier, by.principal);
+  const settings = byName(await ports.flowSettings.all());
+  return { json: { type: type.name, breaker: typeFlowView(type, by.tenantId, settings).breaker } };
+}
+
+async function typesView({ types, flowSettings, lines }: Ports, by: Identity) {
+  const { tenantId } = by;
+  const all = await flowSettings.all();
+  const settings = byName(all);
+  const ofTenant = settings.get(pauseName({ scope: "tenant", tenantId })) as Pause | undefined;
+  const ofAll = isForAll(by);
+  const viewed = async (type: CatalogEntry): Promise<TypeView> => {
+    const view = typeView(type, tenantId, settings);
+    const [waiting_since, waits_for_limit] = await Promise.all([
+      waitingSince(lines, type.name, tenantId, settings),
+      limitWait(lines, view, type.name, ofAll ? undefined : tenantId),
+    ]);
+    return {
+      ...{ ...view, waiting_since, waits_for_limit },
+      ...(ofAll && { stopped_tenants: stoppedTenants(type.name, all) }),
+    };
+  };
+  return {
+    types: await Promise.all([...types.values()].map(viewed)),
+    tenant_paused_since: ofTenant?.since ?? null,
+  };
+}
+
+const runsOnOf = ({ runs_on = "function" }: { runs_on?: RunsOn }): RunsOn => runs_on;
+
+function typeView(
+  type: CatalogEntry,
+  tenantId: string,
+  settings: ReadonlyMap<string, FlowSetting>,
+): Omit<TypeView, "waiting_since" | "waits_for_limit"> {
+  return {
+    name: type.name,
+    description: type.description,
+    version: type.version,
+    priority: type.priority,
+    runs_on: runsOnOf(type),
+    timeout_seconds: type.timeout_seconds,
+    max_attempts: type.max_attempts,
+    cancellable: type.cancellable,
+    input_schema: type.input_schema,
+    output_schema: type.output_schema ?? null,
+    ...typeFlowView(type, tenantId, settings),
+  };
+}
+
+export const texts: TextsOf<ReturnType<typeof acts>> = {
+  listTypes: {
+    route: "GET /types",
+    tag: "service",
+    summary: "List the task types",
+    description: "The list has the limits in force, and the pauses and breakers of the caller's tenant.",
+    answers: { 200: ["TypeList", "The task types that this deployment accepts."] },
+  },
+  pauseType: {
+    route: "POST /types/{type}/pause",
+    notes: ["body"],
+    body: "TypePauseRequest",
+    problems: ["not_found"],
+    summary: "Pause a task type",
+    description: [
+      "Pauses the type for the caller's tenant, or with `all` for all tenants, which requires the role admin.",
+      pauseText,
+    ],
+    answers: { 200: ["TypePause", "The pauses of the type."] },
+  },
+  resumeType: {
+    route: "POST /types/{type}/resume",
+    notes: ["body"],
+    body: "TypePauseRequest",
+    problems: ["not_found"],
+    summary: "Resume a task type",
+    description: [
+      "Ends the pause for the caller's tenant, or with `all` the one for all tenants, which requires the role admin. The other pause stays.",
+      resumeText,
+    ],
+    answers: { 200: ["TypePause", "The pauses of the type that stay."] },
+  },
+  closeBreaker: {
+    route: "POST /types/{type}/breaker/close",
+    summary: "Close the breaker of a task type",
+    description: [
+      "Closes the breaker for the caller's tenant. An admin closes it for all tenants with `tenant=*`. The breaker counts failures from 0 again.",
+      resumeText,
+    ],
+    answers: { 200: ["TypeBreaker", "The breaker, closed."] },
+    problems: ["not_found", "conflict"],
+  },
+  changeLimits: {
+    route: "PATCH /types/{type}/limits",
+    notes: ["body", "all"],
+    summary: "Change the limits of a task type",
+    description:
+      "Changes the limits for all tenants, without a deployment. Every worker uses them after about three seconds. A limit that is left out stays as " +
+      "it is; null restores the limit of the type's definition. If the definition has no limit, the new limit is shared by all tasks of the type, " +
+      "of all tenants, and null removes it.",
+    body: "LimitsChange",
+    parts: ({ shape }) => ({ RateChange: shape.rate.unwrap().unwrap() }),
+    example: { concurrency: 5, rate: { limit: 100, per_seconds: 60 } },
+    answers: { 200: ["TypeLimits", "The limits in force."] },
+    problems: ["not_found"],
+  },
+};
