@@ -1,8 +1,7 @@
-import { SignatureV4 } from "@smithy/signature-v4";
 import { BoundedHttpHandler } from "./http-handler.ts";
 import { AwsError } from "./lean/aws-error.ts";
 import { type Credentials, type Endpoint, endpointOf } from "./lean/environment.ts";
-import { Sha256 } from "./lean/sha256.ts";
+import { Signer } from "./lean/sign.ts";
 import { Tries } from "./lean/tries.ts";
 
 /** True when the account has a role of this name. @throws Error, for example without permission */
@@ -24,15 +23,12 @@ export function roleReader({ credentials, region }: Resolved, env: NodeJS.Proces
   return async (name) => {
     const home = homeOf(await region());
     const { protocol, hostname, port, host } = endpointOfIam(env, home);
-    const signer = new SignatureV4({ service: "iam", region: home, sha256: Sha256, credentials });
+    const signer = new Signer("iam", home);
     const query = { Action: "GetRole", RoleName: name, Version: "2010-05-08" };
     return tries.run(async () => {
-      const unsigned = {
-        ...{ method: "GET", protocol, hostname, path: "/", query, headers: { host } },
-        ...(port !== undefined && { port }),
-      };
-      const signed = await signer.sign(unsigned, { signingDate: tries.now() });
-      const { response } = await handler.handle(signed as Parameters<BoundedHttpHandler["handle"]>[0]);
+      const request = { method: "GET", path: "/", query, headers: { host } };
+      signer.sign(request, await credentials(), tries.now());
+      const { response } = await handler.handle({ ...request, protocol, hostname, port });
       if (response.statusCode < 300) return true;
       const error = refusalOf((response.body as Buffer).toString("utf8"), response);
       if (error.name === "NoSuchEntity") return false;

@@ -6,8 +6,8 @@ import { SignatureV4 } from "@smithy/signature-v4";
 import { expect, onTestFinished, test } from "vitest";
 import { archiveOf, openArguments, startArguments } from "../../lib/container-code.ts";
 import { signed } from "../../src/aws/container-start.ts";
-import { Sha256 } from "../../src/aws/lean/sha256.ts";
 import { httpStub } from "../support/http-stub.ts";
+import { Sha256 } from "../support/sha256.ts";
 
 const keys = { AccessKeyId: "AKIDEXAMPLE", SecretAccessKey: "wJalrXUtnFEMI", Token: "a+session/token" };
 

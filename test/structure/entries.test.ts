@@ -116,7 +116,7 @@ describe("what a program loads", () => {
           "@aws-sdk/lib-dynamodb",
         ],
         ...["@aws-sdk/lib-storage", "@aws-sdk/s3-request-presigner", "@opentelemetry/api"],
-        ...["@smithy/node-http-handler", "fastest-levenshtein", "ipaddr.js", "uuid", "zod"],
+        ...["fastest-levenshtein", "ipaddr.js", "uuid", "zod"],
       ],
       files: /^src\/(direct|core|aws|http|client|settings)\//,
     },

@@ -54,7 +54,6 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [
       /^zod$/,
       /^[@#]aws-sdk\b/,
-      /^@smithy\//,
       /^@aws-lambda-powertools\//,
       /^@opentelemetry\/api$/,
       /^aws-lambda$/,

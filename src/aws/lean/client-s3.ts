@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import type { Readable } from "node:stream";
-import { SignatureV4 } from "@smithy/signature-v4";
-import { BoundedHttpHandler, named, wholeBody } from "../http-handler.ts";
+import { BoundedHttpHandler, named, percentEncode, searchOf } from "../http-handler.ts";
 import { AwsError } from "./aws-error.ts";
-import { credentialsOf, type Endpoint, endpointOf, required } from "./environment.ts";
-import { type ClientConfig, Command, type Fields } from "./service.ts";
-import { Sha256 } from "./sha256.ts";
+import { type CredentialsReader, type Endpoint, endpointOf, required } from "./environment.ts";
+import { type ClientConfig, Command, type Fields, readerOf } from "./service.ts";
+import { Signer } from "./sign.ts";
 import { Tries } from "./tries.ts";
 
 type Headers = Record<string, string>;
@@ -154,7 +153,8 @@ export class S3Client {
   readonly #handler: BoundedHttpHandler;
   readonly #endpoint: Endpoint;
   readonly #tries: Tries;
-  readonly #signer: SignatureV4;
+  readonly #signer: Signer;
+  readonly #credentials: CredentialsReader;
 
   constructor(config: S3Config = {}, env: NodeJS.ProcessEnv = process.env) {
     this.#config = config;
@@ -162,14 +162,8 @@ export class S3Client {
     const region = config.region ?? required(env, "AWS_REGION");
     this.#endpoint = endpointOf("s3", env, region, config.endpoint);
     this.#tries = new Tries(config.maxAttempts);
-    this.#signer = new SignatureV4({
-      service: "s3",
-      region,
-      sha256: Sha256,
-      credentials: config.credentials ?? (() => credentialsOf(env)),
-      // Unlike other services, S3 signs the path as it is sent.
-      uriEscapePath: false,
-    });
+    this.#signer = new Signer("s3", region);
+    this.#credentials = readerOf(config, env);
   }
 
   /** @throws AwsError when S3 refused the request; Error with Node's code when no answer came */
@@ -179,18 +173,19 @@ export class S3Client {
 
   /** Signs a command's request, and returns its URL. Headers in `kept` stay headers, which the client has to send. */
   async presign(command: ObjectCommand, expiresIn: number, kept: Set<string>): Promise<string> {
-    const { method, headers, query } = command.request();
-    const { "x-amz-checksum-mode": _, ...sent } = headers;
+    const { method, headers: given, query: asked } = command.request();
+    const { "x-amz-checksum-mode": _, ...sent } = given;
     const host = this.#hostOf(command);
-    // The signer moves headers that begin with x-amz- into the URL.
-    const all = { ...sent, host, "X-Amz-Content-Sha256": "UNSIGNED-PAYLOAD" };
-    const unsigned = { ...this.#target(command), method, query, headers: all };
-    const signingDate = this.#tries.now();
-    const signed = await this.#signer.presign(unsigned, { expiresIn, unhoistableHeaders: kept, signingDate });
-    const parameters = Object.entries(signed.query ?? {}).map(
-      ([name, value]) => `${percentEncode(name)}=${percentEncode(String(value))}`,
-    );
-    return `${signed.protocol}//${host}${signed.path}?${parameters.join("&")}`;
+    const headers: Headers = { host };
+    const query: Record<string, string> = { ...asked, "X-Amz-Content-Sha256": "UNSIGNED-PAYLOAD" };
+    for (const [name, value] of Object.entries(sent)) {
+      if (name.startsWith("x-amz-") && !kept.has(name)) query[name] = value;
+      else headers[name] = value;
+    }
+    const { protocol, path } = this.#target(command);
+    const request = { method, path, query, headers };
+    const parameters = this.#signer.presign(request, await this.#credentials(), this.#tries.now(), expiresIn);
+    return `${protocol}//${host}${path}${searchOf(parameters)}`;
   }
 
   destroy(): void {
@@ -198,27 +193,23 @@ export class S3Client {
   }
 
   async #sendOnce(command: ObjectCommand): Promise<Fields> {
-    const { body, headers, ...request } = command.request();
-    const length = body === undefined && request.method !== "POST" ? undefined : String(body?.byteLength ?? 0);
-    const hash = createHash("sha256").update(body ?? "");
-    const unsigned = {
-      ...this.#target(command),
-      ...request,
-      ...(body !== undefined && { body }),
-      headers: {
-        ...headers,
-        host: this.#hostOf(command),
-        ...(length !== undefined && { "content-length": length }),
-        // S3 compares the body with this hash.
-        "x-amz-content-sha256": hash.digest("hex"),
-      },
+    const { body, headers: given, method, query } = command.request();
+    const length = body === undefined && method !== "POST" ? undefined : String(body?.byteLength ?? 0);
+    const headers: Headers = {
+      ...given,
+      host: this.#hostOf(command),
+      ...(length !== undefined && { "content-length": length }),
+      // S3 compares the body with this hash.
+      "x-amz-content-sha256": hash("sha256", body ?? ""),
     };
-    const signed = await this.#signer.sign(unsigned, { signingDate: this.#tries.now() });
-    const { response } = await this.#handler.handle(signed as Parameters<BoundedHttpHandler["handle"]>[0]);
+    const target = this.#target(command);
+    this.#signer.sign({ method, path: target.path, query, headers }, await this.#credentials(), this.#tries.now());
+    const { response } = await this.#handler.handle({ ...target, method, query, headers, body });
     const { statusCode: status } = response;
     const answered = { status, headers: response.headers };
-    if (status < 300 && request.method === "GET") return command.answer({ ...answered, body: response.body });
-    const text = await textOf(response.body);
+    if (status < 300 && method === "GET") return command.answer({ ...answered, body: response.body });
+    // The handler has read the body of all answers but objects.
+    const text = String(response.body);
     if (status >= 300) throw errorOf(answered, text);
     return command.answer({ ...answered, body: text });
   }
@@ -240,20 +231,12 @@ export class S3Client {
   }
 }
 
-/** The handler has read the body of most answers. */
-const textOf = async (body: Buffer | AsyncIterable<Buffer>): Promise<string> =>
-  String(Buffer.isBuffer(body) ? body : await wholeBody(body));
-
 const fieldsOf = (headers: Headers): Fields => ({
   ContentLength: Number(headers["content-length"] ?? 0),
   ContentType: headers["content-type"],
   ContentRange: headers["content-range"],
   ChecksumSHA256: headers["x-amz-checksum-sha256"],
 });
-
-/** Encodes all but the characters that a signature leaves as they are. */
-const percentEncode = (text: string): string =>
-  encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
 const escapeXml = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");

@@ -38,9 +38,20 @@ export function takeCredentialsFrom(given: () => Promise<Credentials>): void {
   source = given;
 }
 
-/** Credentials for a request. */
-export const credentialsOf = async (env: NodeJS.ProcessEnv): Promise<Credentials> =>
-  source === undefined ? variablesOf(env) : source();
+/** Credentials of a client's requests. */
+export type CredentialsReader = () => Credentials | Promise<Credentials>;
+
+/**
+ * Reads the credentials of a client. Variables are read once: Lambda does not change those of a process.
+ */
+export function credentialsReader(env: NodeJS.ProcessEnv): CredentialsReader {
+  let kept: Credentials | undefined;
+  return () => {
+    if (source !== undefined) return source();
+    kept ??= variablesOf(env);
+    return kept;
+  };
+}
 
 /**
  * The credentials that Lambda sets as variables. Lambda's other way, an address that returns credentials, is only for

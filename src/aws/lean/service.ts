@@ -1,8 +1,15 @@
-import { SignatureV4 } from "@smithy/signature-v4";
 import { BoundedHttpHandler } from "../http-handler.ts";
 import { type ErrorClasses, errorOf } from "./aws-error.ts";
-import { type Credentials, credentialsOf, type Endpoint, endpointOf, parseEndpoint, required } from "./environment.ts";
-import { Sha256 } from "./sha256.ts";
+import {
+  type Credentials,
+  type CredentialsReader,
+  credentialsReader,
+  type Endpoint,
+  endpointOf,
+  parseEndpoint,
+  required,
+} from "./environment.ts";
+import { Signer } from "./sign.ts";
 import { Tries } from "./tries.ts";
 
 /** Endpoint and wire protocol of an AWS service. */
@@ -61,7 +68,7 @@ export interface ClientConfig {
   /** Default: from the environment. */
   readonly region?: string;
   /** Default: from the environment. */
-  readonly credentials?: Credentials | (() => Promise<Credentials>);
+  readonly credentials?: Credentials | CredentialsReader;
 }
 
 /**
@@ -76,7 +83,8 @@ export class Service {
   readonly #otherEndpoints = new Map<string, Endpoint>();
   readonly #tries: Tries;
   readonly #handler: BoundedHttpHandler;
-  readonly #signer: SignatureV4;
+  readonly #signer: Signer;
+  readonly #credentials: CredentialsReader;
 
   constructor(spec: ServiceSpec, config: ClientConfig, env: NodeJS.ProcessEnv = process.env) {
     this.#spec = spec;
@@ -85,12 +93,8 @@ export class Service {
     this.#handler = config.requestHandler ?? new BoundedHttpHandler();
     const region = config.region ?? required(env, "AWS_REGION");
     this.#endpoint = endpointOf(spec.name, env, region, config.endpoint, spec.id);
-    this.#signer = new SignatureV4({
-      service: spec.name,
-      region,
-      sha256: Sha256,
-      credentials: config.credentials ?? (() => credentialsOf(env)),
-    });
+    this.#signer = new Signer(spec.name, region);
+    this.#credentials = readerOf(config, env);
   }
 
   /**
@@ -111,24 +115,29 @@ export class Service {
     return endpoint;
   }
 
-  async #sendOnce({ method, path, query, headers, body, at }: ServiceRequest): Promise<Fields> {
+  async #sendOnce({ method, path, query, headers: more, body, at }: ServiceRequest): Promise<Fields> {
     const { protocol, hostname, port, host } = at === undefined ? this.#endpoint : this.#endpointAt(at);
-    const trace = this.#env._X_AMZN_TRACE_ID;
-    const unsigned = {
-      ...{ method, protocol, hostname, path, query: query ?? {}, body },
-      ...(port !== undefined && { port }),
-      headers: {
-        host,
-        "content-type": this.#spec.contentType,
-        "content-length": String(Buffer.byteLength(body)),
-        ...headers,
-        ...(trace && { "x-amzn-trace-id": trace }),
-      },
+    const headers: Record<string, string> = {
+      host,
+      "content-type": this.#spec.contentType,
+      "content-length": String(Buffer.byteLength(body)),
+      ...more,
     };
-    const signed = await this.#signer.sign(unsigned, { signingDate: this.#tries.now() });
-    const { response } = await this.#handler.handle(signed as Parameters<BoundedHttpHandler["handle"]>[0]);
+    const read = this.#credentials();
+    const credentials = read instanceof Promise ? await read : read;
+    this.#signer.sign({ method, path, query, headers, body }, credentials, this.#tries.now());
+    // As in the SDK, the trace is no part of the signature.
+    const trace = this.#env._X_AMZN_TRACE_ID;
+    if (trace) headers["x-amzn-trace-id"] = trace;
+    const { response } = await this.#handler.handle({ protocol, hostname, port, method, path, query, headers, body });
     const text = (response.body as Buffer).toString("utf8");
     if (response.statusCode < 300) return text === "" ? {} : JSON.parse(text);
     throw errorOf(response, text, this.#spec.errors);
   }
+}
+
+/** Where a client's credentials come from. */
+export function readerOf({ credentials }: ClientConfig, env: NodeJS.ProcessEnv): CredentialsReader {
+  if (credentials === undefined) return credentialsReader(env);
+  return typeof credentials === "function" ? credentials : () => credentials;
 }

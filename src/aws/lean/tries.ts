@@ -27,9 +27,9 @@ export class Tries {
     this.#maxAttempts = maxAttempts;
   }
 
-  /** Time for a signature. */
-  now(): Date {
-    return new Date(Date.now() + this.#skewMs);
+  /** Time for a signature, in epoch milliseconds. */
+  now(): number {
+    return Date.now() + this.#skewMs;
   }
 
   /** Sends a request, and tries again while the call has time left, and the client has retries. */

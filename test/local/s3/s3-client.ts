@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { onTestFinished } from "vitest";
-import { Sha256 } from "../../../src/aws/lean/sha256.ts";
 import { type S3Options, startS3 } from "../../../src/local/s3/s3.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
+import { Sha256 } from "../../support/sha256.ts";
 
 export const bucket = "bucket";
 
