@@ -7,7 +7,7 @@ import { Taker } from "../task/taker.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { fitsIn } from "./batch-plan.ts";
 import { sentAgain } from "./sent-again.ts";
-import { type Begun, begin, type Crashed, finish, type WorkPorts } from "./work-message.ts";
+import { type Begun, begin, finish, type WorkPorts } from "./work-message.ts";
 
 /** The next task of a line comes by no message that could be hidden. */
 const noMessage: Visibility = { renew: () => Promise.resolve() };
@@ -47,8 +47,7 @@ export async function runTaken(ports: TakingPorts): Promise<void> {
     await taker.succeeded;
     for (let message = taker.taken(); message !== undefined; message = taker.taken()) {
       const begun = await begin(ports, noMessage, message, "together");
-      const verdict = begun.as === "crashed" ? "again" : await finish(ports, noMessage, begun);
-      if (verdict === "again") await sendAgain(ports, begun);
+      if ((await finish(ports, noMessage, begun)) === "again") await sendAgain(ports, begun);
     }
     await taker.left;
   } catch (error) {
@@ -60,7 +59,7 @@ export async function runTaken(ports: TakingPorts): Promise<void> {
  * Sends the message that a queue would deliver again. A task whose last attempt crashed runs alone. If this fails, the
  * spare message comes later.
  */
-const sendAgain = ({ queues, log }: WorkPorts, begun: Begun | Crashed): Promise<void> =>
+const sendAgain = ({ queues, log }: WorkPorts, begun: Begun): Promise<void> =>
   queues
     .send(sentAgain(begun, { solo: begun.as === "crashed" }))
     .catch((error: unknown) => log.warn("could not send a task's message again", { error: String(error) }));

@@ -38,7 +38,7 @@ export async function serveMessage(
     return "ended";
   }
   const hidden = hideAtStart(ports, held, delivery, leaseSeconds(timeoutOf(message)) + holdMarginSeconds);
-  const begun = how === "alone" ? await begin(working, held, message, how) : await begin(working, held, message, how);
+  const begun = await begin(working, held, message, how);
   if (begun.as === "crashed") {
     await hidden;
     return "alone";

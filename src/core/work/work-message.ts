@@ -27,31 +27,27 @@ interface LoggedMessage extends TaskMessage {
 }
 
 /**
- * A message whose task is claimed, so that its attempt can start; or has to wait in a line; or whose verdict is known.
+ * A message whose task is claimed, so that its attempt can start; or has to wait in a line; or whose last attempt
+ * crashed, so that it must run alone; or whose verdict is known.
  */
 export type Begun = LoggedMessage &
-  (({ as: "claimed" } & Claimed) | { as: "waiting"; waiting: Waiting } | { as: "resolved"; verdict: Verdict });
-
-/** A message of a task whose last attempt crashed: it must run alone. */
-export type Crashed = LoggedMessage & { as: "crashed" };
+  (
+    | ({ as: "claimed" } & Claimed)
+    | { as: "waiting"; waiting: Waiting }
+    | { as: "crashed" }
+    | { as: "resolved"; verdict: Verdict }
+  );
 
 /**
  * Claims a message's task. If that takes too long, the message is delivered again: the leases of the batch's other
  * tasks run. What is given up claims nothing later: the calls before the claim take their time, too.
  */
-export function begin(ports: WorkPorts, visibility: Visibility, message: TaskMessage, how: "alone"): Promise<Begun>;
-export function begin(
-  ports: WorkPorts,
-  visibility: Visibility,
-  message: TaskMessage,
-  how: "together",
-): Promise<Begun | Crashed>;
 export function begin(
   ports: WorkPorts,
   visibility: Visibility,
   message: TaskMessage,
   how: "together" | "alone",
-): Promise<Begun | Crashed> {
+): Promise<Begun> {
   const log = ports.log.with(messageFields(message));
   let late = false;
   // A process that stood still hears of its timers after this.
@@ -76,7 +72,7 @@ async function beginLogged(
   visibility: Visibility,
   message: TaskMessage,
   beginning: Beginning,
-): Promise<Begun | Crashed> {
+): Promise<Begun> {
   const { log } = ports;
   try {
     const spared = message.grant?.spare ? await resolveSpare(ports, visibility, { ...message, log }) : undefined;
@@ -130,7 +126,7 @@ async function beginAdmitted(
   message: LoggedMessage,
   permit: Permit | undefined,
   { how, isLate }: Beginning,
-): Promise<Begun | Crashed> {
+): Promise<Begun> {
   const again: Begun = { ...message, as: "resolved", verdict: "again" };
   if (isLate()) {
     await permit?.unclaimed();
@@ -177,9 +173,10 @@ async function resolve(
   return verdict;
 }
 
-/** Runs and settles a claimed task, or puts one into its line. */
+/** Runs and settles a claimed task, or puts one into its line. A crashed one is not done. */
 export async function finish(ports: WorkPorts, visibility: Visibility, begun: Begun): Promise<Verdict> {
   if (begun.as === "resolved") return begun.verdict;
+  if (begun.as === "crashed") return "again";
   if (begun.as === "waiting") return waitInLine({ ...ports, log: begun.log }, visibility, begun);
   const { log, permit } = begun;
   try {

@@ -51,8 +51,8 @@ const guardNames = (type: string, tenantId: string): string[] =>
 /** Settings that are read together at most, unless there are more that are no breakers. */
 const mostSettings = 500;
 
-/** Breakers that are known by themselves at most. */
-const mostBreakers = 1_000;
+/** Breakers that are known by themselves at most, and the settings. */
+const mostPages = 1_001;
 
 interface Page<Content> {
   content: Promise<Content>;
@@ -72,9 +72,9 @@ interface Known {
  */
 export class FlowBook {
   readonly #ports: FlowBookPorts;
-  #page: Page<Known> | undefined;
   #latest: Known["settings"] = new Map();
-  readonly #breakers = new Map<string, Page<Breaker | undefined>>();
+  /** Breakers by their names, and the settings under no name. The first page is unused for longest. */
+  readonly #pages = new Map<string, Page<unknown>>();
   readonly lines = new KnownLines();
   readonly going = new GoingTasks();
   readonly starts = new JoinedStarts();
@@ -146,20 +146,11 @@ export class FlowBook {
 
   /** Reads the settings again with the next look. While the table does not answer, the earlier ones stay in use. */
   forget(): void {
-    for (const page of [this.#page, ...this.#breakers.values()]) if (page !== undefined) page.untilMs = 0;
+    for (const page of this.#pages.values()) page.untilMs = 0;
   }
 
-  async #known(): Promise<Known> {
-    const earlier = this.#page;
-    const page = this.#newest(earlier, () => this.#readSettings());
-    this.#page = page;
-    try {
-      return await page.content;
-    } catch (error) {
-      // Nothing is known.
-      if (this.#page === page) this.#page = undefined;
-      throw error;
-    }
+  #known(): Promise<Known> {
+    return this.#read("", () => this.#readSettings());
   }
 
   async #readSettings(): Promise<Known> {
@@ -169,27 +160,29 @@ export class FlowBook {
     return { settings: this.#latest, whole };
   }
 
-  async #breaker(name: string): Promise<Breaker | undefined> {
-    const { flowSettings } = this.#ports;
-    const page = this.#newest(this.#breakers.get(name), () => flowSettings.find(name) as Promise<Breaker | undefined>);
-    this.#breakers.delete(name);
-    this.#breakers.set(name, page);
-    const [oldest] = this.#breakers.keys();
-    if (this.#breakers.size > mostBreakers && oldest !== undefined) this.#breakers.delete(oldest);
-    try {
-      return await page.content;
-    } catch (error) {
-      if (this.#breakers.get(name) === page) this.#breakers.delete(name);
-      throw error;
-    }
+  #breaker(name: string): Promise<Breaker | undefined> {
+    return this.#read(name, () => this.#ports.flowSettings.find(name) as Promise<Breaker | undefined>);
   }
 
   /** Reads a page again when it is too old. The earlier content stays in use while the table does not answer. */
-  #newest<Content>(earlier: Page<Content> | undefined, read: () => Promise<Content>): Page<Content> {
+  async #read<Content>(name: string, read: () => Promise<Content>): Promise<Content> {
     const now = this.#ports.clock.now();
-    if (earlier !== undefined && now < earlier.untilMs) return earlier;
-    const content = earlier === undefined ? read() : this.#orEarlier(read(), earlier);
-    return { content, untilMs: now + settingsAgeMs };
+    let page = this.#pages.get(name) as Page<Content> | undefined;
+    if (page === undefined || now >= page.untilMs) {
+      const content = page === undefined ? read() : this.#orEarlier(read(), page);
+      page = { content, untilMs: now + settingsAgeMs };
+    }
+    this.#pages.delete(name);
+    this.#pages.set(name, page);
+    const [oldest] = this.#pages.keys();
+    if (this.#pages.size > mostPages && oldest !== undefined) this.#pages.delete(oldest);
+    try {
+      return await page.content;
+    } catch (error) {
+      // Nothing is known.
+      if (this.#pages.get(name) === page) this.#pages.delete(name);
+      throw error;
+    }
   }
 
   async #orEarlier<Content>(read: Promise<Content>, { content }: Page<Content>): Promise<Content> {
