@@ -140,6 +140,7 @@ async function newProject(file: string): Promise<string> {
   step(call(project, "npm", "test").match(/Tests .*/)?.[0] ?? "no tests ran");
   call(project, "npx", "tsc", "--noEmit");
   await useLocally(project);
+  readDocs(project);
   call(project, "npm", "run", "synth");
   assert.equal(templatesIn(project).length, 2);
   assert.deepEqual(deployedFunctions(project), [
@@ -222,6 +223,14 @@ function upgrade(project: string, file: string): void {
   call(project, "npm", "test");
   call(project, "npx", "tsc", "--noEmit");
   assert.match(call(project, "npx", "offload", "init", "--yes"), /Nothing is missing/);
+}
+
+/** The pages are in the package: an alarm's text names a section, and a search finds one. */
+function readDocs(project: string): void {
+  assert.match(call(project, "npx", "offload", "docs", "runbook#depth"), /^offload docs runbook#depth\n## Depth\n/);
+  assert.match(call(project, "npx", "offload", "docs", "exponential", "backoff"), /## Exponential backoff/);
+  const pages = readdirSync(join(project, "node_modules/offload/docs"));
+  assert.equal(pages.includes("pages.json") && pages.includes("pictures") && !pages.includes("decisions.md"), true);
 }
 
 /** The texts of a project's files, without what npm and the CDK write. */

@@ -384,7 +384,7 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/files.md",
+    page: "docs/results.md",
     type: "rows.export",
     inputs: [{ count: 1 }, { count: 2 }],
     results: [
@@ -428,6 +428,12 @@ const taskCases: TaskCase[] = [
       `fetch POST http://shop.test/reservations/of-${order}/shipment`,
       `fetch POST http://shop.test/orders/${order}/review-mail`,
     ],
+  },
+  {
+    page: "docs/handler-code.md",
+    type: "parcel.weigh",
+    inputs: [{ grams: 500 }, { grams: 2_000 }],
+    results: [{ kilograms: 0.5 }, { kilograms: 2 }],
   },
   {
     page: "docs/long-work.md",
@@ -549,7 +555,7 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
-    page: "docs/testing.md",
+    page: "docs/end-to-end-tests.md",
     type: "mail.send",
     text: "test/stand-ins",
     inputs: [{ to: ada.to }, { to: bob.to }],
@@ -669,7 +675,7 @@ const notRun = [
     why: "it reads a table of the reader's; test/client/files.test.ts has the same calls",
   },
   {
-    page: "docs/files.md",
+    page: "docs/results.md",
     text: "compactDecrypt",
     why: "it opens what a server has sealed: test/local/encrypted-result.test.ts",
   },
@@ -679,8 +685,8 @@ const notRun = [
     why: "it needs a server of channels: test/local/channels.test.ts",
   },
   {
-    page: "docs/testing.md",
-    text: "startLocalServer",
+    page: "docs/end-to-end-tests.md",
+    text: "startLocalServer, type TestServer",
     why: "it starts a server: test/local/testing-http-guide.test.ts is the same file",
   },
 ];

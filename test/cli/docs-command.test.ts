@@ -89,7 +89,10 @@ describe("a search finds the section", () => {
   test.each([
     ["post to slack when a job fails for good", "alerts"],
     ["sentry", "alerts#sentry"],
-    ["playwright e2e stub background jobs", "testing#end-to-end-tests-of-your-app-without-calls-of-third-parties"],
+    [
+      "playwright e2e stub background jobs",
+      "end-to-end-tests#end-to-end-tests-of-your-app-without-calls-of-third-parties",
+    ],
     ["support staff may only view", "tenants#a-role-that-only-reads"],
     ["two rate limits at once", "rate-limits#multiple-rate-limits-per-second-per-minute-per-day"],
     ["exponential backoff", "errors#exponential-backoff"],

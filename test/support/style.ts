@@ -17,7 +17,7 @@ const readable = (text: string): string => text.replaceAll(/`[^`]*`/g, "C").repl
 /** The paragraphs and entries of lists, each as one line. */
 function paragraphsOf(text: string): string[] {
   const prose = linesOf(text)
-    .filter((line) => !/^[|#]/.test(line))
+    .filter((line) => !/^(?:\s*\||#)/.test(line))
     .join("\n");
   return prose
     .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )/)
@@ -26,11 +26,11 @@ function paragraphsOf(text: string): string[] {
 }
 
 const sentencesOf = (text: string): string[] =>
-  paragraphsOf(text).flatMap((paragraph) => paragraph.split(/(?<=[.!?:])\s+(?=[A-Z*`[])/));
+  paragraphsOf(text).flatMap((paragraph) => paragraph.split(/(?<=[.!?:](?:\*\*)?)\s+(?=[A-Z0-9*`[])/));
 
 const cellsOf = (text: string): string[] =>
   linesOf(text)
-    .filter((line) => line.startsWith("|"))
+    .filter((line) => line.trimStart().startsWith("|"))
     .flatMap((line) => readable(line).split("|"));
 
 const longerThan =
@@ -85,7 +85,7 @@ export const rules: Readonly<Record<string, Rule>> = {
 
 /** Long by their nature: references, explanations, and the runbook, of which a reader opens one section. */
 const reference = new Set(
-  ["limits", "task-options", "cli", "runbook", "performance", "security", "how-waiting-works", "cost"].map(
+  ["limits", "task-options", "cli", "doctor", "runbook", "performance", "security", "how-waiting-works", "cost"].map(
     (page) => `docs/${page}.md`,
   ),
 );
