@@ -35,7 +35,7 @@ const ports = {
   triggers: appTriggers(process.env),
   refusedEvents: new SqsRefusedEvents(config.firingsDlqUrl),
   scheduleGate: lazyScheduleGate(config, dispatch),
-  rescue: lazyRescue(config, dispatch),
+  ...lazyRescue(config, dispatch),
   noteTenantOfEvent: tenantNoter(tenants, base.log),
 };
 

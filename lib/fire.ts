@@ -1,4 +1,8 @@
+import { Aws } from "aws-cdk-lib";
+import { CfnRule } from "aws-cdk-lib/aws-events";
+import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
+import { deployedPattern, deployedPayload } from "../src/core/schedules/deployed-rule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import { toEnv } from "../src/settings/config.ts";
 import { allowMeasure, allowObjects, allowSendTasks, allowTable } from "./access.ts";
@@ -43,4 +47,23 @@ export function addRules(fire: PipelineFunction, { scheduling, events }: DataSta
   if (rules.triggers.length > 0) fire.addVariables(toEnv({ firingsDlqUrl: scheduling.dlq.queueUrl }));
   addTriggers(fire, rules.triggers, { deployment: rules.deployment, scheduling, bus: events });
   addPurgeRule(fire, scheduling);
+  addDeployedRule(fire, scheduling.firings.queueArn);
+}
+
+/** Tells fire of the end of each deployment, also of a deployment that was rolled back: fire looks at the lines. */
+function addDeployedRule(fire: PipelineFunction, firingsArn: string): void {
+  const rule = new CfnRule(fire, "Deployed", {
+    description: "Looks at waiting tasks when a deployment has ended",
+    eventPattern: deployedPattern(Aws.STACK_ID),
+    targets: [
+      {
+        ...{ id: "fire", arn: fire.function.functionArn, input: JSON.stringify(deployedPayload) },
+        deadLetterConfig: { arn: firingsArn },
+      },
+    ],
+  });
+  fire.function.addPermission("DeployedRule", {
+    principal: new ServicePrincipal("events.amazonaws.com"),
+    sourceArn: rule.attrArn,
+  });
 }

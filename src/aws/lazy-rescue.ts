@@ -3,10 +3,14 @@ import type { Config } from "../settings/config.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import type { dispatchSettings } from "./wiring.ts";
 
-/** The daily look for open tasks that nothing wakes. Its code loads with it. */
-export const lazyRescue =
-  (config: Config<(typeof dispatchSettings)[number]>, ports: DispatchPorts & { table: DynamoTable }) =>
-  async (deadlineMs: number): Promise<void> => {
-    const { rescueWith } = await import("./rescue.ts");
-    await rescueWith(config, ports, deadlineMs);
-  };
+type Given = [config: Config<(typeof dispatchSettings)[number]>, ports: DispatchPorts & { table: DynamoTable }];
+
+/**
+ * The daily look for open tasks that nothing wakes, and the look at lines after a deployment. Their code loads with
+ * their first call.
+ */
+export const lazyRescue = (...given: Given) => ({
+  rescue: async (deadlineMs: number): Promise<void> => (await import("./rescue.ts")).rescueWith(...given, deadlineMs),
+  lookAtLines: async (deadlineMs: number): Promise<string> =>
+    (await import("./rescue.ts")).lookWith(...given, deadlineMs),
+});

@@ -1,4 +1,5 @@
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import { lookAtLines } from "../core/schedules/look-at-lines.ts";
 import { rescue } from "../core/schedules/rescue.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient, tableClient } from "./clients.ts";
@@ -9,15 +10,27 @@ import { SqsQueueDepths } from "./queue-depths.ts";
 import { DynamoStepStore } from "./step-store.ts";
 import type { dispatchSettings } from "./wiring.ts";
 
+type DispatchConfig = Config<(typeof dispatchSettings)[number]>;
+type TablePorts = DispatchPorts & { table: DynamoTable };
+
 /** Looks for open tasks that nothing wakes, and goes on with them. */
 export async function rescueWith(
-  config: Config<(typeof dispatchSettings)[number]>,
-  { table, ...ports }: DispatchPorts & { table: DynamoTable },
+  config: DispatchConfig,
+  { table, ...ports }: TablePorts,
   deadlineMs: number,
 ): Promise<void> {
   const { queueUrls, dlqUrls, containerQueueUrls } = config;
   const depths = new SqsQueueDepths(queueClient(), queueUrls, dlqUrls, containerQueueUrls);
-  const lines = new DynamoLines(table, ports.clock.now);
-  const openTasks = new DynamoOpenTasks(tableClient(), config.table);
-  await rescue({ ...ports, depths, lines, openTasks, steps: new DynamoStepStore(table) }, deadlineMs);
+  const looking = lookingPorts(config, { table, ...ports });
+  await rescue({ ...looking, depths, steps: new DynamoStepStore(table) }, deadlineMs);
 }
+
+/** Looks at the lines after a deployment. */
+export const lookWith = (config: DispatchConfig, ports: TablePorts, deadlineMs: number): Promise<string> =>
+  lookAtLines(lookingPorts(config, ports), deadlineMs);
+
+const lookingPorts = (config: DispatchConfig, { table, ...ports }: TablePorts) => ({
+  ...ports,
+  lines: new DynamoLines(table, ports.clock.now),
+  openTasks: new DynamoOpenTasks(tableClient(), config.table),
+});

@@ -16,6 +16,7 @@ import type { Verdict } from "../../src/core/model/verdict.ts";
 import type { Log, Metrics, Watchdog } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
 import { fireTask } from "../../src/core/schedules/fire.ts";
+import { lookAtLines } from "../../src/core/schedules/look-at-lines.ts";
 import { rescue } from "../../src/core/schedules/rescue.ts";
 import { submit } from "../../src/core/submit/submit.ts";
 import type { SubmitCall } from "../../src/core/submit/submit-call.ts";
@@ -161,6 +162,8 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     registry: registry([...types, ...operationTypes({ ...own, ...letters })]),
     createChild: spawnChild(own),
     rejoinChild: rejoinChild(own),
+    lookAtLines: (deadlineMs: number) =>
+      lookAtLines({ ...own, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs),
     rescue: async (deadlineMs: number) => {
       await rescue({ ...own, depths: own.queues, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs);
     },

@@ -7,6 +7,8 @@ import { internalTypes } from "../task/internal-types.ts";
 export interface DailyPorts extends DispatchPorts {
   /** Looks for open tasks that nothing wakes, until the given time. */
   rescue(deadlineMs: number): Promise<void>;
+  /** Looks for lines without a check, until the given time. */
+  lookAtLines(deadlineMs: number): Promise<string>;
 }
 
 /** Time that is left for other firings of the same invocation, in milliseconds. */

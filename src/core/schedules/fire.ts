@@ -33,6 +33,7 @@ const payloadSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("rule_check"), tenant_id: z.string(), schedule_id: z.string() }),
   z.object({ kind: z.literal("app_schedule"), name: z.string(), scheduled_for: scheduledFor }),
   z.object({ kind: z.literal("purge_blobs") }),
+  z.object({ kind: z.literal("deployed") }),
   z.object({
     kind: z.literal("webhook"),
     notice: z.object({
@@ -182,6 +183,7 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
     return "checked";
   }
   if (firing.kind === "purge_blobs") return (await import("./daily.ts")).daily(ports, deadlineMs);
+  if (firing.kind === "deployed") return ports.lookAtLines(deadlineMs);
   if (firing.kind === "webhook") {
     await ports.notices.send([firing.notice]);
     return "sent";

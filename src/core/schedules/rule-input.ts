@@ -18,6 +18,11 @@ export interface PurgePayload {
   kind: "purge_blobs";
 }
 
+/** Payload for fire at the end of a deployment: it looks at the lines. */
+export interface DeployedPayload {
+  kind: "deployed";
+}
+
 /** Message that makes fire check a schedule's rule against its record. */
 export interface RuleCheck extends ScheduleKey {
   kind: "rule_check";

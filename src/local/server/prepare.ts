@@ -10,6 +10,7 @@ import { SchedulerRules } from "../../aws/rules.ts";
 import { DynamoTenants } from "../../aws/tenants.ts";
 import type { TaskRecord } from "../../core/model/record.ts";
 import type { AppSchedule } from "../../core/schedules/app-schedule.ts";
+import { deployedPayload } from "../../core/schedules/deployed-rule.ts";
 import { purgeRule } from "../../core/schedules/purge-rule.ts";
 import type { RuleCheck } from "../../core/schedules/rule-input.ts";
 import { parseLocalKeys } from "../../http/authorizer.ts";
@@ -59,11 +60,14 @@ export async function prepareScheduler(schedules: readonly AppSchedule[]): Promi
 
 /**
  * Says which files lost their data while the table kept its own, and requests the rules of tenants' schedules again.
+ * The function fire looks at the lines.
  */
 export async function mendNewFiles(
   { store, scheduler }: { store: QueueStore; scheduler: Pick<Scheduler, "isNew" | "path"> },
   print: Print,
 ): Promise<void> {
+  // As at the end of a deployment: the server before may have been another release.
+  store.send(firingsQueue, { body: JSON.stringify(deployedPayload) });
   if (store.rows.isNew) {
     const lost = "Messages of dead-letter queues are lost; the dead letters themselves are in the table";
     print(`${store.rows.path} was missing or empty, but the table was not. ${lost}.`);

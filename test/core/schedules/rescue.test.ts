@@ -3,10 +3,12 @@ import { retry } from "../../../src/core/control/control.ts";
 import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { iso } from "../../../src/core/model/record.ts";
+import { fire } from "../../../src/core/schedules/fire.ts";
 import { rescue } from "../../../src/core/schedules/rescue.ts";
 import { lastRescue } from "../../../src/core/schedules/rescue-state.ts";
 import { MemoryOpenTasks } from "../../../src/memory/open-tasks.ts";
-import { echo, memoryPipeline, newRecord } from "../../support/memory-pipeline.ts";
+import { echo, memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";
+import { workerPool } from "../../support/worker-pool.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -214,4 +216,56 @@ test("an empty table costs one read and one write", async () => {
   expect(await pass(pipeline)).toMatchObject({ whole: true, open: 0, sent: 0, ended: 0, left: 0 });
   expect(pipeline.records.all()).toEqual([]);
   expect(pipeline.queues.waiting("normal")).toEqual([]);
+});
+
+describe("the end of a deployment", () => {
+  const type = typeOf(() => 1, { name: "kept", rateLimit: { limit: 1, perSeconds: 10 } });
+  const deployed = (pipeline: Pipeline) =>
+    fire(pipeline.ports as never, { kind: "deployed" }, pipeline.clock.now() + 60_000);
+
+  /** 130 tasks wait in the line of a pause, and others for their rate. */
+  const setUp = async () => {
+    const pipeline = memoryPipeline([typeOf(() => 1), type]);
+    const pool = workerPool(pipeline);
+    const target = { scope: "type", type: "test.task" } as const;
+    const pausing = pause(pipeline.ports, target, "olga");
+    await pool.pass(3_000);
+    await pausing;
+    for (let n = 0; n < 130; n++) await pipeline.accept({ type: "test.task" });
+    for (let n = 0; n < 5; n++) await pipeline.accept({ type: "kept" });
+    await pool.pass(1_000);
+    const done = () => pipeline.records.all().filter(({ status }) => status === "completed").length;
+    return { ...pipeline, pipeline, pool, target, done };
+  };
+
+  test("goes on with lines whose checks a failed release has lost, also of a pause that was resumed then", async () => {
+    const { pipeline, pool, target, ports, done } = await setUp();
+    await resume(ports, target, "normal", "olga");
+    await pipeline.clock.advance(16 * 60_000);
+    lose(pipeline);
+    await pool.pass(600_000);
+    const before = done();
+    expect(before).toBeLessThan(10);
+    await deployed(pipeline);
+    await pool.pass(300_000);
+    expect(done()).toBe(135);
+  });
+
+  test("sends nothing to a line whose check is on its way, and one check to a line however many tasks wait", async () => {
+    const { pipeline, queues } = await setUp();
+    const checks = () => queues.waiting("normal").filter(({ body }) => body.startsWith('{"line"')).length;
+    const before = checks();
+    await deployed(pipeline);
+    expect(checks()).toBe(before);
+    await pipeline.clock.advance(20 * 60_000);
+    lose(pipeline);
+    await deployed(pipeline);
+    expect(queues.waiting("normal").filter(({ body }) => body.includes("pause/type/test.task"))).toHaveLength(1);
+  });
+
+  test("leaves a line that cannot be read now to the daily pass", async () => {
+    const { pipeline, lines } = await setUp();
+    lines.state = () => Promise.reject(new PortUnavailable("the table"));
+    await expect(deployed(pipeline)).resolves.toBe("looked");
+  });
 });
