@@ -9,7 +9,15 @@ import type { Log, SpanStart, Tracing } from "../core/ports/tasks.ts";
 import { isTraceparent } from "../core/ports/tracing.ts";
 import { isCorrelationId } from "../core/submit/submit-call.ts";
 import { problemResponse } from "./problem.ts";
-import { type HttpFunction, otherRequests, type RouteName, routes, routesAt, routeTable } from "./routes.ts";
+import {
+  type HttpFunction,
+  isNamedByOther,
+  otherRequests,
+  type RouteName,
+  routes,
+  routesAt,
+  routeTable,
+} from "./routes.ts";
 
 /** A request as API Gateway passes it to a function (payload format 2.0). */
 export interface GatewayEvent {
@@ -86,17 +94,17 @@ export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Nam
   const api = createApi(ports);
   for (const { name: route, method, path } of routes.filter(({ functionName }) => functionName === name)) {
     const handler: RouteHandler = handlers[route as RouteName<Name>];
-    const takes = path.includes("{") ? onlyFor(route, handler) : handler;
+    const takes = path.includes("{") ? onlyFor(path, handler) : handler;
     api.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), takes);
   }
   return api;
 }
 
 /** A path that another route names word for word is none of a route with a step in braces. */
-const onlyFor =
-  (name: string, handler: RouteHandler): RouteHandler =>
-  (call) =>
-    routesAt(call.req.path).some((route) => route.name === name) ? handler(call) : call.notFound();
+function onlyFor(path: string, handler: RouteHandler): RouteHandler {
+  const isOthers = isNamedByOther(path);
+  return (call) => (isOthers(call.req.path) ? call.notFound() : handler(call));
+}
 
 /** Adds handlers for the function's other routes. They are loaded with the first request for one of them. */
 export function withLazy<

@@ -117,7 +117,7 @@ export const apiRoutes: readonly ApiRoute[] = /* @__PURE__ */ routes.filter(
 export const otherRequests: HttpFunction = "status";
 
 /** One more than the steps in braces. */
-const openness = ({ path }: Route): number => path.split("{").length;
+const openness = ({ path }: Pick<Route, "path">): number => path.split("{").length;
 
 /**
  * Returns the routes of a path, one per method. Where one names the path word for word, those with a step in braces do
@@ -125,13 +125,32 @@ const openness = ({ path }: Route): number => path.split("{").length;
  */
 export function routesAt(path: string): Route[] {
   const given = path.split("/");
-  const found = routes.filter((route) => {
-    const steps = route.path.split("/");
-    const fits = (step: string, index: number) => (step[0] === "{" ? given[index] : step === given[index]);
-    return steps.length === given.length && steps.every(fits);
-  });
+  const found = routes.filter((route) => fits(route.path.split("/"), given));
   const least = Math.min(...found.map(openness));
   return found.filter((route) => openness(route) === least);
+}
+
+const isOpenStep = (step = ""): boolean => step[0] === "{";
+
+/** True when a path has the steps of a route. */
+const fits = (steps: readonly string[], given: readonly string[]): boolean =>
+  steps.length === given.length &&
+  steps.every((step, index) => (isOpenStep(step) ? given[index] !== "" : step === given[index]));
+
+/**
+ * Returns the test of a path that fits a route with steps in braces: another route may name that path word for word.
+ * Few do, so a request is compared with those alone.
+ */
+export function isNamedByOther(route: string): (path: string) => boolean {
+  const steps = route.split("/");
+  const others = routes
+    .filter(({ path }) => openness({ path }) < openness({ path: route }))
+    .map(({ path }) => path.split("/"))
+    .filter((other) => other.length === steps.length)
+    .filter((other) =>
+      other.every((step, index) => isOpenStep(steps[index]) || isOpenStep(step) || step === steps[index]),
+    );
+  return (path) => others.length > 0 && others.some((other) => fits(other, path.split("/")));
 }
 
 /** Returns the route of a request. Undefined: there is none. */

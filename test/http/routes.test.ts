@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { apiOf, type Call, withLazy } from "../../src/http/api.ts";
-import { type HttpFunction, isOpen, type Route, routeOf, routes, routesAt, routeTable } from "../../src/http/routes.ts";
+import {
+  type HttpFunction,
+  isNamedByOther,
+  isOpen,
+  type Route,
+  routeOf,
+  routes,
+  routesAt,
+  routeTable,
+} from "../../src/http/routes.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";
 import { appsOf, ask } from "../support/served.ts";
 
@@ -24,6 +33,20 @@ describe("the table", () => {
     expect(open).toEqual(["/health", "/openapi.json", "/console", "/console/{file}"]);
   });
 });
+
+test("a path that another route names word for word is no path of a route with a step in braces", () => {
+  for (const { path } of routes.filter(({ path }) => path.includes("{"))) {
+    const isOthers = isNamedByOther(path);
+    for (const other of routes.map(some)) {
+      const isOwn = routesAt(other).some((found) => found.path === path);
+      expect(isOthers(other), `${other} of ${path}`).toBe(!isOwn && fitsOpen(path, other));
+    }
+  }
+});
+
+/** True when a path has the steps of a route, whatever its steps in braces are. */
+const fitsOpen = (route: string, path: string): boolean =>
+  new RegExp(`^${route.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path);
 
 describe("the matcher", () => {
   test.each([
