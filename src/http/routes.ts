@@ -117,7 +117,7 @@ export const apiRoutes: readonly ApiRoute[] = /* @__PURE__ */ routes.filter(
 export const otherRequests: HttpFunction = "status";
 
 /** One more than the steps in braces. */
-const openness = ({ path }: Pick<Route, "path">): number => path.split("{").length;
+const openness = ({ path }: { path: string }): number => path.split("{").length;
 
 /**
  * Returns the routes of a path, one per method. Where one names the path word for word, those with a step in braces do

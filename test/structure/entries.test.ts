@@ -73,7 +73,7 @@ describe("what a program loads", () => {
       files: /^src\/(entries\/index\.ts$|core\/)/,
     },
     "offload/schedules": {
-      packages: ["croner", "fastest-levenshtein", "node:crypto", "uuid", "zod"],
+      packages: ["croner", "fastest-levenshtein", "node:crypto", "zod"],
       files: /^src\/(entries\/schedules\.ts$|core\/)/,
     },
     "offload/triggers": {
@@ -98,7 +98,6 @@ describe("what a program loads", () => {
         "node:stream",
         "node:timers",
         "node:url",
-        "uuid",
         "zod",
       ],
       files:
@@ -130,7 +129,6 @@ describe("what a program loads", () => {
         "fastest-levenshtein",
         "hono",
         "ipaddr.js",
-        "uuid",
         "zod",
       ],
       files: /^(lib|src)\/(?!local|cli|aws|client)/,

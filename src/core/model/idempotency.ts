@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { v5 as uuidV5 } from "uuid";
 import type { Identity } from "./identity.ts";
+import { namedUuid } from "./uuid.ts";
 
 /**
  * The namespace of task ids that come from an idempotency key. It must never change: the ids of stored tasks follow
@@ -10,13 +10,13 @@ const namespace = "6f1d2a52-9c1c-4f3e-8f0e-5b8d8c1d7a11";
 
 /** The task id of an idempotency key. The same tenant, principal and key always make the same UUID. */
 export const taskIdOf = (tenantId: string, principal: string, key: string): string =>
-  uuidV5(JSON.stringify([tenantId, principal, key]), namespace);
+  namedUuid(JSON.stringify([tenantId, principal, key]), namespace);
 
 /**
  * The upload id of a file that came with an idempotency key. The same caller, key and file always make the same UUID.
  */
 export const uploadIdOf = ({ tenantId, principal }: Identity, key: string, file: object): string =>
-  uuidV5(JSON.stringify([tenantId, principal, key, canonicalJson(file)]), namespace);
+  namedUuid(JSON.stringify([tenantId, principal, key, canonicalJson(file)]), namespace);
 
 /** JSON text with members sorted by name: equal for equal values. */
 export function canonicalJson(value: unknown): string {

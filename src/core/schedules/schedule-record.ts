@@ -1,4 +1,4 @@
-import { v5 as uuidV5 } from "uuid";
+import { namedUuid } from "../model/uuid.ts";
 import { nextTime } from "./calendar.ts";
 import type { Overlap, ScheduleDefinition, ScheduledTask } from "./definition.ts";
 
@@ -67,10 +67,10 @@ const namespace = "0f4f0b5e-6c4b-4d0c-9d0e-2f9a8f3f7c55";
  * Returns the id of a tenant's schedule. It is derived from the name, so that no two schedules can have the same name.
  */
 export const scheduleIdOf = (tenantId: string, name: string): string =>
-  uuidV5(JSON.stringify([tenantId, name]), namespace);
+  namedUuid(JSON.stringify([tenantId, name]), namespace);
 
 /** Returns the id of a schedule that belongs to the app. */
-export const appScheduleIdOf = (name: string): string => uuidV5(JSON.stringify([name]), namespace);
+export const appScheduleIdOf = (name: string): string => namedUuid(JSON.stringify([name]), namespace);
 
 /** Idempotency key of a scheduled time. No client can send it, as a client's key has no line breaks. */
 export const firingKey = (scheduleId: string, scheduledFor: string): string =>

@@ -1,0 +1,12 @@
+import fc from "fast-check";
+import { v5 } from "uuid";
+import { expect, test } from "vitest";
+import { namedUuid } from "../../../src/core/model/uuid.ts";
+
+test("a name has the id that the library gives it, whatever its characters", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", maxLength: 60 }), fc.uuid(), (name, namespace) => {
+      expect(namedUuid(name, namespace)).toBe(v5(name, namespace));
+    }),
+  );
+});
