@@ -68,11 +68,26 @@ function writeTexts({ outDir }) {
   }
 }
 
+/** Tables fit the page: cells break their words, and on a phone each row is a block of its own, so that nothing is cut. */
+const tables = `
+.vp-doc table { display: table; width: 100%; }
+.vp-doc th, .vp-doc td { overflow-wrap: anywhere; }
+.vp-doc td code { white-space: normal; }
+@media (max-width: 640px) {
+  .vp-doc table, .vp-doc tbody, .vp-doc tr, .vp-doc td { display: block; width: 100%; }
+  .vp-doc thead { display: none; }
+  .vp-doc td { border: 0; padding: 4px 12px; }
+  .vp-doc tr { padding: 6px 0; }
+}`;
+
 export default {
   title: "Offload",
   description: "A task pipeline for your own AWS account",
   lang: "en",
-  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/favicon.svg" }]],
+  head: [
+    ["link", { rel: "icon", type: "image/svg+xml", href: "/favicon.svg" }],
+    ["style", {}, tables],
+  ],
   rewrites: { "README.md": "index.md", "api/README.md": "api/index.md" },
   markdown: { anchor: { slugify } },
   transformPageData: (data) => ({ description: pages.get(data.filePath)?.about ?? "" }),
@@ -81,6 +96,11 @@ export default {
     search: { provider: "local", options: { _render: searchText } },
     outline: [2, 3],
     sidebar,
-    socialLinks: [],
+    nav: [
+      { text: "Tutorial", link: "/tutorial-1" },
+      { text: "Cookbook", link: "/cookbook" },
+      { text: "HTTP API", link: "/api" },
+      { text: "Questions", link: "/questions" },
+    ],
   },
 };
