@@ -1,5 +1,6 @@
 import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
+import { endingPorts } from "../src/aws/ending-ports.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { lazyCountRequest } from "../src/aws/lazy-count-request.ts";
 import { lazyForgetResult } from "../src/aws/lazy-forget-result.ts";
@@ -22,6 +23,7 @@ import type { ControlPorts } from "./rare/control.ts";
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsUrl"]);
 const base = dispatchPorts(config, createLog("control"));
 const { table } = base;
+const steps = new DynamoStepStore(table);
 const tenants = new DynamoTenants(table);
 const types = catalogTypes(process.env);
 const ports: ControlPorts = {
@@ -30,7 +32,8 @@ const ports: ControlPorts = {
   newId,
   newCorrelationId,
   audit: new DynamoAuditLog(table),
-  steps: new DynamoStepStore(table),
+  steps,
+  ...endingPorts(table, steps),
   types: new Map([...types, ...internalTypes]),
   ownTypes: types,
   tracing: await createTracing(),

@@ -3,6 +3,7 @@ import { DynamoAppScheduleStates } from "../src/aws/app-schedule-states.ts";
 import { appSchedules } from "../src/aws/app-schedules.ts";
 import { appTriggers } from "../src/aws/app-triggers.ts";
 import { endsInTime } from "../src/aws/call-times.ts";
+import { endingPorts } from "../src/aws/ending-ports.ts";
 import { firingsOf } from "../src/aws/firings.ts";
 import { newId } from "../src/aws/ids.ts";
 import { lazyRescue } from "../src/aws/lazy-rescue.ts";
@@ -19,7 +20,8 @@ import { tenantNoter } from "../src/core/schedules/tenants.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, [...dispatchSettings, ...gateSettings, "firingsDlqUrl"]);
-const dispatch = dispatchPorts(config, createLog("fire"));
+const dispatching = dispatchPorts(config, createLog("fire"));
+const dispatch = { ...dispatching, ...endingPorts(dispatching.table) };
 const { table, scheduler, ...base } = dispatch;
 const tenants = new DynamoTenants(table);
 const ports = {

@@ -2,6 +2,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { DynamoConnections } from "../src/aws/connections.ts";
 import { DynamoDeliveries, DynamoSlowHosts } from "../src/aws/deliveries-store.ts";
+import { DynamoFamilies } from "../src/aws/families.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { DynamoReceivers } from "../src/aws/receivers.ts";
@@ -59,6 +60,7 @@ function busOf(): EventBus | undefined {
 
 const ports: NotifyPorts = {
   ...base,
+  families: new DynamoFamilies(table),
   random: Math.random,
   timeScale: config.timeScale,
   deliveries: new DynamoDeliveries(table),

@@ -27,6 +27,7 @@ import type { CountRequest, Gate } from "../../src/core/limits/gate.ts";
 import { parseLimits } from "../../src/core/limits/limits.ts";
 import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import type { AuditLog } from "../../src/core/ports/audit.ts";
+import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { StepStore } from "../../src/core/ports/steps.ts";
 import type { Tenants } from "../../src/core/schedules/ports.ts";
 import { tenantNoter } from "../../src/core/schedules/tenants.ts";
@@ -49,7 +50,10 @@ import * as webhooks from "../../src/operations/webhooks.ts";
 import { type Config, fromEnv } from "../../src/settings/config.ts";
 
 /** The ports of the function control. */
-export interface ControlPorts extends ReturnType<typeof dispatchPorts>, Pick<AcknowledgePorts, "forgetResult"> {
+export interface ControlPorts
+  extends ReturnType<typeof dispatchPorts>,
+    Pick<EndPorts, "families" | "extras">,
+    Pick<AcknowledgePorts, "forgetResult"> {
   config: Config<(typeof dispatchSettings)[number] | (typeof gateSettings)[number] | "firingsUrl">;
   newId: typeof newId;
   newCorrelationId: typeof newCorrelationId;

@@ -12,6 +12,11 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+export interface SendsMany {
+  /** Sends up to ten messages to one queue, and returns the error of each; undefined: it was sent. */
+  sendMany(queue: MainQueue, messages: readonly Outgoing[]): Promise<readonly (Error | undefined)[]>;
+}
+
 /**
  * Collects messages that are sent at about the same time into one call for up to ten, as SQS bills calls. Each `send`
  * ends as that message's part of the call ends.
@@ -24,15 +29,7 @@ export class GatheredQueues implements Queues {
   /** Messages that wait for others, by their queue. */
   readonly #waiting = new Map<string, Waiting[]>();
 
-  /**
-   * @param queues `sendMany` sends up to ten messages to one queue, and returns the error of each; undefined: it was
-   * sent.
-   */
-  constructor(
-    queues: Pick<Queues, "hold" | "bury" | "sendCheck"> & {
-      sendMany(queue: MainQueue, messages: readonly Outgoing[]): Promise<readonly (Error | undefined)[]>;
-    },
-  ) {
+  constructor(queues: Pick<Queues, "hold" | "bury" | "sendCheck"> & SendsMany) {
     this.hold = queues.hold.bind(queues);
     this.bury = queues.bury.bind(queues);
     this.sendCheck = queues.sendCheck.bind(queues);

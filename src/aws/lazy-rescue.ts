@@ -1,9 +1,9 @@
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
+import type { EndPorts } from "../core/ports/extra.ts";
 import type { Config } from "../settings/config.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import type { dispatchSettings } from "./wiring.ts";
 
-type Given = [config: Config<(typeof dispatchSettings)[number]>, ports: DispatchPorts & { table: DynamoTable }];
+type Given = [config: Config<(typeof dispatchSettings)[number]>, ports: EndPorts & { table: DynamoTable }];
 
 /**
  * The daily look for open tasks that nothing wakes, and the look at lines after a deployment. Their code loads with

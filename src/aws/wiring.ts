@@ -8,7 +8,6 @@ import { DynamoBlobList } from "./blob-list.ts";
 import { s3Blobs } from "./blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
-import { DynamoFamilies } from "./families.ts";
 import { newId } from "./ids.ts";
 import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
@@ -52,7 +51,6 @@ export function dispatchPorts(
     ),
     queues,
     oneOffs: new SchedulerOneOffs(scheduler, config),
-    families: new DynamoFamilies(table),
     blobs: s3Blobs(config.bucket),
     blobList: new DynamoBlobList(table),
     notices: lazyNotices(config, table, systemClock),

@@ -1,5 +1,3 @@
-import { submitChild } from "../core/children/child.ts";
-import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { operationTypes } from "../core/control/operation-types.ts";
 import { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { isLimited, limiter, loadLimits } from "../core/extras/limits/index.ts";
@@ -14,12 +12,11 @@ import type { WorkPorts } from "../core/work/work-message.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
+import { endingPorts } from "./ending-ports.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
-import { GatheredQueues } from "./gathered-queues.ts";
 import { newId } from "./ids.ts";
 import { lazyPort } from "./lazy-port.ts";
-import { lazySubmitUnique } from "./lazy-unique.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
@@ -39,15 +36,23 @@ export const workerSettings = [...dispatchSettings, "probes", "timeScale", "secr
 const bundleStackOf: StackOf = async (error) => (await import("./bundle-places.ts")).bundleStackOf(error);
 
 /**
- * The ports that dispatch tasks, and those of flow. A worker reads the settings of flow in any case, and the marks of
- * receivers with them.
+ * The ports that dispatch tasks and end them, and those of flow. A worker reads the settings of flow in any case, and
+ * the marks of receivers with them.
  */
 function flowingPorts(config: Config<(typeof dispatchSettings)[number]>, log: Log) {
   const base = dispatchPorts(config, log);
   const flowSettings = new DynamoFlowSettings(base.table);
   const flow = new FlowBook({ ...base, flowSettings });
   const notices = { ...base.notices, receives: (tenantId: string) => flow.receives(tenantId) };
-  return { ...base, notices, flow, flowSettings };
+  const steps = new DynamoStepStore(base.table);
+  return { ...base, ...endingPorts(base.table, steps), notices, flow, flowSettings, steps };
+}
+
+/** Loads what tasks of these types need, before the first of them comes. */
+async function preload(types: readonly TaskType[]): Promise<void> {
+  if (types.some(isLimited)) await Promise.all([loadLimits(), import("./lines.ts")]);
+  if (types.some(({ children }) => children !== undefined))
+    await Promise.all([import("../core/children/spawner.ts"), import("./children.ts")]);
 }
 
 /** The lines, which few workers need. */
@@ -79,10 +84,9 @@ export async function workPorts(
   { own, env, ...machine }: MachinePorts & { own: OwnPorts; env: NodeJS.ProcessEnv },
 ) {
   addPlacesToFetch();
-  const { table, flow, flowSettings, ...base } = flowingPorts(config, createLog(service));
+  const { table, flow, flowSettings, steps, ...base } = flowingPorts(config, createLog(service));
   setProbeCounters(new DynamoCounters(table));
   const once = new DynamoOnceStore(table);
-  const steps = new DynamoStepStore(table);
   const queues = queueClient();
   const known = new Map<string, KnownType>();
   const operations = operationTypes({
@@ -104,9 +108,10 @@ export async function workPorts(
     for (const [name, type] of knownTypesOf(types)) known.set(name, type);
   };
   await useTypes(code, config, { ...base, env }, use);
-  if ([...registry.values()].some(isLimited)) await Promise.all([loadLimits(), import("./lines.ts")]);
+  await preload([...registry.values()]);
   const releases = new Releases(base);
   const tracing = await createTracing();
+  const children = lazyPort(async () => (await import("./children.ts")).childrenPorts({ ...base, types: known }));
   const ports: WorkPorts = {
     ...base,
     newId,
@@ -125,9 +130,9 @@ export async function workPorts(
     limiter,
     audit: lazyPort(async () => new (await import("./audit-log.ts")).DynamoAuditLog(table)),
     stackOf: bundleStackOf,
-    submitChild: submitChild({ ...base, types: known, submitUnique: lazySubmitUnique }),
-    createChild: spawnChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
-    rejoinChild: rejoinChild({ ...base, queues: new GatheredQueues(base.queues), types: known }),
+    submitChild: children.submitChild,
+    createChild: children.createChild,
+    rejoinChild: children.rejoinChild,
     ...own,
   };
   return { ports, releases, tracing, metrics: base.metrics };

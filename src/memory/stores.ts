@@ -1,4 +1,5 @@
 import "../core/work/late-code.ts";
+import { followers } from "../core/extras/list.ts";
 import { tiers } from "../core/model/tier.ts";
 import { MemoryAuditLog } from "./audit.ts";
 import { MemoryBlobList } from "./blob-list.ts";
@@ -15,8 +16,11 @@ import { MemoryStepStore } from "./steps.ts";
 import { MemoryUniqueKeys } from "./unique-keys.ts";
 import { MemoryUploads } from "./uploads.ts";
 
-/** Everything that a deployment stores, queues and schedules, in memory and empty. The clock is that of all of it. */
-export const memoryStores = (clock: FakeClock) => ({
+/**
+ * Everything that a deployment stores, queues and schedules, in memory and empty, and the extras that follow its tasks.
+ * The clock is that of all of it.
+ */
+export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) => ({
   clock,
   records: new MemoryRecords(),
   queues: new MemoryQueues(clock),
@@ -25,7 +29,8 @@ export const memoryStores = (clock: FakeClock) => ({
   lines: new MemoryLines(),
   flowSettings: new MemoryFlowSettings(),
   audit: new MemoryAuditLog(),
-  steps: new MemoryStepStore(),
+  steps,
+  extras: followers(steps),
   blobs: new MemoryBlobs(clock),
   blobList: new MemoryBlobList(),
   notices: new MemoryNotices(clock),

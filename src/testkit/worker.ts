@@ -3,6 +3,7 @@ import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { cancelChildren } from "../core/control/cancel-children.ts";
 import type { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { limiter } from "../core/extras/limits/index.ts";
+import { followers } from "../core/extras/list.ts";
 import { describeError } from "../core/model/describe-error.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { taskIdOf } from "../core/model/idempotency.ts";
@@ -11,6 +12,7 @@ import { containerWorkSeconds } from "../core/model/runs-on.ts";
 import { spawnedId } from "../core/model/spawned-id.ts";
 import { firstPlaceIn, plainStackOf, stackText } from "../core/model/stack.ts";
 import type { Verdict } from "../core/model/verdict.ts";
+import type { EndPorts } from "../core/ports/extra.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Clock, Delivery, NewId, Random } from "../core/ports/tasks.ts";
 import { noTracing } from "../core/ports/tracing.ts";
@@ -121,7 +123,8 @@ export class Worker {
   #ports(): WorkPorts {
     const { records, queues, oneOffs, families, blobs, blobList, uniqueKeys, once, steps } = this.#world.stores;
     const { stores, flow, random, lines, types, known, newId } = this.#world;
-    const dispatching: DispatchPorts = {
+    const entries = this.#stepping(steps, entryStepName);
+    const dispatching: EndPorts = {
       clock: this.#clock(),
       records: this.#stepping(records),
       queues: this.#stepping(queues),
@@ -134,11 +137,12 @@ export class Worker {
       newId,
       log: lines.port,
       metrics: noMetrics,
+      extras: followers(entries),
     };
     return {
       ...dispatching,
       once: this.#stepping(once),
-      steps: this.#stepping(steps, entryStepName),
+      steps: entries,
       registry: registry([...types.map((type) => watchedType(type, this.#watch)), this.#cancelsChildren(dispatching)]),
       random,
       disk,
@@ -178,7 +182,7 @@ export class Worker {
   }
 
   /** Offload's own type that cancels the children of a cancelled parent. */
-  #cancelsChildren(ports: DispatchPorts): TaskType {
+  #cancelsChildren(ports: EndPorts): TaskType {
     const { known } = this.#world;
     return defineTask({
       ...internalOptions.cancelChildren,
@@ -283,7 +287,7 @@ export class Worker {
   }
 
   /** Spawns a child. The kit must have its type, as the parent waits for its end. */
-  async #spawn(ports: SubmitPorts, ...given: Parameters<WorkPorts["createChild"]>): Promise<TaskRecord> {
+  async #spawn(ports: SubmitPorts & EndPorts, ...given: Parameters<WorkPorts["createChild"]>): Promise<TaskRecord> {
     const [parent, { type, input }, key] = given;
     if (!ports.types.has(type)) {
       const what = `The type ${parent.type} spawns children of the type ${type}, which the kit does not have`;

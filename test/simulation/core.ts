@@ -10,6 +10,7 @@ import * as view from "../../src/core/end/view.ts";
 import * as flowBook from "../../src/core/extras/limits/flow-book.ts";
 import * as limits from "../../src/core/extras/limits/index.ts";
 import * as manageFlow from "../../src/core/extras/limits/manage-flow.ts";
+import * as extras from "../../src/core/extras/list.ts";
 import * as change from "../../src/core/model/change.ts";
 import * as errors from "../../src/core/model/errors.ts";
 import * as problem from "../../src/core/model/problem.ts";
@@ -44,6 +45,7 @@ export const realCore = {
   drain,
   actOnLetter: letters,
   errors,
+  extras,
   fire,
   flowBook,
   late,
@@ -84,6 +86,7 @@ const paths: Record<keyof Core, string> = {
   actOnLetter: "control/act-on-letter.ts",
   drain: "work/drain.ts",
   errors: "model/errors.ts",
+  extras: "extras/list.ts",
   fire: "schedules/fire.ts",
   limits: "extras/limits/index.ts",
   flowBook: "extras/limits/flow-book.ts",

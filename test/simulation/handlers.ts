@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { cancelChildren } from "../../src/core/control/cancel-children.ts";
 import type { ErrorKind } from "../../src/core/model/errors.ts";
+import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { KnownType } from "../../src/core/task/catalog.ts";
 import type { Children } from "../../src/core/task/children.ts";
@@ -93,7 +94,7 @@ function definedTypes(core: Core): Defined {
 }
 
 /** The types as one invocation of a worker has them. */
-export function typesFor(world: World, from: Invocation, ports: SubmitPorts): TaskType[] {
+export function typesFor(world: World, from: Invocation, ports: SubmitPorts & EndPorts): TaskType[] {
   const { own, cancels, sweeps } = definedTypes(world.core);
   const begin = (task: TaskContext, given: unknown, timeoutSeconds: number) =>
     world.witness.runs.start(from, task, given, timeoutSeconds);

@@ -2,6 +2,7 @@ import type { TaskKey } from "../../src/core/model/record.ts";
 import { plainStackOf } from "../../src/core/model/stack.ts";
 import type { Blobs } from "../../src/core/ports/blob.ts";
 import type { BlobEntry, BlobList } from "../../src/core/ports/blob-list.ts";
+import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { Families } from "../../src/core/ports/family.ts";
 import type { Lines } from "../../src/core/ports/flow.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../../src/core/ports/steps.ts";
@@ -24,14 +25,16 @@ import { request } from "./wire.ts";
 import type { World } from "./world.ts";
 
 /** The core's ports for one invocation: every call goes over the wire, and the witness sees what it did. */
-export function portsFor(world: World, from: Invocation): SubmitPorts & EntryPorts {
+export function portsFor(world: World, from: Invocation): SubmitPorts & EndPorts & EntryPorts {
+  const steps = stepsFor(world, from);
   return {
     clock: clockFor(world, from),
     records: new WiredRecords(world, from),
     queues: queuesFor(world, from),
     oneOffs: oneOffsFor(world, from),
     families: familiesFor(world, from),
-    steps: stepsFor(world, from),
+    steps,
+    extras: world.core.extras.followers(steps),
     blobs: blobsFor(world, from),
     blobList: blobListFor(world, from),
     notices: noticesFor(world, from),

@@ -32,7 +32,7 @@ export const receiverMutations: readonly Mutation[] = [
   },
   {
     name: "receivers: a notice does not say that the tenant has some",
-    file: "end/tell.ts",
+    file: "extras/notices/notices.ts",
     in: "endNotice",
     find: "    ...(receives && { receivers: true }),\n",
     replace: "    ...(receives && callback && { receivers: true }),\n",

@@ -1,4 +1,4 @@
-import { endId } from "../../src/core/end/tell.ts";
+import { endId } from "../../src/core/model/end-id.ts";
 import type { TaskKey, TaskRecord } from "../../src/core/model/record.ts";
 import { isTerminal } from "../../src/core/model/status.ts";
 import type { Notice } from "../../src/core/ports/notice.ts";

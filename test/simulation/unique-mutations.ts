@@ -130,7 +130,7 @@ export const uniqueMutations: readonly Mutation[] = [
     name: "unique: the key of a task that sleeps for long is deleted",
     file: "work/suspend.ts",
     in: "settleSuspended",
-    find: "    await keepBeside(ports, record, purgeAt);\n",
+    find: "    await extras.keep(ports, record, purgeAt);\n",
     replace: "",
   },
   {

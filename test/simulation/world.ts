@@ -1,3 +1,4 @@
+import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { Notice } from "../../src/core/ports/notice.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import type { MemoryAuditLog } from "../../src/memory/audit.ts";
@@ -62,6 +63,6 @@ export interface World {
     send(world: World, notices: readonly Notice[], delaySeconds: number): void;
   };
   /** The ports of an invocation. A part of the world, as the stage has invocations of its own. */
-  portsFor: (world: World, from: Invocation) => SubmitPorts;
+  portsFor: (world: World, from: Invocation) => SubmitPorts & EndPorts;
   processes: { living: Set<Process>; started: number };
 }

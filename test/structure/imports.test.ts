@@ -260,7 +260,7 @@ describe("who may import whom", () => {
 });
 
 test("the code of attempts and ends that loads late is in the list of what a program with a clock of its own loads", () => {
-  const rooms = ["children", "end", "steps", "work"].map((room) => `src/core/${room}`);
+  const rooms = ["children", "end", "extras/notices", "steps", "work"].map((room) => `src/core/${room}`);
   const list = importsOf(all.find(({ path }) => path === "src/core/work/late-code.ts") ?? { path: "", text: "" });
   const late = rooms.flatMap(inFolder).flatMap(({ path, text }) => {
     const calls = text.match(/(?<!typeof )\bimport\("[^"]+"\)/g) ?? [];
@@ -347,8 +347,8 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
     folder: "src/core",
     rooms: [
       ...["model", "ports", "task", "limits"],
-      ...["send", "steps", "files", "submit", "extras"],
-      ...["end", "children", "schedules", "notify", "control", "work", "unique"],
+      ...["send", "steps", "files", "submit"],
+      ...["end", "extras", "children", "schedules", "notify", "control", "work", "unique"],
     ],
   },
   {
@@ -389,7 +389,8 @@ describe.each(floors)("the rooms of $folder", ({ folder, rooms }) => {
 describe("the extras of the core", () => {
   const extraOf = (path: string) => /^src\/core\/extras\/([^/]+)\//.exec(path)?.[1];
   const isDoor = (path: string) => /^src\/core\/extras\/[^/]+\/index\.ts$/.test(path);
-  const core = inFolder("src/core");
+  // What loads late code before its use names it.
+  const core = inFolder("src/core").filter(({ path }) => path !== "src/core/work/late-code.ts");
 
   /** Imports of an extra past its door. The list only gets shorter. */
   const pastDoors: readonly string[] = [];
@@ -402,6 +403,14 @@ describe("the extras of the core", () => {
         .map((target) => `${source.path} imports ${target}`),
     );
     expect(found).toEqual(pastDoors);
+  });
+
+  test("code in which tasks change or end names no extra that follows them: it calls the hooks of all", () => {
+    const words = /\bnotices\b|\buniqueKeys\b|\bunique_key\b|\bsteps\.keep\b|\/extras\/(?!limits\/)/;
+    const rooms = ["end", "children", "control", "work"].map((room) => `src/core/${room}/`);
+    const path = core.filter(({ path }) => rooms.some((room) => path.startsWith(room)));
+    expect(path.filter(({ text }) => text.includes("await extras.")).length).toBeGreaterThan(9);
+    expect(path.filter(({ text }) => words.test(codeOf(text))).map(({ path }) => path)).toEqual([]);
   });
 
   test("the pipeline imports no value of limits: it reaches them by the port of the limiter", () => {

@@ -181,8 +181,10 @@ describe("a test that stands still for a process has a time limit", () => {
 });
 
 describe("a change that keeps a record for longer keeps what is beside it", () => {
-  /** They set no later time of an open task's record: one withdraws a task, one has the time of an entry, one ends a task. */
-  const others = ["submit/send-task.ts", "steps/attempt-steps.ts", "work/end-attempt.ts"].map((p) => `src/core/${p}`);
+  /** They set no later time of an open task's record: they withdraw or end a task, have the time of an entry, name a new input. */
+  const others = [
+    ...["submit/send-task.ts", "steps/attempt-steps.ts", "work/end-attempt.ts", "control/change-input.ts"],
+  ].map((path) => `src/core/${path}`);
   const setting = /\bpurge_at(?:: (?!\{)|, | \})/;
   const changing = all.filter(
     ({ path, text }) =>
@@ -190,11 +192,28 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
   );
 
   test.each(changing.map(({ path, text }) => [path, text] as const))("%s", (_, text) => {
-    expect(text).toContain("/keep-beside.ts");
+    expect(text).toMatch(/\bawait (extras\.keep(All|Ended)?|keepUnstarted)\(/);
   });
 
   test("the search finds the files", () => {
     expect(changing.map(({ path }) => path)).toContain("src/core/work/suspend.ts");
     expect(changing.length).toBeGreaterThan(6);
+  });
+
+  test("no place keeps one of these by hand, but an extra its own", () => {
+    const byHand = /\b(?:uniqueKeys\.keep|steps\.keep|keepPart|keepKey|keepInput|keepEntries)\(/;
+    const own = [
+      "send/extras.ts",
+      "send/parts.ts",
+      "send/keep-entries.ts",
+      "steps/attempt-steps.ts",
+      "unique/replace-input.ts",
+    ];
+    const places = all
+      .filter(({ path, text }) => path.startsWith("src/core/") && byHand.test(text))
+      .map(({ path }) => path.slice("src/core/".length))
+      .filter((path) => !path.startsWith("extras/") && !own.includes(path));
+    expect(places).toEqual([]);
+    expect(all.filter(({ path, text }) => path.startsWith("src/core/extras/") && byHand.test(text))).toHaveLength(4);
   });
 });

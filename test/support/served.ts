@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import type { MetricHistory } from "../../src/core/control/metric-history.ts";
 import { PlaceBook } from "../../src/core/extras/limits/place-book.ts";
+import { followers } from "../../src/core/extras/list.ts";
 import { noLimits } from "../../src/core/limits/limits.ts";
 import type { Role } from "../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
@@ -9,6 +10,7 @@ import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import type { ReceiverPorts } from "../../src/core/notify/manage-receivers.ts";
 import type { OpenChannelPorts } from "../../src/core/notify/open-channel.ts";
 import { fixedWebhookKey, type SecretPorts } from "../../src/core/notify/secret.ts";
+import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { FlowSettings, Lines } from "../../src/core/ports/flow.ts";
 import type { Tracing } from "../../src/core/ports/tasks.ts";
 import type { AppSchedulePorts } from "../../src/core/schedules/manage-app-schedules.ts";
@@ -39,6 +41,7 @@ import type { SubmitApiPorts } from "../../src/http/submit-ports.ts";
 import { type TenantReadPorts, tenantReads } from "../../src/http/tenants.ts";
 import { MemoryAuditLog } from "../../src/memory/audit.ts";
 import { MemoryDeliveries } from "../../src/memory/deliveries.ts";
+import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryKeys } from "../../src/memory/keys.ts";
 import { MemoryLimits } from "../../src/memory/limits.ts";
@@ -160,11 +163,13 @@ type AppPorts = Omit<SubmitApiPorts, "batch"> &
   TenantLimitPorts & { history: MetricHistory } & AuditPorts & {
     lines: Lines;
     flowSettings: FlowSettings;
-  } & EntryPorts;
+  } & EntryPorts &
+  EndPorts;
 
 /** The apps of submit, status, control and the console over the ports of a pipeline in memory, with defaults for what that leaves out. */
 export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tracing } & Partial<AppPorts>) {
   let ids = 0;
+  const { steps = new MemoryStepStore() } = given;
   const ports: AppPorts = {
     newCorrelationId: () => `new-${++ids}`,
     cursors: new Cursors("a key that nobody can guess"),
@@ -195,7 +200,9 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     waits: new MemoryWaits(10),
     lines: new MemoryLines(),
     flowSettings: new MemoryFlowSettings(),
-    steps: new MemoryStepStore(),
+    steps,
+    extras: followers(steps),
+    families: new MemoryFamilies(),
     logs: new MemoryTaskLogs(),
     callTime: { within: (_, work) => work(), apart: (work) => work() },
     newTicket: () => `ticket-${++ids}`,

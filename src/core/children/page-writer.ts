@@ -5,8 +5,8 @@ import { countsIn, endIn, endText, type FamilyNode, type Leaf } from "../model/f
 import type { FamilyPlace } from "../model/family-place.ts";
 import { inLanes } from "../model/in-lanes.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import type { FamilyPage } from "../ports/family.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { NamedSpawn } from "../task/context.ts";
 import { printOf } from "../task/numbering.ts";
 import { type At, firstPlaces, hasPlace, type KnownPage, type KnownPages, placeBit } from "./known-pages.ts";
@@ -17,7 +17,7 @@ const lanes = 50;
 /** Pauses before a refused child is tried again, in milliseconds: 6 s in all. */
 const pausesMs = [200, 400, 800, 1_600, 3_000];
 
-export interface SpawnPorts extends DispatchPorts {
+export interface SpawnPorts extends EndPorts {
   /** Places in a node. Default: 100. */
   nodeSize?: number;
   /**

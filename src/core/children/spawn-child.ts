@@ -1,5 +1,4 @@
 import { sweepsOfMany } from "../end/request-sweep.ts";
-import { tellBeforeNextRound } from "../end/tell.ts";
 import type { Changed } from "../model/change.ts";
 import type { Envelope } from "../model/envelope.ts";
 import type { FamilyPlace } from "../model/family-place.ts";
@@ -7,18 +6,22 @@ import { Problem } from "../model/problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import { spawnKey } from "../model/spawned-id.ts";
 import { isTerminal } from "../model/status.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepBeside } from "../send/keep-beside.ts";
-import { endOfRound, storeRound } from "../send/keep-history.ts";
+import * as extras from "../send/extras.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { newestKept } from "../send/newest-envelope.ts";
+import { endOfRound, storeRound } from "../send/parts.ts";
 import { reportChanged } from "../send/report.ts";
 import { submit } from "../submit/submit.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
 import type { NamedSpawn } from "../task/context.ts";
 import { storedFiles } from "../task/task-file.ts";
 import { asTaskError, childCall } from "./child.ts";
+
+/** The ports of a child that may start again. */
+type RoundPorts = SubmitPorts & EndPorts;
 
 /** Requests the sweep of a dead letter that a child is, before it starts again. */
 type Sweeps = (child: TaskRecord) => Promise<void>;
@@ -29,7 +32,7 @@ type Sweeps = (child: TaskRecord) => Promise<void>;
  * it has not ended. Returns its record.
  * @throws RetryAfter when the child cannot be accepted now; PermanentError when it never can
  */
-export function spawnChild(ports: SubmitPorts) {
+export function spawnChild(ports: RoundPorts) {
   const sweeps = sweepsOfMany(ports);
   return async (
     parent: TaskRecord,
@@ -58,7 +61,7 @@ export function spawnChild(ports: SubmitPorts) {
  * no longer kept.
  * @throws PortUnavailable
  */
-export function rejoinChild(ports: SubmitPorts) {
+export function rejoinChild(ports: RoundPorts) {
   const sweeps = sweepsOfMany(ports);
   return async (found: TaskRecord, family: FamilyPlace): Promise<TaskRecord> => {
     if (family.round === 1 && !mayLackMessage(found)) return found;
@@ -76,7 +79,7 @@ const mayLackMessage = ({ status, attempts_total }: TaskRecord): boolean =>
   status === "pending" && attempts_total === 0;
 
 async function joinRound(
-  ports: SubmitPorts,
+  ports: RoundPorts,
   sweeps: Sweeps,
   found: TaskRecord,
   input: unknown,
@@ -91,13 +94,7 @@ async function joinRound(
  * Brings a child into the parent's round, unless it has completed.
  * @param canStart False: a child that has ended stays so.
  */
-async function intoRound(
-  ports: SubmitPorts,
-  sweeps: Sweeps,
-  found: TaskRecord,
-  family: FamilyPlace,
-  canStart: boolean,
-) {
+async function intoRound(ports: RoundPorts, sweeps: Sweeps, found: TaskRecord, family: FamilyPlace, canStart: boolean) {
   let child = found;
   while (child.status !== "completed" && (child.family_round ?? family.round) < family.round) {
     const hasEnded = isTerminal(child.status);
@@ -126,17 +123,17 @@ const unchanged = ({ status, round, family_round }: TaskRecord) => ({
 });
 
 /** A child that was replayed by itself, and has not ended: its end counts in this round. */
-const goOn = (ports: SubmitPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> =>
+const goOn = (ports: RoundPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> =>
   ports.records.change(child, {
     when: unchanged(child),
     set: { updated_at: iso(ports.clock.now()), ...countedAt(family) },
   });
 
-async function startAgain(ports: SubmitPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> {
+async function startAgain(ports: RoundPorts, child: TaskRecord, family: FamilyPlace): Promise<Changed> {
   const now = ports.clock.now();
-  await tellBeforeNextRound(ports, child);
+  await extras.beforeRound(ports, child);
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds;
-  await keepBeside(ports, child, purgeAt);
+  await extras.keep(ports, child, purgeAt);
   await storeRound(ports, child, purgeAt);
   const changed = await ports.records.change(child, {
     when: unchanged(child),

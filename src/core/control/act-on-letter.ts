@@ -1,6 +1,6 @@
 import { Problem } from "../model/problem.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
 import { reportChanged } from "../send/report.ts";
@@ -26,7 +26,7 @@ interface ReadPorts {
  * Starts a new round of a dead letter's task, if the dead letter still exists. May be repeated.
  * @throws PortUnavailable
  */
-export async function replayOne(ports: DispatchPorts & EntryPorts, letter: LetterKey): Promise<LetterOutcome> {
+export async function replayOne(ports: EndPorts & EntryPorts, letter: LetterKey): Promise<LetterOutcome> {
   const record = await stillThere(ports, letter);
   if (record === undefined) return "skipped";
   try {
@@ -42,7 +42,7 @@ export async function replayOne(ports: DispatchPorts & EntryPorts, letter: Lette
  * Removes a task from the dead letters; its record stays `failed`. May be repeated.
  * @throws PortUnavailable
  */
-export async function discardOne(ports: DispatchPorts, letter: LetterKey): Promise<LetterOutcome> {
+export async function discardOne(ports: EndPorts, letter: LetterKey): Promise<LetterOutcome> {
   const changed = await ports.records.change(letter, {
     when: stillDeadLetter(ports, letter),
     set: { updated_at: iso(ports.clock.now()) },

@@ -2,7 +2,7 @@ import { requestSweep } from "../end/request-sweep.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import { cancelAny } from "./control.ts";
 import { loadState } from "./operation-state.ts";
 
@@ -11,11 +11,7 @@ import { loadState } from "./operation-state.ts";
  * begins no other. What is done stays done. May be repeated.
  * @throws Problem `conflict` when it has ended in another way; `unavailable`
  */
-export async function cancelOperation(
-  ports: DispatchPorts,
-  record: TaskRecord,
-  correlationId: string,
-): Promise<TaskRecord> {
+export async function cancelOperation(ports: EndPorts, record: TaskRecord, correlationId: string): Promise<TaskRecord> {
   const cancelled = record.status === "cancelled" ? record : await cancelAny(ports, record);
   // A running attempt requests the sweeps itself, when it has stopped.
   if (cancelled.status === "cancelled") await requestSweeps(ports, cancelled, correlationId);
@@ -23,7 +19,7 @@ export async function cancelOperation(
 }
 
 /** Has the messages of processed dead letters deleted from the DLQs. When this fails, the next sweep deletes them. */
-async function requestSweeps(ports: DispatchPorts, record: TaskRecord, correlationId: string): Promise<void> {
+async function requestSweeps(ports: EndPorts, record: TaskRecord, correlationId: string): Promise<void> {
   try {
     const state = await loadState(ports.records, record);
     if (state === undefined || state.position + state.window === 0) return;

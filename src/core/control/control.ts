@@ -2,7 +2,6 @@ import { followUp } from "../end/follow-up.ts";
 import { childEnvelope, needsMessage } from "../end/keep-for-round.ts";
 import { requestCancelChildren } from "../end/request-cancel-children.ts";
 import { sweepBeforeNextRound } from "../end/request-sweep.ts";
-import { tellBeforeNextRound } from "../end/tell.ts";
 import type { CountRequest } from "../limits/gate.ts";
 import type { Changed } from "../model/change.ts";
 import type { Envelope } from "../model/envelope.ts";
@@ -10,18 +9,19 @@ import { PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal, type Status } from "../model/status.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
-import { keepAllBeside, sameInput } from "../send/keep-beside.ts";
+import * as extras from "../send/extras.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
-import { endOfRound, keepHistory, storeRound } from "../send/keep-history.ts";
 import { mayKeep } from "../send/kept-input.ts";
+import { sameInput } from "../send/newest-envelope.ts";
+import { endOfRound, storeRound } from "../send/parts.ts";
 import { reportChanged } from "../send/report.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import type { KnownType } from "../task/catalog.ts";
 import { type GivenInput, storeGiven } from "./given-input.ts";
 
-export interface ControlPorts extends DispatchPorts {
+export interface ControlPorts extends EndPorts {
   /** Absent: retries have no rate. */
   countRequest?: CountRequest;
   types: ReadonlyMap<string, KnownType>;
@@ -65,7 +65,7 @@ export const isCancellable = ({ types }: Pick<ControlPorts, "types">, { type }: 
  * @throws Problem `conflict` when it has ended
  */
 export async function cancelAny(
-  ports: DispatchPorts,
+  ports: EndPorts,
   record: TaskRecord,
   { now = false }: CancelHow = {},
 ): Promise<TaskRecord> {
@@ -97,7 +97,7 @@ export async function cancelAny(
 /** The fields that each way of a cancel sets. */
 type CancelFields = Pick<TaskRecord, "updated_at" | "cancel_now">;
 
-function tryCancel(ports: DispatchPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
+function tryCancel(ports: EndPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
   if (record.status === "pending") return cancelWaiting(ports, record, fields);
   return record.family_state === "waiting" ? cancelParent(ports, record, fields) : requestCancel(ports, record, fields);
 }
@@ -106,17 +106,17 @@ function tryCancel(ports: DispatchPorts, record: TaskRecord, fields: CancelField
  * Ends a parent that waits for its children. The request for their cancel comes first, so that a crash in between
  * leaves none running.
  */
-async function cancelParent(ports: DispatchPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
+async function cancelParent(ports: EndPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
   await requestCancelChildren(ports, { ...record, ...fields }, true);
   const kept = retention(ports, record);
-  await keepHistory(ports, record, kept.purge_at);
+  await extras.keepEnded(ports, record, kept.purge_at);
   return ports.records.change(record, {
     when: { status: { is: "processing" }, family_state: { is: "waiting" }, ...sameRetention(record) },
     set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...kept },
   });
 }
 
-const requestCancel = (ports: DispatchPorts, record: TaskRecord, fields: CancelFields) =>
+const requestCancel = (ports: EndPorts, record: TaskRecord, fields: CancelFields) =>
   ports.records.change(record, {
     when: {
       status: { is: "processing" },
@@ -126,9 +126,9 @@ const requestCancel = (ports: DispatchPorts, record: TaskRecord, fields: CancelF
     set: { cancel_requested_at: record.cancel_requested_at ?? fields.updated_at, ...fields },
   });
 
-async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
+async function cancelWaiting(ports: EndPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
   const kept = retention(ports, record);
-  await keepHistory(ports, record, kept.purge_at);
+  await extras.keepEnded(ports, record, kept.purge_at);
   return ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
     set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...kept },
@@ -140,7 +140,11 @@ async function cancelWaiting(ports: DispatchPorts, record: TaskRecord, fields: C
  * Deletes the one-off schedule of a wait that has ended, after the follow-up, which the one-off would repeat. A one-off
  * that stays fires for a cancelled task, and its message finds nothing to do.
  */
-export async function deleteOneOff(ports: DispatchPorts, record: TaskRecord, nowIso: string): Promise<void> {
+export async function deleteOneOff(
+  ports: Pick<EndPorts, "oneOffs">,
+  record: TaskRecord,
+  nowIso: string,
+): Promise<void> {
   if (record.status !== "pending" || record.due_at <= nowIso) return;
   const name = oneOffName(record.task_id, record.attempts_total, Date.parse(record.due_at));
   await ports.oneOffs.delete(name).catch(unlessUnavailable);
@@ -155,11 +159,7 @@ function unlessUnavailable(error: unknown): void {
  * DLQ.
  * @throws Problem as `startRound`
  */
-export async function retry(
-  ports: DispatchPorts & EntryPorts,
-  record: TaskRecord,
-  given?: GivenInput,
-): Promise<TaskRecord> {
+export async function retry(ports: EndPorts & EntryPorts, record: TaskRecord, given?: GivenInput): Promise<TaskRecord> {
   if (record.status === "failed") await sweepBeforeNextRound(ports, record);
   return startRound(ports, record, given);
 }
@@ -172,20 +172,20 @@ export async function retry(
  * when its input is no longer kept; `too_large`
  */
 export async function startRound(
-  ports: DispatchPorts & EntryPorts,
+  ports: EndPorts & EntryPorts,
   record: TaskRecord,
   given?: GivenInput,
 ): Promise<TaskRecord> {
   if (record.status !== "failed") throw notNow("retried", statusAt(record, iso(ports.clock.now())));
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
   if (envelope === undefined) throw new Problem("gone", "The task's input is no longer kept.");
-  await tellBeforeNextRound(ports, record);
+  await extras.beforeRound(ports, record);
   const now = ports.clock.now();
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + record.retention_seconds;
   const send = (dueAt: number, message: Envelope) =>
     dispatch(ports, { ...record, due_at: iso(dueAt), purge_at: purgeAt }, message);
   const next = given === undefined ? undefined : await storeGiven(ports, record, given, purgeAt);
-  await keepAllBeside(ports, record, purgeAt, envelope);
+  await extras.keepAll(ports, record, purgeAt, envelope);
   // Sent before the change, so that a crash in between leaves no pending task without a message. It has the earlier
   // input, as another call may start the round.
   await send(now + safetyDelaySeconds * 1000, envelope);
@@ -243,7 +243,7 @@ async function tryExtend(
   if (retainedUntil === undefined && record.line !== undefined) {
     return change(ports, record, { retention_seconds, purge_at: record.purge_at });
   }
-  await keepAllBeside(ports, record, purgeAt, needsNoMessage(ports, record) ? null : undefined);
+  await extras.keepAll(ports, record, purgeAt, needsNoMessage(ports, record) ? null : undefined);
   if (retainedUntil === undefined) {
     return change(ports, record, { retention_seconds, purge_at: Math.max(record.purge_at, purgeAt) });
   }
@@ -257,7 +257,7 @@ async function tryExtend(
 
 /** Never shortens the retention, also when two calls run at once. */
 const change = (
-  ports: DispatchPorts,
+  ports: EndPorts,
   record: TaskRecord,
   set: Pick<TaskRecord, "retention_seconds" | "purge_at" | "retained_until">,
 ): Promise<Changed> =>

@@ -4,8 +4,8 @@ import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
-import { keptUntil } from "../send/keep-history.ts";
 import { storedEnvelope } from "../send/large-input.ts";
+import { keptUntil } from "../send/parts.ts";
 import { checkTask, type KnownTypes } from "../submit/check-input.ts";
 
 /**

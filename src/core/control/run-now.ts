@@ -2,7 +2,7 @@ import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { StoppedBy } from "../model/suspension.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
 import { reportDue } from "../send/report.ts";
@@ -26,7 +26,7 @@ export const waitsForItsTime = (record: TaskRecord, nowIso: string): boolean => 
  * @throws Problem `not_waiting` when the task does not wait for its time, or its input is in a message that cannot be
  * read yet; PortUnavailable
  */
-export async function runNow(ports: DispatchPorts, record: TaskRecord): Promise<TaskRecord> {
+export async function runNow(ports: EndPorts, record: TaskRecord): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
     const nowMs = ports.clock.now();
@@ -70,13 +70,13 @@ const wasHastened = (record: TaskRecord, nowIso: string): boolean =>
   record.due_at === record.updated_at &&
   (record.attempts > 0 || (record.run_at !== undefined && record.due_at < record.run_at));
 
-async function sent(ports: DispatchPorts, record: TaskRecord, envelope: Envelope): Promise<TaskRecord> {
+async function sent(ports: EndPorts, record: TaskRecord, envelope: Envelope): Promise<TaskRecord> {
   await dispatch(ports, record, envelope);
   return record;
 }
 
 /** The task's message, from its record or from the copy beside it; not that of an earlier task with the same id. */
-async function envelopeOf(ports: DispatchPorts, record: TaskRecord): Promise<Envelope | undefined> {
+async function envelopeOf(ports: EndPorts, record: TaskRecord): Promise<Envelope | undefined> {
   const kept = keptEnvelope(ports, record);
   if (kept !== undefined) return kept;
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;

@@ -3,11 +3,14 @@ import { type Classified, errorFields } from "../model/classify.ts";
 import type { DeadLetterMessage, Envelope } from "../model/envelope.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import { keepBeside } from "../send/keep-beside.ts";
+import * as extras from "../send/extras.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { letterRetention, sameRetention } from "../send/retention.ts";
+import { noteNewFailure } from "./new-failure.ts";
+import { requestSweep } from "./request-sweep.ts";
 
 /**
  * Makes a task a dead letter: stores its envelope, so that a replay finds it, then makes one conditional update.
@@ -15,7 +18,7 @@ import { letterRetention, sameRetention } from "../send/retention.ts";
  * @param envelope Undefined: it is lost. The task then has no message in the DLQ, and cannot be replayed.
  */
 export async function failForGood(
-  ports: DispatchPorts,
+  ports: EndPorts,
   record: TaskRecord,
   envelope: Envelope | undefined,
   failure: Classified,
@@ -23,7 +26,7 @@ export async function failForGood(
 ): Promise<Changed> {
   const now = iso(ports.clock.now());
   const kept = letterRetention(ports, record);
-  await keepBeside(ports, record, kept.purge_at);
+  await extras.keep(ports, record, kept.purge_at);
   if (envelope !== undefined) {
     const until = Math.max(record.purge_at, kept.purge_at);
     await ports.records.savePart(record, "envelope", await newestKept(ports, record, envelope), until);
@@ -63,6 +66,27 @@ export const deadLetterOf = (record: TaskRecord, envelope: Envelope): DeadLetter
   last_failed_at: record.dead_letter_at ?? record.updated_at,
   original_queue: record.priority,
 });
+
+/**
+ * Sends the DLQ's message of a dead letter that has none yet. Repeatable.
+ * @param given The task's message. Undefined: the stored one.
+ * @throws PortUnavailable
+ */
+export async function buryOnce(ports: EndPorts, record: TaskRecord, given: Envelope | undefined): Promise<void> {
+  if (record.status !== "failed" || record.dead_letter_at === undefined || record.buried_at !== undefined) return;
+  const envelope = given ?? ((await ports.records.loadPart(record, "envelope")) as Envelope | undefined);
+  if (envelope === undefined) return;
+  const letter = deadLetterOf(record, await newestKept(ports, record, envelope));
+  await ports.queues.bury(record.priority, letter, record.tenant_id);
+  ports.metrics.add("dead_lettered", 1, { tier: record.priority, type: record.type });
+  const noted = await ports.records.change(record, {
+    when: { status: { is: "failed" }, dead_letter_at: { is: record.dead_letter_at } },
+    set: { buried_at: iso(ports.clock.now()) },
+  });
+  await noteNewFailure(ports, record);
+  // It was revived in between, and the sweep that was requested then may be over.
+  if (!noted.done) await requestSweep(ports, record.priority, record.correlation_id);
+}
 
 /** Sends an unreadable message to its tier's DLQ. */
 export async function buryUnreadable(ports: DispatchPorts, delivery: Delivery, reason: string): Promise<Verdict> {

@@ -1,18 +1,17 @@
 import type { Changed } from "../model/change.ts";
 import { type Classified, classify } from "../model/classify.ts";
-import { addCounts, type Counts, endedOf, noCounts } from "../model/counts.ts";
+import { type Counts, endedOf } from "../model/counts.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { ChangedMeanwhile, ChildrenFailed } from "../model/errors.ts";
 import { countsOf, countsText, endText, type FamilyNode, isFull } from "../model/family-node.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepHistory } from "../send/keep-history.ts";
+import * as extras from "../send/extras.ts";
 import { reportChanged } from "../send/report.ts";
 import { reportClosed } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { failForGood } from "./bury.ts";
-import { familyOf, leafOf } from "./child-results.ts";
 
 /**
  * Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries, and
@@ -31,7 +30,7 @@ const mostTries = 5;
  * redelivery of the child's message repeats them.
  * @returns The parent's record, if the parent has ended with its family; then its own end is to be followed up.
  */
-export async function countEnd(ports: DispatchPorts, child: TaskRecord): Promise<TaskRecord | undefined> {
+export async function countEnd(ports: EndPorts, child: TaskRecord): Promise<TaskRecord | undefined> {
   const { status, tenant_id, parent_id, family_leaf: leaf, family_place: place } = child;
   if (leaf === undefined || place === undefined || parent_id === undefined) return undefined;
   if (status === "pending" || status === "processing") return undefined;
@@ -45,7 +44,7 @@ export async function countEnd(ports: DispatchPorts, child: TaskRecord): Promise
  * family.
  */
 export async function passUp(
-  ports: DispatchPorts,
+  ports: EndPorts,
   parent: TaskKey,
   name: string,
   node: FamilyNode,
@@ -61,14 +60,14 @@ export async function passUp(
 }
 
 /** True for a waiting parent whose children have all ended. */
-export async function isFamilyFull({ families }: DispatchPorts, parent: TaskRecord): Promise<boolean> {
+export async function isFamilyFull({ families }: EndPorts, parent: TaskRecord): Promise<boolean> {
   if (parent.family_state !== "waiting" || parent.family_root === undefined) return false;
   const root = await families.read(parent, parent.family_root);
   return root !== undefined && isFull(root);
 }
 
 /** Closes the family of a waiting parent if its root is full. For what a death left between two steps. */
-export async function closeIfFull(ports: DispatchPorts, parent: TaskRecord): Promise<TaskRecord | undefined> {
+export async function closeIfFull(ports: EndPorts, parent: TaskRecord): Promise<TaskRecord | undefined> {
   if (parent.family_state !== "waiting" || parent.family_root === undefined) return undefined;
   const root = await ports.families.read(parent, parent.family_root);
   return root === undefined ? undefined : passUp(ports, parent, parent.family_root, root);
@@ -83,12 +82,7 @@ const waitsFor = (record: TaskRecord | undefined, root: string): boolean =>
  * counts, or gets the attempt that aggregates the results. The root may be that of an earlier attempt, which died
  * before its parent waited: then nothing happens.
  */
-async function close(
-  ports: DispatchPorts,
-  key: TaskKey,
-  root: string,
-  counts: Counts,
-): Promise<TaskRecord | undefined> {
+async function close(ports: EndPorts, key: TaskKey, root: string, counts: Counts): Promise<TaskRecord | undefined> {
   let parent = await presentRecord(ports, key, root);
   for (let tries = 0; tries < mostTries && parent !== undefined && waitsFor(parent, root); tries++) {
     const changed = await endWait(ports, parent, root, counts);
@@ -102,7 +96,7 @@ async function close(
 }
 
 /** Sends the message of the attempt that aggregates, or returns the parent if it has ended. */
-async function afterWait(ports: DispatchPorts, parent: TaskRecord): Promise<TaskRecord | undefined> {
+async function afterWait(ports: EndPorts, parent: TaskRecord): Promise<TaskRecord | undefined> {
   if (isClosing(parent)) await dispatch(ports, parent, await envelopeOf(ports, parent));
   return parent.finished_at === undefined ? undefined : parent;
 }
@@ -114,7 +108,7 @@ const isClosing = (record: TaskRecord): boolean =>
   record.status === "pending" && record.family_state === "closing" && record.attempts === record.closing_from;
 
 /** The record, consistent where that matters: a stale one may not show yet that the parent waits. */
-async function presentRecord(ports: DispatchPorts, key: TaskKey, root: string): Promise<TaskRecord | undefined> {
+async function presentRecord(ports: EndPorts, key: TaskKey, root: string): Promise<TaskRecord | undefined> {
   const record = await ports.records.get(key);
   // With this root the record shows the wait, or what came after it.
   if (record === undefined || record.family_root === root) return record;
@@ -125,7 +119,7 @@ async function presentRecord(ports: DispatchPorts, key: TaskKey, root: string): 
   return changed.record;
 }
 
-async function endWait(ports: DispatchPorts, parent: TaskRecord, root: string, counts: Counts): Promise<Changed> {
+async function endWait(ports: EndPorts, parent: TaskRecord, root: string, counts: Counts): Promise<Changed> {
   const now = ports.clock.now();
   const when = {
     status: { is: "processing" },
@@ -144,7 +138,7 @@ async function endWait(ports: DispatchPorts, parent: TaskRecord, root: string, c
   const common = { updated_at: iso(now), family_counts: counts, family_total: total } as const;
   if (parent.family_aggregates !== true) {
     const kept = retention(ports, parent);
-    await keepHistory(ports, parent, kept.purge_at);
+    await extras.keepEnded(ports, parent, kept.purge_at);
     return ports.records.change(parent, {
       when,
       set: {
@@ -178,37 +172,8 @@ function failureOf(parent: TaskRecord, counts: Counts, nowMs: number): Classifie
 }
 
 /** @throws ChangedMeanwhile when the parent's part is gone; settling stores it before the parent waits */
-async function envelopeOf(ports: DispatchPorts, parent: TaskRecord): Promise<Envelope> {
+async function envelopeOf(ports: EndPorts, parent: TaskRecord): Promise<Envelope> {
   const envelope = (await ports.records.loadPart(parent, "envelope")) as Envelope | undefined;
   if (envelope === undefined) throw new ChangedMeanwhile("the message of a family's parent");
   return envelope;
-}
-
-/** Counts of a family as far as they are known: of full leaves, and of those that are not full. */
-export async function presentCounts(ports: Pick<DispatchPorts, "families">, parent: TaskRecord): Promise<Counts> {
-  if (parent.family_counts !== undefined) return parent.family_counts;
-  if (parent.family_root === undefined) return countsOfOpenFamily(ports, parent);
-  const root = await ports.families.read(parent, parent.family_root);
-  if (root?.below === undefined) return root === undefined ? noCounts : countsOf(root);
-  const open = root.below.filter((_, place) => root.ended[place] === undefined);
-  const nodes = await Promise.all(open.map((name) => ports.families.read(parent, name)));
-  return nodes.map((node) => (node === undefined ? noCounts : countsOf(node))).reduce(addCounts, countsOf(root));
-}
-
-/**
- * Leaves of a family that is not sealed which are read for its counts. The counts of the other leaves are missing
- * there.
- */
-const mostOpenLeaves = 100;
-
-/** Counts of a family whose handler still spawns, or sleeps. */
-async function countsOfOpenFamily({ families }: Pick<DispatchPorts, "families">, parent: TaskRecord): Promise<Counts> {
-  const pages = await families.pages(familyOf(parent), 0, mostOpenLeaves);
-  const nodes = await Promise.all(pages.map(({ number }) => families.read(parent, leafOf(parent, number))));
-  return nodes
-    .map((node, index) => {
-      const members = "1".repeat(pages[index]?.keys.length ?? 0);
-      return countsOf({ ended: node?.ended ?? {}, members, round: parent.round });
-    })
-    .reduce(addCounts, noCounts);
 }

@@ -1,7 +1,7 @@
+import { endId } from "../model/end-id.ts";
 import type { Families } from "../ports/family.ts";
 import type { EndNotice } from "../ports/notice.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
-import { endId } from "./tell.ts";
 import { viewTask } from "./view.ts";
 
 /**

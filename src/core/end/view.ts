@@ -18,7 +18,7 @@ import type { Families } from "../ports/family.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { withStacks } from "../send/stacks.ts";
 import { inlineResultBytes } from "../task/result.ts";
-import { presentCounts } from "./close-family.ts";
+import { presentCounts } from "./present-counts.ts";
 
 /**
  * The progress of a task. Of a sealed family it is the share that has ended, but not less than its handler reported

@@ -1,8 +1,7 @@
 import type { Blobs } from "./blob.ts";
 import type { BlobList } from "./blob-list.ts";
-import type { Families } from "./family.ts";
 import type { Notices } from "./notify.ts";
-import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Random, Records } from "./tasks.ts";
+import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Records } from "./tasks.ts";
 import type { UniqueKeys } from "./unique.ts";
 
 /** The ports of `dispatch`. `log` and `metrics` get every change of a task's status. */
@@ -11,7 +10,6 @@ export interface DispatchPorts {
   records: Records;
   queues: Queues;
   oneOffs: OneOffs;
-  families: Families;
   /** The bucket of files, large inputs and large results. */
   blobs: Blobs;
   blobList: BlobList;
@@ -20,11 +18,4 @@ export interface DispatchPorts {
   newId: NewId;
   log: Log;
   metrics: Metrics;
-}
-
-/** The ports of an attempt's start and end. */
-export interface SettlePorts extends DispatchPorts {
-  random: Random;
-  /** Multiplies retry waits. 1, except when trying things out. */
-  timeScale: number;
 }

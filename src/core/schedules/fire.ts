@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { followUp } from "../end/follow-up.ts";
-import { tellEnd } from "../end/tell.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { WrittenLater } from "../model/errors.ts";
 import { isKept, iso, type TaskKey } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import type { TaskFiring } from "../ports/tasks.ts";
 import { dispatch, taskOfOneOff } from "../send/dispatch.ts";
+import * as extras from "../send/extras.ts";
 import { sayLater } from "../send/later-release.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { timeSchema } from "../submit/submit-body.ts";
@@ -122,7 +122,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-export type FirePorts = FireSchedulePorts & FireAppPorts & FireEventPorts & DailyPorts;
+export type FirePorts = EndPorts & FireSchedulePorts & FireAppPorts & FireEventPorts & DailyPorts;
 
 /**
  * Handles a firing as it arrived. A firing that cannot be read is reported, and not delivered again; if its schedule's
@@ -199,11 +199,11 @@ export async function fire(ports: FirePorts, firing: Firing, deadlineMs: number)
  * second firing makes a twin, which is harmless.
  * @throws PortUnavailable, so that EventBridge Scheduler fires again
  */
-export async function fireTask(ports: DispatchPorts, payload: TaskFiring): Promise<"dispatched" | "skipped"> {
+export async function fireTask(ports: EndPorts, payload: TaskFiring): Promise<"dispatched" | "skipped"> {
   const record = await ports.records.get(payload);
   if (record === undefined) return "skipped";
   if (!isKept(record, ports.clock.now())) {
-    await tellEnd(ports, record);
+    await extras.ended(ports, record);
     return "skipped";
   }
   if (isTerminal(record.status)) await followUp(ports, record);

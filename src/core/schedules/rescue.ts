@@ -13,13 +13,12 @@ import { longestLineSeconds } from "../model/line.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { type Tier, tiers } from "../model/tier.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import type { Lines } from "../ports/flow.ts";
 import type { OpenTasks } from "../ports/open-tasks.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { QueueDepth, QueueDepths } from "../ports/tasks.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepAllBeside } from "../send/keep-beside.ts";
-import type { EntryPorts } from "../send/keep-entries.ts";
+import * as extras from "../send/extras.ts";
 import { keptEnvelope } from "../send/kept-input.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportChanged } from "../send/report.ts";
@@ -34,7 +33,7 @@ import { lastRescue, type RescuePass, saveRescue } from "./rescue-state.ts";
  * conditional change. A pass is bounded, and the next one goes on where it stopped.
  */
 
-export interface RescuePorts extends DispatchPorts, EntryPorts {
+export interface RescuePorts extends EndPorts {
   openTasks: OpenTasks;
   depths: QueueDepths;
   lines: Lines;
@@ -264,7 +263,7 @@ async function keepWaiting({ ports, nowMs, found }: Pass, record: TaskRecord): P
     return;
   }
   const purge_at = Math.floor(nowMs / 1000) + longestLineSeconds;
-  await keepAllBeside(ports, record, purge_at);
+  await extras.keepAll(ports, record, purge_at);
   // The record last: after a death, the next pass does all again.
   await ports.lines.keep(line, entry, purge_at);
   await ports.records.change(record, { when: unchanged(record), set: { purge_at, updated_at: iso(nowMs) } });

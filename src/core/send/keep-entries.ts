@@ -1,4 +1,4 @@
-import { iso, type TaskRecord } from "../model/record.ts";
+import type { TaskRecord } from "../model/record.ts";
 import type { StepOwner, StepStore, StoredEntry } from "../ports/steps.ts";
 import type { Clock } from "../ports/tasks.ts";
 
@@ -35,33 +35,11 @@ export const keepReadEntries = (ports: EntryPorts, record: TaskRecord, entries: 
  * that a task that waits again and again does not write them each time.
  */
 export async function keepEntries(
-  { clock, steps }: EntryPorts,
+  { clock, steps }: { clock: Clock; steps: Pick<StepStore, "keep"> },
   owner: StepOwner,
   entries: readonly StoredEntry[],
   purgeAt: number,
 ): Promise<void> {
   const early = entries.filter(({ purge_at }) => purge_at < purgeAt);
   if (early.length > 0) await steps.keep(owner, early, 2 * purgeAt - Math.floor(clock.now() / 1000));
-}
-
-/**
- * Keeps all entries of a task at least until `purgeAt`, epoch seconds: a later round goes on with them. A task that
- * never started has none.
- */
-export async function keepAllEntries(ports: EntryPorts, record: TaskRecord, purgeAt: number): Promise<void> {
-  if (record.attempts_total === 0) return;
-  await keepEntries(ports, record, await ports.steps.load(record), purgeAt);
-}
-
-/**
- * Keeps the entries of a task that waits for days: before its next attempt, which may fail before it reads them, or for
- * its children. A suspended attempt has read, and kept, its own.
- */
-export async function keepThroughWait(
-  ports: EntryPorts,
-  { as, record }: { as: string; record: TaskRecord | undefined },
-): Promise<void> {
-  if (record === undefined) return;
-  const isLong = as === "waiting" || record.due_at > iso(ports.clock.now() + daySeconds * 1000);
-  if (isLong && (as === "waiting" || as === "retried")) await keepAllEntries(ports, record, record.purge_at);
 }

@@ -37,3 +37,8 @@ async function storedNewest({ records }: { records: Records }, record: TaskRecor
   const text = JSON.stringify(stored.input ?? null);
   return withOwnInputs(stored, () => JSON.parse(text));
 }
+
+/** The condition that the newest input is in the part that was kept: another change may name a new one. */
+export const sameInput = ({ input_part }: TaskRecord) => ({
+  input_part: input_part === undefined ? { absent: true as const } : { is: input_part },
+});

@@ -1,6 +1,6 @@
 import type { Attempt, TaskKey, TaskRecord } from "../model/record.ts";
 import type { Records } from "../ports/tasks.ts";
-import { isBeside, keptUntil } from "./keep-history.ts";
+import { isBeside, keptUntil } from "./parts.ts";
 
 /*
  * A stack has up to 2 KB, and each write of a record costs a unit for each KB of it. So a record has the newest stack

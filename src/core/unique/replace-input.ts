@@ -1,11 +1,12 @@
+import { keepInput } from "../extras/input/index.ts";
+import { keepKey } from "../extras/unique/index.ts";
 import type { Change } from "../model/change.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { maxWaitSeconds, type Unique } from "../model/unique-body.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepBeside } from "../send/keep-beside.ts";
-import { keptUntil } from "../send/keep-history.ts";
 import { storedEnvelope } from "../send/large-input.ts";
+import { keptUntil } from "../send/parts.ts";
 import { sameRetention } from "../send/retention.ts";
 import { purgeAtOfWaiting } from "../work/end-attempt.ts";
 
@@ -41,7 +42,7 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
   const due = given.unique.mode === "debounce" ? dueOf(ports, record, given.unique) : undefined;
   const purgeAt = due?.purge_at ?? record.purge_at;
   await ports.records.savePart(record, `input#${envelope.message_id}`, envelope, keptUntil(purgeAt));
-  await keepBeside(ports, record, purgeAt);
+  await keepUnstarted(ports, record, purgeAt);
   const now = ports.clock.now();
   const change: Change = {
     when: {
@@ -67,6 +68,13 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
   // The message is on its way for a later time. Without this one, the task would start then.
   if (isEarlier && current.input_part === envelope.message_id) await dispatch(ports, current, envelope);
   return { as: "replaced", record: current };
+}
+
+/** Keeps all that is beside the record of a task that has not started. */
+async function keepUnstarted(ports: DispatchPorts, record: TaskRecord, purgeAt: number): Promise<void> {
+  if (purgeAt <= record.purge_at) return;
+  await keepKey(ports, record, purgeAt);
+  await keepInput(ports, record, purgeAt);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { keyPurgeAt } from "../extras/unique/index.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { fingerprint } from "../model/idempotency.ts";
 import { Problem } from "../model/problem.ts";
@@ -5,7 +6,6 @@ import { isKept, iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import { replaces, type Unique } from "../model/unique-body.ts";
 import { uniqueKeyOf } from "../model/unique-key.ts";
 import type { Holder, Submitted, UniqueKey } from "../ports/unique.ts";
-import { keyPurgeAt } from "../send/keep-beside.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { reportSubmitted } from "../send/report.ts";
 import { type Admitted, admit } from "../submit/admit-task.ts";

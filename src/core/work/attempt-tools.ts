@@ -131,8 +131,8 @@ export class AttemptTools implements Caused {
 
   /** Keeps all that the attempt has caused: a later one goes on behind it. */
   async keepAll(): Promise<void> {
-    await this.keep();
-    await this.keepSubmits();
+    await this.#spawner?.keep();
+    await this.#submits?.keep();
   }
 
   /** Begins the default keys of calls. */

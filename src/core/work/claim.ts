@@ -1,7 +1,5 @@
-import { closeIfFull } from "../end/close-family.ts";
 import { expiryOf } from "../end/expiry.ts";
 import { followUp } from "../end/follow-up.ts";
-import { tellEnd } from "../end/tell.ts";
 import type { Changed } from "../model/change.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { WrittenLater } from "../model/errors.ts";
@@ -9,9 +7,10 @@ import { leaseSeconds } from "../model/lease.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import type { Verdict } from "../model/verdict.ts";
-import type { SettlePorts } from "../ports/step-ports.ts";
+import type { SettlePorts } from "../ports/extra.ts";
 import type { Visibility } from "../ports/visibility.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
+import * as extras from "../send/extras.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportChanged, reportDuplicate, reportSettled, taskFields } from "../send/report.ts";
 import type { Settled } from "../task/settled.ts";
@@ -82,7 +81,7 @@ export async function resolveUnclaimed(
   const { envelope } = message;
   if (record === undefined || !isKept(record, now) || !isOf(envelope, record)) {
     // A short retention may have ended before anybody told of the end.
-    if (record !== undefined && isOf(envelope, record)) await tellEnd(ports, record);
+    if (record !== undefined && isOf(envelope, record)) await extras.ended(ports, record);
     ports.log.warn("dropped a message whose task does not exist", { outcome: "skipped_unknown" });
     return "done";
   }
@@ -181,6 +180,7 @@ export async function afterCrash(ports: SettlePorts, settled: Settled, envelope:
  * ended.
  */
 export async function resolveWaiting(ports: SettlePorts, record: TaskRecord): Promise<Verdict> {
+  const { closeIfFull } = await import("../end/close-family.ts");
   const ended = await closeIfFull(ports, record);
   if (ended !== undefined) await followUp(ports, ended);
   reportDuplicate(ports, record, "dropped a message of a task that waits for its children");

@@ -1,8 +1,8 @@
 import type { Change, Changed } from "../model/change.ts";
 import type { Classified } from "../model/classify.ts";
 import { type Attempt, type AttemptOutcome, iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
-import { keepHistory } from "../send/keep-history.ts";
+import type { EndPorts } from "../ports/extra.ts";
+import * as extras from "../send/extras.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import type { Settled } from "../task/settled.ts";
 
@@ -12,7 +12,7 @@ import type { Settled } from "../task/settled.ts";
  * result is `stale`.
  */
 export async function endAs(
-  ports: DispatchPorts,
+  ports: EndPorts,
   as: Exclude<Settled["as"], "stale">,
   record: TaskRecord,
   fenced: Change["when"],
@@ -35,7 +35,7 @@ export async function endAs(
  * @param interrupted Says what was interrupted. Undefined: the handler had stopped.
  */
 export const endCancelled = (
-  ports: DispatchPorts,
+  ports: EndPorts,
   claimed: TaskRecord,
   fenced: Change["when"],
   interrupted?: string,
@@ -43,7 +43,7 @@ export const endCancelled = (
   endAs(ports, "cancelled", claimed, fenced, async (record) => {
     const now = iso(ports.clock.now());
     const kept = retention(ports, record);
-    await keepHistory(ports, record, kept.purge_at);
+    await extras.keepEnded(ports, record, kept.purge_at);
     return ports.records.change(record, {
       when: { ...fenced, ...sameRetention(record) },
       set: { status: "cancelled", updated_at: now, finished_at: now, ...kept },

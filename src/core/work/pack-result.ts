@@ -4,7 +4,7 @@ import type { ResultReference, TaskRecord } from "../model/record.ts";
 import { largestFileBytes } from "../model/stored-file.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
-import type { Log } from "../ports/tasks.ts";
+import type { Log, Records } from "../ports/tasks.ts";
 import { type BlobPorts, putListed } from "../send/put-listed.ts";
 import { atMost, readUpTo } from "../send/read-whole.ts";
 import { jsonText } from "../task/json-value.ts";
@@ -34,6 +34,25 @@ export interface PackPorts extends BlobPorts {
   disk: Disk;
   log: Log;
 }
+
+/** Stores a result beside the record. */
+export async function saveResult(
+  { records }: { records: Records },
+  record: TaskRecord,
+  { part, reference }: Packed,
+  purgeAt: number,
+): Promise<void> {
+  if (part === undefined || reference === undefined) return;
+  await records.savePart(record, `result#${reference.part}`, part, purgeAt);
+}
+
+/** The fields of a record that has a result. */
+export const resultFields = ({ outcome, location, inline, reference }: Packed) => ({
+  outcome,
+  location,
+  result: inline,
+  result_ref: reference,
+});
 
 /** A result as bytes, or as the text of its JSON. */
 interface Content {

@@ -1,7 +1,7 @@
-import { type TellPorts, tellChange } from "../end/tell.ts";
 import { fence } from "../model/lease.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
-import type { Records } from "../ports/tasks.ts";
+import type { EndPorts } from "../ports/extra.ts";
+import * as extras from "../send/extras.ts";
 
 /** Writes an attempt's progress to its record. */
 export interface ProgressWriter {
@@ -13,7 +13,7 @@ export interface ProgressWriter {
 
 /** Writes progress at most once a second: the first report immediately, later ones at the end of their second. */
 export function progressWriter(
-  ports: TellPorts & { records: Records },
+  ports: EndPorts,
   record: TaskRecord,
   onCancelled: (record: TaskRecord) => void,
 ): ProgressWriter {
@@ -32,7 +32,7 @@ export function progressWriter(
       .catch(() => undefined);
     if (changed?.done !== true) return;
     if (changed.record.cancel_requested_at !== undefined) onCancelled(changed.record);
-    await tellChange(ports, changed.record, "progress");
+    await extras.changed(ports, changed.record, "progress");
   };
   const flush = () => {
     stopTimer = undefined;

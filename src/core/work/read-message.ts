@@ -1,4 +1,3 @@
-import { buryUnreadable } from "../end/bury.ts";
 import { parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
@@ -21,11 +20,14 @@ export async function readMessage(ports: RunPorts, delivery: Delivery): Promise<
 /**
  * A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages.
  */
-const burySafely = (ports: RunPorts, delivery: Delivery, reason: string): Promise<Verdict> =>
-  buryUnreadable(ports, delivery, reason).catch((error: unknown) => {
+async function burySafely(ports: RunPorts, delivery: Delivery, reason: string): Promise<Verdict> {
+  try {
+    return await (await import("../end/bury.ts")).buryUnreadable(ports, delivery, reason);
+  } catch (error) {
     ports.log.error("could not send an unreadable message to the DLQ", {
       message_id: delivery.messageId,
       error: String(error),
     });
     return "again";
-  });
+  }
+}

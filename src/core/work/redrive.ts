@@ -1,14 +1,13 @@
-import { buryUnreadable, failForGood } from "../end/bury.ts";
 import { followUp } from "../end/follow-up.ts";
-import { tellEnd } from "../end/tell.ts";
 import { type Envelope, type LineCheck, latestCreatedAt, parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import { ChangedMeanwhile, PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";
-import type { SettlePorts } from "../ports/step-ports.ts";
+import type { SettlePorts } from "../ports/extra.ts";
 import type { Delivery } from "../ports/tasks.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
+import * as extras from "../send/extras.ts";
 import { sayLater } from "../send/later-release.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportChanged, taskFields } from "../send/report.ts";
@@ -76,12 +75,12 @@ async function redriveOne(ports: SettlePorts, delivery: Delivery): Promise<Verdi
   const check = parseLineCheck(delivery.body);
   if (check !== undefined) return checkLater(ports, delivery, check);
   const parsed = parseEnvelope(delivery.body);
-  if (!parsed.ok) return buryUnreadable(ports, delivery, parsed.reason);
+  if (!parsed.ok) return (await import("../end/bury.ts")).buryUnreadable(ports, delivery, parsed.reason);
   const record = await ports.records.get(parsed.envelope);
   if (record === undefined || record.created_at > latestCreatedAt(parsed.envelope)) return "done";
   const envelope = await newestKept(ports, record, parsed.envelope);
   if (!isKept(record, ports.clock.now())) {
-    await tellEnd(ports, record);
+    await extras.ended(ports, record);
     return "done";
   }
   if (isTerminal(record.status)) {
@@ -132,6 +131,7 @@ async function giveUp(ports: SettlePorts, envelope: Envelope, record: TaskRecord
     type: "Undeliverable",
     message: `no worker could start the task in ${mostRedrives + 1} rounds of deliveries`,
   };
+  const { failForGood } = await import("../end/bury.ts");
   const changed = await failForGood(ports, record, envelope, failure, {
     when: {
       status: { is: "pending" },

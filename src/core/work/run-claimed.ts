@@ -1,14 +1,13 @@
-import { tellChange } from "../end/tell.ts";
 import type { FlowPorts } from "../extras/limits/index.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { WrittenLater } from "../model/errors.ts";
-import type { TaskRecord } from "../model/record.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Span, SpanStart, Tracing } from "../ports/tasks.ts";
 import type { Visibility } from "../ports/visibility.ts";
-import { keepThroughWait } from "../send/keep-entries.ts";
+import * as extras from "../send/extras.ts";
 import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { newestEnvelope } from "../send/newest-envelope.ts";
 import { reportSettled } from "../send/report.ts";
@@ -37,12 +36,14 @@ export interface Claimed extends TaskMessage {
 /** A message stays hidden this many seconds longer than the lease, so that its next receiver finds the lease ended. */
 export const holdMarginSeconds = 5;
 
+const dayMs = 86_400_000;
+
 /** run → settle, as one span of the task's trace. */
 export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Claimed): Promise<Verdict> =>
   ports.tracing.span(spanOf(message, message.record), async (span) => {
     const { type, record, permit } = message;
     const log = ports.log.with({ attempt: record.attempts });
-    const told = tellChange({ ...ports, log }, record, "processing");
+    const told = extras.changed({ ...ports, log }, record, "processing");
     const { envelope, ended: ran, left } = await run({ ...ports, log }, visibility, message, span);
     const later = ran.how === "threw" && ran.error instanceof WrittenLater && ran.error;
     const ended = later ? untilLaterRelease({ ...ports, log }, later) : ran;
@@ -65,6 +66,15 @@ export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Cla
 function untilLaterRelease(ports: RunPorts, error: WrittenLater): Ended {
   sayLater(ports, error);
   return { how: "suspended", suspension: { dueAt: ports.clock.now() + laterReleaseSeconds(ports) * 1000 } };
+}
+
+/**
+ * Keeps what the attempt has read, for a task that waits for days: before its next attempt, which may fail before it
+ * reads anything, or for its children. A suspended attempt has kept its own.
+ */
+async function keepThroughWait(ports: RunPorts, { as, record }: Settled): Promise<void> {
+  const isLong = as === "waiting" || (as === "retried" && (record?.due_at ?? "") > iso(ports.clock.now() + dayMs));
+  if (isLong && record !== undefined) await extras.keepRead(ports, record, record.purge_at);
 }
 
 /** Ends the process of a handler that goes on after a cancel `now`. */

@@ -1,5 +1,5 @@
 import { PortUnavailable } from "../model/errors.ts";
-import type { SettlePorts } from "../ports/step-ports.ts";
+import type { SettlePorts } from "../ports/extra.ts";
 import type { Settled, Settling } from "../task/settled.ts";
 import type { Ended } from "./attempt.ts";
 import { settle } from "./settle.ts";

@@ -1,25 +1,20 @@
-import { failForGood } from "../end/bury.ts";
-import { closeIfFull, familyPurgeAt } from "../end/close-family.ts";
 import { followUp } from "../end/follow-up.ts";
-import { tellChange } from "../end/tell.ts";
 import type { Change } from "../model/change.ts";
 import { type Classified, classify, errorFields, withPlainType } from "../model/classify.ts";
 import { type CrashNote, crashFailure } from "../model/crash-note.ts";
 import { fence } from "../model/lease.ts";
 import { type Attempt, type AttemptOutcome, iso, type TaskRecord } from "../model/record.ts";
-import type { SettlePorts } from "../ports/step-ports.ts";
+import type { SettlePorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepBeside } from "../send/keep-beside.ts";
-import { keepHistory } from "../send/keep-history.ts";
+import * as extras from "../send/extras.ts";
 import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
-import { reportWaiting } from "../send/report-family.ts";
 import { letterRetention, retention, sameRetention } from "../send/retention.ts";
 import { historyBefore } from "../send/stacks.ts";
 import { decideRetry } from "../task/retry.ts";
 import type { Settled, Settling } from "../task/settled.ts";
 import type { Cancelled, Ended } from "./attempt.ts";
 import { attemptOf, endAs, endCancelled, purgeAtOfWaiting } from "./end-attempt.ts";
-import type { Packed } from "./pack-result.ts";
+import { type Packed, resultFields, saveResult } from "./pack-result.ts";
 import { settleSuspended } from "./suspend.ts";
 
 /**
@@ -31,7 +26,7 @@ export async function settle(ports: SettlePorts, settling: Settling, ended: Ende
   const fenced = fence(settling.record);
   const now = ports.clock.now();
   if (ended.how === "cancelled") return settleCancelled(ports, settling, ended, fenced);
-  if (ended.how === "spawned") return settleWaiting(ports, settling, ended, fenced);
+  if (ended.how === "spawned") return (await import("./settle-waiting.ts")).settleWaiting(ports, settling, ended);
   if (ended.how === "suspended") return settleSuspended(ports, settling, ended.suspension);
   if (ended.how === "timed_out") return settleFailed(ports, settling, classify(ended.error, [], now), fenced);
   if (ended.how === "threw") {
@@ -66,7 +61,7 @@ async function settleCompleted(
     const now = iso(ports.clock.now());
     const kept = retention(ports, record);
     await saveResult(ports, record, packed, kept.purge_at);
-    await keepHistory(ports, record, kept.purge_at);
+    await extras.keepEnded(ports, record, kept.purge_at);
     const ended = { finished_at: now, ...kept, ...resultFields(packed) };
     const attempt = attemptOf(record, now, "completed");
     const until = Math.max(record.purge_at, kept.purge_at);
@@ -87,75 +82,11 @@ async function settleCompleted(
   return settled;
 }
 
-/** Stores a result beside the record. */
-async function saveResult(
-  { records }: SettlePorts,
-  record: TaskRecord,
-  { part, reference }: Packed,
-  purgeAt: number,
-): Promise<void> {
-  if (part === undefined || reference === undefined) return;
-  await records.savePart(record, `result#${reference.part}`, part, purgeAt);
-}
-
-const resultFields = ({ outcome, location, inline, reference }: Packed) => ({
-  outcome,
-  location,
-  result: inline,
-  result_ref: reference,
-});
-
 /** A record as it ends, without its input. */
 function recordAtEnd(record: TaskRecord, ended: object, attempt: Attempt): TaskRecord {
   const { shown_input: _, lease_until: _until, lease_token: _token, needs_review: _review, ...rest } = record;
   const { error: _error, error_type: _type, error_kind: _kind, ...completed } = rest;
   return { ...completed, ...ended, status: "completed", history: [...record.history, attempt] };
-}
-
-/** The parent waits for its children: without a lease or a message, as the last child's end goes on with it. */
-async function settleWaiting(
-  ports: SettlePorts,
-  { record: claimed, envelope, type }: Settling,
-  { family, threshold, aggregated }: Extract<Ended, { how: "spawned" }>,
-  fenced: Change["when"],
-): Promise<Settled> {
-  const purgeAt = familyPurgeAt(ports.clock.now());
-  // For the process that closes the family, as the message ends with this attempt.
-  await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
-  await keepBeside(ports, claimed, purgeAt);
-  if (aggregated !== undefined) await saveResult(ports, claimed, aggregated, purgeAt);
-  const aggregates = type?.aggregate !== undefined && aggregated === undefined;
-  const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
-    const now = iso(ports.clock.now());
-    return ports.records.change(record, {
-      when: {
-        ...fenced,
-        ...sameRetention(record),
-        cancel_requested_at: { absent: true },
-      },
-      set: {
-        updated_at: now,
-        purge_at: Math.max(record.purge_at, purgeAt),
-        family_state: "waiting",
-        family_root: family.root,
-        family_total: family.total,
-        family_threshold: threshold,
-        family_aggregates: aggregates ? true : undefined,
-        ...(aggregated !== undefined && { family_aggregated: true as const, ...resultFields(aggregated) }),
-      },
-      remove: [
-        ...(["lease_until", "lease_token", "family_counts"] as const),
-        ...(aggregates ? [] : (["family_aggregates"] as const)),
-      ],
-      append: attemptOf(record, now, "completed"),
-    });
-  });
-  if (settled.record === undefined || settled.as === "stale") return settled;
-  if (settled.as === "waiting") reportWaiting(ports, settled.record);
-  // All children may have ended before the parent waited.
-  const ended = settled.as === "waiting" ? await closeIfFull(ports, settled.record) : settled.record;
-  if (ended !== undefined) await followUp(ports, ended, envelope);
-  return settled;
 }
 
 async function settleCancelled(
@@ -209,7 +140,7 @@ async function settleRetried(
   const dueAt = now + waitSeconds * 1000;
   const settled = await endAs(ports, "retried", claimed, fenced, async (record) => {
     const purgeAt = purgeAtOfWaiting(record, dueAt);
-    await keepBeside(ports, record, purgeAt);
+    await extras.keep(ports, record, purgeAt);
     const attempt = {
       ...attemptOf(record, iso(now), failedAs(failure, "retried"), failure, stack),
       next_attempt_at: iso(dueAt),
@@ -233,7 +164,7 @@ async function settleRetried(
   if (settled.as === "retried" && settled.record !== undefined) {
     await keepForWait(ports, settled.record, envelope, type);
     await dispatch(ports, settled.record, envelope);
-    await tellChange(ports, settled.record, "pending");
+    await extras.changed(ports, settled.record, "pending");
   }
   if (settled.as === "cancelled" && settled.record !== undefined) await followUp(ports, settled.record, envelope);
   return settled;
@@ -251,6 +182,7 @@ async function settleDead(
 ): Promise<Settled> {
   const settled = await endAs(ports, "failed", claimed, fenced, async (record) => {
     const attempt = attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack);
+    const { failForGood } = await import("../end/bury.ts");
     return failForGood(ports, record, envelope, failure, {
       when: { ...fenced, cancel_requested_at: { absent: true } },
       set: { history: await historyBefore(ports, record, attempt, letterRetention(ports, record).purge_at) },

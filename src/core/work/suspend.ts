@@ -1,12 +1,11 @@
 import { followUp } from "../end/follow-up.ts";
-import { tellChange } from "../end/tell.ts";
 import type { Changed } from "../model/change.ts";
 import { fence } from "../model/lease.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
-import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keepBeside } from "../send/keep-beside.ts";
+import * as extras from "../send/extras.ts";
 import { keptInput } from "../send/kept-input.ts";
 import { sameRetention } from "../send/retention.ts";
 import type { Settled, Settling } from "../task/settled.ts";
@@ -19,7 +18,7 @@ import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
  * @throws PortUnavailable
  */
 export async function settleSuspended(
-  ports: DispatchPorts,
+  ports: EndPorts,
   { record: claimed, envelope, type }: Settling,
   suspension: Suspension,
 ): Promise<Settled> {
@@ -29,7 +28,7 @@ export async function settleSuspended(
     const purgeAt = purgeAtOfWaiting(record, suspension.dueAt);
     // For the sender of a signal, which has to send the task's message.
     if (suspension.waitingFor?.kind === "signal") await ports.records.savePart(record, "envelope", envelope, purgeAt);
-    await keepBeside(ports, record, purgeAt);
+    await extras.keep(ports, record, purgeAt);
     const changed = await suspendUntil(ports, record, suspension, kept);
     if (changed.done || changed.record?.signals === record.signals) return changed;
     return suspendUntil(ports, record, { dueAt: ports.clock.now() }, kept);
@@ -37,14 +36,14 @@ export async function settleSuspended(
   if (settled.record === undefined) return settled;
   if (settled.as === "suspended") {
     await dispatch(ports, settled.record, envelope);
-    await tellChange(ports, settled.record, "pending");
+    await extras.changed(ports, settled.record, "pending");
   }
   if (settled.as === "cancelled") await followUp(ports, settled.record, envelope);
   return settled;
 }
 
 function suspendUntil(
-  ports: DispatchPorts,
+  ports: EndPorts,
   record: TaskRecord,
   { dueAt, waitingFor }: Suspension,
   kept: string | undefined,

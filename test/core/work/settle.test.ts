@@ -12,7 +12,7 @@ import {
   Unavailable,
 } from "../../../src/core/model/errors.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
-import type { SettlePorts } from "../../../src/core/ports/step-ports.ts";
+import type { SettlePorts } from "../../../src/core/ports/extra.ts";
 import { file, largestResultBytes, recordResultBytes, withOutcome } from "../../../src/core/task/result.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import type { Ended } from "../../../src/core/work/attempt.ts";

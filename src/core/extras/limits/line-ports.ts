@@ -1,7 +1,7 @@
 import type { Tier } from "../../model/tier.ts";
 import type { AuditLog } from "../../ports/audit.ts";
+import type { SettlePorts } from "../../ports/extra.ts";
 import type { FlowSettings, LineState, Lines, WaitingTask } from "../../ports/flow.ts";
-import type { SettlePorts } from "../../ports/step-ports.ts";
 import type { Clock, Log, Metrics, NewId, Queues } from "../../ports/tasks.ts";
 import type { EntryPorts } from "../../send/keep-entries.ts";
 import type { Taker } from "../../task/taker.ts";

@@ -3,7 +3,7 @@ import { iso, type TaskRecord } from "../../model/record.ts";
 import type { WaitingFor } from "../../model/suspension.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
 import { dispatch } from "../../send/dispatch.ts";
-import { keepAllBeside } from "../../send/keep-beside.ts";
+import * as extras from "../../send/extras.ts";
 import { newestKept } from "../../send/newest-envelope.ts";
 import { reportParked } from "../../send/report.ts";
 import { canStart, type TaskMessage } from "../../task/task-message.ts";
@@ -43,7 +43,7 @@ export async function park(
   const isNew = record.attempts_total === 0 && record.round === 1 && record.run_at === undefined;
   const stored = isNew && message.type?.keepInput !== true ? null : undefined;
   // After the change: the record as it was is not at hand, and a message whose process dies here comes again.
-  await keepAllBeside(ports, { ...record, purge_at: 0 }, record.purge_at, stored);
+  await extras.keepAll(ports, { ...record, purge_at: 0 }, record.purge_at, stored);
   const { tier, runsOn } = delivery;
   const entry = {
     id: ports.newId(),

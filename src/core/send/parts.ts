@@ -15,33 +15,20 @@ const weekSeconds = 7 * 86_400;
  */
 export const keptUntil = (purgeAt: number): number => Math.ceil(purgeAt / weekSeconds) * weekSeconds;
 
-/** True for an attempt whose stack is a part of its own. */
-export const isBeside = ({ number, stack_of }: Attempt): boolean => stack_of === number;
-
-/**
- * Keeps what of a task's history is stored beside its record: the attempts of earlier rounds, and all stacks but the
- * newest. Called before a change that keeps the record for longer.
- * @param purgeAt The record's new `purge_at`.
- */
-export async function keepHistory(
+/** Stores a part of a record anew, if there is one, and returns its value. */
+export async function keepPart(
   { records }: { records: Records },
   record: TaskRecord,
+  part: Part,
   purgeAt: number,
-): Promise<void> {
-  const until = keptUntil(purgeAt);
-  if (until <= keptUntil(record.purge_at)) return;
-  const keep = async (part: Part) => {
-    const value = await records.loadPart(record, part);
-    if (value !== undefined) await records.savePart(record, part, value, until);
-    return value;
-  };
-  const keepStacks = (attempts: readonly Attempt[]) =>
-    Promise.all(attempts.filter(isBeside).map(({ round, number }) => keep(`stack#${round}#${number}`)));
-  for (let round = 1; round < record.round; round++) {
-    await keepStacks(((await keep(`round#${round}`)) as Attempt[] | undefined) ?? []);
-  }
-  await keepStacks(record.history);
+): Promise<unknown> {
+  const value = await records.loadPart(record, part);
+  if (value !== undefined) await records.savePart(record, part, value, purgeAt);
+  return value;
 }
+
+/** True for an attempt whose stack is a part of its own. */
+export const isBeside = ({ number, stack_of }: Attempt): boolean => stack_of === number;
 
 /**
  * Stores the attempts of the record's round beside it: the next round begins without them.

@@ -1,0 +1,21 @@
+import { submitChild } from "../core/children/child.ts";
+import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
+import type { EndPorts } from "../core/ports/extra.ts";
+import type { Queues } from "../core/ports/tasks.ts";
+import type { SubmitPorts } from "../core/submit/submit-ports.ts";
+import { GatheredQueues, type SendsMany } from "./gathered-queues.ts";
+import { lazySubmitUnique } from "./lazy-unique.ts";
+
+export interface ChildrenPorts extends SubmitPorts, EndPorts {
+  queues: Queues & SendsMany;
+}
+
+/** The ports by which handlers create tasks: children of a family, and others. */
+export function childrenPorts(ports: ChildrenPorts) {
+  const gathered = { ...ports, queues: new GatheredQueues(ports.queues) };
+  return {
+    submitChild: submitChild({ ...ports, submitUnique: lazySubmitUnique }),
+    createChild: spawnChild(gathered),
+    rejoinChild: rejoinChild(gathered),
+  };
+}

@@ -1,0 +1,15 @@
+import type { Extra } from "../../ports/extra.ts";
+import type { StepStore } from "../../ports/steps.ts";
+import { keepEntries } from "../../send/keep-entries.ts";
+
+/**
+ * The entries of a task's steps, sleeps and waits: a later round goes on with them. A task that never started has none,
+ * and an attempt has kept those that it read.
+ */
+export const entries = (steps: Pick<StepStore, "load" | "keep">): Extra => ({
+  name: "entries",
+  async keepRead({ clock }, record, purgeAt) {
+    if (record.attempts_total === 0) return;
+    await keepEntries({ clock, steps }, record, await steps.load(record), purgeAt);
+  },
+});

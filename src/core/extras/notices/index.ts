@@ -1,0 +1,41 @@
+import { PortUnavailable } from "../../model/errors.ts";
+import { isInternal } from "../../model/internal-names.ts";
+import type { TaskRecord } from "../../model/record.ts";
+import { isTerminal } from "../../model/status.ts";
+import type { EndPorts, Extra } from "../../ports/extra.ts";
+
+/** Makes notices. It is loaded with the first task that has a subscriber: most have none. */
+const code = () => import("./notices.ts");
+
+/**
+ * Sends the notice of a task's end if somebody asked to hear of it. Repeatable: all notices of one end have one id.
+ * @throws PortUnavailable
+ */
+async function tellEnd(ports: EndPorts, record: TaskRecord): Promise<void> {
+  const { notices } = ports;
+  if (!isTerminal(record.status) || isInternal(record)) return;
+  const receives = await notices.receives(record.tenant_id);
+  const isHeard = receives || record.callback !== undefined || notices.events || (await notices.hears(record, true));
+  if (isHeard) await notices.send([await (await code()).endNotice(ports, record, receives)]);
+}
+
+/** The notices of a task's end to its subscribers, and of its changes to channels. */
+export const notices: Extra = {
+  name: "notices",
+  ended: tellEnd,
+  /** A dead letter that is buried has been told. */
+  async beforeRound(ports, record) {
+    if (record.buried_at === undefined) await tellEnd(ports, record);
+  },
+  /** Channels are a hint, so a notice that cannot be sent is dropped. */
+  async changed(ports, record, change) {
+    const { notices, log } = ports;
+    try {
+      if (isInternal(record) || !(await notices.hears(record, false))) return;
+      await notices.send([(await code()).changeNotice(ports, record, change)]);
+    } catch (error) {
+      if (!(error instanceof PortUnavailable)) throw error;
+      log.warn("could not tell channels of a change", { change, error: String(error) });
+    }
+  },
+};

@@ -1,0 +1,34 @@
+import { childrenOf, viewOf } from "../../end/view.ts";
+import { endId } from "../../model/end-id.ts";
+import { iso, type TaskRecord } from "../../model/record.ts";
+import type { EndPorts } from "../../ports/extra.ts";
+import type { ChangeNotice, EndNotice } from "../../ports/notice.ts";
+
+/** The notice of a task's end, with the task as the end left it. */
+export async function endNotice(ports: EndPorts, record: TaskRecord, receives: boolean): Promise<EndNotice> {
+  const children = await childrenOf(ports, record);
+  const { callback, push_result, traceparent } = record;
+  return {
+    kind: "end",
+    id: endId(record),
+    ...aboutOf(record),
+    task: { ...viewOf(record, iso(ports.clock.now()), undefined, children), result: null },
+    ...(callback && { callback }),
+    ...(receives && { receivers: true }),
+    ...(push_result && { push_result }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
+}
+
+/** The notice of a change that is not an end. */
+export function changeNotice({ clock }: EndPorts, record: TaskRecord, change: ChangeNotice["change"]): ChangeNotice {
+  const { status, progress = null } = record;
+  return { kind: "change", ...aboutOf(record), change, status, progress, at: iso(clock.now()) };
+}
+
+const aboutOf = ({ tenant_id, task_id, requested_by, type }: TaskRecord) => ({
+  tenant_id,
+  task_id,
+  requested_by,
+  type,
+});
