@@ -86,6 +86,7 @@ export function forTerminal(page: Page, markdown: string): string {
       index % 2 === 1
         ? part
         : part
+            .replaceAll(/<picture>[\s\S]*?alt="([^"]*)"[\s\S]*?<\/picture>/g, "[picture: $1]")
             .replaceAll(/!\[([^\]]*)\]\([^)]*\)/g, "[picture: $1]")
             .replaceAll(/\[([^\]]+)\]\(([^()\s]+)\)/g, (_, text: string, target: string) => linked(text, target)),
     )

@@ -63,9 +63,9 @@ test.each([
 test("links become words that open their targets; blocks of code stay", () => {
   const page: Page = { page: "api/offload", title: "", about: "" };
   const markdown =
-    "See [limits](../limits.md#submit), [below](#here), [it](offload.cdk.md), ![A flow.](a.svg) and [that](https://a.example).\n\n```\n[x](y.md)\n```\n";
+    'See [limits](../limits.md#submit), [below](#here), [it](offload.cdk.md), ![A flow.](a.svg), <picture>\n<img src="b.png" alt="A page.">\n</picture> and [that](https://a.example).\n\n```\n[x](y.md)\n```\n';
   expect(forTerminal(page, markdown)).toBe(
-    "See limits [limits#submit], below [api/offload#here], it [api/offload.cdk], [picture: A flow.] and that (https://a.example).\n\n```\n[x](y.md)\n```\n",
+    "See limits [limits#submit], below [api/offload#here], it [api/offload.cdk], [picture: A flow.], [picture: A page.] and that (https://a.example).\n\n```\n[x](y.md)\n```\n",
   );
 });
 

@@ -22,7 +22,7 @@ function paragraphsOf(text: string): string[] {
   return prose
     .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )/)
     .map((paragraph) => readable(paragraph).replaceAll(/\s+/g, " ").trim())
-    .filter((paragraph) => paragraph !== "" && !paragraph.startsWith("!["));
+    .filter((paragraph) => paragraph !== "" && !/^(?:!\[|<picture>)/.test(paragraph));
 }
 
 const sentencesOf = (text: string): string[] =>
