@@ -107,6 +107,7 @@ const localParts = [
     ...[
       "app-schedules",
       "clock-watch",
+      "folder-release",
       "console-link",
       "gateway",
       "gateway-edges",

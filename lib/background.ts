@@ -1,5 +1,6 @@
 import type { Duration } from "aws-cdk-lib";
 import type { FunctionName, SettingTexts } from "../src/settings/config.ts";
+import { withRelease } from "../src/settings/releases.ts";
 import { allowSend, allowTable } from "./access.ts";
 import type { Capacity } from "./capacity.ts";
 import type { ContainerWorkers } from "./container-workers.ts";
@@ -47,7 +48,7 @@ export interface FireProps extends BackgroundProps {
 export function addFire(add: Add, { data, dispatch, capacity, limitSettings, fireName }: FireProps): PipelineFunction {
   const { scheduling } = data;
   const fire = add("fire", {
-    description: "dispatches delayed tasks, submits tasks of schedules and triggers",
+    description: withRelease("dispatches delayed tasks, submits tasks of schedules and triggers"),
     settings: { ...dispatch.settings, ...limitSettings },
     files: "later",
     timeout: fireTimeout,

@@ -5,6 +5,7 @@ import { tiers } from "../src/core/model/tier.ts";
 import type { AppSchedule } from "../src/core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import type { TaskEnvironment } from "../src/core/task/environment.ts";
+import { packageVersion } from "../src/installed/installation.ts";
 import {
   apiTimeoutSeconds,
   type FunctionName,
@@ -214,6 +215,7 @@ export class ServiceStack extends PipelineStack {
     new CfnOutput(this, "ApiUrl", { value: apiUrl });
     const value = `npx offload keys create --table ${table} --tenant acme --role operator`;
     new CfnOutput(this, "CreateKeyCommand", { value });
+    new CfnOutput(this, "Release", { value: packageVersion() });
   }
 
   private addPush(): Push | undefined {

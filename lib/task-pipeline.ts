@@ -34,8 +34,8 @@ import { checkTracing } from "./tracing.ts";
 
 /**
  * A deployment of Offload: a data stack with the table, the bucket and the queues, and a service stack with the code.
- * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand` and `DashboardUrl` of the service stack;
- * `ApiDomainTarget` with a `domain`, and `ChannelUrl` with `push`.
+ * Outputs: `TableName` of the data stack; `ApiUrl`, `CreateKeyCommand`, `DashboardUrl` and `Release` of the service
+ * stack; `ApiDomainTarget` with a `domain`, and `ChannelUrl` with `push`.
  * @example
  * new TaskPipeline(app, "Offload", { stage: "prod", tasks: "tasks", alarmEmail: "team@example.com" });
  */

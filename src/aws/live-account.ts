@@ -13,6 +13,7 @@ import { iso } from "../core/model/record.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { lastRescue, type RescuePass } from "../core/schedules/rescue-state.ts";
 import { fromEnv, type PerTier } from "../settings/config.ts";
+import { releaseIn } from "../settings/releases.ts";
 import { tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
 import { boundedTries } from "./http-handler.ts";
@@ -74,6 +75,8 @@ export interface Account {
   queues: Queue[];
   rescues: Rescue[];
   roles: Role[];
+  /** Of each pipeline, as the function fire says. */
+  releases: { stack: string; release: string }[];
   /** Stacks of pipelines that are not deployed in this account and region. */
   missing: string[];
 }
@@ -110,6 +113,7 @@ export async function liveAccount(
     queues: [],
     rescues: [],
     roles: await Promise.all(roles.map((name) => roleOf(clients, name))),
+    releases: [],
     missing: [],
   };
   for (const pipeline of pipelines) {
@@ -140,6 +144,7 @@ async function configurationOf(clients: Clients, name: string): Promise<Function
 
 async function addPipeline(clients: Clients, pipeline: PipelineName, fire: FunctionConfiguration, account: Account) {
   const { queueUrls, dlqUrls } = fromEnv(fire.Environment?.Variables ?? {}, ["queueUrls", "dlqUrls"]);
+  account.releases.push({ stack: pipeline.stack, release: releaseIn(fire.Description) });
   account.rescues.push(await rescueOf(clients, pipeline, fire));
   const names = await functionNames(clients, pipeline);
   account.functions.push(...(await Promise.all(names.map((name) => functionOf(clients, name)))));

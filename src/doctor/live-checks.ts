@@ -1,7 +1,8 @@
 import { purgeRule } from "../core/schedules/purge-rule.ts";
+import { releases, skippedBetween } from "../settings/releases.ts";
 import type { Deployment, Resource } from "./deployment.ts";
 import { about, type Check, type Finding } from "./finding.ts";
-import type { LiveFunction, LiveQueue, LiveRescue } from "./live.ts";
+import type { LiveFunction, LiveQueue, LiveRelease, LiveRescue } from "./live.ts";
 import { linkedRolesOf, tiersOf } from "./pipeline.ts";
 
 export const liveFunctions: Check = {
@@ -145,4 +146,33 @@ export const liveRoles: Check = {
       })),
 };
 
-export const liveChecks: readonly Check[] = [liveCapacity, liveFunctions, liveQueues, liveRescue, liveRoles];
+export const liveRelease: Check = {
+  id: "live-release",
+  title: "The deployed release is this one, the one before it or the one after it",
+  severities: ["high", "medium"],
+  needs: "live",
+  find: ({ live }) => (live?.releases ?? []).flatMap((one) => releaseFindings(one, String(releases.at(-1)))),
+};
+
+/** @param present This package's release. */
+export function releaseFindings({ stack: subject, release }: LiveRelease, present: string): Finding[] {
+  const skipped = skippedBetween(release, present);
+  if (release === "unknown") return [];
+  if (skipped === undefined) {
+    const found = `Release ${release} is deployed, which ${present} does not know.`;
+    return [{ severity: "medium", subject, found, fix: "Read *Before, during, back* in docs/upgrades.md." }];
+  }
+  if (skipped.length === 0) return [];
+  const found = `Release ${release} is deployed, and this is ${present}: ${skipped.join(", ")} would be skipped.`;
+  const fix = "Deploy each release in between, one after the other: each reads only what the one before it writes.";
+  return [{ severity: "high", subject, found, fix }];
+}
+
+export const liveChecks: readonly Check[] = [
+  liveCapacity,
+  liveFunctions,
+  liveQueues,
+  liveRelease,
+  liveRescue,
+  liveRoles,
+];

@@ -11,6 +11,14 @@ export interface LiveAccount {
   queues: readonly LiveQueue[];
   rescues: readonly LiveRescue[];
   roles: readonly LiveRole[];
+  releases: readonly LiveRelease[];
+}
+
+/** The release of a deployed pipeline. */
+export interface LiveRelease {
+  stack: string;
+  /** `unknown`: the deployed release does not say it. */
+  release: string;
 }
 
 /** A role that AWS services need in the account. */

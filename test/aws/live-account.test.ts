@@ -5,6 +5,7 @@ import { DynamoDBClient } from "#aws-sdk/client-dynamodb";
 import { DynamoDBDocumentClient } from "#aws-sdk/lib-dynamodb";
 import { liveAccount } from "../../src/aws/live-account.ts";
 import { toEnv } from "../../src/settings/config.ts";
+import { withRelease } from "../../src/settings/releases.ts";
 import { type Answer, type Seen, StubApi } from "../cli/stub-api.ts";
 
 const urlsOf = (suffix: string) => ({
@@ -29,6 +30,7 @@ const answers: Record<string, (request: Seen) => Answer> = {
     json: {
       State: "Active",
       LastUpdateStatus: "Successful",
+      Description: withRelease("dispatches delayed tasks"),
       LastModified: "2026-12-24T18:20:35.054+0000",
       Environment: { Variables: fireEnv },
     },
@@ -81,6 +83,7 @@ test("the account's limit, and the functions, queues and event sources of a pipe
   const account = await liveAccount(clientsOf(api), [{ stack: "Offload-dev-service", fireName: "Offload-dev-fire" }]);
   expect(account.concurrency).toBe(400);
   expect(account.missing).toEqual([]);
+  expect(account.releases).toEqual([{ stack: "Offload-dev-service", release: "0.1.0" }]);
   expect(account.functions).toEqual([
     { name: worker, state: "Active", lastUpdate: "Failed", reason: "no such layer", reservedConcurrency: 7 },
     { name: "Offload-dev-fire", state: "Active", lastUpdate: "Successful" },
@@ -140,6 +143,7 @@ test("a pipeline that is not deployed is named as missing", async () => {
     queues: [],
     rescues: [],
     roles: [],
+    releases: [],
     readAt: expect.any(String),
     missing: ["Offload-prod-service"],
   });

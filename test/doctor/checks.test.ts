@@ -6,9 +6,12 @@ import { defineTask, type TaskType } from "../../src/core/task/task.ts";
 import { Deployment, type Template } from "../../src/doctor/deployment.ts";
 import { type Failure, type Finding, isAtLeast, type Subject, severities } from "../../src/doctor/finding.ts";
 import type { LiveAccount } from "../../src/doctor/live.ts";
+import { releaseFindings } from "../../src/doctor/live-checks.ts";
 import { checks, review } from "../../src/doctor/review.ts";
 import { findingsOfCode } from "../../src/doctor/reviewed-type.ts";
+import { packageVersion } from "../../src/installed/installation.ts";
 import { toEnv } from "../../src/settings/config.ts";
+import { releases } from "../../src/settings/releases.ts";
 import { mail, synthesized } from "./synthesis.ts";
 
 const stackOf = (template: Template): Deployment =>
@@ -375,6 +378,7 @@ describe("the live account", () => {
     queues: [],
     rescues: [],
     roles: [],
+    releases: [],
     ...live,
   });
 
@@ -429,6 +433,34 @@ describe("the live account", () => {
     );
   });
 
+  test.each([
+    ["0.1.0", "0.1.0", []],
+    ["unknown", "0.1.0", []],
+    ["0.9.0", "0.1.0", ["Release 0.9.0 is deployed, which 0.1.0 does not know."]],
+  ])("release %s under %s gives the findings %j", (release, present, texts) => {
+    const findings = releaseFindings({ stack: "Offload-dev-service", release }, present);
+    expect(findings.map((finding) => finding.found)).toEqual(texts);
+  });
+
+  test("a deployment that skips releases is told which", () => {
+    const all = releases as string[];
+    all.push("0.2.0", "0.3.0", "0.4.0");
+    const foundBetween = (deployed: string, present: string) =>
+      releaseFindings({ stack: "s", release: deployed }, present).map(({ severity, found: text }) => [severity, text]);
+    expect(foundBetween("0.1.0", "0.2.0")).toEqual([]);
+    expect(foundBetween("0.3.0", "0.2.0")).toEqual([]);
+    const skipped = "Release 0.1.0 is deployed, and this is 0.4.0: 0.2.0, 0.3.0 would be skipped.";
+    expect(foundBetween("0.1.0", "0.4.0")).toEqual([["high", skipped]]);
+    expect(foundBetween("0.4.0", "0.2.0")).toHaveLength(1);
+    all.length = 1;
+  });
+
+  test("the last release is the package's own version", () => {
+    expect(releases.at(-1)).toBe(packageVersion());
+    const live = account({ releases: [{ stack: "Offload-dev-service", release: "0.0.9" }] });
+    expect(found("live-release", { live })).toHaveLength(1);
+  });
+
   test("the account's own limit counts, not the usual one", () => {
     const live = account({ concurrency: 10 });
     expect(found("account-concurrency", { ...faultless, live })).toEqual([
@@ -478,6 +510,7 @@ describe("a review", () => {
       ["live-capacity", "needs --live"],
       ["live-functions", "needs --live"],
       ["live-queues", "needs --live"],
+      ["live-release", "needs --live"],
       ["live-rescue", "needs --live"],
       ["live-roles", "needs --live"],
       ["failures", "needs --failures"],

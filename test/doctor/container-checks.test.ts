@@ -34,6 +34,7 @@ const missingRoles = (props: object, roles: LiveAccount["roles"]) =>
       functions: [],
       queues: [],
       rescues: [],
+      releases: [],
       roles,
     };
     return review({ ...subject, live }).findings.filter(({ check }) => check === "live-roles");

@@ -231,7 +231,7 @@ describe("names for the service stack", () => {
 
 test("the outputs of the service stack, which cdk deploy prints last, are for people", () => {
   const outputs = dev.service.toJSON().Outputs;
-  expect(Object.keys(outputs).sort()).toEqual(["ApiUrl", "CreateKeyCommand", "DashboardUrl"]);
+  expect(Object.keys(outputs).sort()).toEqual(["ApiUrl", "CreateKeyCommand", "DashboardUrl", "Release"]);
   expect(inService(dev, outputs.CreateKeyCommand.Value)).toBe(
     "npx offload keys create --table Table --tenant acme --role operator",
   );

@@ -14,6 +14,7 @@ import { loadProject, type Project } from "../deployment/project.ts";
 import { firingsQueue, queueSpecs } from "../deployment/resources.ts";
 import type { LocalSettings } from "../deployment/settings.ts";
 import { DiskFault, DiskFaults } from "../disk/disk-faults.ts";
+import { noteRelease } from "../disk/folder-release.ts";
 import { keepPrivate } from "../disk/private-state.ts";
 import { startPurge } from "../dynamodb/purge.ts";
 import { startTable } from "../dynamodb/table.ts";
@@ -86,7 +87,7 @@ export async function startServer(
   try {
     // The table starts first: it refuses a folder that another server uses, before this server changes a file in it.
     const table = await opened(startTable({ port: settings.dynamodbPort, stateDir, faults, kept: localTable }));
-    const filesDir = filesDirOf(settings, app, cleanups);
+    const filesDir = filesDirOf(settings, app, cleanups, print);
     const sqs = await opened(startSqs({ port: settings.sqsPort, stateDir, queues: queueSpecs(), faults }));
     const cloudWatch = await opened(startCloudWatch(sqs.store, { logFile: logFileIn(filesDir) }));
     const eventBus = await opened(startEvents(sqs.store, app.triggers, log));
@@ -291,9 +292,10 @@ async function reload({
 /**
  * Folder of the catalogue, the app's schedules and triggers, the OpenAPI document, the console and the cursor key. It
  * is temporary when the server keeps no state.
- * @throws Error that names the file that could not be written
+ * @throws Error that names the file that could not be written, or a later release that has written to the folder
  */
-function filesDirOf(settings: LocalSettings, app: Project, cleanups: Cleanups): string {
+function filesDirOf(settings: LocalSettings, app: Project, cleanups: Cleanups, print: (line: string) => void): string {
+  noteRelease(settings.stateDir, print);
   const dir = settings.stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-")) : resolve(settings.stateDir);
   if (settings.stateDir === undefined) cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
   writeAppFiles(dir, app);
