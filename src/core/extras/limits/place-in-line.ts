@@ -18,26 +18,18 @@ export interface LinePlaces {
  * Adds the place in line to the view of a task that waits in one. A line that cannot be read leaves the place unknown.
  */
 export async function withPlace(
-  ports: { lines: LinePlaces; log: Log },
+  { lines, log }: { lines: LinePlaces; log: Log },
   record: TaskRecord,
   view: TaskView,
 ): Promise<TaskView> {
   const { waiting_for: wait } = view;
-  if (record.line === undefined || wait === null || isSuspended(wait)) return view;
-  return { ...view, waiting_for: { ...wait, place: await placeOf(ports, record, record.line) } };
-}
-
-/** Null: beyond the last place that is counted, or unknown. */
-async function placeOf(
-  { lines, log }: { lines: LinePlaces; log: Log },
-  { created_at: createdAt, task_id: taskId }: TaskRecord,
-  line: string,
-): Promise<number | null> {
-  try {
-    return await lines.placeOf(line, { createdAt, taskId });
-  } catch (error) {
+  const { line, created_at: createdAt, task_id: taskId } = record;
+  if (line === undefined || wait === null || isSuspended(wait)) return view;
+  // Null: beyond the last place that is counted, or unknown.
+  const place = await lines.placeOf(line, { createdAt, taskId }).catch((error: unknown) => {
     if (!(error instanceof PortUnavailable)) throw error;
     log.warn("could not read a task's place in line; the answer has none", { error: String(error) });
     return null;
-  }
+  });
+  return { ...view, waiting_for: { ...wait, place } };
 }

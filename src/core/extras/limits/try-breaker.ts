@@ -1,12 +1,9 @@
 import type { Line } from "../../model/line.ts";
-import type { Breaker, FlowSettings } from "../../ports/flow.ts";
-import type { Clock } from "../../ports/tasks.ts";
+import type { Breaker } from "../../ports/flow.ts";
 import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
+import type { LinePorts } from "./line-ports.ts";
 
-interface TryPorts {
-  clock: Clock;
-  flowSettings: FlowSettings;
-}
+type TryPorts = Pick<LinePorts, "clock" | "flowSettings">;
 
 /** A type that has a breaker. */
 export type BreakingType = Pick<LimitedType, "timeoutSeconds"> & { breaker: BreakerOption };
