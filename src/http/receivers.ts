@@ -4,6 +4,7 @@ import { startOperation } from "../core/control/start-operation.ts";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
+import { deliveryStates } from "../core/model/words.ts";
 import { deliveriesOf, findReceiver, type LogPorts, type ReceiverPorts } from "../core/notify/manage-receivers.ts";
 import type { Receiver, ReceiverKey, Receivers } from "../core/ports/receivers.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
@@ -25,7 +26,7 @@ export const receiverListSchema = z.object(pageParameters);
 /** Query of `GET /webhooks/{webhook_id}/deliveries`. */
 export const receiverDeliveryListSchema = z.object({
   ...pageParameters,
-  status: z.enum(["pending", "delivered", "failed"]).optional(),
+  status: z.enum(deliveryStates).optional(),
   after: timeParameter.optional(),
   before: timeParameter.optional(),
 });

@@ -1,12 +1,14 @@
 import * as z from "zod";
 import { historyMetrics } from "../core/control/metric-history.ts";
+import type { Limits } from "../core/limits/limits.ts";
 import { roles } from "../core/model/identity.ts";
 import { tiers } from "../core/model/tier.ts";
+import { alarmStates } from "../core/model/words.ts";
 import { metricsSchema } from "../http/metrics.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { tenantListSchema } from "../http/tenants.ts";
 import type { Caller, KeyInfo, TenantInfo, TenantLimits } from "../operations/views.ts";
-import { withName } from "./json-schema.ts";
+import { sameAs, withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { page, uncached } from "./operation-parts.ts";
 
@@ -14,11 +16,13 @@ const time = z.iso.datetime();
 
 const identity = withName(
   "Identity",
-  z.object({
-    tenant_id: z.string().describe("Tenant of the caller, or the one that an admin names by `tenant`."),
-    principal: z.string().describe("Id of the API key, or subject of the token."),
-    role: z.enum(roles),
-  }) satisfies z.ZodType<Caller>,
+  sameAs<Caller>()(
+    z.object({
+      tenant_id: z.string().describe("Tenant of the caller, or the one that an admin names by `tenant`."),
+      principal: z.string().describe("Id of the API key, or subject of the token."),
+      role: z.enum(roles),
+    }),
+  ),
 );
 
 const keyFields = {
@@ -32,13 +36,13 @@ const keyFields = {
   revoked_at: time.nullable().describe("Null: it is not revoked."),
 };
 
-const key = withName("Key", z.object(keyFields) satisfies z.ZodType<KeyInfo>);
+const key = withName("Key", sameAs<KeyInfo>()(z.object(keyFields)));
 
 withName(
   "NewKey",
-  z.object({ ...keyFields, key: z.string().describe("The key. It is not shown again.") }) satisfies z.ZodType<
-    KeyInfo & { key: string }
-  >,
+  sameAs<KeyInfo & { key: string }>()(
+    z.object({ ...keyFields, key: z.string().describe("The key. It is not shown again.") }),
+  ),
 );
 
 const keyList = withName(
@@ -50,16 +54,18 @@ const tenantList = withName(
   "TenantList",
   z.object({
     tenants: z.array(
-      z.object({
-        tenant_id: z.string().describe("Id of the tenant."),
-        paused_since: time.nullable().describe("Time of the pause. Null: it is not paused."),
-        open: z.int().min(0).describe("Tasks that have not ended."),
-        retrying: z.int().min(0).describe("Of these, the tasks that wait for another attempt after a failed one."),
-        dead_letters: z.int().min(0).describe("Dead letters."),
-        complete: z
-          .boolean()
-          .describe("False: the tenant has more than the 1,000 newest tasks or dead letters that are counted."),
-      }) satisfies z.ZodType<TenantInfo>,
+      sameAs<TenantInfo>()(
+        z.object({
+          tenant_id: z.string().describe("Id of the tenant."),
+          paused_since: time.nullable().describe("Time of the pause. Null: it is not paused."),
+          open: z.int().min(0).describe("Tasks that have not ended."),
+          retrying: z.int().min(0).describe("Of these, the tasks that wait for another attempt after a failed one."),
+          dead_letters: z.int().min(0).describe("Dead letters."),
+          complete: z
+            .boolean()
+            .describe("False: the tenant has more than the 1,000 newest tasks or dead letters that are counted."),
+        }),
+      ),
     ),
     next_cursor: z.string().nullable().describe("`cursor` of the next page. Null: this is the last one."),
   }),
@@ -69,22 +75,24 @@ const limit = z.number().nullable();
 
 withName(
   "TenantLimits",
-  z.object({
-    tenant_id: z.string(),
-    limits: z
-      .record(z.string(), limit)
-      .describe("Limits that were set for this tenant. Null: no limit, even if the default has one."),
-    in_force: z
-      .object({
-        submits_per_second: limit.describe("Accepted submits per second, on average."),
-        burst: limit.describe("Submits accepted at once after a pause."),
-        tasks_in_progress: limit.describe("Accepted tasks that have not ended."),
-        request_bytes: limit.describe("Largest request body, in bytes."),
-        schedules: limit.describe("Schedules, without those of the app's code."),
-        open_upload_bytes: limit.describe("Bytes of the announced uploads that no task has taken."),
-      })
-      .describe("Limits that apply, with those of the deployment. Null: no limit."),
-  }) satisfies z.ZodType<TenantLimits>,
+  sameAs<TenantLimits & { in_force: Record<keyof Limits, number | null> }>()(
+    z.object({
+      tenant_id: z.string(),
+      limits: z
+        .record(z.string(), limit)
+        .describe("Limits that were set for this tenant. Null: no limit, even if the default has one."),
+      in_force: z
+        .object({
+          submits_per_second: limit.describe("Accepted submits per second, on average."),
+          burst: limit.describe("Submits accepted at once after a pause."),
+          tasks_in_progress: limit.describe("Accepted tasks that have not ended."),
+          request_bytes: limit.describe("Largest request body, in bytes."),
+          schedules: limit.describe("Schedules, without those of the app's code."),
+          open_upload_bytes: limit.describe("Bytes of the announced uploads that no task has taken."),
+        })
+        .describe("Limits that apply, with those of the deployment. Null: no limit."),
+    }),
+  ),
 );
 
 const ofTenant = "Of the caller's tenant, or of the one that `tenant` names.";
@@ -118,7 +126,7 @@ const alarms = withName(
     alarms: z.array(
       z.object({
         name: z.string().describe("Its last part is a section of the runbook."),
-        state: z.enum(["ok", "alarm", "insufficient_data"]).describe("State of the alarm."),
+        state: z.enum(alarmStates).describe("State of the alarm."),
         description: z.string().nullable().describe("Reason for the alarm, and the place to look."),
         since: time.nullable().describe("Time since which it has this state."),
       }),

@@ -5,12 +5,14 @@ import type { OperationView } from "../core/control/operation-state.ts";
 import type { AttemptView } from "../core/end/view.ts";
 import type { UploadView } from "../core/files/create-upload.ts";
 import { errorKinds } from "../core/model/errors.ts";
-import type { AttemptOutcome } from "../core/model/record.ts";
 import { statuses } from "../core/model/status.ts";
 import type { WaitView } from "../core/model/suspension.ts";
 import type { ChildrenView, TaskView } from "../core/model/task-view.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import { withName } from "./json-schema.ts";
+import { attemptOutcomes, errorHints } from "../core/model/words.ts";
+import type { RescuePass } from "../core/schedules/rescue-state.ts";
+import type { QueueView } from "../operations/views.ts";
+import { sameAs, withName } from "./json-schema.ts";
 import { problem } from "./problems.ts";
 
 /*
@@ -58,17 +60,19 @@ export const openApi = withName("OpenApi", z.looseObject({ openapi: z.string() }
 
 export const upload = withName(
   "Upload",
-  z.object({
-    upload_id: id.describe("Id of the upload, for `files` of a submit."),
-    method: z.literal("PUT").describe("Method of the request that sends the bytes."),
-    url: z.url().describe("URL for the bytes. It needs no token, and works once."),
-    headers: z
-      .record(z.string(), z.string())
-      .describe(
-        "Headers of that request, exactly as they are. HTTP libraries and browsers set `content-length` themselves.",
-      ),
-    expires_at: time.describe("The URL works until then: one hour. A task can take the upload for 24 hours."),
-  }) satisfies z.ZodType<UploadView>,
+  sameAs<UploadView>()(
+    z.object({
+      upload_id: id.describe("Id of the upload, for `files` of a submit."),
+      method: z.literal("PUT").describe("Method of the request that sends the bytes."),
+      url: z.url().describe("URL for the bytes. It needs no token, and works once."),
+      headers: z
+        .record(z.string(), z.string())
+        .describe(
+          "Headers of that request, exactly as they are. HTTP libraries and browsers set `content-length` themselves.",
+        ),
+      expires_at: time.describe("The URL works until then: one hour. A task can take the upload for 24 hours."),
+    }),
+  ),
 );
 
 export const accepted = withName(
@@ -80,74 +84,78 @@ const place = z.int().min(1).max(100).nullable().optional();
 
 const waitingFor = withName(
   "WaitingFor",
-  z.discriminatedUnion("kind", [
-    z.object({ kind: z.literal("sleep"), until: time }),
-    z.object({ kind: z.literal("signal"), signals: z.array(z.string()), until: time }),
-    z.object({ kind: z.literal("pause"), of: z.enum(["tier", "type", "tenant"]), place }),
-    z.object({ kind: z.literal("breaker"), place }),
-    z.object({ kind: z.literal("concurrency"), place }),
-    z.object({ kind: z.literal("rate"), place }),
-  ]) satisfies z.ZodType<WaitView>,
+  sameAs<WaitView>()(
+    z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("sleep"), until: time }),
+      z.object({ kind: z.literal("signal"), signals: z.array(z.string()), until: time }),
+      z.object({ kind: z.literal("pause"), of: z.enum(["tier", "type", "tenant"]), place }),
+      z.object({ kind: z.literal("breaker"), place }),
+      z.object({ kind: z.literal("concurrency"), place }),
+      z.object({ kind: z.literal("rate"), place }),
+    ]),
+  ),
 );
 
 export const task = withName(
   "Task",
-  z.object({
-    task_id: id,
-    type: z.string(),
-    status,
-    priority: tier,
-    progress: z.number().min(0).max(100).nullable(),
-    attempts: count.describe("Number of attempts that were started in this round."),
-    max_attempts: count,
-    tags: z.record(z.string(), z.string()),
-    created_at: time,
-    updated_at: time,
-    started_at: time.nullable(),
-    finished_at: time.nullable(),
-    run_at: time.nullable(),
-    next_attempt_at: time.nullable(),
-    waiting_for: waitingFor.nullable(),
-    expires_at: time.nullable(),
-    retained_until: time
-      .nullable()
-      .describe("Record and result are deleted after this time. A dead letter is kept for at least 14 days."),
-    cancel_requested_at: time.nullable().describe("Time at which the cancel of the running attempt was asked for."),
-    outcome: z.string().nullable().describe("The task's own word for how it ended."),
-    result: z.unknown().describe("A JSON result of at most 64 KiB. Otherwise null: see `result_url`."),
-    result_url: z
-      .string()
-      .nullable()
-      .describe(
-        "Path of a file, of a larger JSON result, or of an encrypted one. An acknowledged result is `gone` there.",
-      ),
-    ...errorFields,
-    correlation_id: z.string(),
-    requested_by: z.string(),
-    schedule_id: id.nullable(),
-    scheduled_for: time.nullable(),
-    parent_id: id.nullable(),
-    children: withName(
-      "Children",
-      z.object({
-        total: count,
-        open: count,
-        completed: count,
-        failed: count,
-        cancelled: count,
-        expired: count,
-        sealed: z.boolean(),
-      }) satisfies z.ZodType<ChildrenView>,
-    ).nullable(),
-    tenant_id: z.string().optional().describe("Tenant of the task. Only in a list of all tenants."),
-  }) satisfies z.ZodType<TaskView>,
+  sameAs<TaskView>()(
+    z.object({
+      task_id: id,
+      type: z.string(),
+      status,
+      priority: tier,
+      progress: z.number().min(0).max(100).nullable(),
+      attempts: count.describe("Number of attempts that were started in this round."),
+      max_attempts: count,
+      tags: z.record(z.string(), z.string()),
+      created_at: time,
+      updated_at: time,
+      started_at: time.nullable(),
+      finished_at: time.nullable(),
+      run_at: time.nullable(),
+      next_attempt_at: time.nullable(),
+      waiting_for: waitingFor.nullable(),
+      expires_at: time.nullable(),
+      retained_until: time
+        .nullable()
+        .describe("Record and result are deleted after this time. A dead letter is kept for at least 14 days."),
+      cancel_requested_at: time.nullable().describe("Time at which the cancel of the running attempt was asked for."),
+      outcome: z.string().nullable().describe("The task's own word for how it ended."),
+      result: z.unknown().describe("A JSON result of at most 64 KiB. Otherwise null: see `result_url`."),
+      result_url: z
+        .string()
+        .nullable()
+        .describe(
+          "Path of a file, of a larger JSON result, or of an encrypted one. An acknowledged result is `gone` there.",
+        ),
+      ...errorFields,
+      correlation_id: z.string(),
+      requested_by: z.string(),
+      schedule_id: id.nullable(),
+      scheduled_for: time.nullable(),
+      parent_id: id.nullable(),
+      children: withName(
+        "Children",
+        sameAs<ChildrenView>()(
+          z.object({
+            total: count,
+            open: count,
+            completed: count,
+            failed: count,
+            cancelled: count,
+            expired: count,
+            sealed: z.boolean(),
+          }),
+        ),
+      ).nullable(),
+      tenant_id: z.string().optional().describe("Tenant of the task. Only in a list of all tenants."),
+    }),
+  ),
 );
 
 export const taskList = withName("TaskList", z.object({ tasks: z.array(task), next_cursor: nextCursor }));
 
 export const resultPending = withName("ResultPending", z.object({ task_id: id, status }));
-
-const outcomes = ["completed", "failed", "retried", "crashed", "timed_out", "cancelled"] as const;
 
 export const attemptList = withName(
   "AttemptList",
@@ -155,17 +163,19 @@ export const attemptList = withName(
     attempts: z.array(
       withName(
         "Attempt",
-        z.object({
-          round: count,
-          number: count,
-          started_at: time,
-          finished_at: time,
-          duration_ms: z.int(),
-          outcome: z.enum(outcomes satisfies readonly AttemptOutcome[]),
-          ...errorFields,
-          next_attempt_at: time.nullable(),
-          stack: stack.optional().describe(`${stackText} Only for operators and admins.`),
-        }) satisfies z.ZodType<AttemptView>,
+        sameAs<AttemptView>()(
+          z.object({
+            round: count,
+            number: count,
+            started_at: time,
+            finished_at: time,
+            duration_ms: z.int(),
+            outcome: z.enum(attemptOutcomes),
+            ...errorFields,
+            next_attempt_at: time.nullable(),
+            stack: stack.optional().describe(`${stackText} Only for operators and admins.`),
+          }),
+        ),
       ),
     ),
   }),
@@ -177,20 +187,22 @@ export const deadLetterList = withName(
     dead_letters: z.array(
       withName(
         "DeadLetter",
-        z.object({
-          task_id: id,
-          type: z.string(),
-          tenant_id: z.string(),
-          priority: tier,
-          attempts: count,
-          ...errorFields,
-          fingerprint: z.string(),
-          first_failed_at: time,
-          last_failed_at: time,
-          needs_review: z.boolean(),
-          stack: stack.describe(stackText),
-          input: z.unknown(),
-        }) satisfies z.ZodType<DeadLetterView>,
+        sameAs<DeadLetterView>()(
+          z.object({
+            task_id: id,
+            type: z.string(),
+            tenant_id: z.string(),
+            priority: tier,
+            attempts: count,
+            ...errorFields,
+            fingerprint: z.string(),
+            first_failed_at: time,
+            last_failed_at: time,
+            needs_review: z.boolean(),
+            stack: stack.describe(stackText),
+            input: z.unknown(),
+          }),
+        ),
       ),
     ),
     next_cursor: nextCursor,
@@ -201,46 +213,52 @@ const byTenant = z.record(z.string(), z.int().min(0));
 
 export const letterGroups = withName(
   "DeadLetterGroups",
-  z.object({
-    groups: z.array(
-      withName(
-        "DeadLetterGroup",
-        z.object({
-          fingerprint: z.string(),
-          type: z.string(),
-          ...errorFields,
-          count,
-          first_failed_at: time,
-          last_failed_at: time,
-          task_id: id,
-          hint: z
-            .enum(["credentials", "bug"])
-            .optional()
-            .describe(
-              "Where to look for the cause. `credentials`: another service answered with 401 or 403. `bug`: a TypeError or ReferenceError, so the code is wrong.",
-            ),
-          by_tenant: byTenant.optional().describe("Number of each tenant. Only in an answer for all tenants."),
-        }) satisfies z.ZodType<LetterGroupView>,
+  sameAs<LetterGroups>()(
+    z.object({
+      groups: z.array(
+        withName(
+          "DeadLetterGroup",
+          sameAs<LetterGroupView>()(
+            z.object({
+              fingerprint: z.string(),
+              type: z.string(),
+              ...errorFields,
+              count,
+              first_failed_at: time,
+              last_failed_at: time,
+              task_id: id,
+              hint: z
+                .enum(errorHints)
+                .optional()
+                .describe(
+                  "Where to look for the cause. `credentials`: another service answered with 401 or 403. `bug`: a TypeError or ReferenceError, so the code is wrong.",
+                ),
+              by_tenant: byTenant.optional().describe("Number of each tenant. Only in an answer for all tenants."),
+            }),
+          ),
+        ),
       ),
-    ),
-    complete: z.boolean(),
-  }) satisfies z.ZodType<LetterGroups>,
+      complete: z.boolean(),
+    }),
+  ),
 );
 
 export const operation = withName(
   "Operation",
-  z.object({
-    operation_id: id,
-    status,
-    matched: count,
-    done: count,
-    skipped: count,
-    failed: count,
-    stopped: z
-      .string()
-      .optional()
-      .describe("Reason why it cancelled itself: the last 20 tasks that it had started all failed again."),
-  }) satisfies z.ZodType<OperationView>,
+  sameAs<OperationView>()(
+    z.object({
+      operation_id: id,
+      status,
+      matched: count,
+      done: count,
+      skipped: count,
+      failed: count,
+      stopped: z
+        .string()
+        .optional()
+        .describe("Reason why it cancelled itself: the last 20 tasks that it had started all failed again."),
+    }),
+  ),
 );
 
 export const dryRun = withName(
@@ -258,38 +276,40 @@ export const operationAccepted = withName("OperationAccepted", z.object({ operat
 
 withName(
   "Queues",
-  z.object({
-    queues: z.record(
-      tier,
-      withName(
-        "Queue",
-        z.object({
-          visible: count,
-          in_flight: count,
-          delayed: count,
-          retrying: count,
-          oldest_age_seconds: z.number().min(0).nullable(),
-          dead_letters: count,
-          paused: z.boolean(),
-          paused_since: time.nullable(),
-          refusing_since: time.nullable(),
-        }),
-      ),
-    ),
-    rescue: z
-      .object({
-        at: time,
-        whole: z.boolean().describe("True when it read all tasks. The next pass goes on where this one stopped."),
-        open: count.describe("Open tasks that it saw."),
-        sent: count.describe("Tasks whose message it sent again."),
-        ended: count.describe("Tasks that it ended."),
-        left: count.describe(
-          "Late tasks that it left alone, as their tier is behind, or their message has the only copy of their input.",
+  sameAs<{ queues: Record<Tier, QueueView>; rescue: Omit<RescuePass, "next"> | null }>()(
+    z.object({
+      queues: z.record(
+        tier,
+        withName(
+          "Queue",
+          z.object({
+            visible: count,
+            in_flight: count,
+            delayed: count,
+            retrying: count,
+            oldest_age_seconds: z.number().min(0).nullable(),
+            dead_letters: count,
+            paused: z.boolean(),
+            paused_since: time.nullable(),
+            refusing_since: time.nullable(),
+          }),
         ),
-      })
-      .nullable()
-      .describe("The last daily look for open tasks that nothing will wake. Null: there was none yet."),
-  }) satisfies z.ZodType<{ queues: Record<Tier, unknown> }>,
+      ),
+      rescue: z
+        .object({
+          at: time,
+          whole: z.boolean().describe("True when it read all tasks. The next pass goes on where this one stopped."),
+          open: count.describe("Open tasks that it saw."),
+          sent: count.describe("Tasks whose message it sent again."),
+          ended: count.describe("Tasks that it ended."),
+          left: count.describe(
+            "Late tasks that it left alone, as their tier is behind, or their message has the only copy of their input.",
+          ),
+        })
+        .nullable()
+        .describe("The last daily look for open tasks that nothing will wake. Null: there was none yet."),
+    }),
+  ),
 );
 
 export const batch = withName(

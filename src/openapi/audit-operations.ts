@@ -3,33 +3,35 @@ import { roles } from "../core/model/identity.ts";
 import { auditListSchema } from "../http/audit.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import type { AuditEntry } from "../operations/views.ts";
-import { withName } from "./json-schema.ts";
+import { sameAs, withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { page, uncached } from "./operation-parts.ts";
 
 const entry = withName(
   "AuditEntry",
-  z.object({
-    audit_id: z.string().describe("Id of the entry."),
-    at: z.iso.datetime().describe("Time of the request."),
-    actor: z
-      .string()
-      .describe(
-        "Principal of the caller. `cli:<user>`: a command that works on the table itself. `offload`: a type that paused itself after its resume.",
-      ),
-    role: z
-      .enum(roles)
-      .nullable()
-      .describe("Role of the caller. Null: the actor has access to the table, or is `offload`."),
-    action: z.string().describe("`operationId` of the request; for a command its words, such as `keys create`."),
-    target: z.record(z.string(), z.string()).describe("Parts of the request's path, such as `task_id`."),
-    status: z
-      .int()
-      .nullable()
-      .describe("HTTP status of the answer. Null: none yet, or the process died, and the change may have been made."),
-    request: z.unknown().describe("Body of the request. Null: it has none, or one that may have an input of a task."),
-    correlation_id: z.string().describe("`X-Correlation-Id` of the request."),
-  }) satisfies z.ZodType<AuditEntry>,
+  sameAs<AuditEntry>()(
+    z.object({
+      audit_id: z.string().describe("Id of the entry."),
+      at: z.iso.datetime().describe("Time of the request."),
+      actor: z
+        .string()
+        .describe(
+          "Principal of the caller. `cli:<user>`: a command that works on the table itself. `offload`: a type that paused itself after its resume.",
+        ),
+      role: z
+        .enum(roles)
+        .nullable()
+        .describe("Role of the caller. Null: the actor has access to the table, or is `offload`."),
+      action: z.string().describe("`operationId` of the request; for a command its words, such as `keys create`."),
+      target: z.record(z.string(), z.string()).describe("Parts of the request's path, such as `task_id`."),
+      status: z
+        .int()
+        .nullable()
+        .describe("HTTP status of the answer. Null: none yet, or the process died, and the change may have been made."),
+      request: z.unknown().describe("Body of the request. Null: it has none, or one that may have an input of a task."),
+      correlation_id: z.string().describe("`X-Correlation-Id` of the request."),
+    }),
+  ),
 );
 
 const auditList = withName(

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { ChannelView } from "../core/notify/open-channel.ts";
-import { withName } from "./json-schema.ts";
+import { sameAs, withName } from "./json-schema.ts";
 
 export const channel = withName(
   "Channel",
-  z.object({ channel_id: z.uuid(), url: z.url(), expires_at: z.iso.datetime() }) satisfies z.ZodType<ChannelView>,
+  sameAs<ChannelView>()(z.object({ channel_id: z.uuid(), url: z.url(), expires_at: z.iso.datetime() })),
 );

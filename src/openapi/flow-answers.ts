@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { LimitsView, PausedView, TypeFlowView } from "../core/extras/limits/view-flow.ts";
 import { tiers } from "../core/model/tier.ts";
-import { withName } from "./json-schema.ts";
+import { sameAs, withName } from "./json-schema.ts";
 
 const time = z.iso.datetime();
 const since = time.nullable().describe("Time of the pause. Null: it is not paused.");
@@ -44,14 +44,16 @@ const limits = {
 
 const paused = withName(
   "TypePauses",
-  z.object({
-    all: since.describe("Time of the pause for all tenants. Null: there is none."),
-    tenant: since.describe("Time of the pause for this tenant. Null: there is none."),
-    reason: z
-      .string()
-      .optional()
-      .describe("The reason of a type that was paused by itself: after a resume all attempts failed again."),
-  }) satisfies z.ZodType<PausedView>,
+  sameAs<PausedView>()(
+    z.object({
+      all: since.describe("Time of the pause for all tenants. Null: there is none."),
+      tenant: since.describe("Time of the pause for this tenant. Null: there is none."),
+      reason: z
+        .string()
+        .optional()
+        .describe("The reason of a type that was paused by itself: after a resume all attempts failed again."),
+    }),
+  ),
 )
   .nullable()
   .describe("Null: the type is not paused for this tenant.");
@@ -91,7 +93,5 @@ withName("TypeBreaker", z.object({ type: z.string().describe("Name of the type."
 
 withName(
   "TypeLimits",
-  z.object({ type: z.string().describe("Name of the type."), ...limits }) satisfies z.ZodType<
-    LimitsView & { type: string }
-  >,
+  sameAs<LimitsView & { type: string }>()(z.object({ type: z.string().describe("Name of the type."), ...limits })),
 );

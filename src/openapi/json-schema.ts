@@ -20,6 +20,22 @@ export function withName<Schema extends z.ZodType>(id: string, schema: Schema): 
   return schema;
 }
 
+/**
+ * Returns a function that returns its schema. The compiler compares the schema with the type of the view in both
+ * directions: a field, or a word of a list, that one of the two lacks does not compile.
+ */
+export const sameAs =
+  <View>() =>
+  <Schema extends z.ZodType<View>>(
+    schema: View extends z.output<Schema> ? Schema : Lacking<View, z.output<Schema>>,
+  ): Schema =>
+    schema as Schema;
+
+/** The parts of a view that a schema lacks, for the compiler's message. */
+type Lacking<View, Shown> = {
+  [Name in keyof View as Name extends keyof Shown ? (View[Name] extends Shown[Name] ? never : Name) : Name]: View[Name];
+};
+
 /** The schema with this name. */
 export function named(id: string): z.ZodType {
   const schema = schemas.get(id);

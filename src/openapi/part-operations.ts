@@ -1,31 +1,36 @@
 import * as z from "zod";
 import type { StepView } from "../core/control/stored-parts.ts";
+import { entryKinds, logLevels } from "../core/model/words.ts";
 import type { LogLine } from "../core/ports/task-logs.ts";
 import { logListSchema } from "../http/logs.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import type { TaskLogView } from "../operations/views.ts";
-import { withName } from "./json-schema.ts";
+import { sameAs, withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";
 import { uncached } from "./operation-parts.ts";
 
 const step = withName(
   "Step",
-  z.object({
-    kind: z
-      .enum(["step", "sleep", "wait", "signal", "state"])
-      .describe("`signal`: the answer to a wait of the same name. `state`: the last checkpoint."),
-    name: z.string().describe("Name of the entry, unique among those of its kind."),
-    order: z.int().nullable().describe("Number of the handler's call, from 1. Null: it is no call of the handler."),
-    until: z.string().nullable().describe("End of a sleep, or time at which a wait times out."),
-    timed_out: z.boolean().describe("True for the signal of a wait that timed out."),
-    attempt: z.int().nullable().describe("Number of the attempt that stored a state, over all rounds."),
-    result: z
-      .unknown()
-      .describe(
-        "Result of the step. Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive.",
-      ),
-    result_bytes: z.int().nullable().describe("Size of the result's JSON. Null: there is none."),
-  }) satisfies z.ZodType<StepView>,
+  sameAs<StepView>()(
+    z.object({
+      kind: z
+        .enum(entryKinds)
+        .describe(
+          "`signal`: the answer to a wait of the same name. `state`: the last checkpoint. `submit`: tasks that an attempt submitted.",
+        ),
+      name: z.string().describe("Name of the entry, unique among those of its kind."),
+      order: z.int().nullable().describe("Number of the handler's call, from 1. Null: it is no call of the handler."),
+      until: z.string().nullable().describe("End of a sleep, or time at which a wait times out."),
+      timed_out: z.boolean().describe("True for the signal of a wait that timed out."),
+      attempt: z.int().nullable().describe("Number of the attempt that stored a state, over all rounds."),
+      result: z
+        .unknown()
+        .describe(
+          "Result of the step. Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive.",
+        ),
+      result_bytes: z.int().nullable().describe("Size of the result's JSON. Null: there is none."),
+    }),
+  ),
 );
 
 withName(
@@ -37,27 +42,31 @@ withName("Input", z.object({ input: z.unknown().describe("Input of the task.") }
 
 const logLine = withName(
   "LogLine",
-  z.object({
-    at: z.iso.datetime().describe("Time of the line."),
-    level: z.enum(["debug", "info", "warn", "error"]).describe("Level of the line."),
-    message: z.string().describe("Text of the line."),
-    attempt: z.int().nullable().describe("The attempt's number in its round. Null: the line belongs to none."),
-    fields: z
-      .record(z.string(), z.unknown())
-      .describe("The other fields. `source` is `console` for what the handler wrote to the console."),
-  }) satisfies z.ZodType<LogLine>,
+  sameAs<LogLine>()(
+    z.object({
+      at: z.iso.datetime().describe("Time of the line."),
+      level: z.enum(logLevels).describe("Level of the line."),
+      message: z.string().describe("Text of the line."),
+      attempt: z.int().nullable().describe("The attempt's number in its round. Null: the line belongs to none."),
+      fields: z
+        .record(z.string(), z.unknown())
+        .describe("The other fields. `source` is `console` for what the handler wrote to the console."),
+    }),
+  ),
 );
 
 const taskLog = withName(
   "TaskLog",
-  z.object({
-    lines: z.array(logLine).describe("Oldest first."),
-    next_cursor: z
-      .string()
-      .nullable()
-      .describe("Value of `cursor` for the lines that follow, also while the task runs. Null: the log is complete."),
-    complete: z.boolean().describe("True: the task has ended, and no line follows."),
-  }) satisfies z.ZodType<TaskLogView>,
+  sameAs<TaskLogView>()(
+    z.object({
+      lines: z.array(logLine).describe("Oldest first."),
+      next_cursor: z
+        .string()
+        .nullable()
+        .describe("Value of `cursor` for the lines that follow, also while the task runs. Null: the log is complete."),
+      complete: z.boolean().describe("True: the task has ended, and no line follows."),
+    }),
+  ),
 );
 
 /** The routes of what is stored beside a task. */

@@ -5,7 +5,7 @@ import { runsOnPlaces } from "../core/model/runs-on.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { TypeView } from "../operations/views.ts";
 import { typeFlow } from "./flow-answers.ts";
-import { withName } from "./json-schema.ts";
+import { sameAs, withName } from "./json-schema.ts";
 
 const time = z.iso.datetime();
 const jsonSchema = z.looseObject({}).describe("JSON Schema, draft 2020-12.");
@@ -16,60 +16,66 @@ withName(
     types: z.array(
       withName(
         "TaskType",
-        z.object({
-          name: z.string().describe("Name of the type, as `type` in a submit."),
-          description: z.string().describe("The type's description. Empty: it has none."),
-          version: z.int().min(1).describe("Version of the input's shape."),
-          priority: z.enum(tiers).describe("Tier of tasks submitted without one."),
-          runs_on: z
-            .enum(runsOnPlaces)
-            .describe("`container`: attempts run in container workers; `function`: in worker functions."),
-          timeout_seconds: z.int().min(1).describe("Time-out of one attempt."),
-          max_attempts: z.int().min(1).describe("Most attempts of tasks submitted without a number."),
-          cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
-          input_schema: jsonSchema,
-          output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
-          ...typeFlow,
-          waiting_since: time
-            .nullable()
-            .describe(
-              "Time from which the first task waits behind a pause of the type or its open breaker, of the caller's tenant or all. Null: none waits there.",
-            ),
-          waits_for_limit: withName(
-            "LimitWait",
-            z.object({
-              since: time.describe("Time from which the first of them waits."),
-              tasks: z.int().min(1).describe("Their number. At most 10 of each of 5 lines of a limit are counted."),
-              complete: z.boolean().describe("False: further tasks wait."),
-            }) satisfies z.ZodType<LimitWait>,
-          )
-            .nullable()
-            .describe(
-              "The tasks that wait for a place or a start of the type's limits: of the caller's tenant, or of all in a list for all tenants. Lines that tenants share are only in the latter. Null: none waits there.",
-            ),
-          stopped_tenants: z
-            .array(
-              withName(
-                "StoppedTenant",
+        sameAs<TypeView>()(
+          z.object({
+            name: z.string().describe("Name of the type, as `type` in a submit."),
+            description: z.string().describe("The type's description. Empty: it has none."),
+            version: z.int().min(1).describe("Version of the input's shape."),
+            priority: z.enum(tiers).describe("Tier of tasks submitted without one."),
+            runs_on: z
+              .enum(runsOnPlaces)
+              .describe("`container`: attempts run in container workers; `function`: in worker functions."),
+            timeout_seconds: z.int().min(1).describe("Time-out of one attempt."),
+            max_attempts: z.int().min(1).describe("Most attempts of tasks submitted without a number."),
+            cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
+            input_schema: jsonSchema,
+            output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
+            ...typeFlow,
+            waiting_since: time
+              .nullable()
+              .describe(
+                "Time from which the first task waits behind a pause of the type or its open breaker, of the caller's tenant or all. Null: none waits there.",
+              ),
+            waits_for_limit: withName(
+              "LimitWait",
+              sameAs<LimitWait>()(
                 z.object({
-                  tenant_id: z.string().describe("Id of the tenant."),
-                  paused_since: time.nullable().describe("Time of its pause of the type. Null: there is none."),
-                  paused_reason: z
-                    .string()
-                    .optional()
-                    .describe(
-                      "The reason of a type that was paused by itself: after a resume its attempts failed again.",
-                    ),
-                  breaker_open_until: time.nullable().describe("Null: its breaker is closed."),
-                  breaker_open_since: time.nullable().describe("Time at which its breaker opened."),
-                }) satisfies z.ZodType<StoppedTenant>,
+                  since: time.describe("Time from which the first of them waits."),
+                  tasks: z.int().min(1).describe("Their number. At most 10 of each of 5 lines of a limit are counted."),
+                  complete: z.boolean().describe("False: further tasks wait."),
+                }),
               ),
             )
-            .optional()
-            .describe(
-              "The first 100 tenants for which alone the type is paused, or its breaker open. Only in a list for all tenants.",
-            ),
-        }) satisfies z.ZodType<TypeView>,
+              .nullable()
+              .describe(
+                "The tasks that wait for a place or a start of the type's limits: of the caller's tenant, or of all in a list for all tenants. Lines that tenants share are only in the latter. Null: none waits there.",
+              ),
+            stopped_tenants: z
+              .array(
+                withName(
+                  "StoppedTenant",
+                  sameAs<StoppedTenant>()(
+                    z.object({
+                      tenant_id: z.string().describe("Id of the tenant."),
+                      paused_since: time.nullable().describe("Time of its pause of the type. Null: there is none."),
+                      paused_reason: z
+                        .string()
+                        .optional()
+                        .describe(
+                          "The reason of a type that was paused by itself: after a resume its attempts failed again.",
+                        ),
+                      breaker_open_until: time.nullable().describe("Null: its breaker is closed."),
+                      breaker_open_since: time.nullable().describe("Time at which its breaker opened."),
+                    }),
+                  ),
+                ),
+              )
+              .optional()
+              .describe(
+                "The first 100 tenants for which alone the type is paused, or its breaker open. Only in a list for all tenants.",
+              ),
+          }),
+        ),
       ),
     ),
     tenant_paused_since: z.iso

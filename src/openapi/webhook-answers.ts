@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { receiverEvents } from "../core/notify/receivers.ts";
+import { deliveryStates, receiverEvents, receiverHealths } from "../core/model/words.ts";
 import type {
   FailedWebhook,
   ReceiverDelivery,
@@ -10,7 +10,7 @@ import type {
   WebhookTries,
   WebhookTry,
 } from "../operations/views.ts";
-import { withName } from "./json-schema.ts";
+import { sameAs, withName } from "./json-schema.ts";
 
 const taskId = z.uuid().describe("Id of the task.");
 const webhookId = z
@@ -20,26 +20,27 @@ const time = z.iso.datetime();
 
 const oneTry = withName(
   "WebhookTry",
-  z.object({
-    webhook_id: webhookId,
-    number: z.int().min(1).describe("Number of the try, from 1."),
-    at: time.describe("Start of the try."),
-    status: z.int().min(0).nullable().describe("HTTP status of the answer. Null: there was none."),
-    error: z.string().nullable().describe("Why there was no answer."),
-    duration_ms: z.int().min(0).describe("Duration of the try in milliseconds."),
-  }) satisfies z.ZodType<WebhookTry>,
+  sameAs<WebhookTry>()(
+    z.object({
+      webhook_id: webhookId,
+      number: z.int().min(1).describe("Number of the try, from 1."),
+      at: time.describe("Start of the try."),
+      status: z.int().min(0).nullable().describe("HTTP status of the answer. Null: there was none."),
+      error: z.string().nullable().describe("Why there was no answer."),
+      duration_ms: z.int().min(0).describe("Duration of the try in milliseconds."),
+    }),
+  ),
 );
 
 export const deliveries = withName(
   "Deliveries",
-  z.object({
-    state: z
-      .enum(["pending", "delivered", "failed"])
-      .nullable()
-      .describe("State of the task's newest webhook. Null: none was tried."),
-    next_try_at: time.nullable().describe("Time of the next try. Null: none follows."),
-    deliveries: z.array(oneTry).describe("The tries of all webhooks of the task, oldest first."),
-  }) satisfies z.ZodType<WebhookTries>,
+  sameAs<WebhookTries>()(
+    z.object({
+      state: z.enum(deliveryStates).nullable().describe("State of the task's newest webhook. Null: none was tried."),
+      next_try_at: time.nullable().describe("Time of the next try. Null: none follows."),
+      deliveries: z.array(oneTry).describe("The tries of all webhooks of the task, oldest first."),
+    }),
+  ),
 );
 
 export const failedDeliveryList = withName(
@@ -49,18 +50,20 @@ export const failedDeliveryList = withName(
       .array(
         withName(
           "FailedDelivery",
-          z.object({
-            tenant_id: z.string().optional().describe("Tenant of the task. Only in a list of all tenants."),
-            task_id: taskId,
-            webhook_id: webhookId,
-            type: z.string().describe("Type of the task."),
-            url: z.string().describe("URL of the receiver."),
-            status: z.literal("failed").describe("Always `failed`."),
-            tries: z.int().min(0).describe("Number of tries."),
-            last_try_at: time.nullable().describe("Time of the last try."),
-            last_status: z.int().min(0).nullable().describe("HTTP status of the last answer."),
-            last_error: z.string().nullable().describe("Why the last try had no answer."),
-          }) satisfies z.ZodType<FailedWebhook>,
+          sameAs<FailedWebhook>()(
+            z.object({
+              tenant_id: z.string().optional().describe("Tenant of the task. Only in a list of all tenants."),
+              task_id: taskId,
+              webhook_id: webhookId,
+              type: z.string().describe("Type of the task."),
+              url: z.string().describe("URL of the receiver."),
+              status: z.literal("failed").describe("Always `failed`."),
+              tries: z.int().min(0).describe("Number of tries."),
+              last_try_at: time.nullable().describe("Time of the last try."),
+              last_status: z.int().min(0).nullable().describe("HTTP status of the last answer."),
+              last_error: z.string().nullable().describe("Why the last try had no answer."),
+            }),
+          ),
         ),
       )
       .describe("The webhooks that were given up."),
@@ -72,11 +75,13 @@ withName("Redelivery", z.object({ task_id: taskId, webhook_id: webhookId }));
 
 withName(
   "WebhookSecret",
-  z.object({
-    tenant_id: z.string().describe("The tenant."),
-    secret: z.string().describe("The newest secret: `whsec_` and base64."),
-    also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
-  }) satisfies z.ZodType<WebhookSecret>,
+  sameAs<WebhookSecret>()(
+    z.object({
+      tenant_id: z.string().describe("The tenant."),
+      secret: z.string().describe("The newest secret: `whsec_` and base64."),
+      also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+    }),
+  ),
 );
 
 const receiverId = z.uuid().describe("Id of the receiver.");
@@ -88,7 +93,7 @@ const receiverFields = {
   types: z.array(z.string()).nullable().describe("The types of the tasks. Null: all."),
   description: z.string().nullable().describe("A text for people."),
   enabled: z.boolean().describe("False: it gets no webhook."),
-  health: z.enum(["healthy", "failing", "disabled"]).describe("`disabled`: by Offload, after five days of failures."),
+  health: z.enum(receiverHealths).describe("`disabled`: by Offload, after five days of failures."),
   failing_since: time.nullable().describe("First failed try since the last one that succeeded."),
   disabled_at: time.nullable().describe("Time at which Offload disabled it."),
   created_by: z.string().describe("Principal that created it."),
@@ -96,7 +101,7 @@ const receiverFields = {
   updated_at: time.describe("Time of the last change, also of its health."),
 };
 
-export const receiver = withName("Receiver", z.object(receiverFields) satisfies z.ZodType<ReceiverView>);
+export const receiver = withName("Receiver", sameAs<ReceiverView>()(z.object(receiverFields)));
 
 withName(
   "CreatedReceiver",
@@ -119,25 +124,29 @@ export const receiverList = withName(
 
 withName(
   "ReceiverSecret",
-  z.object({
-    webhook_id: receiverId,
-    secret: z.string().describe("The new secret: `whsec_` and base64."),
-    also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
-  }) satisfies z.ZodType<ReceiverSecret>,
+  sameAs<ReceiverSecret>()(
+    z.object({
+      webhook_id: receiverId,
+      secret: z.string().describe("The new secret: `whsec_` and base64."),
+      also_signing: z.int().min(0).describe("Number of earlier secrets that sign, too, for 24 hours after a rotation."),
+    }),
+  ),
 );
 
 withName("ReceiverTest", z.object({ webhook_id: receiverId, delivery_id: webhookId }));
 
 const receiverTry = withName(
   "ReceiverTry",
-  z.object({
-    number: z.int().min(1).describe("Number of the try, from 1."),
-    at: time.describe("Start of the try."),
-    status: z.int().min(0).nullable().describe("HTTP status of the answer. Null: there was none."),
-    error: z.string().nullable().describe("Why there was no answer."),
-    answer: z.string().nullable().describe("The start of the answer's body, at most 1,024 bytes of it."),
-    duration_ms: z.int().min(0).describe("Duration of the try in milliseconds."),
-  }) satisfies z.ZodType<ReceiverTry>,
+  sameAs<ReceiverTry>()(
+    z.object({
+      number: z.int().min(1).describe("Number of the try, from 1."),
+      at: time.describe("Start of the try."),
+      status: z.int().min(0).nullable().describe("HTTP status of the answer. Null: there was none."),
+      error: z.string().nullable().describe("Why there was no answer."),
+      answer: z.string().nullable().describe("The start of the answer's body, at most 1,024 bytes of it."),
+      duration_ms: z.int().min(0).describe("Duration of the try in milliseconds."),
+    }),
+  ),
 );
 
 export const receiverDeliveryList = withName(
@@ -147,18 +156,20 @@ export const receiverDeliveryList = withName(
       .array(
         withName(
           "ReceiverDelivery",
-          z.object({
-            delivery_id: webhookId,
-            task_id: taskId.nullable().describe("Id of the task. Null: it tests the receiver."),
-            type: z.string().describe("Type of the task."),
-            event: z.string().describe("`type` of the webhook."),
-            url: z.string().describe("URL of the last try."),
-            status: z.enum(["pending", "delivered", "failed"]).describe("`failed`: given up."),
-            created_at: time.describe("Time of the first try."),
-            next_try_at: time.nullable().describe("Time of the next try. Null: none follows."),
-            body: z.string().describe("The request's body, at most 64 KiB of it."),
-            tries: z.array(receiverTry).describe("Oldest first."),
-          }) satisfies z.ZodType<ReceiverDelivery>,
+          sameAs<ReceiverDelivery>()(
+            z.object({
+              delivery_id: webhookId,
+              task_id: taskId.nullable().describe("Id of the task. Null: it tests the receiver."),
+              type: z.string().describe("Type of the task."),
+              event: z.string().describe("`type` of the webhook."),
+              url: z.string().describe("URL of the last try."),
+              status: z.enum(deliveryStates).describe("`failed`: given up."),
+              created_at: time.describe("Time of the first try."),
+              next_try_at: time.nullable().describe("Time of the next try. Null: none follows."),
+              body: z.string().describe("The request's body, at most 64 KiB of it."),
+              tries: z.array(receiverTry).describe("Oldest first."),
+            }),
+          ),
         ),
       )
       .describe("Newest first."),

@@ -5,6 +5,7 @@ import type { StoppedTenant, TypeFlowView } from "../core/extras/limits/view-flo
 import type { Identity, Role } from "../core/model/identity.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
 import type { Tier } from "../core/model/tier.ts";
+import type { DeliveryState, ReceiverEvent, ReceiverHealth } from "../core/model/words.ts";
 import type { LogLine } from "../core/ports/task-logs.ts";
 
 /*
@@ -89,7 +90,7 @@ export interface WebhookTry {
 /** The tries of a task's webhooks, oldest first. */
 export interface WebhookTries {
   /** State of the newest webhook. Null: none was tried. */
-  state: "pending" | "delivered" | "failed" | null;
+  state: DeliveryState | null;
   next_try_at: string | null;
   deliveries: WebhookTry[];
 }
@@ -115,14 +116,14 @@ export interface ReceiverView {
   tenant_id?: string | undefined;
   webhook_id: string;
   url: string;
-  events: ("task.completed" | "task.failed" | "task.cancelled" | "task.expired")[];
+  events: ReceiverEvent[];
   /** Null: tasks of all types. */
   types: string[] | null;
   description: string | null;
   /** False: it gets no webhook. */
   enabled: boolean;
   /** `disabled`: by Offload, after five days of failures. */
-  health: "healthy" | "failing" | "disabled";
+  health: ReceiverHealth;
   /** Time of the first failed try since the last try that succeeded. */
   failing_since: string | null;
   disabled_at: string | null;
@@ -156,7 +157,7 @@ export interface ReceiverDelivery {
   /** `type` of the webhook's body. */
   event: string;
   url: string;
-  status: "pending" | "delivered" | "failed";
+  status: DeliveryState;
   created_at: string;
   next_try_at: string | null;
   /** The request's body, at most 64 KiB of it. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { PermanentError } from "../../src/core/model/errors.ts";
+import { entryKinds } from "../../src/core/model/words.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
 import { typeOf } from "../support/memory-pipeline.ts";
@@ -72,6 +73,15 @@ describe("GET /tasks/{task_id}/input of a sensitive type", () => {
 });
 
 describe("GET /tasks/{task_id}/steps", () => {
+  test.each(entryKinds)("an entry of the kind %s is answered as documented", async (kind) => {
+    const apps = served();
+    const record = await apps.accepted();
+    const steps = new MemoryStepStore();
+    await steps.add(record, { kind, name: "a", order: 1 }, 9e9);
+    const { json } = await ask(appsOf({ ...apps.ports, steps }).control, `/tasks/${record.task_id}/steps`);
+    expect(json.steps).toMatchObject([{ kind, name: "a" }]);
+  });
+
   test("entries are in the order of the handler's calls; a large result is left out", async () => {
     const apps = served();
     const record = await apps.accepted();

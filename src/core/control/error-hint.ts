@@ -1,4 +1,5 @@
 import type { TaskRecord } from "../model/record.ts";
+import type { ErrorHint } from "../model/words.ts";
 
 /** Codes of AWS for credentials that have ended, are wrong, or lack a right. */
 const awsCodes =
@@ -9,8 +10,6 @@ const bugs = /^(TypeError|ReferenceError)$/;
 
 /** `fetch` throws a TypeError for connections that fail. */
 const ofFetch = /^(fetch failed|terminated|network error|failed to fetch)/i;
-
-export type ErrorHint = "credentials" | "bug";
 
 /** Words of HTTP clients for a 401 or 403: `HTTP 401`, `status code 403`, `403 Forbidden`. */
 const httpStatuses = /\b(?:http|status(?: code)?:?) 40[13]\b|\b401 unauthori[sz]ed\b|\b403 forbidden\b/i;

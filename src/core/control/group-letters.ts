@@ -1,9 +1,10 @@
 import { AnswerRoom } from "../model/answer-room.ts";
 import type { ErrorKind } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { ErrorHint } from "../model/words.ts";
 import type { TenantList } from "../schedules/ports.ts";
 import { groupsOf, ofEach } from "./all-tenants.ts";
-import { type ErrorHint, errorHint } from "./error-hint.ts";
+import { errorHint } from "./error-hint.ts";
 import { type DeadLetterFilter, mostLetters, pageSize, type ReadPorts, readLetters } from "./find-letters.ts";
 import { errorFingerprint } from "./fingerprint.ts";
 

@@ -1,4 +1,5 @@
 import type { Tier } from "../model/tier.ts";
+import type { AlarmState } from "../model/words.ts";
 
 /** The metrics of a history: those from which an operator sees what a deployment does and where it waits. */
 export const historyMetrics = [
@@ -30,7 +31,7 @@ export interface MetricSpan {
 /** An alarm of the deployment. */
 export interface AlarmView {
   name: string;
-  state: "ok" | "alarm" | "insufficient_data";
+  state: AlarmState;
   description: string | null;
   /** Time since which it has this state. */
   since: string | null;

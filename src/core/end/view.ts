@@ -2,17 +2,11 @@ import { endedOf } from "../model/counts.ts";
 import type { ErrorKind } from "../model/errors.ts";
 import { isMediaType } from "../model/media-type.ts";
 import { Problem } from "../model/problem.ts";
-import {
-  type Attempt,
-  type AttemptOutcome,
-  iso,
-  type ResultReference,
-  statusAt,
-  type TaskRecord,
-} from "../model/record.ts";
+import { type Attempt, iso, type ResultReference, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { isSuspended } from "../model/suspension.ts";
 import type { ChildrenView, TaskView } from "../model/task-view.ts";
+import type { AttemptOutcome } from "../model/words.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Families } from "../ports/family.ts";
 import type { Clock, Records } from "../ports/tasks.ts";

@@ -5,12 +5,7 @@ import { isTerminal, type Status } from "./status.ts";
 import type { StoredFile } from "./stored-file.ts";
 import type { WaitingFor } from "./suspension.ts";
 import type { Tier } from "./tier.ts";
-
-/**
- * The end of one attempt. `failed`: no attempt follows. `retried`: one follows. A crash or time-out keeps its own word
- * in both cases.
- */
-export type AttemptOutcome = "completed" | "failed" | "retried" | "crashed" | "timed_out" | "cancelled";
+import type { AttemptOutcome } from "./words.ts";
 
 /** One attempt in a task's history. Times are ISO 8601 UTC with milliseconds. */
 export interface Attempt {

@@ -1,13 +1,15 @@
 import type { Counts } from "./counts.ts";
+import type { ErrorKind } from "./errors.ts";
 import type { Status } from "./status.ts";
 import type { WaitView } from "./suspension.ts";
+import type { Tier } from "./tier.ts";
 
 /** A task as clients see it: the fields and order of the contract. */
 export interface TaskView {
   task_id: string;
   type: string;
   status: Status;
-  priority: string;
+  priority: Tier;
   progress: number | null;
   attempts: number;
   max_attempts: number;
@@ -27,7 +29,7 @@ export interface TaskView {
   result_url: string | null;
   error: string | null;
   error_type: string | null;
-  error_kind: string | null;
+  error_kind: ErrorKind | null;
   correlation_id: string;
   requested_by: string;
   schedule_id: string | null;

@@ -4,13 +4,14 @@ import type { Identity } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
+import { receiverEvents } from "../model/words.ts";
 import { type FlowSettings, receiversName, settingsKnownMs } from "../ports/flow.ts";
 import type { Notices } from "../ports/notify.ts";
 import type { LogQuery, Receiver, ReceiverKey, Receivers } from "../ports/receivers.ts";
 import type { Clock, NewId, Page } from "../ports/tasks.ts";
 import type { Deliveries, Delivery } from "../ports/webhooks.ts";
 import type { KnownType } from "../task/catalog.ts";
-import { healthy, logDelivery, receiverDeliveryId, receiverEvents, testType } from "./receivers.ts";
+import { healthy, logDelivery, receiverDeliveryId, testType } from "./receivers.ts";
 import { nextVersion, TooManyRotations } from "./secret.ts";
 
 /** The most receivers of a tenant: each end of a task is delivered to all of them at the same time. */
@@ -24,7 +25,7 @@ const testSeconds = 2 * 86_400;
 
 const url = z.string().min(1).describe("`https`, at most 2,048 characters, as in a `callback`.");
 const events = z
-  .array(z.enum(receiverEvents as [Receiver["events"][number], ...Receiver["events"]]))
+  .array(z.enum(receiverEvents))
   .min(1)
   .refine((given) => new Set(given).size === given.length, "expected each event once")
   .meta({ uniqueItems: true })

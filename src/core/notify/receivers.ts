@@ -2,19 +2,12 @@ import { createHash } from "node:crypto";
 import { PortUnavailable } from "../model/errors.ts";
 import { iso } from "../model/record.ts";
 import type { EventBus, OutgoingEvent } from "../ports/notify.ts";
-import type { Receiver, ReceiverEvent, ReceiverKey, Receivers } from "../ports/receivers.ts";
+import type { Receiver, ReceiverKey, Receivers } from "../ports/receivers.ts";
 import type { Clock, Log, Metrics } from "../ports/tasks.ts";
 import type { Delivery } from "../ports/webhooks.ts";
 
 /** `type` of the webhook that tests a receiver, in its body, log and metrics. */
 export const testType = "webhook.test";
-
-export const receiverEvents: readonly ReceiverEvent[] = [
-  "task.completed",
-  "task.failed",
-  "task.cancelled",
-  "task.expired",
-];
 
 /** A receiver whose tries have failed for this time is disabled: contract of `docs/webhooks.md`. */
 const disabledAfterMs = 5 * 86_400_000;

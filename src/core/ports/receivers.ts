@@ -1,7 +1,8 @@
+import type { ReceiverEvent } from "../model/words.ts";
 import type { Page } from "./tasks.ts";
 
 /** An end of a task that a receiver can ask for: the `type` of its webhook. */
-export type ReceiverEvent = "task.completed" | "task.failed" | "task.cancelled" | "task.expired";
+export type { ReceiverEvent };
 
 export interface ReceiverKey {
   tenant_id: string;

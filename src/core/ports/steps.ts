@@ -1,15 +1,12 @@
 import type { TaskKey } from "../model/record.ts";
+import type { EntryKind } from "../model/words.ts";
 
 /** Names a task's entries. A later task under the same idempotency key has other ones, by the time of its submit. */
 export type StepOwner = TaskKey & { created_at: string };
 
 /** Something that a task's handler did or waited for, or got: stored once, and found by each later attempt. */
 export interface StepEntry {
-  /**
-   * `step`: a step that returned. `sleep`, `wait`: a sleep or wait that began. `signal`: the answer to a wait of the
-   * same name. `state`: the last checkpoint, which alone is replaced. `submit`: tasks that an attempt submitted.
-   */
-  kind: "step" | "sleep" | "wait" | "signal" | "state" | "submit";
+  kind: EntryKind;
   /** Unique among the task's entries of the kind. */
   name: string;
   /** Number of the handler's call, or of the attempt's state, from 1. Absent: the handler did not make it. */

@@ -1,12 +1,13 @@
 import type { TaskKey } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
+import type { LogLevel } from "../model/words.ts";
 import type { Page } from "./tasks.ts";
 
 /** A line of a task's log: what its handler wrote with `task.log` or `console`, or one of Offload's own. */
 export interface LogLine {
   /** ISO 8601 UTC with milliseconds. */
   at: string;
-  level: "debug" | "info" | "warn" | "error";
+  level: LogLevel;
   message: string;
   /** The attempt's number in its round, from 1. Null: the line belongs to no attempt. */
   attempt: number | null;

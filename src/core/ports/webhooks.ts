@@ -1,4 +1,5 @@
 import type { TaskKey } from "../model/record.ts";
+import type { DeliveryState } from "../model/words.ts";
 import type { Page } from "./tasks.ts";
 
 /** One try of a webhook. */
@@ -26,7 +27,7 @@ export interface Delivery extends TaskKey {
   /** JSON text: the same for each try. */
   body: string;
   traceparent?: string;
-  state: "pending" | "delivered" | "failed";
+  state: DeliveryState;
   /** Oldest first, at most 60. */
   tries: readonly Try[];
   /** Number of tries before the present series: a redelivery starts a new one. */

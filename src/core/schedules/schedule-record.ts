@@ -1,4 +1,5 @@
 import { namedUuid } from "../model/uuid.ts";
+import type { ScheduleSource } from "../model/words.ts";
 import { nextTime } from "./calendar.ts";
 import type { Overlap, ScheduleDefinition, ScheduledTask } from "./definition.ts";
 
@@ -81,7 +82,7 @@ export interface ScheduleView {
   schedule_id: string;
   name: string;
   /** `code`: the app's own, which its code defines; `api`: made by a client. */
-  source: "code" | "api";
+  source: ScheduleSource;
   /** True: each time submits one task for every known tenant. */
   for_each_tenant: boolean;
   cron: string | null;

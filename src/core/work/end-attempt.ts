@@ -1,6 +1,7 @@
 import type { Change, Changed } from "../model/change.ts";
 import type { Classified } from "../model/classify.ts";
-import { type Attempt, type AttemptOutcome, iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
+import { type Attempt, iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
+import type { AttemptOutcome } from "../model/words.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import * as extras from "../send/extras.ts";
 import { retention, sameRetention } from "../send/retention.ts";
