@@ -598,7 +598,7 @@ const programCases: ProgramCase[] = [
   },
   {
     page: "docs/many-tasks.md",
-    text: "submitMany",
+    text: 'client.submitMany("mail.send", mails',
     effects: ["client.submitMany mail.send", "console.log t1", "console.log t1"],
   },
   {
@@ -619,11 +619,6 @@ const programCases: ProgramCase[] = [
     effects: ['client.submit mail.send {"to":"ada@example.com"}'],
   },
   {
-    page: "docs/client.md",
-    text: "submitMany",
-    effects: ["client.submitMany mail.send", "console.log t1", "console.log t1"],
-  },
-  {
     page: "docs/debugging.md",
     text: "const post =",
     call: ({ post }) => (post as (body: string) => unknown)("one"),
@@ -638,7 +633,7 @@ const programCases: ProgramCase[] = [
     effects: ['{"id":"1"} {"idempotencyKey":"invoice-1"}', '{"id":"2"} {"idempotencyKey":"invoice-2"}'],
   },
   {
-    page: "docs/client.md",
+    page: "docs/web-pages.md",
     text: "client.progress(task)) console.log(status, progress);\n",
     effects: ["client.submit orders.export", "client.progress", "console.log completed"],
   },
