@@ -1,12 +1,12 @@
 import { appendFileSync } from "node:fs";
 import { inspect } from "node:util";
-import { Logger } from "@aws-lambda-powertools/logger";
 import { controlCharacters, escapeOf } from "../core/model/control-characters.ts";
 import type { Log } from "../core/ports/tasks.ts";
+import { jsonWriter } from "./json-lines.ts";
 import { systemClock } from "./process.ts";
 
 /**
- * Creates a function's log. In AWS each entry is one line of JSON, by Powertools. On the local server (`OFFLOAD_LOG` is
+ * Creates a function's log. In AWS each entry is one line of JSON. On the local server (`OFFLOAD_LOG` is
  * `text`) it is one line of readable text; with `stderr` in `OFFLOAD_LOG_TO` the output is left to a command's result.
  */
 export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
@@ -83,11 +83,6 @@ function withFields(write: Writer, fields: Record<string, unknown>): Log {
     error: at("error"),
     with: (more) => withFields(write, { ...fields, ...more }),
   };
-}
-
-function jsonWriter(service: string): Writer {
-  const logger = new Logger({ serviceName: service });
-  return (level, message, fields) => logger[level](message, fields);
 }
 
 /** Ids that nobody looks for on a terminal; `dev --verbose` shows them. */

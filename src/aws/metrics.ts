@@ -1,5 +1,4 @@
-import { Metrics as Emf } from "@aws-lambda-powertools/metrics";
-import { type MetricName, type MetricOf, metricNamespace, metricTable } from "../core/model/metrics.ts";
+import { type MetricName, metricNamespace, metricTable } from "../core/model/metrics.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { Metrics } from "../core/ports/tasks.ts";
 import { localConfig } from "./local-services.ts";
@@ -18,24 +17,51 @@ export interface StoredMetrics extends Metrics {
  */
 export function createMetrics(env: NodeJS.ProcessEnv = process.env, serviceName?: string): StoredMetrics {
   if (env.OFFLOAD_LOG === "text") return localMetrics(env);
-  const emitters = new Map<string, Emf>();
-  const emitterOf = (dimensions: Record<string, string>): Emf => {
+  const service = serviceName || env.POWERTOOLS_SERVICE_NAME || "service_undefined";
+  const lines = new Map<string, MetricLine>();
+  const put = (dimensions: Record<string, string>, name: MetricName, value: number) => {
     const key = Object.values(dimensions).join("\n");
-    const options = { namespace: metricNamespace, defaultDimensions: dimensions, ...(serviceName && { serviceName }) };
-    const emitter = emitters.get(key) ?? new Emf(options);
-    emitters.set(key, emitter);
-    return emitter;
+    const line = lines.get(key) ?? { dimensions: { service, ...dimensions }, values: new Map() };
+    lines.set(key, line);
+    const values = line.values.get(name) ?? [];
+    line.values.set(name, values);
+    if (values.push(value) < mostValues) return;
+    lines.delete(key);
+    write(line);
   };
   return {
-    add: (name: MetricName, value: number, { tier, type }: MetricOf) => {
-      const { unit, byType } = metricTable[name];
-      emitterOf({ tier }).addMetric(name, unit, value);
-      if (byType) emitterOf({ tier, type }).addMetric(name, unit, value);
+    add: (name, value, { tier, type }) => {
+      put({ tier }, name, value);
+      if (metricTable[name].byType) put({ tier, type }, name, value);
     },
     flush: () => {
-      for (const emitter of emitters.values()) if (emitter.hasStoredMetrics()) emitter.publishStoredMetrics();
+      for (const line of lines.values()) write(line);
+      lines.clear();
     },
   };
+}
+
+/** Values with the same dimensions, which one line has. */
+interface MetricLine {
+  readonly dimensions: Readonly<Record<string, string>>;
+  readonly values: Map<MetricName, number[]>;
+}
+
+/** CloudWatch takes at most so many values of a metric in a line. */
+const mostValues = 100;
+
+function write({ dimensions, values }: MetricLine): void {
+  const metrics = [...values.keys()].map((name) => ({ Name: name, Unit: metricTable[name].unit }));
+  const all = [...values].map(([name, list]) => [name, list.length === 1 ? list[0] : list]);
+  const line = {
+    _aws: {
+      Timestamp: Date.now(),
+      CloudWatchMetrics: [{ Namespace: metricNamespace, Dimensions: [Object.keys(dimensions)], Metrics: metrics }],
+    },
+    ...dimensions,
+    ...Object.fromEntries(all),
+  };
+  process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
 /** Hands the measurements of each invocation to the local server, if there is one. Without an answer they are lost. */

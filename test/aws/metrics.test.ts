@@ -13,7 +13,6 @@ let written: string[] = [];
 
 beforeEach(() => {
   written = [];
-  vi.stubEnv("POWERTOOLS_SERVICE_NAME", "Offload-test");
   vi.spyOn(process.stdout, "write").mockImplementation((text) => {
     written.push(String(text));
     return true;
@@ -37,7 +36,7 @@ describe("a function's metrics", () => {
   });
 
   test("there is one line for each tier and one for each type, however many tasks there are", () => {
-    const metrics = createMetrics({});
+    const metrics = createMetrics({ POWERTOOLS_SERVICE_NAME: "Offload-test" });
     for (let task = 0; task < 10; task++) {
       metrics.add("completed", 1, { tier: "high", type: "mail.send" });
       metrics.add("queue_wait_ms", task, { tier: "high", type: "mail.send" });
@@ -73,7 +72,7 @@ describe("a function's metrics", () => {
   });
 
   test("metrics are written once, and an empty flush writes nothing", () => {
-    const metrics = createMetrics({});
+    const metrics = createMetrics({ POWERTOOLS_SERVICE_NAME: "Offload-test" });
     metrics.flush();
     metrics.add("submitted", 1, { tier: "low", type: "a" });
     metrics.flush();
@@ -86,7 +85,7 @@ describe("a function's metrics", () => {
   });
 
   test("metrics are written when the invocation fails, too", async () => {
-    const metrics = createMetrics({});
+    const metrics = createMetrics({ POWERTOOLS_SERVICE_NAME: "Offload-test" });
     const handler = observed({ metrics }, async (): Promise<void> => {
       metrics.add("failed", 1, { tier: "low", type: "a" });
       throw new Error("it broke");

@@ -16,18 +16,18 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 304,
-  status: 113,
-  control: 354,
-  worker: 372,
-  redrive: 221,
-  fire: 341,
-  authorizer: 77,
-  publish: 28,
-  socket: 58,
-  notify: 243,
-  wake: 43,
-  console: 62,
+  submit: 272,
+  status: 92,
+  control: 322,
+  worker: 339,
+  redrive: 189,
+  fire: 309,
+  authorizer: 56,
+  publish: 29,
+  socket: 37,
+  notify: 210,
+  wake: 23,
+  console: 41,
 };
 
 const dev = stage("dev");

@@ -106,7 +106,7 @@ describe("what a program loads", () => {
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {
       packages: [
-        ...["@aws-lambda-powertools/logger", "@aws-lambda-powertools/metrics", "@aws-sdk/client-dynamodb"],
+        ...["@aws-sdk/client-dynamodb"],
         ...[
           "@aws-sdk/client-lambda",
           "@aws-sdk/client-s3",

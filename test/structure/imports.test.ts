@@ -51,15 +51,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/aws",
     ours: ["src/core", "src/settings", "src/project", "src/machine/paths.ts"],
-    packages: [
-      /^zod$/,
-      /^[@#]aws-sdk\b/,
-      /^@aws-lambda-powertools\//,
-      /^@opentelemetry\/api$/,
-      /^aws-lambda$/,
-      /^uuid$/,
-      /^node:/,
-    ],
+    packages: [/^zod$/, /^[@#]aws-sdk\b/, /^@opentelemetry\/api$/, /^aws-lambda$/, /^uuid$/, /^node:/],
   },
   // Acts in the words of the core: find, check, act, show. Routes, document, client and commands read them.
   { folder: "src/operations", ours: ["src/core"], packages: [/^zod$/] },
