@@ -211,6 +211,30 @@ test("a handler that has returned is not suspended while its large result is sto
   expect(await pipeline.recordOf(task)).toMatchObject({ status: "completed", attempts_total: 2 });
 });
 
+test("the first call of a handler that has returned does not suspend its attempt", async () => {
+  const { opened, open } = gate();
+  const { opened: stores, open: stored } = gate();
+  const pipeline = memoryPipeline([
+    typeOf(async (_, task) => {
+      void opened.then(() => task.sleep(3600));
+      return "x".repeat(1_000_000);
+    }),
+  ]);
+  const { blobs } = pipeline.ports;
+  const put = blobs.put.bind(blobs);
+  blobs.put = async (...given) => {
+    open();
+    await stores;
+    return put(...given);
+  };
+  const task = await pipeline.accept();
+  const working = pipeline.work();
+  for (let look = 0; look < 8; look++) await pipeline.clock.advance(250);
+  stored();
+  await working;
+  expect(await pipeline.recordOf(task)).toMatchObject({ status: "completed", attempts_total: 1 });
+});
+
 test("the work of an attempt does not hold another one of the process", async () => {
   const { opened, open } = gate();
   const url = await service(
