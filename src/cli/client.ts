@@ -72,8 +72,9 @@ export function addTag(text: string, earlier: Record<string, string> = {}): Reco
  * @throws UsageError when the URL or the key is missing or not valid
  */
 export function clientOf(options: Connection, maxTries = 1): Client {
+  const connection = connectionOf(options, maxTries);
   try {
-    return createClient(connectionOf(options, maxTries));
+    return createClient(connection);
   } catch (error) {
     const text = (error as Error).message;
     throw new UsageError(text.replace(/^\w+/, (name) => `--${name} or OFFLOAD_${name.toUpperCase()}`));

@@ -62,6 +62,12 @@ describe("the API's URL and key", () => {
     expect(api.seen).toMatchObject([{ path: "/tasks", authorization: "Bearer from-env", query: { tenant: "globex" } }]);
   });
 
+  test("a missing key is called so", async () => {
+    vi.stubEnv("OFFLOAD_KEY", undefined);
+    const { code, notes } = await bare(["tasks", "list", "--url", "http://127.0.0.1:1"]);
+    expect([code, notes]).toEqual([2, expect.stringMatching(/^offload: no API key: set OFFLOAD_KEY or give --key;/)]);
+  });
+
   test.for<string[]>([
     ["--url", "ftp://x"],
     ["--url", "nowhere"],
