@@ -73,6 +73,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
   test.each([
     ["a client submits a dead letter again that the table has lost", 95127, "flow"],
     ["a lost dead letter that came back runs a step", 97008278, "flow"],
+    [
+      "a parent's worker dies after its wait for children has begun, and the wait lasts for two months",
+      20026251,
+      undefined,
+    ],
     ["a second message of a running task is given up, and has kept its place", 20030092, undefined],
     ["a task on its way into the line of a pause has an entry of an earlier wait there", 20030141, undefined],
     [

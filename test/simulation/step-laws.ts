@@ -283,8 +283,11 @@ export class StepLaws {
       if (!holds) this.#broken(life, `cost: ${text}`);
     };
     const before = life.steps.stored.get(key);
-    law(requests.loads <= 1, "an attempt reads its entries more than once");
-    law(claim.total > 1 || life.steps.signals.size > 0 || requests.loads === 0, "a first attempt reads entries");
+    // A parent reads its entries, to keep them, before it waits for its children.
+    const isParent = this.#recordOf(life)?.family_state !== undefined;
+    law(requests.loads <= (isParent ? 2 : 1), "an attempt reads its entries more than once");
+    const mayRead = isParent || claim.total > 1 || life.steps.signals.size > 0;
+    law(mayRead || requests.loads === 0, "a first attempt reads entries");
     law(requests.submits <= (claim.total > 1 ? 1 : 0), "an attempt reads more than once what was submitted");
     law(requests.keeps <= 2, "an attempt keeps its entries more than twice");
     if (what !== "add") return;
@@ -299,9 +302,7 @@ export class StepLaws {
     const { core, time } = this.#watched;
     const record = this.#recordOf(life);
     const isLong = (record?.due_at ?? "") > core.record.iso(time.now + 86_000_000);
-    // The last child's end may have closed the family meanwhile.
-    const isParent = record?.family_state !== undefined;
-    const waitsLong = isParent || (record?.status === "pending" && isLong);
+    const waitsLong = record?.status === "pending" && isLong;
     // Its due time may have changed since.
     const isNew = record?.updated_at === core.record.iso(time.now);
     if (!waitsLong && !isNew && this.#isFaultless())

@@ -21,8 +21,9 @@ export interface Extra {
    */
   keep?(ports: EndPorts, record: TaskRecord, purgeAt: number): Promise<void>;
   /**
-   * The same for what each attempt keeps that reads it. The end of an attempt calls it only for a wait of days, after
-   * the change: an error delivers the message again, and what the attempt has read is kept for weeks all the same.
+   * The same for what each attempt keeps that reads it. The end of an attempt calls it only for a wait of days: before
+   * the change that waits for children; after that of a retry, as what the attempt has read is kept for weeks all the
+   * same, and an error delivers the message again.
    * @throws PortUnavailable
    */
   keepRead?(ports: EndPorts, record: TaskRecord, purgeAt: number): Promise<void>;

@@ -69,11 +69,11 @@ function untilLaterRelease(ports: RunPorts, error: WrittenLater): Ended {
 }
 
 /**
- * Keeps what the attempt has read, for a task that waits for days: before its next attempt, which may fail before it
- * reads anything, or for its children. A suspended attempt has kept its own.
+ * Keeps what the attempt has read, for a task that waits for days before its next attempt, which may fail before it
+ * reads anything. A suspended attempt, and one that waits for children, have kept their own.
  */
 async function keepThroughWait(ports: RunPorts, { as, record }: Settled): Promise<void> {
-  const isLong = as === "waiting" || (as === "retried" && (record?.due_at ?? "") > iso(ports.clock.now() + dayMs));
+  const isLong = as === "retried" && (record?.due_at ?? "") > iso(ports.clock.now() + dayMs);
   if (isLong && record !== undefined) await extras.keepRead(ports, record, record.purge_at);
 }
 

@@ -22,6 +22,8 @@ export async function settleWaiting(
   // For the process that closes the family, as the message ends with this attempt.
   await ports.records.savePart(claimed, "envelope", envelope, purgeAt);
   await extras.keep(ports, claimed, purgeAt);
+  // A process that dies after the change leaves nothing that does so: the message finds a parent that waits.
+  await extras.keepRead(ports, claimed, purgeAt);
   if (aggregated !== undefined) await saveResult(ports, claimed, aggregated, purgeAt);
   const aggregates = type?.aggregate !== undefined && aggregated === undefined;
   const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {

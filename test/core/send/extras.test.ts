@@ -111,6 +111,20 @@ describe("an extra whose port does not answer", () => {
     expect([load.mock.calls.length, (await pipeline.recordOf(record)).status]).toEqual([1, "pending"]);
   });
 
+  test("keepRead: a parent does not wait for its children before what it has read is kept", async () => {
+    const states: unknown[] = [];
+    const spawns = typeOf((_, task) => task.spawn({ type: "test.task", input: {} }), { children: {}, maxAttempts: 1 });
+    const pipeline = memoryPipeline([spawns]);
+    const keepRead = async (_: unknown, record: TaskRecord) => {
+      states.push((await pipeline.recordOf(record)).family_state);
+    };
+    Object.assign(pipeline.ports, { extras: extrasOf([{ name: "seen", keepRead }]) });
+    const parent = await pipeline.accept();
+    await pipeline.work();
+    expect(states).toEqual(["spawning"]);
+    expect((await pipeline.recordOf(parent)).family_state).toBe("waiting");
+  });
+
   test("keepEnded: the task does not end, and a repeat ends it", async () => {
     const keepEnded = vi.fn<NonNullable<Extra["keepEnded"]>>().mockImplementationOnce(down);
     const pipeline = followedBy([{ name: "once", keepEnded }]);
