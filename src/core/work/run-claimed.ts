@@ -70,7 +70,7 @@ function untilLaterRelease(ports: RunPorts, error: WrittenLater): Ended {
 
 /**
  * Keeps what the attempt has read, for a task that waits for days before its next attempt, which may fail before it
- * reads anything. A suspended attempt, and one that waits for children, have kept their own.
+ * reads anything. An attempt that is suspended, or waits for children, has kept its own.
  */
 async function keepThroughWait(ports: RunPorts, { as, record }: Settled): Promise<void> {
   const isLong = as === "retried" && (record?.due_at ?? "") > iso(ports.clock.now() + dayMs);
