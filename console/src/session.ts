@@ -3,10 +3,11 @@ import { ProblemError } from "../../src/client/errors.ts";
 import type { CallOptions } from "../../src/client/limits.ts";
 import { type Query, Transport } from "../../src/client/transport.ts";
 import type { Role } from "../../src/core/model/identity.ts";
+import type { PathOf } from "../../src/http/routes.ts";
 import type { Caller } from "../../src/operations/views.ts";
 import { href, route } from "./route.ts";
 
-export type { Role };
+export type { PathOf, Role };
 
 /** Settings of the deployment, as `GET /console/config.json` answers. */
 export interface Config {
@@ -117,10 +118,13 @@ export function signOut(because = ""): void {
 
 /** Requests with a body, and those that the client's own calls do not cover. */
 export const api = {
-  get: <T>(path: string, query?: Query, options?: CallOptions): Promise<T> =>
+  get: <T>(path: PathOf<"GET"> | `/_local/${string}`, query?: Query, options?: CallOptions): Promise<T> =>
     guarded(() => transport().get<T>(path, options, query)),
-  send: <T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> =>
-    guarded(() => transport().call<T>({ method, path, ...(body !== undefined && { body }) })),
+  send: <T, Verb extends "POST" | "PATCH" | "DELETE" = "POST">(
+    method: Verb,
+    path: PathOf<Verb>,
+    body?: unknown,
+  ): Promise<T> => guarded(() => transport().call<T>({ method, path, ...(body !== undefined && { body }) })),
   /** Submits a task. Two calls with one key make one task, so a lost answer is asked for again. */
   submit: <T>(body: unknown, idempotencyKey: string): Promise<T> =>
     guarded(() => transport().post<T>("/tasks", body, {}, { "idempotency-key": idempotencyKey })),

@@ -41,7 +41,10 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
   tasks: { description: "list, follow, retry, cancel and extend tasks; their logs", load: () => import("./tasks.ts") },
   dlq: { description: "list, show, replay and discard dead letters", load: () => import("./dlq.ts") },
   types: { description: "list the task types that the API accepts", load: () => import("./types.ts") },
-  schedules: { description: "create, pause and run schedules; preview rules", load: () => import("./schedules.ts") },
+  schedules: {
+    description: "create, pause and run schedules; preview rules",
+    load: () => import("./schedule-commands.ts"),
+  },
   trace: {
     description: "show the spans of a request and its tasks on the local server",
     load: () => import("./trace.ts"),
@@ -60,7 +63,7 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
   },
   receivers: {
     description: "create, show, test and change receivers of webhooks; list and repeat their deliveries",
-    load: () => import("./receivers.ts"),
+    load: () => import("./receiver-commands.ts"),
   },
   top: { description: "a live view: queues, what fails, the newest tasks", load: () => import("./top.ts") },
   queues: { description: "show how many messages each queue holds (admins only)", load: () => import("./queues.ts") },

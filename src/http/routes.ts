@@ -80,6 +80,23 @@ export type AnyRouteName = { [Name in HttpFunction]: RouteName<Name> }[HttpFunct
  */
 export type ApiRouteName = Exclude<AnyRouteName, RouteName<"console">>;
 
+/** Method and path of a row, without its notes. */
+type LineOf<Text> = Text extends `${infer Verb} ${infer Path}`
+  ? readonly [Verb, Path extends `${infer Own} ${string}` ? Own : Path]
+  : never;
+
+/** A path with any text for each step in braces. */
+type Filled<Path> = Path extends `${infer Before}{${string}}${infer After}`
+  ? `${Before}${string}${Filled<After>}`
+  : Path;
+
+type RowsOf<Table> = { [Name in keyof Table]: Table[Name][keyof Table[Name]] }[keyof Table];
+
+/** The paths that take requests of a method, with any ids. */
+export type PathOf<Verb extends Method> = Filled<
+  Extract<LineOf<RowsOf<typeof routeTable>>, readonly [Verb, unknown]>[1]
+>;
+
 export interface Route {
   name: AnyRouteName;
   method: Method;
@@ -88,7 +105,7 @@ export interface Route {
   notes: readonly Note[];
 }
 
-type Method = Row extends `${infer One} ${string}` ? One : never;
+export type Method = Row extends `${infer One} ${string}` ? One : never;
 
 /** All routes of the table. */
 export const routes: readonly Route[] = Object.entries(routeTable).flatMap(([name, own]) =>

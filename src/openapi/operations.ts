@@ -3,7 +3,7 @@ import { definitionSchema, previewSchema } from "../core/schedules/definition.ts
 import { discardSchema, replaySchema } from "../http/bulk.ts";
 import { letterGroupsSchema, letterListSchema } from "../http/dead-letters.ts";
 import type { ApiRouteName } from "../http/routes.ts";
-import { countSchema, scheduleListSchema } from "../http/schedules.ts";
+import { countSchema, scheduleListSchema } from "../http/schedule-routes.ts";
 import { files as acts } from "../operations/index.ts";
 import { operationsOf } from "./acts.ts";
 import { adminOperations } from "./admin-operations.ts";

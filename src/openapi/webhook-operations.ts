@@ -1,5 +1,5 @@
 import { deliveryListSchema } from "../http/deliveries.ts";
-import { receiverDeliveryListSchema, receiverListSchema, replayDeliveriesSchema } from "../http/receivers.ts";
+import { receiverDeliveryListSchema, receiverListSchema, replayDeliveriesSchema } from "../http/receiver-routes.ts";
 import type { AnyRouteName } from "../http/routes.ts";
 import { withName } from "./json-schema.ts";
 import type { Operation } from "./operation.ts";

@@ -153,7 +153,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // Runs in browsers: the client's code, and types of what it gets.
   {
     folder: "console",
-    ours: ["src/client", "src/core", "src/operations/views.ts"],
+    ours: ["src/client", "src/core", "src/operations/views.ts", "src/http/routes.ts"],
     packages: [
       /^preact$/,
       /^@preact\/signals$/,
@@ -203,8 +203,8 @@ describe("who may import whom", () => {
     expect(statements.filter(({ found }) => !/^(import|export) type /.test(found))).toEqual([]);
   });
 
-  test("the console imports only types from the core and the views, the words of the core's lists, and the rules of numbers and of the calendar", () => {
-    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|operations)\/[^"]+"/gm;
+  test("the console imports only types from the core, the views and the routes, the words of the core's lists, and the rules of numbers and of the calendar", () => {
+    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|operations|http)\/[^"]+"/gm;
     const statements = inFolder("console").flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );

@@ -32,8 +32,8 @@ import { type DeliveryReadPorts, deliveryReads } from "../../src/http/deliveries
 import { keyReads } from "../../src/http/keys.ts";
 import { type LogPorts, logReads } from "../../src/http/logs.ts";
 import { metricReads } from "../../src/http/metrics.ts";
-import { type ReceiverReadPorts, receiverReads, receiverReplays } from "../../src/http/receivers.ts";
-import { scheduleReads, scheduleStarts } from "../../src/http/schedules.ts";
+import { type ReceiverReadPorts, receiverReads, receiverReplays } from "../../src/http/receiver-routes.ts";
+import { scheduleReads, scheduleStarts } from "../../src/http/schedule-routes.ts";
 import { type SignalRoutePorts, signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";

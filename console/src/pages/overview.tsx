@@ -11,7 +11,7 @@ import { Answer, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
-import { api, chosenTenant, hrefOf, may, tenant, tenantName } from "../session.ts";
+import { api, chosenTenant, hrefOf, may, type PathOf, tenant, tenantName } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
 import { mostRetrying, type QueuesAnswer } from "./overview-data.ts";
 import { Troubles } from "./overview-trouble.tsx";
@@ -56,7 +56,7 @@ export function OverviewPage() {
 }
 
 /** An answer for admins. For others it is empty, and nothing is asked. */
-function useAdmin<T>(path: string, nothing: T): Loaded<T> {
+function useAdmin<T>(path: PathOf<"GET">, nothing: T): Loaded<T> {
   const isAdmin = may("admin");
   return useLoad(
     `${path} ${isAdmin}`,

@@ -10,18 +10,18 @@ import { type Paged, PagedRows, usePaged } from "../parts/paged.tsx";
 import { Table } from "../parts/table.tsx";
 import { Status, Text, Time } from "../parts/text.tsx";
 import { href, route } from "../route.ts";
-import { chosenTenant } from "../session.ts";
+import { chosenTenant, type PathOf } from "../session.ts";
 import { toggling, useShown } from "../signals.ts";
 import { bodyValue } from "./receiver-state.ts";
 
 /** The deliveries of a receiver, newest first, as the filters in the URL say. */
-export function useDeliveryLog(path: string): Paged<ReceiverDelivery> {
+export function useDeliveryLog(path: PathOf<"GET">): Paged<ReceiverDelivery> {
   const { status, after, before } = route.value.query;
   return usePaged<ReceiverDelivery>(path, "deliveries", { status, after, before });
 }
 
 /** @param path Where deliveries are sent again. */
-export function DeliveryLog({ of, path }: { of: Paged<ReceiverDelivery>; path: string }) {
+export function DeliveryLog({ of, path }: { of: Paged<ReceiverDelivery>; path: PathOf<"POST"> }) {
   const bulk = useShown<Bulk>(of.reload);
   return (
     <Section
@@ -52,7 +52,7 @@ export function DeliveryLog({ of, path }: { of: Paged<ReceiverDelivery>; path: s
 /**
  * A replay covers the filters' range of time: failed deliveries, or the arrived ones if the list shows them.
  */
-function replayOf(path: string): Bulk {
+function replayOf(path: PathOf<"POST">): Bulk {
   const { status, after, before } = route.value.query;
   return {
     title: "Deliver again",

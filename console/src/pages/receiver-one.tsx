@@ -13,7 +13,8 @@ import { ReceiverForm } from "./receiver-form.tsx";
 import { DeliveryLog, useDeliveryLog } from "./receiver-log.tsx";
 import { eventWords, ReceiverStateText } from "./receivers.tsx";
 
-const receiverPath = (webhookId: string, part = ""): string => `/webhooks/${encodeURIComponent(webhookId)}${part}`;
+const receiverPath = <Part extends string = "">(webhookId: string, part = "" as Part) =>
+  `/webhooks/${encodeURIComponent(webhookId)}${part}` as const;
 
 type Dialogs = "change" | "rotate" | "delete";
 

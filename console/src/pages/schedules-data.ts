@@ -2,8 +2,8 @@ import type { ScheduleView } from "../../../src/client/schedules.ts";
 import type { Rule } from "../rule-words.ts";
 import { api } from "../session.ts";
 
-export const schedulePath = (scheduleId: string, part = ""): string =>
-  `/schedules/${encodeURIComponent(scheduleId)}${part}`;
+export const schedulePath = <Part extends string = "">(scheduleId: string, part = "" as Part) =>
+  `/schedules/${encodeURIComponent(scheduleId)}${part}` as const;
 
 /** Fields of a schedule's rule for a preview. An interval without a start counts from the schedule's creation. */
 export const ruleOf = ({ cron, every_seconds, timezone, starts_at, ends_at, created_at }: ScheduleView): Rule => ({

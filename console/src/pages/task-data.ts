@@ -18,7 +18,8 @@ const everyEndedMs = 20_000;
 const leastMs = 1_000;
 
 /** Path of a task, or of a part of it. */
-export const taskPath = (taskId: string, part = ""): string => `/tasks/${encodeURIComponent(taskId)}${part}`;
+export const taskPath = <Part extends string = "">(taskId: string, part = "" as Part) =>
+  `/tasks/${encodeURIComponent(taskId)}${part}` as const;
 
 /** True when no attempt follows by itself. */
 export const hasEnded = ({ status }: TaskView): boolean => isTerminal(status);

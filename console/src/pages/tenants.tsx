@@ -91,7 +91,7 @@ function PauseDialog({ of, onClose }: { of: TenantInfo; onClose: () => void }) {
 }
 
 function LimitsDialog({ of, onClose }: { of: TenantInfo; onClose: () => void }) {
-  const path = `/tenants/${encodeURIComponent(of.tenant_id)}/limits`;
+  const path = `/tenants/${encodeURIComponent(of.tenant_id)}/limits` as const;
   const limits = useLoad(path, () => api.get<{ limits: Limits; in_force: Limits }>(path));
   const changes = useSignal<Readonly<Record<string, string>>>({});
   const value = (text: string) => (text === "" ? "unset" : text === "none" ? null : Number(text));

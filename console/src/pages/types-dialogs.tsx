@@ -4,7 +4,8 @@ import { FormDialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { api, tenant } from "../session.ts";
 
-const pathOf = ({ name }: TypeView, act: string): string => `/types/${encodeURIComponent(name)}/${act}`;
+const pathOf = <Act extends string>({ name }: TypeView, act: Act) =>
+  `/types/${encodeURIComponent(name)}/${act}` as const;
 
 /** Pauses or resumes a type, for the tenant or for all tenants. */
 export function PauseDialog({ of, all, onClose }: { of: TypeView; all: boolean; onClose: () => void }) {

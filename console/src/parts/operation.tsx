@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { count } from "../format.ts";
-import { api, tenant, tenantName } from "../session.ts";
+import { api, type PathOf, tenant, tenantName } from "../session.ts";
 import { typing } from "../signals.ts";
 import { Curl } from "./curl.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -16,7 +16,7 @@ export interface Bulk {
   /** Text of the button, such as `Discard`. */
   action: string;
   danger?: boolean;
-  path: string;
+  path: PathOf<"POST">;
   /** The selection: `filter` or `task_ids`, or the fields of a filter themselves. */
   body: Readonly<Record<string, unknown>>;
   /** Asks for a rate, such as that of a replay. Default: no. */

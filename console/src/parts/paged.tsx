@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Query } from "../../../src/client/transport.ts";
-import { api, tenant } from "../session.ts";
+import { api, type PathOf, tenant } from "../session.ts";
 import { Curl } from "./curl.tsx";
 import { Failure, Loading, Nothing, Page } from "./layout.tsx";
 import { Table, type TableProps } from "./table.tsx";
@@ -24,7 +24,7 @@ export interface Paged<Row> {
 }
 
 /** Reads a list of the API page by page. @param member Name of the rows in the answer. */
-export function usePaged<Row>(path: string, member: string, query: Query = {}): Paged<Row> {
+export function usePaged<Row>(path: PathOf<"GET">, member: string, query: Query = {}): Paged<Row> {
   const key = JSON.stringify([path, query, tenant.value]);
   const state = useSignal<{ key: string; rows: readonly Row[]; next: string | null; error?: Error; loading: boolean }>({
     ...{ key, rows: [], next: null, loading: true },

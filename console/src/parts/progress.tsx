@@ -42,7 +42,7 @@ const ended = new Set(["completed", "failed", "cancelled", "expired"]);
 export function Progress({ of, children }: { of: Followed; children: (isOver: boolean) => ComponentChildren }) {
   const state = useSignal<OperationView | undefined>(undefined);
   const error = useSignal<Error | undefined>(undefined);
-  const path = `/operations/${of.id}`;
+  const path = `/operations/${of.id}` as const;
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;
     const read = async () => {
