@@ -68,15 +68,16 @@ function writeTexts({ outDir }) {
   }
 }
 
-/** Tables fit the page: cells break their words, and on a phone each row is a block of its own, so that nothing is cut. */
-const tables = `
+/** Tables fit the page: code in them breaks, and on a phone each row is a block of its own, so that nothing is cut. Text of code has contrast. */
+const styles = `
 .vp-doc table { display: table; width: 100%; }
-.vp-doc th, .vp-doc td { overflow-wrap: anywhere; }
-.vp-doc td code { white-space: normal; }
+:root, .dark { --vp-code-block-color: var(--vp-c-text-1); --vp-code-lang-color: var(--vp-c-text-2); }
+.vp-doc td code { white-space: normal; overflow-wrap: anywhere; }
 @media (max-width: 640px) {
   .vp-doc table, .vp-doc tbody, .vp-doc tr, .vp-doc td { display: block; width: 100%; }
   .vp-doc thead { display: none; }
-  .vp-doc td { border: 0; padding: 4px 12px; }
+  .vp-doc td { border: 0; padding: 4px 12px; overflow-wrap: anywhere; }
+  .vp-doc td:first-child { font-weight: 600; }
   .vp-doc tr { padding: 6px 0; }
 }`;
 
@@ -86,10 +87,13 @@ export default {
   lang: "en",
   head: [
     ["link", { rel: "icon", type: "image/svg+xml", href: "/favicon.svg" }],
-    ["style", {}, tables],
+    ["style", {}, styles],
   ],
   rewrites: { "README.md": "index.md", "api/README.md": "api/index.md" },
-  markdown: { anchor: { slugify } },
+  markdown: {
+    anchor: { slugify },
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  },
   transformPageData: (data) => ({ description: pages.get(data.filePath)?.about ?? "" }),
   buildEnd: writeTexts,
   themeConfig: {
