@@ -1,5 +1,5 @@
 import type { LineCheck } from "../../model/envelope.ts";
-import { WrittenLater } from "../../model/errors.ts";
+import { PortUnavailable, WrittenLater } from "../../model/errors.ts";
 import { heldIn } from "../../model/grant.ts";
 import { lineOf } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
@@ -118,24 +118,20 @@ function checkLine(ports: FlowPorts, delivery: Delivery, check: LineCheck): Prom
   const advanced = advance(working, line, { tier, checkId: check.check_id });
   return advanced.then(
     () => "done",
-    (error: unknown) => lookLater(ports, delivery, check, error),
+    // An outage lasts: a check that is sent again meanwhile would go round in its queue, and each copy with it.
+    (error: unknown) => (error instanceof PortUnavailable ? "again" : lookLater(ports, delivery, check, error)),
   );
 }
 
-/** A check of a line that failed comes again after this time, in seconds. */
-const lookAgainSeconds = 20;
-
 /**
- * The tasks of a line depend on its check: it is sent again, as many receives, and the long time for which its queue
- * hides it, would keep them waiting. No error of a line reaches the other messages of the batch.
+ * The tasks of a line depend on its check: where its code fails, it is sent again, as many receives would bring it to
+ * redrive. No error of a line reaches the other messages of the batch.
  */
 function lookLater(ports: FlowPorts, { tier, runsOn }: Delivery, check: LineCheck, error: unknown): Promise<Verdict> {
   const { log, queues } = ports;
-  const isLater = error instanceof WrittenLater;
-  if (isLater) sayLater(ports, error);
+  if (error instanceof WrittenLater) sayLater(ports, error);
   else log.error("could not look at a line; it is looked at again", { line: check.line, error: String(error) });
-  const delaySeconds = isLater ? laterReleaseSeconds(ports) : lookAgainSeconds;
-  return queues.sendCheck({ tier, runsOn, check, delaySeconds }).then(
+  return queues.sendCheck({ tier, runsOn, check, delaySeconds: laterReleaseSeconds(ports) }).then(
     () => "done",
     () => "again",
   );
