@@ -1,0 +1,176 @@
+import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** The commit that counts as the release before: the last tag; before the first tag, the commit that is noted. */
+export function releaseBefore(): string {
+  try {
+    const tags = ["describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"];
+    return execFileSync("git", tags, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    return readFileSync(join(root, "test/two-releases/base"), "utf8").trim();
+  }
+}
+
+/** The sources of a commit, in a folder that is kept, with the packages of this checkout. */
+export function checkedOut(commit: string): string {
+  // Node strips no types below node_modules.
+  const folder = join(tmpdir(), "offload-releases", commit);
+  if (existsSync(join(folder, "package.json"))) return folder;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1024 ** 3 });
+  execFileSync("tar", ["-x", "-C", folder], { input: archive });
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  return folder;
+}
+
+/** A local server of a release, on a state folder that releases share. */
+export interface ReleaseServer {
+  /** Everything that it has printed. */
+  said(): string;
+  stop(): Promise<void>;
+}
+
+/** Starts the server of the release in a folder. */
+export async function startRelease(folder: string, env: Record<string, string>): Promise<ReleaseServer> {
+  const child = spawn(process.execPath, ["bin/offload.js", "start"], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const output of [child.stdout, child.stderr]) {
+    output.on("data", (data) => {
+      said += data;
+    });
+  }
+  const url = `http://127.0.0.1:${env.PORT}`;
+  for (let tries = 0; ; tries++) {
+    const answer = await fetch(`${url}/health`).catch(() => undefined);
+    if (answer?.ok) break;
+    if (child.exitCode !== null || tries > 600) throw new Error(`the server of ${folder} did not start:\n${said}`);
+    await sleep(200);
+  }
+  const stop = async () => {
+    child.kill("SIGTERM");
+    if (child.exitCode === null) await once(child, "exit");
+  };
+  return { said: () => said, stop };
+}
+
+interface Answer {
+  kind: string;
+  id?: number;
+  error?: string;
+  response?: { batchItemFailures?: { itemIdentifier: string }[] };
+}
+
+/** What workers of another release have met. */
+export interface Met {
+  messages: number;
+  /** Batches that ended with an error. */
+  thrown: string[];
+}
+
+const recordOf = (tier: string, message: Message) => ({
+  messageId: message.MessageId,
+  receiptHandle: message.ReceiptHandle,
+  body: message.Body,
+  attributes: message.Attributes ?? {},
+  messageAttributes: Object.fromEntries(
+    Object.entries(message.MessageAttributes ?? {}).map(([name, { StringValue, DataType }]) => [
+      name,
+      { stringValue: StringValue, dataType: DataType },
+    ]),
+  ),
+  eventSource: "aws:sqs",
+  eventSourceARN: `arn:aws:sqs:us-east-1:000000000000:offload-${tier}`,
+  awsRegion: "us-east-1",
+});
+
+/**
+ * Lets a worker of another release work beside those of the running server, on its table and queues, as in a rolling
+ * deployment.
+ * @param environment That of a worker of the server.
+ */
+export async function workBeside(
+  folder: string,
+  tier: string,
+  {
+    environment,
+    seconds,
+    more,
+  }: { environment: Record<string, string>; seconds: number; more: Record<string, string> },
+): Promise<Met> {
+  const { OFFLOAD_COMPILED_CODE: _, NODE_CHANNEL_FD: _fd, ...rest } = environment;
+  const urls = JSON.parse(rest.OFFLOAD_QUEUE_URLS ?? "{}") as Record<string, string>;
+  const queue = { QueueUrl: urls[tier] ?? "" };
+  const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+  const sqs = new SQSClient({ region: "us-east-1", endpoint: new URL(queue.QueueUrl).origin, credentials });
+  const worker = fork(join(folder, "src/local/workers/worker-process.ts"), [], {
+    cwd: folder,
+    env: { ...rest, ...more, OFFLOAD_TIER: tier },
+    execArgv: ["--enable-source-maps"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const met: Met = { messages: 0, thrown: [] };
+  const waiting = new Map<number, (answer: Answer) => void>();
+  const ready = new Promise<void>((done, fail) => {
+    worker.once("exit", (code) => fail(new Error(`the worker of ${folder} ended with ${code}`)));
+    worker.on("message", (answer: Answer) => {
+      if (answer.kind === "ready") done();
+      else if (answer.kind === "answer" || answer.kind === "error") waiting.get(answer.id ?? 0)?.(answer);
+    });
+  });
+  await ready;
+  const untilMs = Date.now() + seconds * 1000;
+  const batches: Promise<void>[] = [];
+  for (let id = 1; Date.now() < untilMs; id++) {
+    const asked = { ...queue, MaxNumberOfMessages: 10, WaitTimeSeconds: 1, VisibilityTimeout: 30 };
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ ...asked, AttributeNames: ["All"], MessageAttributeNames: ["All"] }),
+    );
+    if (Messages.length > 0) batches.push(workOn(id, Messages));
+  }
+  await Promise.all(batches);
+  await ended(worker);
+  sqs.destroy();
+  return met;
+
+  async function workOn(id: number, messages: Message[]): Promise<void> {
+    met.messages += messages.length;
+    const answered = new Promise<Answer>((done) => waiting.set(id, done));
+    const Records = messages.map((message) => recordOf(tier, message));
+    worker.send({ id, event: { Records }, deadlineMs: Date.now() + 900_000 });
+    const { kind, error = "", response } = await answered;
+    if (kind === "error") met.thrown.push(error);
+    const again = new Set(response?.batchItemFailures?.map(({ itemIdentifier }) => itemIdentifier));
+    for (const { MessageId = "", ReceiptHandle } of messages) {
+      const isDone = kind === "answer" && !again.has(MessageId);
+      if (isDone) await sqs.send(new DeleteMessageCommand({ ...queue, ReceiptHandle }));
+      // SQS makes it visible when its time is over, which is hours.
+      else
+        await sqs
+          .send(new ChangeMessageVisibilityCommand({ ...queue, ReceiptHandle, VisibilityTimeout: 2 }))
+          .catch(() => {});
+    }
+  }
+}
+
+async function ended(worker: ChildProcess): Promise<void> {
+  worker.kill("SIGTERM");
+  if (worker.exitCode === null && worker.signalCode === null) await once(worker, "exit");
+}

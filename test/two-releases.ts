@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { checkedOut, type Met, releaseBefore, startRelease, workBeside } from "./support/other-release.ts";
+
+/*
+ * `npm run test:releases`: the release before and this one, on one folder of a local server: side by side, then back, then forward. Tasks of many kinds
+ * are in flight all the time, and write each effect into a file. No task may be lost, done twice or stand still; no limit may be exceeded; no batch may
+ * end with an error. `-- whole` has ten times as many tasks (for the night); `-- --before <commit>` names the other release.
+ */
+
+const root = resolve(import.meta.dirname, "..");
+const args = process.argv.slice(2);
+const size = args.includes("whole") ? 10 : 1;
+const commit = args.includes("--before") ? String(args[args.indexOf("--before") + 1]) : releaseBefore();
+const before = checkedOut(commit);
+const folder = mkdtempSync(join(tmpdir(), "offload-two-releases-"));
+const effectsFile = join(folder, "effects.jsonl");
+const environmentFile = join(folder, "environment.json");
+const say = (text: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
+
+const freePort = (): Promise<number> =>
+  new Promise((done) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => done(port));
+    });
+  });
+
+const ports = await Promise.all([freePort(), freePort(), freePort()]);
+const common = {
+  PORT: String(ports[0]),
+  OFFLOAD_DYNAMODB_PORT: String(ports[1]),
+  OFFLOAD_SQS_PORT: String(ports[2]),
+  OFFLOAD_STATE_DIR: join(folder, "state"),
+  OFFLOAD_TASKS: join(root, "test/two-releases/tasks"),
+  EFFECTS_FILE: effectsFile,
+};
+const url = `http://127.0.0.1:${ports[0]}`;
+writeFileSync(effectsFile, "");
+
+interface Task {
+  task_id: string;
+  type: string;
+  status: string;
+}
+
+async function call<T>(method: string, path: string, body?: object, key = "dev-acme"): Promise<T> {
+  const answer = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}
+
+/** The ids of all tasks, by the name of their group. */
+const groups = new Map<string, string[]>();
+
+async function submit(group: string, type: string, inputs: readonly object[], more: object = {}, key?: string) {
+  for (let from = 0; from < inputs.length; from += 100) {
+    const tasks = inputs.slice(from, from + 100).map((input) => ({ type, input, ...more }));
+    const { tasks: answers } = await call<{ tasks: Task[] }>("POST", "/tasks/batch", { tasks }, key);
+    for (const answer of answers) assert.ok(answer.task_id, `${type} was refused: ${JSON.stringify(answer)}`);
+    groups.set(group, [...(groups.get(group) ?? []), ...answers.map(({ task_id }) => task_id)]);
+  }
+}
+
+const many = (count: number, input: (n: number) => object) => Array.from({ length: count * size }, (_, n) => input(n));
+const pad = "p".repeat(600);
+const padOf = (n: number) => (n % 3 === 0 ? "" : n % 3 === 1 ? pad : "P".repeat(20_000));
+
+/** Work of many kinds. */
+async function fill(round: string): Promise<void> {
+  await submit(
+    `${round} delayed`,
+    "two.echo",
+    many(6, (n) => ({ n })),
+    { delay_seconds: 25 },
+  );
+  await submit(
+    `${round} retried`,
+    "two.echo",
+    many(4, (n) => ({ n, fails: 1 + (n % 2) })),
+  );
+  await submit(
+    `${round} steps`,
+    "two.steps",
+    many(3, (n) => ({ sleeps: [1, 5 + n, 20] })),
+  );
+  await submit(
+    `${round} parents`,
+    "two.parent",
+    many(1, () => ({ children: 8 })),
+  );
+  await submit(
+    `${round} places`,
+    "two.keyed",
+    many(60, (n) => ({ key: "k", ms: 1_500, pad: padOf(n) })),
+  );
+  await submit(
+    `${round} starts`,
+    "two.rated",
+    many(12, (n) => ({ n, pad: padOf(n) })),
+  );
+  await submit(
+    `${round} paused type`,
+    "two.paused",
+    many(40, (n) => ({ n, pad: padOf(n) })),
+  );
+  await submit(
+    `${round} paused tenant`,
+    "two.echo",
+    many(10, (n) => ({ n, pad: padOf(n) })),
+    {},
+    "dev-globex",
+  );
+  await submit(`${round} debounced`, "two.echo", [{ n: 1 }], {
+    unique: { key: round, mode: "debounce", wait_seconds: 15, max_wait_seconds: 60 },
+  });
+}
+
+const effects = () =>
+  readFileSync(effectsFile, "utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as { at: number; release: string; task: string; what: string; key?: string });
+
+/** Waits until each of these tasks has its effect. */
+async function untilDone(ids: readonly string[], what: string, seconds: number): Promise<void> {
+  const untilMs = Date.now() + seconds * 1000;
+  for (;;) {
+    const done = new Set(effects().flatMap((one) => (one.what === "run" ? one.task : [])));
+    const left = ids.filter((id) => !done.has(id));
+    if (left.length === 0) return say(`${what}: all ${ids.length} done`);
+    assert.ok(Date.now() < untilMs, `${what}: ${left.length} of ${ids.length} stand still, such as ${left[0]}`);
+    await sleep(500);
+  }
+}
+
+const of = (...names: string[]) => names.flatMap((name) => groups.get(name) ?? []);
+
+function checkEffects(): void {
+  const all = effects();
+  const counts = new Map<string, number>();
+  for (const { task, what } of all) counts.set(`${task} ${what}`, (counts.get(`${task} ${what}`) ?? 0) + 1);
+  const doubled = [...counts].filter(([, count]) => count > 1);
+  const lost = [...groups.values()].flat().filter((id) => !counts.has(`${id} run`));
+  const open = new Set<string>();
+  let most = 0;
+  for (const { task, what, key } of all.filter((one) => one.key !== undefined)) {
+    if (key !== undefined && what === "begin") open.add(task);
+    else open.delete(task);
+    most = Math.max(most, open.size);
+  }
+  const rated = new Set([...groups].flatMap(([name, ids]) => (name.endsWith("starts") ? ids : [])));
+  const starts = all.flatMap(({ at, task }) => (rated.has(task) ? at : [])).sort((a, b) => a - b);
+  const least = Math.min(...starts.slice(1).map((at, index) => at - (starts[index] ?? 0)));
+  const by = Object.groupBy(all, ({ release }) => release);
+  say(
+    `effects ${all.length}: ${Object.entries(by)
+      .map(([name, list]) => `${name} ${list?.length}`)
+      .join(", ")}`,
+  );
+  say(`tasks ${[...groups.values()].flat().length}, lost ${lost.length}, doubled ${doubled.length}`);
+  say(`most attempts of a limit of 20 at once: ${most}; least time between starts of one a second: ${least} ms`);
+  assert.deepEqual({ lost, doubled }, { lost: [], doubled: [] });
+  assert.ok(most <= 20, `${most} attempts of a limit of 20`);
+  assert.ok(least >= 900, `two starts of a rate of one a second within ${least} ms`);
+}
+
+const startPresent = () =>
+  startRelease(root, { ...common, EFFECTS_RELEASE: "present", EFFECTS_ENVIRONMENT: environmentFile });
+const startBefore = () => startRelease(before, { ...common, EFFECTS_RELEASE: "before" });
+
+/** Workers of the release before work beside those of this one. */
+async function sideBySide(seconds: number): Promise<void> {
+  // A worker of the server writes it with the first task.
+  for (let tries = 0; tries < 300 && !existsSync(environmentFile); tries++) await sleep(100);
+  const environment = JSON.parse(readFileSync(environmentFile, "utf8")) as Record<string, string>;
+  const more = { EFFECTS_RELEASE: "before beside" };
+  const met = await Promise.all(
+    ["normal", "high"].map((tier): Promise<Met> => workBeside(before, tier, { environment, seconds, more })),
+  );
+  const thrown = met.flatMap((one) => one.thrown);
+  say(`beside: ${met.reduce((sum, { messages }) => sum + messages, 0)} messages, ${thrown.length} batches thrown`);
+  assert.deepEqual(thrown, []);
+}
+
+async function run(): Promise<void> {
+  writeFileSync(`${effectsFile}.down`, "");
+  let server = await startPresent();
+  try {
+    say(`the release before is ${commit}`);
+    await call("POST", "/types/two.paused/pause", {});
+    await call("POST", "/tenants/globex/pause", {}, "dev-globex");
+    await submit(
+      "dead",
+      "two.dead",
+      many(10, (n) => ({ n })),
+    );
+    await fill("side by side");
+    await sideBySide(20);
+    await server.stop();
+    say("back");
+    server = await startBefore();
+    await fill("back");
+    await call("POST", "/types/two.paused/resume", {});
+    await untilDone(
+      of("side by side paused type", "back paused type"),
+      "the pause of a type, resumed after the roll-back",
+      60,
+    );
+    await call("POST", "/types/two.paused/pause", {});
+    await submit(
+      "paused on the way",
+      "two.paused",
+      many(20, (n) => ({ n, pad: padOf(n) })),
+    );
+    await sleep(5_000);
+    await server.stop();
+    say("forward");
+    server = await startPresent();
+    rmSync(`${effectsFile}.down`);
+    await call("POST", "/dead-letters/replay", { filter: { type: "two.dead" } });
+    await call("POST", "/types/two.paused/resume", {});
+    await call("POST", "/tenants/globex/resume", {}, "dev-globex");
+    for (const id of of("side by side steps", "back steps"))
+      await call("POST", `/tasks/${id}/signals/go`, { ok: true });
+    for (const name of groups.keys()) await untilDone(of(name), name, 120);
+  } catch (error) {
+    say(`the server's last lines:\n${server.said().slice(-3_000)}`);
+    throw error;
+  } finally {
+    await server.stop();
+  }
+  checkEffects();
+}
+
+try {
+  await run();
+  say("no task lost, doubled or standing still; no limit exceeded; no batch thrown");
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
