@@ -18,7 +18,12 @@ const root = resolve(import.meta.dirname, "../..");
 export function releaseBefore(): string {
   try {
     const tags = ["describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"];
-    return execFileSync("git", tags, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+    return execFileSync("git", tags, {
+      cwd: root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: 60_000,
+    }).trim();
   } catch {
     return readFileSync(join(root, "test/two-releases/base"), "utf8").trim();
   }
@@ -31,8 +36,8 @@ export function checkedOut(commit: string): string {
   if (existsSync(join(folder, "package.json"))) return folder;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1024 ** 3 });
-  execFileSync("tar", ["-x", "-C", folder], { input: archive });
+  const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1024 ** 3, timeout: 300_000 });
+  execFileSync("tar", ["-x", "-C", folder], { input: archive, timeout: 300_000 });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   return folder;
 }
