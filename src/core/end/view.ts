@@ -5,7 +5,7 @@ import { Problem } from "../model/problem.ts";
 import { type Attempt, iso, type ResultReference, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { isSuspended } from "../model/suspension.ts";
-import type { ChildrenView, TaskView } from "../model/task-view.ts";
+import { type ChildrenView, type TaskView, taskView } from "../model/task-view.ts";
 import type { AttemptOutcome } from "../model/words.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Families } from "../ports/family.ts";
@@ -52,39 +52,19 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
   const isApart = result_ref !== undefined && beside === undefined;
   const finishedAt = status === "expired" ? record.expires_at : record.finished_at;
   const waitingFor = status === "pending" ? record.waiting_for : undefined;
-  return {
-    task_id: record.task_id,
-    type: record.type,
+  return taskView(record, {
     status,
-    priority: record.priority,
     progress: status === "completed" ? 100 : progressOf(record, children),
     // A suspended attempt has started.
     attempts: record.attempts + (isSuspended(waitingFor) ? 1 : 0),
-    max_attempts: record.max_attempts,
-    tags: record.tags ?? {},
-    created_at: record.created_at,
-    updated_at: record.updated_at,
-    started_at: orNull(record.started_at),
     finished_at: orNull(finishedAt),
-    run_at: orNull(record.run_at),
     next_attempt_at: status === "pending" && record.attempts > 0 && waitingFor === undefined ? record.due_at : null,
     waiting_for: orNull(waitingFor),
-    expires_at: orNull(record.expires_at),
-    retained_until: orNull(record.retained_until),
-    cancel_requested_at: orNull(record.cancel_requested_at),
     outcome: orNull(outcome),
     result: orNull(result_ref === undefined ? result : beside),
     result_url: isApart || record.acknowledged_at !== undefined ? `/tasks/${record.task_id}/result` : null,
-    error: orNull(record.error),
-    error_type: orNull(record.error_type),
-    error_kind: orNull(record.error_kind),
-    correlation_id: record.correlation_id,
-    requested_by: record.requested_by,
-    schedule_id: orNull(record.schedule_id),
-    scheduled_for: orNull(record.scheduled_for),
-    parent_id: orNull(record.parent_id),
     children: children ?? null,
-  };
+  });
 }
 
 export interface ViewPorts {

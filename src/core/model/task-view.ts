@@ -1,5 +1,6 @@
 import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
+import type { TaskRecord } from "./record.ts";
 import type { Status } from "./status.ts";
 import type { WaitView } from "./suspension.ts";
 import type { Tier } from "./tier.ts";
@@ -39,6 +40,55 @@ export interface TaskView {
   /** Only in a list of all tenants. */
   tenant_id?: string | undefined;
 }
+
+/** Fields of a view that are not in the record as they are shown. */
+type Computed = Pick<
+  TaskView,
+  | "status"
+  | "progress"
+  | "attempts"
+  | "finished_at"
+  | "next_attempt_at"
+  | "waiting_for"
+  | "outcome"
+  | "result"
+  | "result_url"
+  | "children"
+>;
+
+/** The view of a record. A field that is shown as it is stored is here, in the record and in the document. */
+export const taskView = (record: TaskRecord, computed: Computed): TaskView => ({
+  task_id: record.task_id,
+  type: record.type,
+  status: computed.status,
+  priority: record.priority,
+  progress: computed.progress,
+  attempts: computed.attempts,
+  max_attempts: record.max_attempts,
+  tags: record.tags ?? {},
+  created_at: record.created_at,
+  updated_at: record.updated_at,
+  started_at: record.started_at ?? null,
+  finished_at: computed.finished_at,
+  run_at: record.run_at ?? null,
+  next_attempt_at: computed.next_attempt_at,
+  waiting_for: computed.waiting_for,
+  expires_at: record.expires_at ?? null,
+  retained_until: record.retained_until ?? null,
+  cancel_requested_at: record.cancel_requested_at ?? null,
+  outcome: computed.outcome,
+  result: computed.result,
+  result_url: computed.result_url,
+  error: record.error ?? null,
+  error_type: record.error_type ?? null,
+  error_kind: record.error_kind ?? null,
+  correlation_id: record.correlation_id,
+  requested_by: record.requested_by,
+  schedule_id: record.schedule_id ?? null,
+  scheduled_for: record.scheduled_for ?? null,
+  parent_id: record.parent_id ?? null,
+  children: computed.children,
+});
 
 /**
  * The children of a task as clients see them. While they are open, the numbers of a large family lag by some children.
