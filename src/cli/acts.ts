@@ -1,13 +1,13 @@
 import { Argument, type Command } from "commander";
-import type { TaskView } from "../client/index.ts";
+import { Operations, type TaskView } from "../client/index.ts";
 import type { CommandText } from "../operations/act.ts";
-import { type Connection, clientOf, countTo, withConnection } from "./client.ts";
+import { type Connection, clientOf, connectionOf, countTo, withConnection } from "./client.ts";
 
 /** A command for one task. */
 export const one = (group: Command, name: string, description: string): Command =>
   withConnection(group.command(`${name} <task_id>`).description(description));
 
-/** The client's methods for acts on one task, by name. */
+/** Methods for acts on one task, by name: of the client, or of `Operations`. */
 type Calls = Readonly<Record<string, (task: string, value: unknown) => Promise<TaskView>>>;
 
 /** Adds the command of an act on one task, as `src/operations` describes it. */
@@ -27,8 +27,9 @@ export function addAct(
   command.action(async (id: string, ...given: unknown[]) => {
     // Commander gives the arguments, then the options, then the command.
     const options = given.at(-2) as Connection & Record<string, unknown>;
-    const client = clientOf(options) as unknown as Calls;
-    const task = await client[call]?.(id, option === undefined ? given[0] : options[option]);
+    const client = clientOf(options);
+    const calls = (call in client ? client : new Operations(connectionOf(options))) as unknown as Calls;
+    const task = await calls[call]?.(id, option === undefined ? given[0] : options[option]);
     show(task as TaskView, options);
   });
 }

@@ -24,23 +24,12 @@ export function operationsOf<Name extends string>(tag: Tag, { acts, texts }: Act
 function operationOf(
   usual: Tag,
   { role, body, bodyOptional }: Pick<Act<never>, "role" | "body" | "bodyOptional">,
-  {
-    tag = usual,
-    body: name = "",
-    description,
-    parts,
-    answers,
-    problems = [],
-    command: _,
-    notes: __,
-    rows: ___,
-    route,
-    ...said
-  }: Text,
+  { tag = usual, summary, description, body: name = "", parts, example, answers, problems = [], route }: Text,
 ): Operation {
   const answered = Object.entries(answers).map(([status, meaning]) => [status, answerOf(status, meaning)]);
   const about = description === undefined ? {} : { description: [description].flat().join(" ") };
-  const common = { tag, ...said, ...about, ...(role && { role }), answers: Object.fromEntries(answered) };
+  const shown = { ...(example !== undefined && { example }), answers: Object.fromEntries(answered) };
+  const common = { tag, summary, ...about, ...(role && { role }), ...shown };
   if (body !== undefined) {
     for (const [part, schema] of Object.entries(parts?.(body) ?? {})) withName(part, schema);
     const before = bodyOptional ? bodyProblems : jsonProblems;

@@ -1,3 +1,5 @@
+import type { Text } from "../operations/act.ts";
+import { files } from "../operations/index.ts";
 import { adminTexts } from "./admin-texts.ts";
 import { withChoice } from "./choices.ts";
 import type { Json } from "./json-schema.ts";
@@ -221,6 +223,7 @@ export const parameterTexts: Texts = {
  * themselves, which functions load at their start.
  */
 const fieldTexts: Readonly<Record<string, Texts>> = {
+  ...textsOfActs(),
   Submit: submitOptions,
   Batch: { tasks: "The submits." },
   BatchEntry: {
@@ -244,23 +247,13 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
     sha256: "SHA-256 of the bytes in hexadecimal. The bucket refuses other bytes. Default: any bytes of that size.",
   },
   NewChannel: { scope: "`own`: tasks that the caller submitted. `tenant`: all tasks of the tenant. Default: `own`." },
-  TypePauseRequest: { all: "True: for all tenants, which requires the role admin. Default: for the caller's tenant." },
-  LimitsChange: {
-    concurrency: "Attempts of one key that run at the same time. Null: as defined.",
-    rate: "Starts of one key in a period. Null: as defined.",
-  },
   RateChange: { limit: "Starts in a period, evenly spaced.", per_seconds: "Length of the period." },
-  Cancel: { now },
-  Retry: { input: "Input of the next round, in place of the one that the task failed with." },
-  Extend: { retention_seconds: "The record and the result are kept for at least this time from now on." },
-  Priority: { priority: "Tier to which the task moves." },
   CancelTasks: { ...taskSelection, now },
   RunTasksNow: {
     ...taskSelection,
     per_second:
       "Maximum number of tasks per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
   },
-  NewInput: { input: "The task's input from now on, which is checked as at a submit." },
   RetryTasks: {
     ...taskSelection,
     per_second:
@@ -272,9 +265,14 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
       "Maximum number of replays per second. Default: 10 at first, doubled every 10 seconds in which started tasks complete.",
   },
   Discard: selection,
-  ChangeOperation: { per_second: "Maximum number of tasks per second from now on." },
   ...answerTexts,
 };
+
+/** Meanings of the fields of the bodies of acts. */
+function textsOfActs(): Record<string, Texts> {
+  const all = Object.values(files).flatMap(({ texts }) => Object.values<Text>(texts));
+  return Object.fromEntries(all.flatMap(({ body, fields }) => (body && fields ? [[body, fields as Texts]] : [])));
+}
 
 /** Adds the descriptions of fields to the schemas, and to those of requests which fields exclude each other. */
 export const withFieldTexts = (schemas: Readonly<Record<string, Json>>): Record<string, Json> =>

@@ -78,7 +78,7 @@ export interface CommandText {
   value: string;
   /** The values that are allowed, or the largest number. */
   among: readonly string[] | number;
-  /** Method of the client. */
+  /** Method of `Client` or `Operations`. */
   call: string;
 }
 
@@ -98,6 +98,8 @@ export interface Text<Schema extends z.ZodType = z.ZodType> {
   body?: string;
   /** Parts of the body with a name of their own in the document. */
   parts?(body: Schema): Readonly<Record<string, z.ZodType>>;
+  /** Meanings of the body's fields, where the schema says none: functions load that. */
+  fields?: { readonly [Name in keyof z.input<Schema>]?: string };
   example?: z.input<Schema>;
   /** Answers by status. A text alone: the task. The default of headers is `Cache-Control`. */
   answers: Readonly<Partial<Record<200 | 201 | 202, Meaning | string>>> | Readonly<Record<204, string>>;
@@ -111,7 +113,7 @@ export type TextsOf<Acts> = {
   // biome-ignore lint/suspicious/noExplicitAny: each act has ports and a target of its own
   readonly [Name in keyof Acts]: Acts[Name] extends Act<any, any, infer Schema>
     ? Schema extends z.ZodVoid
-      ? Omit<Text, "body" | "parts" | "example">
+      ? Omit<Text, "body" | "parts" | "fields" | "example">
       : Text<Schema> & { body: string }
     : never;
 };

@@ -113,6 +113,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "The task runs once, and no sooner than it is due. Its children keep their tiers. When its input has over 256 bytes, or its type is sensitive, " +
       "the task may start only after its message has reached the front of its old tier, unless it waits in a line, as in a paused tier. A repeated request changes nothing.",
     body: "Priority",
+    fields: { priority: "Tier to which the task moves." },
     example: { priority: "high" },
     answers: { 200: "The task, in its new tier." },
     problems: ["not_found", "conflict"],
@@ -146,6 +147,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     description:
       "The next attempt and all later ones get the new input, which is checked as at a submit. `conflict`: the task runs or has ended, or has stored steps, states, signals or children.",
     body: "NewInput",
+    fields: { input: "The task's input from now on, which is checked as at a submit." },
     example: { input: { to: "ada@example.com" } },
     answers: { 200: "The task." },
     problems: ["not_found", "conflict", "unknown_task_type"],

@@ -54,6 +54,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     description:
       "Changes the rate of a replay, retry or run-now that has not ended. The operation continues at this rate, and does not become faster by itself any more. It still stops when the last 20 tasks that it started have all failed again.",
     body: "ChangeOperation",
+    fields: { per_second: "Maximum number of tasks per second from now on." },
     example: { per_second: 2 },
     answers: { 200: ["Operation", "The operation.", ["Cache-Control"], ["Retry-After"]] },
     problems: ["not_found", "conflict"],

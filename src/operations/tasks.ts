@@ -58,6 +58,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "With `now` (operator), an attempt that has not stopped 5 seconds after the request is ended with its process. The other attempts in that process start again elsewhere, " +
       "and it does not count as one of theirs.",
     body: "Cancel",
+    fields: { now: "True: an attempt that has not stopped 5 seconds after the request is ended with its process." },
     example: { now: true },
     answers: { 200: "The task is cancelled.", 202: "The attempt that is running still has to stop." },
     problems: ["not_found", "conflict"],
@@ -78,6 +79,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "The task starts a new round of attempts. With `input`, that round and later ones get the given input, which is checked as at a submit. If two retries are sent at once, one gets a `conflict`, " +
       "and its input is not used. The input of a task with stored steps, states, signals or children cannot change: `conflict`. A repeated request is a `conflict`, too: read the task first. Retries count toward the tenant's `submits_per_second`.",
     body: "Retry",
+    fields: { input: "Input of the next round, in place of the one that the task failed with." },
     example: { input: { to: "ada@example.com" } },
     answers: { 202: "The task waits for its next attempt." },
     problems: ["not_found", "conflict", "gone", "unknown_task_type", "rate_limited"],
@@ -88,6 +90,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     summary: "Keep a task for longer",
     description: "The task is kept for the given time from now on. The retention never becomes shorter.",
     body: "Extend",
+    fields: { retention_seconds: "The record and the result are kept for at least this time from now on." },
     example: { retention_seconds: 1_209_600 },
     answers: { 200: "The task." },
     problems: ["not_found"],

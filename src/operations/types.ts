@@ -172,6 +172,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     route: "POST /types/{type}/pause",
     notes: ["body"],
     body: "TypePauseRequest",
+    fields: { all: "True: for all tenants, which requires the role admin. Default: for the caller's tenant." },
     problems: ["not_found"],
     summary: "Pause a task type",
     description: [
@@ -211,6 +212,10 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "it is; null restores the limit of the type's definition. If the definition has no limit, the new limit is shared by all tasks of the type, " +
       "of all tenants, and null removes it.",
     body: "LimitsChange",
+    fields: {
+      concurrency: "Attempts of one key that run at the same time. Null: as defined.",
+      rate: "Starts of one key in a period. Null: as defined.",
+    },
     parts: ({ shape }) => ({ RateChange: shape.rate.unwrap().unwrap() }),
     example: { concurrency: 5, rate: { limit: 100, per_seconds: 60 } },
     answers: { 200: ["TypeLimits", "The limits in force."] },
