@@ -119,9 +119,12 @@ function checkLine(ports: FlowPorts, delivery: Delivery, check: LineCheck): Prom
   return advanced.then(
     () => "done",
     // An outage lasts: a check that is sent again meanwhile would go round in its queue, and each copy with it.
-    (error: unknown) => (error instanceof PortUnavailable ? "again" : lookLater(ports, delivery, check, error)),
+    (error: unknown) => (isOutage(error) ? "again" : lookLater(ports, delivery, check, error)),
   );
 }
+
+/** A form of a later release is no outage: it may last for days. */
+const isOutage = (error: unknown): boolean => error instanceof PortUnavailable && !(error instanceof WrittenLater);
 
 /**
  * The tasks of a line depend on its check: where its code fails, it is sent again, as many receives would bring it to
