@@ -309,7 +309,7 @@ async function main(): Promise<void> {
   assert.deepEqual(
     paths.filter(
       (path) =>
-        !/^package\/(dist\/(commonjs|console|functions|lib|lambdas|src)|bin\/offload\.js$|dist\/LICENSES\.txt$|templates\/|tasks\/probe\.[a-z]+\.ts$|[^/]+$)/.test(
+        !/^package\/(dist\/(commonjs|console|functions|lib|lambdas|src)|bin\/offload\.js$|dist\/LICENSES\.txt$|templates\/|docs\/|tasks\/probe\.[a-z]+\.ts$|[^/]+$)/.test(
           path,
         ),
     ),

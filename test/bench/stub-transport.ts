@@ -101,12 +101,11 @@ function operationNamed(headers: Record<string, string>, path: string): string {
 class StubRequest extends Duplex {
   readonly #target: string;
   readonly #chunks: Buffer[] = [];
-  readonly #onResponse: (response: IncomingMessage) => void;
 
-  constructor(operation: string, onResponse: (response: IncomingMessage) => void) {
+  constructor(operation: string, onResponse?: (response: IncomingMessage) => void) {
     super();
     this.#target = operation;
-    this.#onResponse = onResponse;
+    if (onResponse !== undefined) this.once("response", onResponse);
   }
 
   override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
@@ -119,7 +118,7 @@ class StubRequest extends Duplex {
     const text = answerTo(this.#target, Buffer.concat(this.#chunks).toString("utf8"));
     const response = Readable.from([Buffer.from(text)], { objectMode: false });
     const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-requestid": "stub" };
-    this.#onResponse(Object.assign(response, { statusCode: 200, headers }) as unknown as IncomingMessage);
+    this.emit("response", Object.assign(response, { statusCode: 200, headers }));
   }
 
   override _read(): void {}
@@ -144,7 +143,7 @@ export function answerTo(operation: string, body: string): string {
 export function stubTransport(): void {
   const request = (
     { headers, path }: { headers: Record<string, string>; path: string },
-    onResponse: (response: IncomingMessage) => void,
+    onResponse?: (response: IncomingMessage) => void,
   ) => new StubRequest(operationNamed(headers, path), onResponse);
   http.request = request as unknown as typeof http.request;
   syncBuiltinESMExports();
