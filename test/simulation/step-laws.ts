@@ -283,18 +283,23 @@ export class StepLaws {
       if (!holds) this.#broken(life, `cost: ${text}`);
     };
     const before = life.steps.stored.get(key);
-    // A parent reads its entries, to keep them, before it waits for its children.
-    const isParent = this.#recordOf(life)?.family_state !== undefined;
-    law(requests.loads <= (isParent ? 2 : 1), "an attempt reads its entries more than once");
-    const mayRead = isParent || claim.total > 1 || life.steps.signals.size > 0;
+    const { most, mayRead } = this.#readsOf(life, claim.total);
+    law(requests.loads <= most, "an attempt reads its entries more than once");
     law(mayRead || requests.loads === 0, "a first attempt reads entries");
     law(requests.submits <= (claim.total > 1 ? 1 : 0), "an attempt reads more than once what was submitted");
-    law(requests.keeps <= 2, "an attempt keeps its entries more than twice");
+    law(requests.keeps <= 2 * most, "an attempt keeps its entries more than twice");
     if (what !== "add") return;
     law(adds <= 1, `an attempt stores ${key} more than once`);
     // A signal that is not announced yet may be there when its wait times out.
     const isNew = before === undefined || before.atMs >= claim.at || key.startsWith("signal:");
     law(isNew, `${key} is stored again`);
+  }
+
+  /** A parent reads its entries, to keep them, before it waits for its children: with each try of that change. */
+  #readsOf(life: Life, attempt: number): { most: number; mayRead: boolean } {
+    const isParent = this.#recordOf(life)?.family_state !== undefined;
+    const mayRead = isParent || attempt > 1 || life.steps.signals.size > 0;
+    return { most: isParent ? Number.POSITIVE_INFINITY : 1, mayRead };
   }
 
   /** The entries of a task that waits for days are read once more, and kept. */
