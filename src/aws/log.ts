@@ -10,7 +10,7 @@ import { systemClock } from "./process.ts";
  * `text`) it is one line of readable text; with `stderr` in `OFFLOAD_LOG_TO` the output is left to a command's result.
  */
 export function createLog(service: string, env: NodeJS.ProcessEnv = process.env): Log {
-  if (env.OFFLOAD_LOG !== "text") return withFields(jsonWriter(service), {});
+  if (env.OFFLOAD_LOG !== "text") return withFields(jsonWriter(service, env), {});
   const { OFFLOAD_LOG_FILE: file } = env;
   const write = textWriter(service, env.OFFLOAD_VERBOSE === "1", terminalOf(env));
   return withFields(file === undefined ? write : both(write, fileWriter(service, file)), {});

@@ -27,7 +27,7 @@ function stemOf(word: string): string {
   return (root.length > 2 ? root : plain).replace(/([bdglmnprt])\1$/, "$1").replace(/e$/, "");
 }
 
-/** The words of a text, without those that every text has. `rateLimit` is two words. */
+/** The words of a text, without the words that every text has. `rateLimit` is two words. */
 export const wordsOf = (text: string): string[] =>
   (
     text

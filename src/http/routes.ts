@@ -118,7 +118,7 @@ export const routes: readonly Route[] = Object.entries(routeTable).flatMap(([nam
 /** True when the route needs no token. Undefined, for no route: false. */
 export const isOpen = (route: Route | undefined): boolean => route?.notes.includes("open") === true;
 
-/** True when the audit has the route's requests: those that change something, and reads of what signs webhooks. */
+/** True when the audit has the route's requests: each change, and each read of a secret that signs webhooks. */
 export const isRecorded = ({ method, notes }: Route): boolean =>
   method === "GET" ? notes.includes("read") : !notes.includes("silent");
 

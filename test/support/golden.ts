@@ -18,7 +18,7 @@ export interface Golden {
   read_since: string;
   /** Items of the table, a text of a message, or paths of what the core writes. */
   written: unknown;
-  /** What its reader makes of it. Absent: paths have no reader. */
+  /** The value that its reader returns. Absent: paths have no reader. */
   read?: unknown;
 }
 
@@ -92,7 +92,7 @@ async function ofStore(form: StoredForm): Promise<Omit<Golden, "read_since">> {
   }
 }
 
-/** What the present reader makes of a form as a release has written it. Undefined: the form has no reader. */
+/** Reads a form as a release has written it with the present reader. Undefined: the form has no reader. */
 export async function readAgain(name: string, { written }: Golden): Promise<unknown> {
   const text = storedTexts.find((one) => one.name === name);
   if (text !== undefined) return plain(text.read(String(written)));

@@ -83,7 +83,7 @@ interface Answer {
   response?: { batchItemFailures?: { itemIdentifier: string }[] };
 }
 
-/** What workers of another release have met. */
+/** Events that workers of another release have met. */
 export interface Met {
   messages: number;
   /** Batches that ended with an error. */

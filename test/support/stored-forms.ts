@@ -40,7 +40,7 @@ export interface Place {
   documents: DynamoDBDocumentClient;
 }
 
-/** What a reader makes of an item that it cannot read. */
+/** The ways in which a reader treats an item that it cannot read. */
 export type Outcome =
   /** It throws `WrittenLater`: what needs the item waits alone. */
   | "waits"
@@ -55,7 +55,7 @@ export interface StoredForm {
   sk?: string;
   write(at: Place): Promise<unknown>;
   read(at: Place): Promise<unknown>;
-  /** What `read` makes of an item in a form of a later release. Default: `waits`. */
+  /** The way in which `read` treats an item in a form of a later release. Default: `waits`. */
   later?: Outcome;
   /** Other changes that a later release could make, by what they are. */
   changes?: Record<string, { change: Item; outcome: Outcome | "read" }>;

@@ -101,7 +101,7 @@ const isLeftOut = (rule: string, page: string): boolean =>
 
 const groups = JSON.parse(readFileSync("docs/pages.json", "utf8")) as Group[];
 
-/** The pages for users, without those that a tool writes. */
+/** The pages for users that people write. */
 export const styledPages: readonly string[] = [
   "README.md",
   ...groups
@@ -112,7 +112,7 @@ export const styledPages: readonly string[] = [
     .map(({ page }) => `docs/${page}.md`),
 ];
 
-/** What breaks a rule, by page. Pages that keep it are left out. */
+/** Places that break a rule, by page. Pages that keep it are left out. */
 export function faultsOf(rule: string): Record<string, string[]> {
   const found = styledPages
     .filter((page) => !isLeftOut(rule, page))

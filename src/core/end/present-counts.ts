@@ -8,7 +8,7 @@ interface CountPorts {
   families: Families;
 }
 
-/** Counts of a family as far as they are known: of full leaves, and of those that are not full. */
+/** Counts of a family as far as they are known: of full leaves, and of leaves that are not full. */
 export async function presentCounts(ports: CountPorts, parent: TaskRecord): Promise<Counts> {
   if (parent.family_counts !== undefined) return parent.family_counts;
   if (parent.family_root === undefined) return countsOfOpenFamily(ports, parent);

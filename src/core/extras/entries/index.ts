@@ -4,7 +4,7 @@ import { keepEntries } from "../../send/keep-entries.ts";
 
 /**
  * The entries of a task's steps, sleeps and waits: a later round goes on with them. A task that never started has none,
- * and an attempt has kept those that it read.
+ * and an attempt has kept the entries that it read.
  */
 export const entries = (steps: Pick<StepStore, "load" | "keep">): Extra => ({
   name: "entries",
