@@ -125,12 +125,12 @@ export class DynamoLines implements Lines {
     return taken !== undefined;
   }
 
-  async keepPlace(line: string, task: string, untilMs: number): Promise<boolean> {
+  async keepPlace(line: string, from: HeldPlace, untilMs: number): Promise<boolean> {
     const kept = await this.#update(line, {
       set: ["#place = :until"],
-      when: ["attribute_exists(#place)"],
-      names: { "#place": placeOf(task) },
-      values: { ":until": untilMs },
+      when: ["#place = :from"],
+      names: { "#place": placeOf(from.task) },
+      values: { ":from": from.untilMs, ":until": untilMs },
     });
     return kept !== undefined;
   }

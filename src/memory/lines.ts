@@ -119,10 +119,10 @@ export class MemoryLines implements Lines {
     return true;
   }
 
-  async keepPlace(line: string, task: string, untilMs: number): Promise<boolean> {
+  async keepPlace(line: string, from: HeldPlace, untilMs: number): Promise<boolean> {
     const { places } = this.#of(line);
-    if (!places.has(task)) return false;
-    places.set(task, untilMs);
+    if (places.get(from.task) !== from.untilMs) return false;
+    places.set(from.task, untilMs);
     return true;
   }
 

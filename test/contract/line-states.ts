@@ -66,10 +66,13 @@ export function describePlaces(lines: () => Lines): void {
     test("a place is kept for longer while the task has it", async () => {
       const line = newLine();
       const [a, b] = idsOf(2) as [string, string];
-      expect(await lines().keepPlace(line, a, untilMs)).toBe(false);
+      expect(await lines().keepPlace(line, { task: a, untilMs }, untilMs + 9)).toBe(false);
       await lines().takePlaces(line, [a], untilMs, 1);
-      expect(await lines().keepPlace(line, a, untilMs + 9)).toBe(true);
-      expect(await lines().keepPlace(line, b, untilMs)).toBe(false);
+      expect(await lines().keepPlace(line, { task: a, untilMs }, untilMs + 9)).toBe(true);
+      expect(await lines().keepPlace(line, { task: b, untilMs }, untilMs)).toBe(false);
+      expect(await placesIn(line)).toEqual({ [a]: untilMs + 9 });
+      // A call that was made before this one, and arrives after it.
+      expect(await lines().keepPlace(line, { task: a, untilMs }, untilMs + 5)).toBe(false);
       expect(await placesIn(line)).toEqual({ [a]: untilMs + 9 });
       expect(await lines().takePlaces(line, [b], untilMs, 1)).toBe(false);
     });
@@ -78,7 +81,7 @@ export function describePlaces(lines: () => Lines): void {
       const line = newLine();
       const [a, b, c] = idsOf(3) as [string, string, string];
       await lines().takePlaces(line, [a, b], untilMs, 2);
-      await lines().keepPlace(line, a, untilMs + 9);
+      await lines().keepPlace(line, { task: a, untilMs }, untilMs + 9);
       expect(await lines().dropPlace(line, a, untilMs)).toBeUndefined();
       expect(await lines().dropPlace(line, c, untilMs)).toBeUndefined();
       expect(await lines().takePlaces(line, [c], untilMs, 2)).toBe(false);

@@ -206,13 +206,18 @@ export class FlowLaws {
     const before = waiting.slice(0, Math.max(0, last)).filter((task) => !going.includes(task) && !placed.has(task));
     const passed = before.filter(wasRead);
     if (passed.length < atOnce) return;
-    const { time } = this.#watched;
+    const { time, table } = this.#watched;
     const atMs = time.now;
     // Two places of a process that come back at once each let one of the first two tasks go.
     const wasChosen = (task: string) =>
       (this.#refused.get(`${line} ${task}`) ?? 0) >= atMs - goingMs || (this.#left.get(`${line} ${task}`) ?? 0) >= atMs;
+    // The entry of a task that has ended stays while the table refuses its removal.
+    const isOpen = (task: string) => {
+      const { tenantId = "" } = this.#lives.life(task) ?? {};
+      return table.read({ tenant_id: tenantId, task_id: task })?.status === "pending";
+    };
     time.after(goingMs, () => {
-      const without = passed.filter((task) => !wasChosen(task));
+      const without = passed.filter((task) => isOpen(task) && !wasChosen(task));
       if (without.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, without[0]);
     });
   }

@@ -149,8 +149,11 @@ export interface Lines {
    * @param tasks 1 to 10.
    */
   takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean>;
-  /** Keeps a task's place until a later time. Returns false when it has none. */
-  keepPlace(line: string, task: string, untilMs: number): Promise<boolean>;
+  /**
+   * Keeps a task's place until another time. Changes nothing and returns false when the task has no place that ends at
+   * the time in `from`: a call that arrives late must not end a place that was kept since.
+   */
+  keepPlace(line: string, from: HeldPlace, untilMs: number): Promise<boolean>;
   /**
    * Takes a task's place back if it ends at this time, and returns the line's state after it. Returns undefined when it
    * has no such place.

@@ -10,7 +10,7 @@ import { placesOf } from "./limit-lines.ts";
 import type { FlowPorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-end.ts";
 import { firstOfAny, firstOfShard, isSharded } from "./shards.ts";
-import { orWarn } from "./sure-write.ts";
+import { keepSeen, orWarn } from "./sure-write.ts";
 import type { TakenPlace } from "./take-place.ts";
 
 /** The place of a task while its message is worked on. Each renewal of the attempt's lease lets it end later. */
@@ -33,7 +33,9 @@ export function keepPlace(ports: FlowPorts, place: Place, task: TaskKey, type: T
 
 async function renewPlace(ports: FlowPorts, place: Place, task: TaskKey, type: TaskType): Promise<void> {
   const untilMs = takenUntilMs(ports.clock.now(), type);
-  if (await ports.lines.keepPlace(bucketName(place.line, place.bucket), task.task_id, untilMs)) place.untilMs = untilMs;
+  const held = { task: task.task_id, untilMs: place.untilMs };
+  const later = (seenMs: number) => (seenMs < untilMs ? untilMs : undefined);
+  place.untilMs = (await keepSeen(ports.lines, bucketName(place.line, place.bucket), held, later)) ?? place.untilMs;
 }
 
 /** Starts to read the next tasks of the line. The answer is there when the attempt is settled. */

@@ -29,6 +29,15 @@ export const takenUntilMs = (nowMs: number, { timeoutSeconds }: { timeoutSeconds
 /** Epoch milliseconds, an odd number: the end of a place that its task keeps now. */
 export const keptUntilMs = (nowMs: number, type: { timeoutSeconds: number }): number => takenUntilMs(nowMs, type) + 1;
 
+/**
+ * Epoch milliseconds, an odd number: the end of a place that its task keeps now. Not before the end that an attempt or
+ * another message, perhaps by another clock, has given it.
+ */
+export function keptAfterMs(seenMs: number, nowMs: number, type: { timeoutSeconds: number }): number {
+  const own = keptUntilMs(nowMs, type);
+  return placeStateOf(seenMs) === "onTheWay" ? own : Math.max(own, 2 * Math.floor((seenMs + 1) / 2) + 1);
+}
+
 /** Epoch milliseconds and a half: the end of the place of a task that is let go now. */
 export const onTheWayUntilMs = (nowMs: number): number => Math.floor(nowMs) + waySeconds * 1000 + 0.5;
 

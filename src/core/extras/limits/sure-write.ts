@@ -24,6 +24,35 @@ export async function sureWrite<Answer>(
   }
 }
 
+/** Tries to keep a place while others change its end. */
+const mostKeeps = 3;
+
+/**
+ * Keeps a task's place. The write requires the end that was seen: after its process stood still, it may arrive when an
+ * attempt of another message runs with the place.
+ * @param endAfter The next end of the place. Undefined: the place needs no other.
+ * @returns Epoch milliseconds: the end that the place got. Undefined: this call has not changed the place.
+ * @throws PortUnavailable
+ */
+export async function keepSeen(
+  lines: Pick<Lines, "state" | "keepPlace">,
+  bucket: string,
+  { task, untilMs: known }: { task: string; untilMs?: number | undefined },
+  endAfter: (seenMs: number) => number | undefined,
+): Promise<number | undefined> {
+  const look = async () => (await lines.state(bucket)).places.get(task);
+  let seenMs = known ?? (await look());
+  for (let tries = 0; tries < mostKeeps && seenMs !== undefined; tries++) {
+    const untilMs = endAfter(seenMs);
+    if (untilMs === undefined) return undefined;
+    if (await lines.keepPlace(bucket, { task, untilMs: seenMs }, untilMs)) return untilMs;
+    seenMs = await look();
+    // The answer of the write's first try was lost.
+    if (seenMs === untilMs) return untilMs;
+  }
+  return undefined;
+}
+
 /** The answer of a line. Undefined: the line does not answer. */
 export const answerOf = <Answer>(call: Promise<Answer>): Promise<Answer | undefined> =>
   call.catch((error: unknown) => {

@@ -5,8 +5,8 @@ import type { TaskMessage } from "../../task/task-message.ts";
 import { type Bucket, bucketCount, bucketOf, bucketsFor, type Sizes } from "./buckets.ts";
 import { placesOf } from "./limit-lines.ts";
 import type { LinePorts } from "./line-ports.ts";
-import { keptUntilMs, placeStateOf, takenUntilMs } from "./place-end.ts";
-import { hasPlace, sureWrite } from "./sure-write.ts";
+import { keptAfterMs, keptUntilMs, placeStateOf, takenUntilMs } from "./place-end.ts";
+import { hasPlace, keepSeen, sureWrite } from "./sure-write.ts";
 import { isBehind } from "./take-start.ts";
 
 /** A task's place in a line. */
@@ -44,9 +44,9 @@ export async function takePlace(
   const untilMs = takenUntilMs(now, type);
   if (passed?.line === line.name && passed.untilMs > keptUntilMs(now - justNowMs, type))
     return { line, bucket: passed.bucket, untilMs: passed.untilMs, kept: true };
-  const keepIn = async ({ name, index }: Bucket): Promise<TakenPlace | undefined> => {
-    const kept = keptUntilMs(now, type);
-    return (await lines.keepPlace(name, task, kept)) ? { line, bucket: index, untilMs: kept, kept: true } : undefined;
+  const keepIn = async ({ name, index }: Bucket, seenMs?: number): Promise<TakenPlace | undefined> => {
+    const kept = await keepSeen(lines, name, { task, untilMs: seenMs }, (endMs) => keptAfterMs(endMs, now, type));
+    return kept === undefined ? undefined : { line, bucket: index, untilMs: kept, kept: true };
   };
   const sizes: Sizes = { limit: (await placesOf(flow, type)) ?? 1, size: ports.bucketSize };
   const given = grant?.held ? bucketOf(line, grant.bucket ?? 0, sizes) : undefined;
@@ -59,7 +59,8 @@ export async function takePlace(
   if (given && (await takeOver(lines, given, { task, untilMs }))) return { line, bucket: given.index, untilMs };
   const own = asked[0] as Bucket;
   // A look, which the tasks of a batch share: hardly any of them has a place, and a refused write costs more.
-  return (await lines.state(own.name)).places.has(task) ? keepIn(own) : undefined;
+  const seenMs = (await lines.state(own.name)).places.get(task);
+  return seenMs === undefined ? undefined : keepIn(own, seenMs);
 }
 
 /** Takes a place in the first of these buckets that has one. @returns The bucket's index. */

@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changePriority } from "../../../../src/core/control/change-priority.ts";
-import { leave } from "../../../../src/core/extras/limits/held-place.ts";
+import { keepPlace, leave } from "../../../../src/core/extras/limits/held-place.ts";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
+import { keptUntilMs, takenUntilMs } from "../../../../src/core/extras/limits/place-end.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import type { Line } from "../../../../src/core/model/line.ts";
 import { hasEnded, type TaskRecord } from "../../../../src/core/model/record.ts";
@@ -132,12 +133,32 @@ describe("places of a key", () => {
     const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
     const [taken, kept] = [ports.clock.now() + 1_000, ports.clock.now() + 5_000];
     await lines.takePlaces(line.name, ["task"], taken, 1);
-    await lines.keepPlace(line.name, "task", kept);
+    await lines.keepPlace(line.name, { task: "task", untilMs: taken }, kept);
     const task = { tenant_id: "acme", task_id: "task" };
     await leave(ports, { line, bucket: 0, untilMs: taken }, task, "normal");
     expect((await lines.state(line.name)).places).toEqual(new Map([["task", kept]]));
     await leave(ports, { line, bucket: 0, untilMs: kept }, task, "normal");
     expect((await lines.state(line.name)).places).toEqual(new Map());
+  });
+
+  test("a worker that stood still while it kept a place does not end the place that an attempt runs with by then", async () => {
+    const { ports, lines, clock } = setUp(1);
+    const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
+    const type = { timeoutSeconds: 30 };
+    const task = { tenant_id: "acme", task_id: "task" };
+    const taken = takenUntilMs(clock.now(), type);
+    await lines.takePlaces(line.name, ["task"], taken, 1);
+    // The write of a renewal leaves its process after another message has kept the place for longer.
+    const later = keptUntilMs(clock.now() + 170_000, type);
+    const keep = lines.keepPlace.bind(lines);
+    lines.keepPlace = async (name, from, untilMs) => {
+      lines.keepPlace = keep;
+      await keep(name, from, later);
+      return keep(name, from, untilMs);
+    };
+    await clock.advance(1_000);
+    await keepPlace(ports, { line, bucket: 0, untilMs: taken }, task, type as TaskType);
+    expect((await lines.state(line.name)).places).toEqual(new Map([["task", later]]));
   });
 
   test("a second message of a running task does not keep its place beyond its end", async () => {

@@ -141,7 +141,9 @@ describe("tasks of one process that end at the same time", () => {
     await submitMany(3, 1_000);
     await pool.pass(990, 1);
     const twin = records.all()[0]?.task_id ?? "";
-    await lines.keepPlace("concurrency/test.task/acme/", twin, keptUntilMs(clock.now(), { timeoutSeconds: 30 }));
+    const line = "concurrency/test.task/acme/";
+    const from = { task: twin, untilMs: (await lines.state(line)).places.get(twin) ?? 0 };
+    await lines.keepPlace(line, from, keptUntilMs(clock.now(), { timeoutSeconds: 30 }));
     slow("passPlace", 20);
     // The message that looks at the line again waits in its tier for minutes.
     const sendCheck = queues.sendCheck.bind(queues);
