@@ -27,6 +27,14 @@ export const keptMutations: readonly Mutation[] = [
     replace: "",
   },
   {
+    name: "kept: nothing beside a task that starts while its record names a line",
+    file: "work/claim.ts",
+    in: "claimFromLine",
+    find: "  await extras.keepAll(ports, { ...record, purge_at: 0 }, record.purge_at);\n",
+    replace: "",
+    test: beside,
+  },
+  {
     name: "kept: nothing beside a task that waits for a retry",
     file: "work/settle.ts",
     in: "settleRetried",

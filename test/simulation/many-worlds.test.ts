@@ -78,6 +78,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       20026251,
       undefined,
     ],
+    ["a message starts a task whose worker could not put it into the line of a pause", 82087259, undefined],
     ["the table is down for hours, and checks of a line come in the meantime", 40000163, undefined],
     ["a second message of a running task is given up, and has kept its place", 20030092, undefined],
     ["a task on its way into the line of a pause has an entry of an earlier wait there", 20030141, undefined],

@@ -27,19 +27,22 @@ interface Claim {
   startMs?: number | undefined;
   /** The bucket of its place. Absent: the first one, or it needs no place. */
   bucket?: number | undefined;
+  /** False: a task whose record names a line is not claimed at once. Absent: only a message from a line claims it. */
+  mayBeInLine?: boolean;
 }
 
 /** Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds. */
-export function claim(
-  ports: SettlePorts,
-  message: TaskMessage,
-  { token, alone, startMs = 0, bucket = 0 }: Claim,
-): Promise<Changed> {
+export async function claim(ports: SettlePorts, message: TaskMessage, how: Claim): Promise<Changed> {
+  const { token, alone, startMs = 0, bucket = 0, mayBeInLine = message.grant !== undefined } = how;
   const now = ports.clock.now();
   const startedMs = Math.max(now, startMs);
   const noBucket = bucket > 0 ? [] : (["place_bucket"] as const);
-  return ports.records.change(message.envelope, {
-    when: { ...canStart(message, now), ...(alone ? {} : { error_kind: { not: "crashed" } }) },
+  const changed = await ports.records.change(message.envelope, {
+    when: {
+      ...canStart(message, now),
+      ...(alone ? {} : { error_kind: { not: "crashed" } }),
+      ...(mayBeInLine ? {} : { line: { absent: true } }),
+    },
     set: {
       status: "processing",
       started_at: iso(startedMs),
@@ -51,6 +54,18 @@ export function claim(
     add: { attempts: 1, attempts_total: 1 },
     remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", ...noBucket],
   });
+  const { record } = changed;
+  if (changed.done || mayBeInLine || record?.status !== "pending" || record.line === undefined) return changed;
+  return claimFromLine(ports, message, how, record);
+}
+
+/**
+ * Starts a task whose record names a line, with a message that does not come from one. The worker that was to put it
+ * there may have died, or had no answer, before it kept what is beside the record for as long as the record.
+ */
+async function claimFromLine(ports: SettlePorts, message: TaskMessage, how: Claim, record: TaskRecord) {
+  await extras.keepAll(ports, { ...record, purge_at: 0 }, record.purge_at);
+  return claim(ports, message, { ...how, mayBeInLine: true });
 }
 
 /** True when a task could start now, except that its last attempt crashed. */

@@ -3,7 +3,7 @@ import { changeInput } from "../../../src/core/control/change-input.ts";
 import { changePriority } from "../../../src/core/control/change-priority.ts";
 import { extend, retry } from "../../../src/core/control/control.ts";
 import { pause, resume } from "../../../src/core/extras/limits/manage-flow.ts";
-import { PermanentError, RetryAfter } from "../../../src/core/model/errors.ts";
+import { PermanentError, PortUnavailable, RetryAfter } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import type { Part } from "../../../src/core/ports/tasks.ts";
@@ -176,6 +176,24 @@ describe("what is beside a record is kept as long as the record of an open task"
     const kept = await present();
     expect(kept.purge_at).toBeGreaterThan(parked.purge_at);
     expect(await deletedBefore(pipeline, kept)).toEqual([]);
+  });
+
+  test("a start by a message whose worker could not end what puts the task into a line, of a pause that is over", async () => {
+    const early: string[][] = [];
+    const looks: Attempt = async (_, pipeline, record) => {
+      early.push(await deletedBefore(pipeline, record));
+    };
+    const { pipeline, clock, work, present } = await secondRound([looks]);
+    await paused(pipeline, "pause");
+    const failing = vi.spyOn(pipeline.uniqueKeys, "keep").mockRejectedValue(new PortUnavailable("the table"));
+    await work();
+    expect((await present()).line).toBe("pause/type/test.task");
+    failing.mockRestore();
+    await paused(pipeline, "resume");
+    await clock.advance(30_000);
+    await work();
+    expect((await present()).status).toBe("completed");
+    expect(early).toEqual([[]]);
   });
 });
 

@@ -104,6 +104,7 @@ describe("a task without retries or extras", () => {
         purge_at: { above: clock.now() / 1000 },
         created_at: { atMost: iso(clock.now() + 30_000) },
         error_kind: { not: "crashed" },
+        line: { absent: true },
       },
       set: {
         status: "processing",
