@@ -152,7 +152,7 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a task that waits is in no line",
     file: "extras/limits/park.ts",
     in: "park",
-    find: "const waiting = await join(ports, line, entry, record.purge_at);",
+    find: "const waiting = await join(ports, line, entry, record.purge_at + entryMarginSeconds);",
     replace: "const waiting: WaitingTask = entry;",
   },
   {

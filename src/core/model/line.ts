@@ -37,6 +37,12 @@ export function lineOf(name: string): Line | undefined {
  */
 export const longestLineSeconds = 60 * 86_400;
 
+/**
+ * The entry of a task in a line is stored for this many seconds longer than the task's record: a process that stood
+ * still may add the entry again, by an earlier time than another one has written to the record.
+ */
+export const entryMarginSeconds = 86_400;
+
 /** True for a line of a limit. The others are those of pauses and breakers, which are settings, too. */
 export const isOfLimit = (line: string): boolean => ["concurrency", "rate"].includes(lineOf(line)?.kind ?? "");
 

@@ -9,7 +9,7 @@ import { classify } from "../model/classify.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../model/errors.ts";
 import { inLanes } from "../model/in-lanes.ts";
-import { longestLineSeconds } from "../model/line.ts";
+import { entryMarginSeconds, longestLineSeconds } from "../model/line.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { type Tier, tiers } from "../model/tier.ts";
@@ -265,7 +265,7 @@ async function keepWaiting({ ports, nowMs, found }: Pass, record: TaskRecord): P
   const purge_at = Math.floor(nowMs / 1000) + longestLineSeconds;
   await extras.keepAll(ports, record, purge_at);
   // The record last: after a death, the next pass does all again.
-  await ports.lines.keep(line, entry, purge_at);
+  await ports.lines.keep(line, entry, purge_at + entryMarginSeconds);
   await ports.records.change(record, { when: unchanged(record), set: { purge_at, updated_at: iso(nowMs) } });
 }
 

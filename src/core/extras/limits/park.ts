@@ -1,4 +1,4 @@
-import { isOfTier, type Line, longestLineSeconds, type PauseTarget } from "../../model/line.ts";
+import { entryMarginSeconds, isOfTier, type Line, longestLineSeconds, type PauseTarget } from "../../model/line.ts";
 import { iso, type TaskRecord } from "../../model/record.ts";
 import type { WaitingFor } from "../../model/suspension.ts";
 import type { WaitingTask } from "../../ports/flow.ts";
@@ -58,7 +58,7 @@ export async function park(
     ...(slotMs !== undefined && { slotMs }),
     ...(grant?.tryUntilMs !== undefined && { tryUntilMs: grant.tryUntilMs }),
   };
-  const waiting = await join(ports, line, entry, record.purge_at);
+  const waiting = await join(ports, line, entry, record.purge_at + entryMarginSeconds);
   ports.flow.lines.noteJoined(line.name, true);
   if (isOfTier(line)) await followMove(ports, line, record, waiting);
   // Its line may not let it go for days, and somebody waits for its end: a message comes at the time of its expiry.
