@@ -307,7 +307,8 @@ export class StepLaws {
     const { core, time } = this.#watched;
     const record = this.#recordOf(life);
     const isLong = (record?.due_at ?? "") > core.record.iso(time.now + 86_000_000);
-    const waitsLong = record?.status === "pending" && isLong;
+    // A client may have cancelled it since: its due time stays as it was.
+    const waitsLong = (record?.status === "pending" || record?.status === "cancelled") && isLong;
     // Its due time may have changed since.
     const isNew = record?.updated_at === core.record.iso(time.now);
     if (!waitsLong && !isNew && this.#isFaultless())
