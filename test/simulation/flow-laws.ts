@@ -109,8 +109,10 @@ export class FlowLaws {
     if (atMs > since + chainMs) return;
     time.after(paceMs, () => {
       const { tenantId = "" } = this.#lives.life(to) ?? {};
-      // A worker that has read the line before may hand over to a task that has just ended.
-      const isOpen = table.read({ tenant_id: tenantId, task_id: to })?.status === "pending";
+      // A worker that has read the line before may hand over to a task that has just ended. A task that meets a pause gives its place
+      // back, and waits in the pause's line.
+      const record = table.read({ tenant_id: tenantId, task_id: to });
+      const isOpen = record?.status === "pending" && (record.line === undefined || record.line === line);
       const waits = isOpen && this.#handedOver.get(to)?.atMs === atMs;
       if (waits && this.#isPrompt()) this.#lives.violated(`it got a place in ${line}, and does not start`, to);
     });

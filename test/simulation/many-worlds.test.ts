@@ -92,6 +92,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ],
     ["the write that keeps a place arrives when another attempt runs with the place", 81039739, "flow"],
     ["a task goes before one that has ended, and whose entry could not leave the line", 82035730, undefined],
+    ["a task that got a place meets a pause, and gives the place back", 81010538, "flow"],
     ["a task that a pause's end let go waits ten minutes for the only worker of its tier", 910310394, "flow"],
     ["two spare messages of a task wait for its attempts", 97010388, "flow"],
     ["several checks find a pause ended, minutes before the noted one", 243975953, "resumes"],
