@@ -100,7 +100,7 @@ export class FlowLaws {
 
   /** The next task of a line starts when one ends, and not when its tier gets to a message. */
   handedOver(line: string, from: string, to: string): void {
-    const { time, table } = this.#watched;
+    const { time } = this.#watched;
     const atMs = time.now;
     const since = this.#chains.get(from);
     // Not in a chain: a task whose message has just come takes the place of another task, which is on its way.
@@ -108,14 +108,20 @@ export class FlowLaws {
     this.#handedOver.set(to, { chainMs: since, atMs });
     if (atMs > since + chainMs) return;
     time.after(paceMs, () => {
-      const { tenantId = "" } = this.#lives.life(to) ?? {};
-      // A worker that has read the line before may hand over to a task that has just ended. A task that meets a pause gives its place
-      // back, and waits in the pause's line.
-      const record = table.read({ tenant_id: tenantId, task_id: to });
-      const isOpen = record?.status === "pending" && (record.line === undefined || record.line === line);
-      const waits = isOpen && this.#handedOver.get(to)?.atMs === atMs;
+      // A worker that has read the line before may hand over to a task that has just ended. A task that meets a pause gives
+      // its place back, and waits in the pause's line.
+      const record = this.#waiting(to);
+      const mayStart = record !== undefined && (record.line === undefined || record.line === line);
+      const waits = mayStart && this.#handedOver.get(to)?.atMs === atMs;
       if (waits && this.#isPrompt()) this.#lives.violated(`it got a place in ${line}, and does not start`, to);
     });
+  }
+
+  /** The record of a task that is pending. Undefined: it runs, or has ended. */
+  #waiting(task: string): TaskRecord | undefined {
+    const { tenantId = "" } = this.#lives.life(task) ?? {};
+    const record = this.#watched.table.read({ tenant_id: tenantId, task_id: task });
+    return record?.status === "pending" ? record : undefined;
   }
 
   /** The task that had the place for a moment waits on, and the successor hands the place over. */
@@ -208,18 +214,14 @@ export class FlowLaws {
     const before = waiting.slice(0, Math.max(0, last)).filter((task) => !going.includes(task) && !placed.has(task));
     const passed = before.filter(wasRead);
     if (passed.length < atOnce) return;
-    const { time, table } = this.#watched;
+    const { time } = this.#watched;
     const atMs = time.now;
     // Two places of a process that come back at once each let one of the first two tasks go.
     const wasChosen = (task: string) =>
       (this.#refused.get(`${line} ${task}`) ?? 0) >= atMs - goingMs || (this.#left.get(`${line} ${task}`) ?? 0) >= atMs;
-    // The entry of a task that has ended stays while the table refuses its removal.
-    const isOpen = (task: string) => {
-      const { tenantId = "" } = this.#lives.life(task) ?? {};
-      return table.read({ tenant_id: tenantId, task_id: task })?.status === "pending";
-    };
     time.after(goingMs, () => {
-      const without = passed.filter((task) => isOpen(task) && !wasChosen(task));
+      // The entry of a task that has ended stays while the table refuses its removal.
+      const without = passed.filter((task) => this.#waiting(task) !== undefined && !wasChosen(task));
       if (without.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, without[0]);
     });
   }

@@ -178,7 +178,7 @@ describe("what is beside a record is kept as long as the record of an open task"
     expect(await deletedBefore(pipeline, kept)).toEqual([]);
   });
 
-  test("a start by a message whose worker could not end what puts the task into a line, of a pause that is over", async () => {
+  test("a start after a pause, by a message whose worker could not put the task into its line", async () => {
     const early: string[][] = [];
     const looks: Attempt = async (_, pipeline, record) => {
       early.push(await deletedBefore(pipeline, record));

@@ -35,7 +35,7 @@ export const keptUntilMs = (nowMs: number, type: { timeoutSeconds: number }): nu
  */
 export function keptAfterMs(seenMs: number, nowMs: number, type: { timeoutSeconds: number }): number {
   const own = keptUntilMs(nowMs, type);
-  return placeStateOf(seenMs) === "onTheWay" ? own : Math.max(own, 2 * Math.floor((seenMs + 1) / 2) + 1);
+  return placeStateOf(seenMs) === "onTheWay" ? own : Math.max(own, seenMs + 1 + (seenMs % 2));
 }
 
 /** Epoch milliseconds and a half: the end of the place of a task that is let go now. */

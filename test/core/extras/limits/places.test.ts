@@ -141,7 +141,7 @@ describe("places of a key", () => {
     expect((await lines.state(line.name)).places).toEqual(new Map());
   });
 
-  test("a worker that stood still while it kept a place does not end the place that an attempt runs with by then", async () => {
+  test("a worker that stood still while it kept a place does not end the place of a running attempt", async () => {
     const { ports, lines, clock } = setUp(1);
     const line: Line = { name: "concurrency/test.task/acme/a", kind: "concurrency", type: "test.task" };
     const type = { timeoutSeconds: 30 };
