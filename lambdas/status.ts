@@ -44,6 +44,10 @@ const ports: StatusPorts = {
       return (await places).placeOf(...call);
     },
   },
+  // Few requests name a task by its key.
+  uniqueKeys: {
+    holder: async (key) => new (await import("../src/aws/unique-keys.ts")).DynamoUniqueKeys(table).holder(key),
+  },
   waits: {
     admit: async (...call) => {
       const { DynamoWaits } = await import("../src/aws/waits.ts");

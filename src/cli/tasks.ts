@@ -17,7 +17,7 @@ import { addBulk } from "./tasks-bulk.ts";
 import { tasksCsv } from "./tasks-csv.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority"> {
+interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority" | "uniqueKey"> {
   csv?: boolean;
   tag?: Record<string, string>;
   createdAfter?: string;
@@ -34,6 +34,7 @@ Examples:
   npx offload tasks list --status failed --tenant '*'
   npx offload tasks list --type mail.send --created-after 2026-11-26T08:00:00Z --limit 10000 --csv > concerned.csv
   npx offload tasks get 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
+  npx offload tasks get ~post.publish:post-4711
   npx offload tasks steps 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11
   npx offload tasks input 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 > input.json
   npx offload tasks follow 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 --timeout 60
@@ -113,12 +114,15 @@ function addList(command: Command, terminal: Terminal): void {
     .option("--tag <name=value>", "only tasks with this tag; repeatable", addTag)
     .option("--created-after <time>", "created at or after this time (ISO 8601)")
     .option("--created-before <time>", "created before this time (ISO 8601)")
+    .option("--unique-key <key>", "only tasks with this unique key; with --type")
     .option("--search <text>", "start of an id, correlation id, tag's value, name=value, or part of the error's text")
     .option("--limit <n>", "maximum number of tasks", count, 50)
     .option("--csv", "print CSV with each task's input, where it is kept; one request more for each task");
   withConnection(list).action(async (options: ListOptions) => {
-    const { status, type, priority, tag: tags, createdAfter, createdBefore, search, limit } = options;
-    const list = clientOf(options).list({ status, type, priority, tags, createdAfter, createdBefore, q: search });
+    const { tag: tags, search: q, limit } = options;
+    const { status, type, priority, createdAfter, createdBefore, uniqueKey } = options;
+    const filter = { status, type, priority, tags, createdAfter, createdBefore, uniqueKey, q };
+    const list = clientOf(options).list(filter);
     const { items, more } = await take(list, limit);
     if (options.csv) terminal.out(await tasksCsv(items, options, { onScreen: terminal.width !== undefined }));
     else if (options.json) terminal.out(JSON.stringify({ tasks: items, complete: !more }, null, 2));

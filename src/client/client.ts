@@ -15,7 +15,7 @@ import type { ChannelMessage, SubscribeOptions } from "./push.ts";
 import { Schedules } from "./schedules.ts";
 import type { Inputs, SubmitOutcome } from "./submit-many.ts";
 import type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry } from "./submit-options.ts";
-import { idOf, type SubmittedTask, type TaskRef } from "./task-ref.ts";
+import { idOf, type SubmittedTask, type TaskOfKey, type TaskRef } from "./task-ref.ts";
 import type { TransferOptions } from "./transfer.ts";
 import {
   type ClientOptions,
@@ -174,6 +174,15 @@ export class Client<Tasks = AnyTasks> {
    */
   async *subscribe(options?: SubscribeOptions): AsyncGenerator<ChannelMessage, void, undefined> {
     yield* (await import("./push.ts")).subscribe(fileParts, this.#transport, options);
+  }
+
+  /**
+   * Names a task by its unique key, for every call that takes a task: the newest one of the type that has or had the
+   * key among the caller's own submits. A call that waits for an end waits for that of the task it finds first.
+   * @example await client.cancel(client.task({ type: "post.publish", key: "post-4711" }));
+   */
+  task<Name extends TaskName<Tasks>>({ type, key }: TaskOfKey<Name>): TaskRef<TaskResult<Tasks, Name>> {
+    return { task_id: `~${type}:${key}` };
   }
 
   /** Reads a task once. */

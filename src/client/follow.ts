@@ -30,12 +30,17 @@ type ChannelState = "channel.open" | "channel.closed";
 
 /** News of one task: messages, and the state of the channel. */
 class Ear {
-  readonly #taskId: string;
+  #taskId: string;
   readonly #news: (TaskMessage | ChannelState)[] = [];
   #wake = () => {};
 
   constructor(taskId: string) {
     this.#taskId = taskId;
+  }
+
+  /** The task was named by its key: its messages have its id. */
+  knows({ task_id }: TaskView): void {
+    this.#taskId = task_id;
   }
 
   hear(message: ChannelMessage): void {
@@ -144,12 +149,14 @@ export async function* follow(
   const hub = hubOf(parts, transport);
   const ear = new Ear(taskId);
   const known = new Known();
-  let [etag, soonMs]: [string | undefined, number] = [undefined, Infinity];
+  let [id, etag, soonMs]: [string, string | undefined, number] = [taskId, undefined, Infinity];
   try {
     if (firstWaitMs > 0) await parts[1](firstWaitMs, signal);
     for (;;) {
-      const { task, ...answer } = await transport.call(read(taskId, etag), { signal });
+      const { task, ...answer } = await transport.call(read(id, etag), { signal });
       etag = answer.etag ?? etag;
+      if (task !== undefined) ear.knows(task);
+      id = task?.task_id ?? id;
       yield* known.take(task);
       if (task !== undefined && isEnd(task)) return;
       hub.add(ear);

@@ -79,7 +79,7 @@ export { type DeliveryFilter, type NewReceiver, Receivers } from "./receivers.ts
 export type { NewSchedule, ScheduleChange, ScheduledTask, ScheduleRule, ScheduleView } from "./schedules.ts";
 export type { Inputs, SubmitOutcome } from "./submit-many.ts";
 export type { BatchOptions, SubmitManyOptions, SubmitOptions, TaskEntry, UniqueOptions } from "./submit-options.ts";
-export type { SubmittedTask, TaskRef } from "./task-ref.ts";
+export type { SubmittedTask, TaskOfKey, TaskRef } from "./task-ref.ts";
 export type { TransferOptions, TransferProgress } from "./transfer.ts";
 export type { ClientOptions } from "./transport.ts";
 export { Webhooks } from "./webhooks.ts";

@@ -35,13 +35,16 @@ export async function* changesOf(
   { taskId, firstWaitMs, pollMs }: Poll,
   signal: AbortSignal,
 ): AsyncGenerator<TaskView, void, undefined> {
+  let id = taskId;
   let etag: string | undefined;
   let seen: string | undefined;
   for (let waitMs = firstWaitMs; ; ) {
     if (waitMs > 0) await sleep(waitMs, signal);
-    const { task, ...answer } = await transport.call(pollOf(taskId, etag), { signal });
+    const { task, ...answer } = await transport.call(pollOf(id, etag), { signal });
     waitMs = pollMs ?? answer.waitMs;
     if (task === undefined) continue;
+    // The task was named by its key, which another task may get.
+    id = task.task_id;
     etag = answer.etag;
     // Without the ETag, which a page of another origin may not be allowed to read, every poll returns the task.
     const text = JSON.stringify(task);

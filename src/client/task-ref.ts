@@ -5,6 +5,14 @@ declare const resultOf: unique symbol;
 /** A task: its id, or an object that has it, such as an answer of the client. `Result` is for the compiler only. */
 export type TaskRef<Result = unknown> = string | { readonly task_id: string; readonly [resultOf]?: Result };
 
+/** A task by its unique key. */
+export interface TaskOfKey<Name extends string = string> {
+  /** The task's type. */
+  type: Name;
+  /** The unique key, as the submit had it. */
+  key: string;
+}
+
 /** An accepted task, with the type of its result. */
 export interface SubmittedTask<Result = unknown> {
   readonly task_id: string;

@@ -8,7 +8,11 @@ export type Time = Date | string;
 export function toWire(options: object): Record<string, unknown> {
   const entries = Object.entries(options).map(([name, value]) => [
     name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    value instanceof Date ? value.toJSON() : /callback|unique/.test(name) && value ? toWire(value) : value,
+    value instanceof Date
+      ? value.toJSON()
+      : /callback|unique/.test(name) && value instanceof Object
+        ? toWire(value)
+        : value,
   ]);
   return Object.fromEntries(entries);
 }

@@ -21,8 +21,13 @@ import {
 
 /** A request as API Gateway passes it to a function (payload format 2.0). */
 export interface GatewayEvent {
+  /** API Gateway passes the path decoded. */
   rawPath: string;
   rawQueryString: string;
+  /** Method and path of the gateway's route, such as `GET /tasks/{task_id}`. */
+  routeKey?: string;
+  /** The values of the route's steps in braces. */
+  pathParameters?: Readonly<Record<string, string | undefined>>;
   headers?: Readonly<Record<string, string | undefined>>;
   body?: string | null;
   isBase64Encoded: boolean;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { listChildren } from "../core/control/list-children.ts";
 import type { FamilyReadPorts } from "../core/end/child-results.ts";
 import { statuses } from "../core/model/status.ts";
+import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import { type Call, identify } from "./api.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
@@ -11,7 +12,10 @@ import { type TaskListPorts, viewsOf } from "./task-list.ts";
 export const childListSchema = z.object({ ...pageParameters, status: z.enum(statuses).optional() });
 
 /** `GET /tasks/{task_id}/children`. */
-export async function childListAnswer(ports: TaskListPorts & FamilyReadPorts, call: Call): Promise<Response> {
+export async function childListAnswer(
+  ports: TaskListPorts & FamilyReadPorts & FindTaskPorts,
+  call: Call,
+): Promise<Response> {
   const identity = identify(call);
   const parent = await findTask(ports, call, identity);
   const { limit, cursor, status } = queryOf(call, childListSchema);

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { mergeTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
-import type { Clock, Records } from "../core/ports/tasks.ts";
+
 import { type Deliveries, type Delivery, failedKey } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
+import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import type { FailedWebhook, WebhookTries, WebhookTry } from "../operations/views.ts";
 import { type Call, type HandlersOf, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
@@ -13,9 +14,7 @@ import { pageParameters, queryOf } from "./query.ts";
 /** Query of `GET /deliveries`. */
 export const deliveryListSchema = z.object({ ...pageParameters, status: z.literal("failed") });
 
-export interface DeliveryReadPorts {
-  clock: Clock;
-  records: Records;
+export interface DeliveryReadPorts extends FindTaskPorts {
   cursors: Cursors;
   tenants: TenantList;
   deliveries: Deliveries;

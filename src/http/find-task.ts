@@ -1,11 +1,12 @@
 import type { Identity } from "../core/model/identity.ts";
 import type { TaskRecord } from "../core/model/record.ts";
 import { taskIn } from "../operations/task.ts";
+import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import type { Call } from "./api.ts";
 
 /**
  * Returns the task in the path, if the caller may see it.
  * @throws Problem `not_found`, the same for another caller's task and for a task that does not exist
  */
-export const findTask = (ports: Parameters<typeof taskIn>[0], call: Call, by: Identity): Promise<TaskRecord> =>
-  taskIn(ports, { by, params: call.req.param() });
+export const findTask = (ports: FindTaskPorts, call: Call, by: Identity): Promise<TaskRecord> =>
+  taskIn(ports, { by, params: call.req.param(), addTarget: call.get("addTarget") });

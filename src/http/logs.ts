@@ -2,12 +2,12 @@ import * as z from "zod";
 import { taskLogPage } from "../core/control/task-log.ts";
 import { attemptsOf } from "../core/end/view.ts";
 import type { TaskLogs } from "../core/ports/task-logs.ts";
+import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import type { TaskLogView } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
-import type { StatusPorts } from "./status.ts";
 
 /** Query of `GET /tasks/{id}/logs`. */
 export const logListSchema = z.object({
@@ -20,7 +20,7 @@ export const logListSchema = z.object({
     .default(100),
 });
 
-export interface LogPorts extends Pick<StatusPorts, "records" | "clock"> {
+export interface LogPorts extends FindTaskPorts {
   logs: TaskLogs;
   cursors: Cursors;
 }

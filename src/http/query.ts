@@ -5,6 +5,8 @@ import { endOfTimeMs, iso } from "../core/model/record.ts";
 import { statuses } from "../core/model/status.ts";
 import { tiers } from "../core/model/tier.ts";
 import { parseTime } from "../core/model/time-text.ts";
+import { longestKey } from "../core/model/unique-key.ts";
+import { halfCharacter } from "../core/model/well-formed.ts";
 import type { Call } from "./api.ts";
 
 /** The first millisecond of the year 0: earlier times cannot be compared as text. */
@@ -51,6 +53,18 @@ export const taskListSchema = z.object({
   priority: z.enum(tiers).optional(),
   created_after: timeParameter.optional(),
   created_before: timeParameter.optional(),
+  unique_key: z
+    .string()
+    .min(1)
+    .max(longestKey)
+    .refine((key) => key.isWellFormed(), halfCharacter)
+    .optional(),
+});
+
+/** A key belongs to the tasks of one type. */
+const withType = taskListSchema.refine(({ unique_key, type }) => unique_key === undefined || type !== undefined, {
+  path: ["type"],
+  message: "expected with unique_key: a key belongs to one type",
 });
 
 /**
@@ -68,7 +82,7 @@ export function taskListQuery(call: Call): {
   cursor: string | undefined;
   q: string | undefined;
 } {
-  const query = queryOf(call, taskListSchema);
+  const query = queryOf(call, withType);
   const tags = Object.entries(call.req.query()).flatMap(([name, value]) =>
     name.startsWith("tag.") ? [[name.slice(4), value] as const] : [],
   );
@@ -81,6 +95,7 @@ export function taskListQuery(call: Call): {
       tags: Object.fromEntries(tags),
       createdAfter: query.created_after,
       createdBefore: query.created_before,
+      uniqueKey: query.unique_key,
     },
     limit: query.limit,
     cursor: query.cursor,

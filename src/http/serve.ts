@@ -23,7 +23,9 @@ const forbiddenMethods = new Set(["TRACE", "TRACK", "CONNECT"]);
 export function serve(api: Api): Handler {
   loadFetch();
   return async (event) => {
-    const request = requestOf(event);
+    const named = event.rawPath.includes("/~");
+    const path = named ? (await import("./named-path.ts")).pathOf(event) : event.rawPath;
+    const request = requestOf(event, path);
     return answerOf(request === undefined ? unreadable() : await api.fetch(request, { event }));
   };
 }
@@ -40,10 +42,10 @@ function loadFetch(): void {
  * Builds the Fetch request of an event: without a body for GET and HEAD, and without the forbidden methods. A HEAD is a
  * GET, whose body the gateway leaves out; so both have the same headers. Undefined: the event has a path that is none.
  */
-function requestOf(event: GatewayEvent): Request | undefined {
+function requestOf(event: GatewayEvent, path: string): Request | undefined {
   const { method } = event.requestContext.http;
   const bodiless = method === "GET" || method === "HEAD";
-  const url = `https://${event.requestContext.domainName}${event.rawPath}`;
+  const url = `https://${event.requestContext.domainName}${path}`;
   const headers = headersOf(event);
   const body = bodiless || !event.body ? undefined : Buffer.from(event.body, event.isBase64Encoded ? "base64" : "utf8");
   if (body !== undefined) headers.set("content-length", String(body.byteLength));

@@ -5,6 +5,7 @@ import { contentDisposition } from "../core/model/content-disposition.ts";
 import { iso, statusAt, type TaskRecord } from "../core/model/record.ts";
 import type { Blobs } from "../core/ports/blob.ts";
 import type { Clock } from "../core/ports/tasks.ts";
+import type { UniqueKeys } from "../core/ports/unique.ts";
 import { pollHeaders } from "../operations/task.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { withEtag } from "./etag.ts";
@@ -16,6 +17,8 @@ import type { TaskRequest, WaitPorts } from "./wait.ts";
 export interface StatusPorts extends ApiPorts, TaskListPorts, FamilyReadPorts, WaitPorts {
   /** The bucket of files, large inputs and large results. */
   blobs: Blobs;
+  /** Tasks by their unique keys. */
+  uniqueKeys: Pick<UniqueKeys, "holder">;
   /** Lines, in which some tasks wait. */
   lines: LinePlaces;
   /** Fields of `/health` in addition to `status`. */

@@ -202,6 +202,7 @@ export const parameterTexts: Texts = {
   type: "Only tasks of this type.",
   priority: "Only tasks of this tier.",
   retrying: "True: only tasks that wait for another attempt after a failed one. False: all others.",
+  unique_key: "Only tasks whose submit had this unique key; with `type`. An operator finds those of all submitters.",
   created_after: "Only tasks that were submitted at or after this time.",
   created_before: "Only tasks that were submitted before this time.",
   error_type: "Only dead letters with this class of error.",

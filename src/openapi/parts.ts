@@ -60,6 +60,15 @@ const parameters = {
 /** Parameters of paths that are no ids of Offload's own. */
 const pathParameters: Readonly<Record<string, Json>> = {
   name: { description: "Name of the signal.", schema: { ...text, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" } },
+  task_id: {
+    description: "Id of the task; or `~type:key` for the newest task of the type that has or had the unique key.",
+    schema: {
+      anyOf: [
+        { ...text, format: "uuid" },
+        { ...text, pattern: "^~[a-z0-9._-]+:.{1,256}$" },
+      ],
+    },
+  },
   tier: { description: "The tier.", schema: { ...text, enum: tiers } },
   type: { description: "Name of the task type.", schema: { ...text, minLength: 1, maxLength: 64 } },
   tenant_id: { description: "Id of the tenant.", schema: { ...text, pattern: "^[A-Za-z0-9_-]{1,64}$" } },

@@ -1,20 +1,23 @@
 import { pollAfterSeconds, type ViewPorts, viewTask } from "../core/end/view.ts";
 import { noSuchTask } from "../core/model/problem.ts";
 import { hasEnded, isKept, type TaskRecord } from "../core/model/record.ts";
-import type { Clock, Records } from "../core/ports/tasks.ts";
-import { type Answer, type Asked, isUuid } from "./act.ts";
+import type { Clock } from "../core/ports/tasks.ts";
+import { type Answer, isUuid } from "./act.ts";
+import type { AskedForTask, FindTaskPorts } from "./task-of-key.ts";
 
 /**
- * Returns the task in the path, if the caller may see it.
+ * Returns the task in the path, by its id or as `~type:key` by its unique key, if the caller may see it.
  * @throws Problem `not_found`, the same for another caller's task and for a task that does not exist
  */
-export async function taskIn(
-  ports: { records: Records; clock: Clock },
-  { by, params }: Pick<Asked, "by" | "params">,
-): Promise<TaskRecord> {
+export async function taskIn(ports: FindTaskPorts, asked: AskedForTask): Promise<TaskRecord> {
+  const { by, params } = asked;
   const { task_id: taskId = "" } = params;
-  if (!isUuid(taskId)) throw noSuchTask();
-  const record = await ports.records.get({ tenant_id: by.tenantId, task_id: taskId });
+  const record =
+    taskId[0] === "~"
+      ? await (await import("./task-of-key.ts")).taskOfKey(ports, asked, taskId.slice(1))
+      : isUuid(taskId)
+        ? await ports.records.get({ tenant_id: by.tenantId, task_id: taskId })
+        : undefined;
   if (record === undefined || !isKept(record, ports.clock.now())) throw noSuchTask();
   if (by.role === "submitter" && record.requested_by !== by.principal) throw noSuchTask();
   return record;

@@ -19,7 +19,16 @@ const task = {
 test("tasks list prints a table of the tasks that fit the filters and tags", async () => {
   await using api = await StubApi.start(() => ({ json: { tasks: [task], next_cursor: null } }));
   const flags = ["--status", "failed", "--type", "mail.send", "--priority", "low", "--created-after", "2027-01-01"];
-  const { code, out } = await offload(api.url, ["tasks", "list", ...flags, "--tag", "order=4711", "--tag", "a=b=c"]);
+  const { code, out } = await offload(api.url, [
+    "tasks",
+    "list",
+    ...flags,
+    "--tag",
+    "order=4711",
+    "--tag",
+    "a=b=c",
+    ...["--unique-key", "k"],
+  ]);
   expect(code).toBe(0);
   expect(out).toMatch(/^TASK +TYPE +STATUS +TIER +ATTEMPTS +CREATED +ERROR\ntask-1 +mail.send +failed +normal +5\/5 /);
   expect(api.seen[0]?.query).toEqual({
@@ -27,6 +36,7 @@ test("tasks list prints a table of the tasks that fit the filters and tags", asy
     type: "mail.send",
     priority: "low",
     created_after: "2027-01-01",
+    unique_key: "k",
     "tag.order": "4711",
     "tag.a": "b=c",
     limit: "50",

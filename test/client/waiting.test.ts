@@ -20,6 +20,14 @@ describe("polls", () => {
     expect(tags).toEqual([null, '"pending"', '"pending"', '"processing"']);
   });
 
+  test("a task that is named by its key is followed by its id from the first answer on", async () => {
+    const named = (status: "pending" | "completed") => task(status, { task_id: "t1", result: 1 });
+    const api = new FakeApi(named("pending"), named("pending"), named("completed"));
+    const client = api.client();
+    expect(await ended(client.result(client.task({ type: "post.publish", key: "a/b ä" })))).toBe(1);
+    expect(api.paths).toEqual(["GET /tasks/~post.publish%3Aa%2Fb%20%C3%A4", "GET /tasks/t1", "GET /tasks/t1"]);
+  });
+
   test("the first poll after a submit waits as the submit's answer says", async () => {
     const api = new FakeApi(accepted({ "retry-after": "2" }), task("completed"));
     const client = api.client();

@@ -102,6 +102,18 @@ describe.concurrent("unique tasks", () => {
     expect(await operator.ended(next.task_id)).toMatchObject({ status: "completed", attempts: 1 });
   });
 
+  test("a task is found and cancelled by its key, and no other submitter's is", async () => {
+    const key = `post/${randomUUID()}?ä`;
+    const path = `/tasks/~probe.echo:${encodeURIComponent(key)}`;
+    const first = expectStatus(await submitter.post("/tasks", echo(1, { key }, { delay_seconds: 600 })), 202);
+    const { task_id } = first.json<Accepted>();
+    expectProblem(await operator.get(path), 404, "not_found");
+    expect(expectStatus(await submitter.get(path), 200).json()).toMatchObject({ task_id, status: "scheduled" });
+    expect(expectStatus(await submitter.post(`${path}/cancel`), 200).json()).toMatchObject({ task_id });
+    const list = await submitter.get(`/tasks?type=probe.echo&unique_key=${encodeURIComponent(key)}`);
+    expect(expectStatus(list, 200).json()).toMatchObject({ tasks: [{ task_id, status: "cancelled" }] });
+  });
+
   test("an idempotency key and a unique key go together", async () => {
     const unique = { key: randomUUID() };
     const { task_id } = expectStatus(await operator.post("/tasks", echo(1, unique)), 202).json<Accepted>();

@@ -25,6 +25,7 @@ function appOf(given: () => { bytes: Uint8Array; contentType: string }) {
   const api = createApi(ports);
   api.get("/file", (call) => call.body(new Uint8Array(given().bytes), 200, { "content-type": given().contentType }));
   api.post("/file", async (call) => call.body(await call.req.arrayBuffer()));
+  api.get("/tasks/:task_id/result", (call) => call.json(call.req.param()));
   api.get("/headers", (call) => call.json(Object.fromEntries(call.req.raw.headers)));
   return serve(api);
 }
@@ -90,6 +91,18 @@ describe("every event has an answer of the app", () => {
     const app = appWith(Buffer.from("hello"), "text/plain");
     const [get, head] = [await app(event()), await app(event({}, "HEAD"))];
     expect(head).toEqual(get);
+  });
+
+  test.each([
+    ["~mail:a b?#%", "/tasks/~mail:a b?#%/result"],
+    ["~mail:ä💥", "/tasks/~mail:ä💥/result"],
+    ["~mail:a/b", "/tasks/~mail:a/b/result"],
+    ["~mail:a/b", "/tasks/~mail%3Aa%2Fb/result"],
+    ["~mail:", "/tasks/~mail:/result"],
+  ])("a user's name %s is one step of the path, encoded or decoded by the gateway: %s", async (task_id, rawPath) => {
+    const route = { routeKey: "GET /tasks/{task_id}/result", pathParameters: { task_id } };
+    const answer = await appWith(Buffer.of(), "text/csv")(event({ rawPath, ...route }));
+    expect(JSON.parse(answer.body)).toEqual({ task_id });
   });
 
   test("cookies are ignored, whatever they are", async () => {

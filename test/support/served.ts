@@ -257,7 +257,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
 }
 
 /** The apps of submit, status, control and the console over one pipeline in memory. */
-export function served(types: readonly TaskType[] = [echo], more: Partial<LogPorts> = {}) {
+export function served(types: readonly TaskType[] = [echo], more: Partial<Omit<LogPorts, "uniqueKeys">> = {}) {
   const pipeline = memoryPipeline(types);
   const apps = appsOf({ ...pipeline.ports, ...more });
 

@@ -3,6 +3,7 @@ import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Status } from "../model/status.ts";
 import { isSuspended } from "../model/suspension.ts";
 import type { Tier } from "../model/tier.ts";
+import { hasUniqueKey } from "../model/unique-key.ts";
 import type { Clock, Page, Records } from "../ports/tasks.ts";
 import type { PageQuery } from "./all-tenants.ts";
 
@@ -17,6 +18,8 @@ export interface TaskFilter {
   type?: string | undefined;
   priority?: Tier | undefined;
   tags?: Record<string, string> | undefined;
+  /** Unique key of the tasks, as submits have it. */
+  uniqueKey?: string | undefined;
   createdAfter?: string | undefined;
   createdBefore?: string | undefined;
 }
@@ -60,6 +63,7 @@ export const isSelected = (filter: TaskFilter, record: TaskRecord, nowMs: number
   (filter.retrying === undefined || filter.retrying === isRetrying(record, nowMs)) &&
   (filter.type === undefined || record.type === filter.type) &&
   (filter.priority === undefined || record.priority === filter.priority) &&
+  (filter.uniqueKey === undefined || hasUniqueKey(record, filter.uniqueKey)) &&
   Object.entries(filter.tags ?? {}).every(([name, value]) => record.tags?.[name] === value);
 
 /** Reads pages until enough items are wanted. */

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { longestKey } from "./unique-key.ts";
 import { halfCharacter } from "./well-formed.ts";
 
 /** Effects of a submit whose key another task has that has not ended. */
@@ -15,7 +16,7 @@ const uniqueFields = z.strictObject({
   key: z
     .string()
     .min(1)
-    .max(256)
+    .max(longestKey)
     .refine((key) => key.isWellFormed(), halfCharacter),
   mode: z.enum(uniqueModes).default("existing"),
   wait_seconds: z.int().min(1).max(longestWaitSeconds).optional(),

@@ -1,10 +1,19 @@
 import { fingerprint } from "./idempotency.ts";
 import type { Identity } from "./identity.ts";
-import type { Unique } from "./unique-body.ts";
+import type { TaskRecord } from "./record.ts";
+
+/** The most characters of a key. */
+export const longestKey = 256;
 
 /**
  * The stored form of a key: a hash, of the same length for all. Each submitter has keys of its own: it may not learn of
  * tasks that it cannot read, and not change them. Operators of a tenant share their keys.
  */
-export const uniqueKeyOf = ({ role, principal }: Identity, { key }: Pick<Unique, "key">): string =>
+export const uniqueKeyOf = ({ role, principal }: Identity, { key }: { key: string }): string =>
   fingerprint([role === "submitter" ? principal : null, key]);
+
+/** True for a task with this key, of any submitter. */
+export const hasUniqueKey = ({ unique_key, requested_by }: Stored, key: string): boolean =>
+  unique_key !== undefined && [null, requested_by].some((principal) => fingerprint([principal, key]) === unique_key);
+
+type Stored = Pick<TaskRecord, "unique_key" | "requested_by">;
