@@ -3,9 +3,9 @@ import { Annotations, CustomResource, Duration, Stack, Token } from "aws-cdk-lib
 import { type IGrantable, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import { Construct, type IDependable } from "constructs";
-import { inShort } from "../src/core/model/foreign-value.ts";
 import { leanClients } from "../src/installed/installation.ts";
 import { catalogKey, type SettingTexts, toEnv } from "../src/settings/config.ts";
+import { inShort } from "../src/util/foreign-value.ts";
 import { allowSubmit } from "./access.ts";
 import type { DataStack } from "./data-stack.ts";
 import { allowKeyOf } from "./encryption.ts";

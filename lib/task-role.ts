@@ -8,7 +8,7 @@ import {
   type PrincipalPolicyFragment,
 } from "aws-cdk-lib/aws-iam";
 import { Construct, DependencyGroup, type IConstruct } from "constructs";
-import { inShort } from "../src/core/model/foreign-value.ts";
+import { inShort } from "../src/util/foreign-value.ts";
 import { checkSameEnvironment } from "./same-environment.ts";
 import { settingError } from "./setting-error.ts";
 import { allowSecretWithKey, isSecretWithKey } from "./task-secrets.ts";

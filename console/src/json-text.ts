@@ -1,4 +1,4 @@
-import { inexact, numberFault } from "../../src/core/model/exact-number.ts";
+import { inexact, numberFault } from "../../src/util/exact-number.ts";
 
 /**
  * The value of a JSON text that somebody has entered.

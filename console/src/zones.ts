@@ -1,4 +1,4 @@
-import { offsetAt, toInstant, toWallTime } from "../../src/core/model/time-zone.ts";
+import { offsetAt, toInstant, toWallTime } from "../../src/util/time-zone.ts";
 
 export const minuteMs = 60_000;
 export const dayMs = 24 * 60 * minuteMs;

@@ -1,4 +1,3 @@
-import { JoinedReads } from "../core/model/joined-reads.ts";
 import { breakersPrefix } from "../core/model/line.ts";
 import type {
   Breaker,
@@ -10,6 +9,7 @@ import type {
   SomeSettings,
   TypeLimits,
 } from "../core/ports/flow.ts";
+import { JoinedReads } from "../util/joined-reads.ts";
 import { type DynamoTable, type Item, isKnown } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 

@@ -1,10 +1,10 @@
 import type { Envelope } from "../core/model/envelope.ts";
 import { WrittenLater } from "../core/model/errors.ts";
-import { bytesOf, unitBytes } from "../core/model/item-bytes.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import { shardOf } from "../core/model/line-shards.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { Sharded, Wait, WaitingEntry, WaitingKey, WaitingTask } from "../core/ports/flow.ts";
+import { bytesOf, unitBytes } from "../util/item-bytes.ts";
 import { type Consistency, type DynamoTable, type Item, isKnown } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { type Cursor, firstOf } from "./merged.ts";

@@ -1,5 +1,4 @@
 import type { WrittenLater } from "../core/model/errors.ts";
-import { JoinedReads } from "../core/model/joined-reads.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import type {
   HeldPlace,
@@ -15,6 +14,7 @@ import type {
   WaitingTask,
   WantedSlot,
 } from "../core/ports/flow.ts";
+import { JoinedReads } from "../util/joined-reads.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { LineEntries } from "./line-entries.ts";

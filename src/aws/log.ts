@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { inspect } from "node:util";
-import { controlCharacters, escapeOf } from "../core/model/control-characters.ts";
 import type { Log } from "../core/ports/tasks.ts";
+import { controlCharacters, escapeOf } from "../util/control-characters.ts";
 import { jsonWriter } from "./json-lines.ts";
 import { systemClock } from "./process.ts";
 

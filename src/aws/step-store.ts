@@ -1,6 +1,6 @@
 import { WrittenLater } from "../core/model/errors.ts";
-import { inLanes } from "../core/model/in-lanes.ts";
 import type { NewState, StepEntry, StepOwner, StepStore, StoredEntry } from "../core/ports/steps.ts";
+import { inLanes } from "../util/in-lanes.ts";
 import { type DynamoTable, fieldsOf, type Item, isNew } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 

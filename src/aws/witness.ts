@@ -1,12 +1,12 @@
 import type { Debugger } from "node:inspector";
 import { Session } from "node:inspector/promises";
 import type { CrashNote } from "../core/model/crash-note.ts";
-import { property } from "../core/model/foreign-value.ts";
 import { type Place, type PlaceOf, stackText } from "../core/model/stack.ts";
 import type { RunningAttempt } from "../core/ports/tasks.ts";
 import { attemptExpression } from "../core/task/context.ts";
 import { isAbsolute, join, pathOfUrl, relative, slashed } from "../machine/paths.ts";
 import { fromEnv } from "../settings/config.ts";
+import { property } from "../util/foreign-value.ts";
 import { placeInSources } from "./bundle-places.ts";
 import { tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";

@@ -1,6 +1,6 @@
 import { Operations, ProblemError, type TaskView } from "../client/index.ts";
-import { controlCharacters, escapeOf } from "../core/model/control-characters.ts";
-import { inLanes } from "../core/model/in-lanes.ts";
+import { controlCharacters, escapeOf } from "../util/control-characters.ts";
+import { inLanes } from "../util/in-lanes.ts";
 import { type Connection, connectionOf } from "./client.ts";
 
 const fields = [

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
-import { controlCharacters, escapeOf } from "../core/model/control-characters.ts";
 import { cut } from "../machine/columns.ts";
+import { controlCharacters, escapeOf } from "../util/control-characters.ts";
 
 /** Output of a command, and its questions to the user. */
 export interface Terminal {

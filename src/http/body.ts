@@ -1,6 +1,6 @@
-import { inexact, numberFault } from "../core/model/exact-number.ts";
 import { pointer } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
+import { inexact, numberFault } from "../util/exact-number.ts";
 import type { Call } from "./api.ts";
 
 /** Maximum size of a request body. */

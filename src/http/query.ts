@@ -4,9 +4,9 @@ import { parseInput } from "../core/model/invalid.ts";
 import { endOfTimeMs, iso } from "../core/model/record.ts";
 import { statuses } from "../core/model/status.ts";
 import { tiers } from "../core/model/tier.ts";
-import { parseTime } from "../core/model/time-text.ts";
 import { longestKey } from "../core/model/unique-key.ts";
 import { halfCharacter } from "../core/model/well-formed.ts";
+import { parseTime } from "../util/time-text.ts";
 import type { Call } from "./api.ts";
 
 /** The first millisecond of the year 0: earlier times cannot be compared as text. */

@@ -1,12 +1,12 @@
 import type { FamilyReadPorts } from "../core/end/child-results.ts";
 import { attemptsOf, attemptView, resultOf, viewTask } from "../core/end/view.ts";
 import { type LinePlaces, withPlace } from "../core/extras/limits/place-in-line.ts";
-import { contentDisposition } from "../core/model/content-disposition.ts";
 import { iso, statusAt, type TaskRecord } from "../core/model/record.ts";
 import type { Blobs } from "../core/ports/blob.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { UniqueKeys } from "../core/ports/unique.ts";
 import { pollHeaders } from "../operations/task.ts";
+import { contentDisposition } from "../util/content-disposition.ts";
 import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
 import { withEtag } from "./etag.ts";
 import { findTask } from "./find-task.ts";

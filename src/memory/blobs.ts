@@ -1,5 +1,3 @@
-import { contentDisposition } from "../core/model/content-disposition.ts";
-import { sha256Of } from "../core/model/sha256.ts";
 import type {
   BlobContent,
   BlobInfo,
@@ -13,6 +11,8 @@ import type {
   UploadGrant,
 } from "../core/ports/blob.ts";
 import type { Clock } from "../core/ports/tasks.ts";
+import { contentDisposition } from "../util/content-disposition.ts";
+import { sha256Of } from "../util/sha256.ts";
 
 interface Stored {
   bytes: Uint8Array<ArrayBuffer>;

@@ -1,6 +1,6 @@
 import timers from "node:timers";
-import { Heap } from "../core/model/heap.ts";
 import type { Clock } from "../core/ports/tasks.ts";
+import { Heap } from "../util/heap.ts";
 
 interface Timer {
   at: number;

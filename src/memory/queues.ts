@@ -1,9 +1,9 @@
 import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
 import type { Grant } from "../core/model/grant.ts";
-import { Heap } from "../core/model/heap.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../core/ports/dead-letters.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";
+import { Heap } from "../util/heap.ts";
 
 interface Held extends MainQueue {
   id: number;

@@ -1,6 +1,6 @@
-import { inShort } from "../core/model/foreign-value.ts";
 import { attemptIsOpen, runInContext, type TaskContext } from "../core/task/context.ts";
 import type { TaskType } from "../core/task/task.ts";
+import { inShort } from "../util/foreign-value.ts";
 import type { Lines, LogLine, Step, Track } from "./track.ts";
 
 /** The worker of a watched handler. */

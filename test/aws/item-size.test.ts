@@ -2,9 +2,9 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { itemBytesOf, unitBytes } from "../../src/core/model/item-bytes.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import { keptText, recordBytesOf } from "../../src/core/send/kept-input.ts";
+import { itemBytesOf, unitBytes } from "../../src/util/item-bytes.ts";
 import { itemBytes } from "../support/item-bytes.ts";
 import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
 

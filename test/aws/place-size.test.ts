@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { keys } from "../../src/aws/table.ts";
 import { bucketName } from "../../src/core/extras/limits/buckets.ts";
-import { bytesOf, unitBytes } from "../../src/core/model/item-bytes.ts";
 import { placesPerUnit } from "../../src/core/task/type-limits.ts";
+import { bytesOf, unitBytes } from "../../src/util/item-bytes.ts";
 
 test.each([0, 624])("the item of a full bucket, number %i, fits into one write unit", (index) => {
   const line = { name: "concurrency/invoice.generate/a-usual-customer/account-4711", kind: "concurrency" } as const;

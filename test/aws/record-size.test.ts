@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { unitBytes } from "../../src/core/model/item-bytes.ts";
 import { keptText } from "../../src/core/send/kept-input.ts";
+import { unitBytes } from "../../src/util/item-bytes.ts";
 import { itemBytes } from "../support/item-bytes.ts";
 import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
 

@@ -70,15 +70,15 @@ describe("what a program loads", () => {
   const allowed: Record<string, { packages: string[]; files: RegExp }> = {
     offload: {
       packages: ["fastest-levenshtein", "node:async_hooks", "zod"],
-      files: /^src\/(entries\/index\.ts$|core\/)/,
+      files: /^src\/(entries\/index\.ts$|(core|util)\/)/,
     },
     "offload/schedules": {
       packages: ["croner", "fastest-levenshtein", "node:crypto", "zod"],
-      files: /^src\/(entries\/schedules\.ts$|core\/)/,
+      files: /^src\/(entries\/schedules\.ts$|(core|util)\/)/,
     },
     "offload/triggers": {
       packages: ["fastest-levenshtein", "ipaddr.js", "node:crypto", "zod"],
-      files: /^src\/(entries\/triggers\.ts$|core\/)/,
+      files: /^src\/(entries\/triggers\.ts$|(core|util)\/)/,
     },
     "offload/client": { packages: [], files: /^src\/client\// },
     "offload/testing": {
@@ -101,7 +101,7 @@ describe("what a program loads", () => {
         "zod",
       ],
       files:
-        /^src\/((core|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|follow|paths|stray-errors|timers|turn)\.ts$)/,
+        /^src\/((core|util|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|follow|paths|stray-errors|timers|turn)\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {
@@ -117,7 +117,7 @@ describe("what a program loads", () => {
         ...["@aws-sdk/lib-storage", "@aws-sdk/s3-request-presigner", "@opentelemetry/api"],
         ...["fastest-levenshtein", "ipaddr.js", "uuid", "zod"],
       ],
-      files: /^src\/(direct|core|aws|http|client|settings)\//,
+      files: /^src\/(direct|core|util|aws|http|client|settings)\//,
     },
     "offload/cdk": {
       packages: [

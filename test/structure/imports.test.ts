@@ -8,16 +8,10 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/core",
     ours: [],
-    packages: [
-      /^zod$/,
-      /^uuid$/,
-      /^croner$/,
-      /^jose$/,
-      /^fastest-levenshtein$/,
-      /^ipaddr\.js$/,
-      /^node:(async_hooks|crypto)$/,
-    ],
+    packages: [/^zod$/, /^uuid$/, /^croner$/, /^jose$/, /^ipaddr\.js$/, /^node:(async_hooks|crypto)$/],
   },
+  // Tools that know nothing of tasks. Who may import the core may import them.
+  { folder: "src/util", ours: [], packages: [/^fastest-levenshtein$/, /^node:crypto$/] },
   { folder: "src/memory", ours: ["src/core"], packages: [/^node:timers$/] },
   // What users test their own tasks with: the core over its memory, and no more.
   {
@@ -169,6 +163,9 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
 
 const isWithin = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
 
+const toolsBeside = (folder: string, ours: readonly string[]): readonly string[] =>
+  [folder, ...ours].includes("src/core") ? ["src/util"] : [];
+
 const all = sources();
 const inFolder = (folder: string): Source[] => all.filter(({ path }) => isWithin(path, folder));
 const isOurs = (target: string) => target.includes("/") && /\.tsx?$/.test(target);
@@ -179,7 +176,7 @@ describe("who may import whom", () => {
       importsOf(source)
         .filter((target) =>
           isOurs(target)
-            ? ![folder, ...ours].some((allowed) => isWithin(target, allowed))
+            ? ![folder, ...ours, ...toolsBeside(folder, ours)].some((allowed) => isWithin(target, allowed))
             : !packages.some((allowed) => allowed.test(target)),
         )
         .map((target) => `${source.path} imports ${target}`),
@@ -204,13 +201,13 @@ describe("who may import whom", () => {
   });
 
   test("the console imports only types from the core, the views and the routes, the words of the core's lists, and the rules of numbers and of the calendar", () => {
-    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|operations|http)\/[^"]+"/gm;
+    const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|util|operations|http)\/[^"]+"/gm;
     const statements = inFolder("console").flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );
     expect(statements.length).toBeGreaterThan(1);
     const allowed =
-      /^(import|export) type |\/core\/(model\/(errors|exact-number|status|tier|time-zone)|schedules\/cron)\.ts"$/;
+      /^(import|export) type |\/(core\/model\/(errors|status|tier)|core\/schedules\/cron|util\/(exact-number|time-zone))\.ts"$/;
     expect(statements.filter(({ found }) => !allowed.test(found))).toEqual([]);
   });
 
@@ -328,7 +325,7 @@ const floors: readonly { folder: string; rooms: readonly string[] }[] = [
   {
     folder: "src",
     rooms: [
-      ...["core", "machine", "installed", "settings", "project", "init", "webhooks"],
+      ...["util", "core", "machine", "installed", "settings", "project", "init", "webhooks"],
       ...["memory", "testkit", "entries"],
       ...["operations", "http", "openapi", "client", "plan", "doctor"],
       ...["aws", "work", "direct"],

@@ -1,7 +1,7 @@
 import { storedFields } from "../../src/aws/record-items.ts";
 import { keys, listKeys } from "../../src/aws/table.ts";
-import { itemBytesOf, unitBytes } from "../../src/core/model/item-bytes.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import { itemBytesOf, unitBytes } from "../../src/util/item-bytes.ts";
 
 /** Size of a record's item, with its keys. */
 export const itemBytes = (record: TaskRecord): number =>

@@ -1,7 +1,7 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client } from "#aws-sdk/client-s3";
 import { getSignedUrl } from "#aws-sdk/s3-request-presigner";
-import { contentDisposition } from "../../core/model/content-disposition.ts";
 import type { DownloadGrant, PresignedUpload, UploadGrant } from "../../core/ports/blob.ts";
+import { contentDisposition } from "../../util/content-disposition.ts";
 
 /**
  * Headers that a client must send. The SDK would move those with `x-amz-` into the URL, where S3 does not check them,

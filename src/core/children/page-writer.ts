@@ -1,9 +1,9 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import { familyOf, isChildOf, leafOf, membersOf } from "../end/child-results.ts";
 import { familyPurgeAt } from "../end/close-family.ts";
 import { AttemptCrashed, PermanentError, PortUnavailable, RetryAfter } from "../model/errors.ts";
 import { countsIn, endIn, endText, type FamilyNode, type Leaf } from "../model/family-node.ts";
 import type { FamilyPlace } from "../model/family-place.ts";
-import { inLanes } from "../model/in-lanes.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { FamilyPage } from "../ports/family.ts";

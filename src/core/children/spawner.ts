@@ -1,9 +1,9 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import { familyOf, leafOf, treeOf } from "../end/child-results.ts";
 import { familyPurgeAt, passUp } from "../end/close-family.ts";
 import { endedOf, noCounts } from "../model/counts.ts";
 import { PermanentError } from "../model/errors.ts";
 import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../model/family-node.ts";
-import { inLanes } from "../model/in-lanes.ts";
 import { fence } from "../model/lease.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { spawnedId } from "../model/spawned-id.ts";

@@ -1,5 +1,5 @@
+import { inShort, property } from "../../util/foreign-value.ts";
 import { PermanentError } from "../model/errors.ts";
-import { inShort, property } from "../model/foreign-value.ts";
 import { func, optionsFault } from "../task/check-options.ts";
 import { checkedSpawn, spawnChecks } from "../task/check-submit.ts";
 import type { ChildSpawn, SpawnAllOptions, Submittable, WhileOpen } from "../task/context.ts";

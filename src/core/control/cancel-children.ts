@@ -1,5 +1,5 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import { childPages, type FamilyReadPorts } from "../end/child-results.ts";
-import { inLanes } from "../model/in-lanes.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";

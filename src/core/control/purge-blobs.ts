@@ -1,5 +1,5 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import { uploadIdOf } from "../model/blob-keys.ts";
-import { inLanes } from "../model/in-lanes.ts";
 import { isKept, iso } from "../model/record.ts";
 import type { Blobs } from "../ports/blob.ts";
 import { type BlobEntry, type BlobList, blobListShards, dayMs, dayOf } from "../ports/blob-list.ts";

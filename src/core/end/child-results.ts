@@ -1,6 +1,6 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import { endedOf, noCounts } from "../model/counts.ts";
 import { endIn, type FamilyNode, placesOf } from "../model/family-node.ts";
-import { inLanes } from "../model/in-lanes.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
 import { spawnedId } from "../model/spawned-id.ts";
 import type { Blobs } from "../ports/blob.ts";

@@ -1,6 +1,6 @@
+import { isMediaType } from "../../util/media-type.ts";
 import { endedOf } from "../model/counts.ts";
 import type { ErrorKind } from "../model/errors.ts";
-import { isMediaType } from "../model/media-type.ts";
 import { Problem } from "../model/problem.ts";
 import { type Attempt, iso, type ResultReference, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";

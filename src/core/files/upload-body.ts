@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { mediaTypePattern } from "../../util/media-type.ts";
 import { parseInput } from "../model/invalid.ts";
-import { mediaTypePattern } from "../model/media-type.ts";
 import { largestFileBytes } from "../model/stored-file.ts";
 
 /** Body of `POST /uploads`. */

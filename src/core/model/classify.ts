@@ -1,7 +1,7 @@
+import { isA, isOfFetch, namesOf, property, quiet } from "../../util/foreign-value.ts";
 import { awsLimits, awsThrottles, awsTimeouts } from "./aws-errors.ts";
 import { type Described, describeError, innerErrors, withCauses } from "./describe-error.ts";
 import { type ErrorKind, errorKinds, Misuse, type RetryAfter, TaskError } from "./errors.ts";
-import { isA, isOfFetch, namesOf, property, quiet } from "./foreign-value.ts";
 
 /** A type's own rule: the kind of an error, or undefined to leave it to the next rule. */
 export type ClassifyRule = (error: unknown) => ErrorKind | undefined;

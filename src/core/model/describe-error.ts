@@ -1,4 +1,4 @@
-import { isA, isOfFetch, namesOf, property } from "./foreign-value.ts";
+import { isA, isOfFetch, namesOf, property } from "../../util/foreign-value.ts";
 
 /** A thrown value, described for people. */
 export interface Described {

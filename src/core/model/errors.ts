@@ -1,4 +1,4 @@
-import { knowCopies } from "./copies.ts";
+import { knowCopies } from "../../util/copies.ts";
 
 /** The failure classes, a closed set. `retry.ts` says what follows from each. */
 export const errorKinds = [

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { namedUuid } from "../../util/uuid.ts";
 import type { Identity } from "./identity.ts";
-import { namedUuid } from "./uuid.ts";
 
 /**
  * The namespace of task ids that come from an idempotency key. It must never change: the ids of stored tasks follow

@@ -1,4 +1,4 @@
-import { inLanes } from "../model/in-lanes.ts";
+import { inLanes } from "../../util/in-lanes.ts";
 import type { KeyRevokedNotice } from "../ports/notice.ts";
 import type { Connections, Notices, Socket } from "../ports/notify.ts";
 import type { Log } from "../ports/tasks.ts";

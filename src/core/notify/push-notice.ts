@@ -1,4 +1,4 @@
-import { inLanes } from "../model/in-lanes.ts";
+import { inLanes } from "../../util/in-lanes.ts";
 import type { Status } from "../model/status.ts";
 import type { ChangeNotice, EndNotice } from "../ports/notice.ts";
 import type { Connection, Connections, Posted, Socket } from "../ports/notify.ts";

@@ -1,7 +1,7 @@
 import { Cron } from "croner";
+import { lastScheduledMs } from "../../util/time-text.ts";
+import { toInstant, toWallTime } from "../../util/time-zone.ts";
 import { iso } from "../model/record.ts";
-import { lastScheduledMs } from "../model/time-text.ts";
-import { toInstant, toWallTime } from "../model/time-zone.ts";
 import { type CronFields, parseCron, toAwsCron } from "./cron.ts";
 
 const minuteMs = 60_000;

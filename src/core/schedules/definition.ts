@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { isTimeZone } from "../../util/time-zone.ts";
 import { iso } from "../model/record.ts";
-import { isTimeZone } from "../model/time-zone.ts";
 import { halfCharacter } from "../model/well-formed.ts";
 import { submitFields, timeSchema } from "../submit/submit-body.ts";
 import { type Rule, toExpression } from "./calendar.ts";

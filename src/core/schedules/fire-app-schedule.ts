@@ -1,5 +1,5 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import type { Identity } from "../model/identity.ts";
-import { inLanes } from "../model/in-lanes.ts";
 import { withoutValues } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import type { Log } from "../ports/tasks.ts";

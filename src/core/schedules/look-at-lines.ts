@@ -1,5 +1,5 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import { PortUnavailable } from "../model/errors.ts";
-import { inLanes } from "../model/in-lanes.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Lines } from "../ports/flow.ts";
 import type { OpenTasks } from "../ports/open-tasks.ts";

@@ -1,3 +1,4 @@
+import { inLanes } from "../../util/in-lanes.ts";
 import { failForGood } from "../end/bury.ts";
 import { closeIfFull, isFamilyFull } from "../end/close-family.ts";
 import { expiryOf } from "../end/expiry.ts";
@@ -8,7 +9,6 @@ import type { Changed } from "../model/change.ts";
 import { classify } from "../model/classify.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../model/errors.ts";
-import { inLanes } from "../model/in-lanes.ts";
 import { entryMarginSeconds, longestLineSeconds } from "../model/line.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";

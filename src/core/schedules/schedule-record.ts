@@ -1,4 +1,4 @@
-import { namedUuid } from "../model/uuid.ts";
+import { namedUuid } from "../../util/uuid.ts";
 import type { ScheduleSource } from "../model/words.ts";
 import { nextTime } from "./calendar.ts";
 import type { Overlap, ScheduleDefinition, ScheduledTask } from "./definition.ts";

@@ -1,5 +1,5 @@
+import { itemBytesOf, unitBytes } from "../../util/item-bytes.ts";
 import type { Envelope } from "../model/envelope.ts";
-import { itemBytesOf, unitBytes } from "../model/item-bytes.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Clock, NewId, Records } from "../ports/tasks.ts";
 import { longestDelaySeconds } from "./dispatch.ts";

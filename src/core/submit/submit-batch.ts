@@ -1,4 +1,4 @@
-import { inLanes } from "../model/in-lanes.ts";
+import { inLanes } from "../../util/in-lanes.ts";
 import { parseInput } from "../model/invalid.ts";
 import { Problem, problemCodes } from "../model/problem.ts";
 import { submit } from "./submit.ts";

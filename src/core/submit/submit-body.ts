@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { isSchedulable, parseTime } from "../../util/time-text.ts";
 import { resultKeyFault } from "../model/result-key.ts";
 import { tiers } from "../model/tier.ts";
-import { isSchedulable, parseTime } from "../model/time-text.ts";
 import { checkUnique, uniqueSchema } from "../model/unique-body.ts";
 import { halfCharacter } from "../model/well-formed.ts";
 

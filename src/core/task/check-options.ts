@@ -1,5 +1,5 @@
-import { inShort, namesOf } from "../model/foreign-value.ts";
-import { nearestNames } from "../model/nearest.ts";
+import { inShort, namesOf } from "../../util/foreign-value.ts";
+import { nearestNames } from "../../util/nearest.ts";
 import { frameIn } from "../model/stack.ts";
 
 /**

@@ -1,5 +1,5 @@
+import { isPromise } from "../../util/foreign-value.ts";
 import { Misuse, PermanentError } from "../model/errors.ts";
-import { isPromise } from "../model/foreign-value.ts";
 import { anything, type Check, type Checks, type ChecksOf, optionsFault, text } from "./check-options.ts";
 import {
   type ChildSubmit,

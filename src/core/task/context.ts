@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { sharedByAllCopies } from "../model/copies.ts";
+import { sharedByAllCopies } from "../../util/copies.ts";
 import { PermanentError } from "../model/errors.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Redact } from "./redact.ts";

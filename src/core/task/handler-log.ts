@@ -1,5 +1,5 @@
+import { isA, namesOf, property } from "../../util/foreign-value.ts";
 import { describeError, errorName, innerErrors } from "../model/describe-error.ts";
-import { isA, namesOf, property } from "../model/foreign-value.ts";
 import type { TaskLog } from "./context.ts";
 import type { LineLog } from "./redact.ts";
 

@@ -1,6 +1,6 @@
-import { knowCopies } from "../model/copies.ts";
+import { knowCopies } from "../../util/copies.ts";
+import { isMediaType } from "../../util/media-type.ts";
 import { Misuse } from "../model/errors.ts";
-import { isMediaType } from "../model/media-type.ts";
 import type { Bytes } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";
 

@@ -1,5 +1,5 @@
+import { inShort } from "../../util/foreign-value.ts";
 import { PermanentError } from "../model/errors.ts";
-import { inShort } from "../model/foreign-value.ts";
 import { wellFormed } from "../model/well-formed.ts";
 
 /** True for the name of a signal, which is part of a path. */

@@ -1,5 +1,5 @@
+import { inShort } from "../../util/foreign-value.ts";
 import { PermanentError } from "../model/errors.ts";
-import { inShort } from "../model/foreign-value.ts";
 import type { StoredFile } from "../model/stored-file.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Disk } from "../ports/disk.ts";

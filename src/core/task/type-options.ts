@@ -1,6 +1,6 @@
+import { inShort } from "../../util/foreign-value.ts";
 import { latestVersion } from "../model/envelope.ts";
 import { errorKinds } from "../model/errors.ts";
-import { inShort } from "../model/foreign-value.ts";
 import { longestTimeoutSeconds, type RunsOn, runsOnPlaces } from "../model/runs-on.ts";
 import type { FileOptions } from "../model/stored-file.ts";
 import { tiers } from "../model/tier.ts";

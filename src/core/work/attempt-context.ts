@@ -1,7 +1,7 @@
+import { inShort } from "../../util/foreign-value.ts";
 import { spawnAll, spawnOne } from "../children/spawning.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { PermanentError } from "../model/errors.ts";
-import { inShort } from "../model/foreign-value.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { StackOf } from "../model/stack.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";

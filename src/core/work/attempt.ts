@@ -1,6 +1,6 @@
+import { inShort, quiet } from "../../util/foreign-value.ts";
 import type { SealedFamily } from "../children/spawner.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, WorkerStopping } from "../model/errors.ts";
-import { inShort, quiet } from "../model/foreign-value.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import { storedInput } from "../send/large-input.ts";

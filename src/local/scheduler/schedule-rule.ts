@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import { offsetAt, toInstant, toWallTime } from "../../core/model/time-zone.ts";
+import { offsetAt, toInstant, toWallTime } from "../../util/time-zone.ts";
 
 /** The times at which a schedule fires, in epoch milliseconds. */
 export interface Rule {

@@ -1,4 +1,4 @@
-import { Heap } from "../../core/model/heap.ts";
+import { Heap } from "../../util/heap.ts";
 
 /** State of a message that was not deleted. */
 export type MessageState = "visible" | "delayed" | "inFlight";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { JoinedReads } from "../../../src/core/model/joined-reads.ts";
+import { JoinedReads } from "../../../src/util/joined-reads.ts";
 
 /** Reads that end when the test says so. */
 function setUp() {

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test, vi } from "vitest";
-import { bytesOf } from "../../../src/core/model/item-bytes.ts";
 import type { StepEntry } from "../../../src/core/ports/steps.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
+import { bytesOf } from "../../../src/util/item-bytes.ts";
 import { writeUnits } from "../../support/item-bytes.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 

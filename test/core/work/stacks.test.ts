@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";
 import { attemptsOf } from "../../../src/core/end/view.ts";
-import { bytesOf } from "../../../src/core/model/item-bytes.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
+import { bytesOf } from "../../../src/util/item-bytes.ts";
 import { itemBytes, writeUnits } from "../../support/item-bytes.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 

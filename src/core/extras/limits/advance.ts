@@ -1,5 +1,5 @@
+import { inLanes } from "../../../util/in-lanes.ts";
 import { heldIn } from "../../model/grant.ts";
-import { inLanes } from "../../model/in-lanes.ts";
 import type { Line } from "../../model/line.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";

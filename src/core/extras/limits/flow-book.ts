@@ -1,5 +1,5 @@
+import { JoinedReads } from "../../../util/joined-reads.ts";
 import { WrittenLater } from "../../model/errors.ts";
-import { JoinedReads } from "../../model/joined-reads.ts";
 import { breakerName, type PausableWork, pauseName, pausesOf } from "../../model/line.ts";
 import {
   type Breaker,

@@ -1,4 +1,4 @@
-import { inShort, quiet } from "../../model/foreign-value.ts";
+import { inShort, quiet } from "../../../util/foreign-value.ts";
 import { allTenants, type Line, limitLine, lineOf } from "../../model/line.ts";
 import type { Limit, LimitedType } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";

@@ -1,5 +1,5 @@
+import { inLanes } from "../../../util/in-lanes.ts";
 import type { Grant } from "../../model/grant.ts";
-import { inLanes } from "../../model/in-lanes.ts";
 import { leaseSeconds, longestLeaseSeconds } from "../../model/lease.ts";
 import type { Line } from "../../model/line.ts";
 import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
