@@ -46,6 +46,7 @@ const examples = `
 Examples:
   npx offload schedules preview --cron "30 2 * * *" --timezone Europe/Berlin
   npx offload schedules create daily-report --cron "0 2 * * MON-FRI" --type report.daily --input '{"days":1}'
+  npx offload schedules put daily-report --cron "0 3 * * MON-FRI" --type report.daily --input '{"days":1}'
   npx offload schedules list
   npx offload schedules pause daily-report
   npx offload schedules change daily-report --cron "0 4 * * *" --input '{"days":2}'
@@ -57,7 +58,7 @@ Schedules in code (tasks/schedules.ts) are listed, too. You can pause, resume an
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time. The key must have the role operator or admin.
 `;
 
-/** `offload schedules list|show|create|change|pause|resume|run|delete|next|preview` */
+/** `offload schedules list|show|create|put|change|pause|resume|run|delete|next|preview` */
 export const register: Register = (command, terminal) => {
   command.addHelpText("after", examples);
   addList(command, terminal);
@@ -139,19 +140,29 @@ function schedulesTable(schedules: readonly ScheduleView[], terminal: Terminal, 
 }
 
 function addCreate(command: Command, terminal: Terminal): void {
-  const create = withRule(command.command("create <name>").description("create a schedule"))
+  const about = {
+    create: "create a schedule",
+    put: "create a schedule, or replace it whole: what is not given has its default",
+  };
+  for (const [verb, text] of Object.entries(about)) addWrite(command, terminal, verb as keyof typeof about, text);
+}
+
+/** Adds `create` or `put`. */
+function addWrite(command: Command, terminal: Terminal, verb: "create" | "put", about: string): void {
+  const create = withRule(command.command(`${verb} <name>`).description(about))
     .requiredOption("--type <type>", "task type that the schedule submits")
     .option("--input <json>", "input of each task")
     .option("--priority <tier>", "tier of each task: critical, high, normal or low")
     .option("--tag <name=value>", "tag of each task; repeatable", addTag)
     .option("--overlap <what>", "'allow' or 'skip' a new task while the last one has not ended")
     .option("--alarm", "each time without a task counts for the alarm on missed schedules")
-    .option("--paused", "create the schedule paused");
+    .option("--paused", "the schedule is paused");
   withConnection(create).action(async (name: string, options: CreateOptions) => {
     const { type, priority, tag: tags, overlap, alarm } = options;
     const task = { type, input: jsonOf(options.input), priority, tags };
-    const given = { name, ...ruleOf(options), overlap, alarm, enabled: !options.paused, task };
-    const schedule = await clientOf(options).schedules.create(given);
+    const given = { ...ruleOf(options), overlap, alarm, enabled: !options.paused, task };
+    const { schedules } = clientOf(options);
+    const schedule = await (verb === "put" ? schedules.put(name, given) : schedules.create({ name, ...given }));
     terminal.out(options.json ? JSON.stringify(schedule, null, 2) : describe(schedule, terminal, options));
   });
 }

@@ -88,6 +88,16 @@ export class Schedules<Tasks> {
     return this.#transport.post("/schedules", bodyOf(schedule), options);
   }
 
+  /**
+   * Creates the schedule of a name, or replaces its whole definition: for a program that keeps schedules by names of
+   * its own. Nothing is written when it is the same.
+   * @example await client.schedules.put("report-of-7", { cron: "0 2 * * *", task: { type: "report.daily", input: {} } });
+   */
+  put(name: string, schedule: Omit<NewSchedule<Tasks>, "name">, options?: CallOptions): Promise<ScheduleView> {
+    const request = { method: "PUT", path: path`/schedules/${`~${name}`}`, body: bodyOf(schedule) } as const;
+    return this.#transport.call(request, options);
+  }
+
   /** Changes the given fields. */
   change(scheduleId: string, change: ScheduleChange<Tasks>, options?: CallOptions): Promise<ScheduleView> {
     const request = { method: "PATCH", path: path`/schedules/${scheduleId}`, body: bodyOf(change) } as const;

@@ -27,7 +27,7 @@ export interface ClientOptions {
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export interface Request<T> {
-  method?: "POST" | "PATCH" | "DELETE";
+  method?: "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   query?: Query;
   /** Sent as JSON. */

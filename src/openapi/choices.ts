@@ -7,6 +7,7 @@ const rule = { cron: "ByCron", every_seconds: "ByInterval" };
 /** Fields of which a request has exactly one, by schema. */
 const choices: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   NewSchedule: rule,
+  ScheduleDefinition: rule,
   SchedulePreview: rule,
   CancelTasks: selection,
   RunTasksNow: selection,

@@ -234,6 +234,7 @@ const fieldTexts: Readonly<Record<string, Texts>> = {
   },
   ScheduledTask: taskOptions,
   NewSchedule: { name: "Unique in the tenant.", ...scheduleOptions },
+  ScheduleDefinition: { name: "The name in the path.", ...scheduleOptions },
   ScheduleChange: scheduleOptions,
   SchedulePreview: {
     ...rule,

@@ -69,6 +69,15 @@ const pathParameters: Readonly<Record<string, Json>> = {
       ],
     },
   },
+  schedule_id: {
+    description: "Id of the schedule; or `~name` for a schedule that a client made.",
+    schema: {
+      anyOf: [
+        { ...text, format: "uuid" },
+        { ...text, pattern: "^~.{1,128}$" },
+      ],
+    },
+  },
   tier: { description: "The tier.", schema: { ...text, enum: tiers } },
   type: { description: "Name of the task type.", schema: { ...text, minLength: 1, maxLength: 64 } },
   tenant_id: { description: "Id of the tenant.", schema: { ...text, pattern: "^[A-Za-z0-9_-]{1,64}$" } },

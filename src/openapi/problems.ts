@@ -34,6 +34,10 @@ export const problem = withName(
         .optional()
         .describe("Seconds before an entry of a batch may be sent again. A response of its own has `Retry-After`."),
       task_id: z.uuid().optional().describe("With `idempotency_key_reused`: the task that the key has made."),
+      schedule_id: z
+        .uuid()
+        .optional()
+        .describe("With `conflict` of `POST /schedules`: the schedule that has the name."),
       task_status: z.enum(statuses).optional().describe("Only of `GET /tasks/{task_id}/result`: how the task ended."),
       error: z.string().nullable().optional().describe("Only there: the task's error."),
       error_type: z.string().nullable().optional().describe("Only there: name of the error's class."),

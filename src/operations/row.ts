@@ -1,4 +1,4 @@
-type Method = "GET" | "POST" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** A route in the table: its method and its path, and perhaps notes. A step in braces matches any text. */
 export type Row = `${Method} /${string}`;

@@ -73,6 +73,7 @@ export const keys = {
 
 export const schedules = {
   changeSchedule: "PATCH /schedules/{schedule_id}",
+  putSchedule: "PUT /schedules/{schedule_id}",
   deleteSchedule: "DELETE /schedules/{schedule_id}",
   pauseSchedule: "POST /schedules/{schedule_id}/pause",
   resumeSchedule: "POST /schedules/{schedule_id}/resume",

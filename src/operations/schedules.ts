@@ -1,6 +1,7 @@
 import type { Identity } from "../core/model/identity.ts";
+import { Problem } from "../core/model/problem.ts";
 import type { Log } from "../core/ports/tasks.ts";
-import { changeSchema } from "../core/schedules/definition.ts";
+import { changeSchema, namedSchema } from "../core/schedules/definition.ts";
 import {
   type AppScheduleReadPorts,
   appScheduleViews,
@@ -8,12 +9,18 @@ import {
   findAppSchedule,
   setAppSchedulePaused,
 } from "../core/schedules/manage-app-schedules.ts";
-import { changeSchedule, deleteSchedule, type ScheduleWritePorts } from "../core/schedules/manage-schedules.ts";
+import {
+  changeSchedule,
+  deleteSchedule,
+  putSchedule,
+  type ScheduleWritePorts,
+} from "../core/schedules/manage-schedules.ts";
 import { type ScheduleKey, type ScheduleRecord, scheduleView } from "../core/schedules/schedule-record.ts";
+import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import { type Answer, type Asked, on, type TextsOf } from "./act.ts";
 import { scheduleIn } from "./schedule.ts";
 
-type Ports = ScheduleWritePorts & AppScheduleReadPorts & { log: Log };
+type Ports = ScheduleWritePorts & AppScheduleReadPorts & { log: Log } & Pick<SubmitPorts, "noteTenant">;
 
 export const acts = () => {
   const onSchedule = on<Ports, ScheduleKey>({ role: "operator", find: scheduleIn });
@@ -28,6 +35,18 @@ export const acts = () => {
         return shownSchedule(ports, schedule);
       },
     }),
+    putSchedule: on<Ports, string>({ role: "operator", find: nameIn })({
+      body: namedSchema,
+      run: async (ports, name, body, asked) => {
+        mustBeNamed(name, body);
+        const { schedule, created } = await putSchedule(ports, asked.by, name, body);
+        const { schedule_id } = schedule;
+        if (created) await ports.noteTenant?.(asked.by.tenantId);
+        logWrite(ports, asked, { schedule_id, outcome: created ? "created" : "replaced" });
+        const headers = { location: `/schedules/${schedule_id}` };
+        return { ...shownSchedule(ports, schedule), status: created ? 201 : 200, headers };
+      },
+    }),
     deleteSchedule: onStored({
       run: async (ports, key, _, asked) => {
         await deleteSchedule(ports, key);
@@ -39,6 +58,20 @@ export const acts = () => {
     resumeSchedule: onSchedule({ reach: "all", run: (ports, key, _, asked) => setPaused(ports, key, asked, false) }),
   };
 };
+
+/** @throws Problem `method_not_allowed` for an id: a schedule is made by its name */
+function nameIn(_: unknown, { params: { schedule_id = "" } }: Asked): string {
+  if (schedule_id[0] === "~") return schedule_id.slice(1);
+  const allow = ["DELETE", "GET", "HEAD", "PATCH"];
+  throw new Problem("method_not_allowed", "PUT takes the name of a schedule, as ~name.", { allow });
+}
+
+/** @throws Problem `invalid_input` for a body with another name than the path's */
+function mustBeNamed(name: string, body: { name?: string | undefined }): void {
+  if (body.name === undefined || body.name === name) return;
+  const message = `expected the name in the path, ${JSON.stringify(name)}, or none`;
+  throw new Problem("invalid_input", `name: ${message}.`, { errors: [{ path: "/name", message }] });
+}
 
 /** Only the app's code changes its schedules. @throws Problem `not_found`, `defined_in_code` */
 function storedIn(ports: Ports, asked: Asked): ScheduleKey {
@@ -97,6 +130,24 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     example: { enabled: false },
     answers: { 200: ["Schedule", "The changed schedule.", []] },
     problems: ["not_found", "unknown_task_type", "conflict", "defined_in_code"],
+  },
+  putSchedule: {
+    route: "PUT /schedules/{schedule_id}",
+    summary: "Create or replace a schedule by its name",
+    description:
+      "The path has the name as `~name`. The schedule has this definition from then on, whatever it was before: a field that is absent has its default, so a paused schedule is resumed without `enabled: false`. " +
+      "Nothing is written when it is the same. Of several requests at once, the last one counts.",
+    body: "ScheduleDefinition",
+    example: {
+      cron: "0 2 * * *",
+      timezone: "Europe/Berlin",
+      task: { type: "report.daily", input: {}, priority: "low" },
+    },
+    answers: {
+      200: ["Schedule", "The schedule was there, and has this definition now.", ["Location"]],
+      201: ["Schedule", "The schedule is created.", ["Location"]],
+    },
+    problems: ["method_not_allowed", "unknown_task_type", "conflict", "quota_exceeded"],
   },
   deleteSchedule: {
     route: "DELETE /schedules/{schedule_id}",

@@ -79,6 +79,14 @@ describe("schedules create", () => {
     });
   });
 
+  test("put sends the whole schedule to its name", async () => {
+    await using api = await StubApi.start(() => ({ json: schedule() }));
+    await offload(api.url, ["schedules", "put", "my/report", "--every", "60", "--type", "t", "--paused"]);
+    const body = { every_seconds: 60, enabled: false, task: { type: "t" } };
+    expect(api.seen).toMatchObject([{ method: "PUT", path: expect.stringMatching(/~my(%2F|\/)report$/), body }]);
+    expect(api.seen[0]?.body).not.toHaveProperty("name");
+  });
+
   test("a schedule can have a rate, and no input", async () => {
     await using api = await StubApi.start(() => ({ status: 201, json: schedule() }));
     await offload(api.url, ["schedules", "create", "often", "--every", "60", "--type", "t"]);

@@ -62,7 +62,14 @@ describe.concurrent("schedules", () => {
     const { schedule_id } = await created(body, onTestFinished);
     const again = expectStatus(await operator.post("/schedules", body), 200);
     expect(again.json().schedule_id).toBe(schedule_id);
-    expectProblem(await operator.post("/schedules", { ...body, cron: "0 4 * * *" }), 409, "conflict");
+    const refused = await operator.post("/schedules", { ...body, cron: "0 4 * * *" });
+    expectProblem(refused, 409, "conflict");
+    expect(refused.json().schedule_id).toBe(schedule_id);
+    const path = `/schedules/~${encodeURIComponent(body.name)}`;
+    const put = (json: object) => operator.send("PUT", path, { body: json });
+    expect(expectStatus(await put({ ...body, cron: "0 4 * * *" }), 200).json()).toMatchObject({ cron: "0 4 * * *" });
+    expectStatus(await remove(`~${encodeURIComponent(body.name)}`), 204);
+    expectStatus(await put(body), 201);
   });
 
   test("run submits a task now", async ({ onTestFinished }) => {

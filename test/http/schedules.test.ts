@@ -32,6 +32,7 @@ const routes = (id: string): { path: string; ask: Ask; api: "status" | "control"
   { path: `/schedules/${id}/pause`, ask: { method: "POST" }, api: "control" },
   { path: `/schedules/${id}/resume`, ask: { method: "POST" }, api: "control" },
   { path: `/schedules/${id}/run`, ask: { method: "POST" }, api: "control" },
+  { path: "/schedules/~third", ask: { method: "PUT", json: { ...body, name: "third" } }, api: "control" },
   { path: `/schedules/${id}`, ask: { method: "DELETE" }, api: "control" },
 ];
 
@@ -72,6 +73,49 @@ describe("callers of schedules", () => {
     const { read, write } = served();
     expect(await read(`/schedules/${id}`)).toMatchObject(problem(404, "not_found"));
     expect(await write(`/schedules/${id}`, { method: "DELETE" })).toMatchObject(problem(404, "not_found"));
+  });
+});
+
+describe("PUT /schedules/~name", () => {
+  const name = "report of/7 ä";
+  const path = `/schedules/~${encodeURIComponent(name)}`;
+  const { name: _, ...definition } = body;
+
+  test("it is 201, then 200 with the whole body in place; the name finds it in every path", async () => {
+    const { read, write } = served();
+    const first = await write(path, { method: "PUT", json: { ...definition, overlap: "skip" } });
+    expect(first).toMatchObject({ status: 201, json: { name, overlap: "skip", cron: body.cron } });
+    expect(first.headers.get("location")).toBe(`/schedules/${first.json.schedule_id}`);
+    const second = await write(path, { method: "PUT", json: { ...definition, name, cron: "5 * * * *" } });
+    expect(second).toMatchObject({
+      status: 200,
+      json: { schedule_id: first.json.schedule_id, overlap: "allow", cron: "5 * * * *" },
+    });
+    expect((await read(path)).json).toEqual(second.json);
+    expect((await write(`${path}/pause`)).json).toMatchObject({ enabled: false });
+    expect((await write(`${path}/run`)).status).toBe(202);
+    expect((await read(`${path}?tenant=globex`, { as: ada })).status).toBe(404);
+    expect((await write(path, { method: "DELETE" })).status).toBe(204);
+    expect(await read(path)).toMatchObject(problem(404, "not_found"));
+  });
+
+  test("another name in the body, a wrong name and a wrong body are refused", async () => {
+    const { write } = served();
+    const put = (at: string, json: object) => write(at, { method: "PUT", json });
+    const refused = problem(422, "invalid_input");
+    expect(await put(path, { ...definition, name: "other" })).toMatchObject(refused);
+    expect(await put("/schedules/~", definition)).toMatchObject(refused);
+    expect(await put(`/schedules/~${"n".repeat(129)}`, definition)).toMatchObject(refused);
+    expect(await put(path, { task: definition.task })).toMatchObject(refused);
+    expect(await put(path, { ...definition, colour: "red" })).toMatchObject(refused);
+  });
+
+  test("the conflict of a create names the schedule that has the name", async () => {
+    const { created, write } = served();
+    const schedule_id = await created();
+    const refused = await write("/schedules", { json: { ...body, overlap: "skip" } });
+    expect(refused).toMatchObject(problem(409, "conflict"));
+    expect(refused.json.schedule_id).toBe(schedule_id);
   });
 });
 

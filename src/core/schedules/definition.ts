@@ -113,6 +113,9 @@ export const definitionSchema = z
     return { name, enabled, overlap, ...(alarm && { alarm }), task, ...ruleOf(given) };
   });
 
+/** The body of a create or change by name: all of it, with the name only as it is in the path. */
+export const namedSchema = z.strictObject({ ...definitionFields, name: definitionFields.name.optional() });
+
 /** The body of a change: only the fields to replace. `name` is not allowed, as the id is derived from it. */
 export const changeSchema = z.strictObject({
   ...ruleFields,

@@ -46,7 +46,14 @@ const largestScheduledInputBytes = 256 * 1024;
  * @throws Problem `invalid_input`, `unknown_task_type`, `too_large`, `conflict`, `quota_exceeded`; PortUnavailable
  */
 export async function createSchedule(ports: ScheduleWritePorts, identity: Identity, body: unknown): Promise<Created> {
-  const definition = parseInput(definitionSchema, body);
+  return createDefined(ports, identity, parseInput(definitionSchema, body));
+}
+
+async function createDefined(
+  ports: ScheduleWritePorts,
+  identity: Identity,
+  definition: ScheduleDefinition,
+): Promise<Created> {
   const version = checkScheduledTask(ports, definition.task);
   const made = { ...newSchedule(ports, identity, definition), ...version };
   checkTimes(ports, made);
@@ -128,7 +135,9 @@ const keyOf = ({ tenant_id, schedule_id }: ScheduleKey): ScheduleKey => ({ tenan
  */
 function sameOrConflict(existing: ScheduleRecord, made: ScheduleRecord): ScheduleRecord {
   if (definitionHash(existing) === made.request_hash) return existing;
-  throw new Problem("conflict", `Another schedule already has the name ${JSON.stringify(made.name)}.`);
+  throw new Problem("conflict", `Another schedule already has the name ${JSON.stringify(made.name)}.`, {
+    extra: { schedule_id: existing.schedule_id },
+  });
 }
 
 function newSchedule(ports: SchedulePorts, identity: Identity, definition: ScheduleDefinition): ScheduleRecord {
@@ -211,12 +220,18 @@ export async function changeSchedule(
 ): Promise<ScheduleRecord> {
   const change = parseInput(changeSchema, body);
   const version = change.task === undefined ? undefined : checkScheduledTask(ports, change.task);
+  return changeWith(ports, key, (current) => withChange(ports, current, { change, version, principal }));
+}
+
+async function changeWith(
+  ports: ScheduleWritePorts,
+  key: ScheduleKey,
+  next: (current: ScheduleRecord) => ScheduleRecord,
+): Promise<ScheduleRecord> {
   // Checks the change first, so that a refused one requests no check of the rule.
-  withChange(ports, await findSchedule(ports, key), { change, version, principal });
+  next(await findSchedule(ports, key));
   await ports.checks.request(keyOf(key));
-  const { before, after } = await orConflict(() =>
-    rewrite(ports, key, (current) => withChange(ports, current, { change, version, principal })),
-  );
+  const { before, after } = await orConflict(() => rewrite(ports, key, next));
   await alignOrRevert(ports, after, () => revert(ports, before, after));
   return after;
 }
@@ -230,13 +245,49 @@ interface Changing {
   principal: string | undefined;
 }
 
+/**
+ * Creates the schedule of a name, or replaces its whole definition. A repeat of the same one writes nothing. Of several
+ * at once, the last write counts.
+ * @throws Problem as `createSchedule`, but no conflict with another definition; PortUnavailable
+ */
+export async function putSchedule(
+  ports: ScheduleWritePorts,
+  identity: Identity,
+  name: string,
+  body: object,
+): Promise<Created> {
+  const definition = parseInput(definitionSchema, { ...body, name });
+  const version = checkScheduledTask(ports, definition.task);
+  const key = { tenant_id: identity.tenantId, schedule_id: scheduleIdOf(identity.tenantId, name) };
+  const whole = { version, principal: identity.principal };
+  for (let tries = 1; ; tries++) {
+    try {
+      const existing = await ports.schedules.get(key);
+      if (existing?.state !== "ready") return await createDefined(ports, identity, definition);
+      const isSame = definitionHash(existing) === definitionHash(definition);
+      if (isSame && existing.input_version === version.input_version) return { schedule: existing, created: false };
+      const next = (current: ScheduleRecord) => withDefinition(ports, current, definition, whole);
+      return { schedule: await changeWith(ports, key, next), created: false };
+    } catch (error) {
+      // Another request created or deleted it at the same time.
+      const isRace = error instanceof Problem && (error.code === "conflict" || error.code === "not_found");
+      if (!isRace || tries === mostCreates) throw error;
+    }
+  }
+}
+
 /** Returns the record with a change. */
-function withChange(
+function withChange(ports: SchedulePorts, current: ScheduleRecord, { change, ...by }: Changing): ScheduleRecord {
+  return withDefinition(ports, current, parseInput(definitionSchema, changedDefinition(current, change)), by);
+}
+
+/** Returns the record with another definition. */
+function withDefinition(
   ports: SchedulePorts,
   current: ScheduleRecord,
-  { change, version, principal }: Changing,
+  definition: ScheduleDefinition,
+  { version, principal }: Omit<Changing, "change">,
 ): ScheduleRecord {
-  const definition = parseInput(definitionSchema, changedDefinition(current, change));
   const revision = nextRevision(ports, current);
   const now = iso(ports.clock.now());
   const { cron: _, every_seconds: __, starts_at: ___, ends_at: ____, alarm: _____, input_version, ...kept } = current;

@@ -1,14 +1,19 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { schedulerRule } from "../../../src/core/schedules/align.ts";
-import { changeSchedule, createSchedule, deleteSchedule } from "../../../src/core/schedules/manage-schedules.ts";
+import {
+  changeSchedule,
+  createSchedule,
+  deleteSchedule,
+  putSchedule,
+} from "../../../src/core/schedules/manage-schedules.ts";
 import { operator } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { failOnce, slowDown } from "../../support/shaky.ts";
 
 /** What clients do, and what fails while they do it. */
 type Step =
-  | { what: "create" | "change"; cron: string }
+  | { what: "create" | "put" | "change"; cron: string }
   | { what: "pause" | "resume" | "delete" | "check" }
   | { what: "scheduler"; down: "no" | "before" | "after" }
   | { what: "fault"; method: "create" | "replace" | "delete" | "get" | "request"; afterwards: boolean };
@@ -17,7 +22,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      what: fc.constantFrom("create" as const, "change" as const),
+      what: fc.constantFrom("create" as const, "put" as const, "change" as const),
       cron: fc.constantFrom("0 1 * * *", "0 2 * * *"),
     }),
   },
@@ -61,8 +66,10 @@ function world(paces: readonly number[] = []) {
   for (const method of ["get", "replace", "delete", "create"]) slowDown(ports.schedules, method, turns);
   for (const method of ["put", "delete"]) slowDown(rules.rules, method, turns);
   let key = { tenant_id: "acme", schedule_id: "0f4f0b5e-6c4b-5d0c-9d0e-2f9a8f3f7c55" };
-  const create = async (cron: string) => {
-    const { schedule } = await createSchedule(ports, operator, { name: "s", cron, task });
+  const create = async (cron: string, what: "create" | "put") => {
+    const { schedule } = await (what === "put"
+      ? putSchedule(ports, operator, "s", { cron, task })
+      : createSchedule(ports, operator, { name: "s", cron, task }));
     key = { tenant_id: "acme", schedule_id: schedule.schedule_id };
   };
   const fault = (method: string, afterwards: boolean) =>
@@ -72,7 +79,7 @@ function world(paces: readonly number[] = []) {
     if (one.what === "scheduler") return Object.assign(rules, { down: one.down });
     if (one.what === "fault") return fault(one.method, one.afterwards);
     if (one.what === "check") return pipeline.check();
-    if (one.what === "create") return create(one.cron);
+    if (one.what === "create" || one.what === "put") return create(one.cron, one.what);
     if (one.what === "delete") return deleteSchedule(ports, key);
     return one.what === "change" ? set({ cron: one.cron }) : set({ enabled: one.what === "resume" });
   };
@@ -122,6 +129,7 @@ test("rules follow their schedules in the end, whatever fails, and nothing is le
 /** What clients see after a step that was accepted; a step that is not listed changes nothing. */
 const effects: { [what: string]: ((one: Step) => unknown) | undefined } = {
   create: () => expect.anything(),
+  put: (one) => ({ cron: "cron" in one ? one.cron : "", enabled: true }),
   change: (one) => expect.objectContaining({ cron: "cron" in one ? one.cron : "" }),
   pause: () => expect.objectContaining({ enabled: false }),
   resume: () => expect.objectContaining({ enabled: true }),

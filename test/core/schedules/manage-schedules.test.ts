@@ -7,6 +7,7 @@ import {
   changeSchedule,
   createSchedule,
   deleteSchedule,
+  putSchedule,
   runSchedule,
 } from "../../../src/core/schedules/manage-schedules.ts";
 import type { ScheduleRecord } from "../../../src/core/schedules/schedule-record.ts";
@@ -141,6 +142,32 @@ describe("the same name again", () => {
       );
     const ends = await Promise.all(Array.from({ length: 12 }, (_, index) => one(index)));
     expect(ends.sort()).toEqual(["made", ...Array(11).fill(other)].sort());
+  });
+
+  test("a put makes the schedule of a name, writes nothing when it is the same, and replaces it whole", async () => {
+    const { ports, task, stored, ruleOf, clock } = schedulesPipeline();
+    const body = { task, cron: "0 1 * * *", starts_at: "2027-06-01T00:00:00Z", overlap: "skip", alarm: true };
+    const { schedule, created } = await putSchedule(ports, operator, "own", body);
+    expect(created).toBe(true);
+    await clock.advance(1000);
+    expect(await putSchedule(ports, operator, "own", body)).toEqual({ schedule, created: false });
+    expect(await stored(schedule)).toEqual(schedule);
+    await changeSchedule(ports, schedule, { enabled: false }, "olga");
+    const { schedule: next } = await putSchedule(ports, operator, "own", { task, every_seconds: 60 });
+    expect(next).toMatchObject({ every_seconds: 60, enabled: true, overlap: "allow", created_at: schedule.created_at });
+    for (const field of ["cron", "starts_at", "alarm", "paused_since"]) expect(next).not.toHaveProperty(field);
+    expect(ruleOf(schedule.schedule_id)).toMatchObject({ expression: "rate(1 minute)", enabled: true });
+  });
+
+  test("of twelve different puts at once each is accepted, one makes the schedule, and one is what it is", async () => {
+    const { ports, task, rules } = schedulesPipeline();
+    const put = (minute: number) => putSchedule(ports, operator, "own", { task, cron: `${minute} * * * *` });
+    const ends = await Promise.allSettled(Array.from({ length: 12 }, (_, minute) => put(minute)));
+    const made = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value.created] : []));
+    expect(made.filter(Boolean)).toHaveLength(1);
+    expect(rules.rules.all().size).toBe(1);
+    // One that lost each race is refused, and may be repeated.
+    for (const end of ends) if (end.status === "rejected") expect(end.reason).toMatchObject({ code: "conflict" });
   });
 
   test("after a change, only the present body counts as the same", async () => {
