@@ -124,7 +124,8 @@ export class Runs {
 
   /** The first error that a handler's code has thrown while its attempt was open. */
   threw(run: Run, error: unknown): void {
-    if (this.#isOpen(run)) run.thrown ??= String((error as { message?: unknown })?.message);
+    if (this.#isOpen(run) && !this.#hasEndedIt(run.task))
+      run.thrown ??= String((error as { message?: unknown })?.message);
   }
 
   /** An attempt whose code threw in time has not timed out, and says what its own code threw. */
@@ -161,11 +162,8 @@ export class Runs {
     const broken = (text: string) => this.#lives.violated(text, task.taskId);
     const ambient = this.#watched.core.context.currentTask();
     // An attempt that is ended with its process is over before its end is stored, and so is one whose end could not be stored.
-    const { errors } = this.#watched.core;
-    // Where Offload's own parts fail, the attempt ends before that is stored.
-    const isLost = !(task.signal.reason instanceof errors.AttemptCancelled);
-    const mayBeOver = from.interrupted || from.answered || from.process.stood || run.cancelledNow || isLost;
-    const isOver = !this.#isOpen(run) || (task.signal.aborted && mayBeOver);
+    const mayBeOver = from.interrupted || from.answered || from.process.stood || run.cancelledNow;
+    const isOver = !this.#isOpen(run) || (task.signal.aborted && mayBeOver) || this.#hasEndedIt(task);
     if (ambient !== task && (ambient !== undefined || !isOver)) broken("promise 6: not its own context");
     if (over && closedCalls.includes(what)) broken(`promise 2: its attempt in ${from.name} was over and could ${what}`);
   }
@@ -249,6 +247,11 @@ export class Runs {
       record.attempts_total === task.attemptOverall &&
       (record.lease_until ?? "") > nowIso
     );
+  }
+
+  /** True where Offload has ended the attempt, as where its own parts failed. Its end is stored later. */
+  #hasEndedIt({ signal }: TaskContext): boolean {
+    return signal.aborted && !(signal.reason instanceof this.#watched.core.errors.AttemptCancelled);
   }
 
   /** Whether the attempt may still do something under its lease. */
