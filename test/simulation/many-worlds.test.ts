@@ -85,6 +85,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a process that stood still adds a task's entry to a line again", 81031743, "flow"],
     ["a process that stood still adds a task with a key and a newer input to a line again", 81043854, "flow"],
     ["a client cancels a task that has just begun to wait for weeks", 82041138, undefined],
+    ["a child that never had a message may no longer start, and its parent waits for it", 82191554, undefined],
     ["the table is down for hours, and checks of a line come in the meantime", 40000163, undefined],
     ["a second message of a running task is given up, and has kept its place", 20030092, undefined],
     ["a task on its way into the line of a pause has an entry of an earlier wait there", 20030141, undefined],

@@ -62,9 +62,10 @@ const notFollowed = (world: World): TaskRecord[] =>
     return record?.rescued_at === undefined ? [] : [record];
   });
 
-function neverHadMessage({ core, time, witness }: World, { taskId, claims, by }: Life, record: TaskRecord): boolean {
+/** Also true for a child that may no longer start: until somebody writes that it has expired, its parent waits for it. */
+function neverHadMessage({ core, witness }: World, { taskId, claims, by }: Life, record: TaskRecord): boolean {
   if (record.family_leaf === undefined || claims.length > 0 || by.process.alive) return false;
-  return !core.record.hasEnded(record, time.now) && !witness.costs.wasSent(taskId);
+  return !core.status.isTerminal(record.status) && !witness.costs.wasSent(taskId);
 }
 
 function recordOf({ table }: World, { tenantId, taskId, createdAt }: Life): TaskRecord | undefined {
