@@ -16,7 +16,7 @@ export default defineTask({
     for (let step = 1; step <= steps; step++) {
       const leftMs = startedAt + (ms * step) / steps - Date.now();
       await sleep(Math.max(0, leftMs), undefined, heed_abort ? { signal: task.signal } : {});
-      task.progress((step / steps) * 100);
+      task.progress((step / steps) * 100, { message: `step ${step} of ${steps}`, data: { step } });
     }
     return { slept_ms: Date.now() - startedAt };
   },

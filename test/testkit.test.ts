@@ -169,7 +169,7 @@ describe("a task in the kit", () => {
   test("the outcome has what the task logged and reported, attempt by attempt", async () => {
     const talks = typeOf((_, task) => {
       task.log.info("begins", { at: task.attempt });
-      for (const percent of [10, 20, 90]) task.progress(percent);
+      for (const percent of [10, 20, 90]) task.progress(percent, { message: `${percent} rows`, data: { percent } });
       if (task.attempt === 1) throw new Error("not yet");
     });
     const outcome = await testKit([talks]).run(talks, 1);
@@ -182,6 +182,7 @@ describe("a task in the kit", () => {
       [10, 20, 90],
     ]);
     expect(outcome.progress).toEqual([10, 20, 90]);
+    expect(outcome).toMatchObject({ progressMessage: "90 rows", progressData: { percent: 90 } });
   });
 
   test("a task waits, and is delayed, in the kit's time", async () => {

@@ -146,10 +146,11 @@ export class TaskList {
   #hear(message: ChannelMessage): void {
     if (message.type === "channel.closed") return;
     if (message.type !== "channel.open") {
-      const { task_id, status, progress, outcome } = message;
+      const { task_id, status, progress, progress_message = null, outcome } = message;
       const index = this.tasks.value.findIndex((task) => task.task_id === task_id);
       const known = this.tasks.value[index];
-      if (known !== undefined) this.tasks.value = this.tasks.value.with(index, { ...known, status, progress, outcome });
+      const changed = { status, progress, progress_message, outcome };
+      if (known !== undefined) this.tasks.value = this.tasks.value.with(index, { ...known, ...changed });
     }
     this.#later(Math.max(50, leastMs - (Date.now() - this.#lastReadMs)));
   }

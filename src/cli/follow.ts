@@ -176,10 +176,11 @@ function waitsFor({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): stri
 
 /** Formats a task's state in one line. `live` adds a bar and the time since its creation. */
 export function progressLine(task: TaskView, live: boolean): string {
-  const { status, progress, attempts, max_attempts } = task;
+  const { status, progress, progress_message: said, attempts, max_attempts } = task;
   const parts = [
     `${status}${waitsFor(task)}${inWords(task.next_attempt_at, ", next attempt")}${status === "scheduled" ? inWords(task.run_at, ", runs") : ""}`,
     ...(attempts > 0 ? [`attempt ${attempts} of ${max_attempts}`] : []),
+    ...(said == null ? [] : [plain(said)]),
   ];
   if (!live) return [...parts, ...(progress === null ? [] : [`${progress} %`])].join(", ");
   const drawn = progress === null ? "" : `${bar(progress)}  `;

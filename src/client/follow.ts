@@ -172,8 +172,10 @@ export async function* follow(
   }
 }
 
-const stateAfter = (task: TaskView | undefined, { status, progress, at }: TaskMessage): TaskView | undefined =>
-  task && { ...task, status, progress, updated_at: at };
+const stateAfter = (task: TaskView | undefined, message: TaskMessage): TaskView | undefined => {
+  const { status, progress, progress_message = null, progress_data = null, at } = message;
+  return task && { ...task, status, progress, progress_message, progress_data, updated_at: at };
+};
 
 /** Time until the read after the next one, in milliseconds. */
 function soonAfter(news: TaskMessage | ChannelState | undefined): number {

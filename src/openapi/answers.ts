@@ -105,6 +105,8 @@ export const task = withName(
       status,
       priority: tier,
       progress: z.number().min(0).max(100).nullable(),
+      progress_message: z.string().nullable(),
+      progress_data: z.unknown(),
       attempts: count.describe("Number of attempts that were started in this round."),
       max_attempts: count,
       tags: z.record(z.string(), z.string()),

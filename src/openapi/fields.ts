@@ -69,6 +69,8 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     ...taskFields,
     status: "Status of the task.",
     progress: "Progress in percent that the handler reported. It never goes down within an attempt.",
+    progress_message: "Text that the handler reported with it, at most 200 characters.",
+    progress_data: "JSON that the handler reported with it, at most 1 KiB. Null: none.",
     max_attempts: "Maximum number of attempts in a round.",
     tags: "Tags of the submit.",
     created_at: "Time of the submit.",

@@ -9,6 +9,7 @@ import {
   type TaskRecord,
 } from "../core/model/record.ts";
 import type { Status } from "../core/model/status.ts";
+import { noteView } from "../core/model/task-view.ts";
 import { FileResult, type OutcomeResult } from "../core/task/result.ts";
 import type { MemoryStores } from "../memory/stores.ts";
 import { timelineOf } from "./timeline.ts";
@@ -68,6 +69,10 @@ export interface Outcome<Result = unknown> {
   attempts: readonly AttemptReport[];
   /** The progress that the handler reported in its last attempt, in order. */
   progress: readonly number[];
+  /** The message of the progress, as clients get it. Undefined: the last attempt reported none. */
+  progressMessage: string | undefined;
+  /** The data of the progress, as clients get it. Undefined: the last attempt reported none. */
+  progressData: unknown;
   /** The tasks that the handler submitted. A task that several attempts submitted is listed once. */
   submitted: readonly ChildReport[];
   /**
@@ -97,6 +102,7 @@ export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
   const stored = await attemptsOf(world.stores, record, { stacks: true });
   const attempts = stored.map((attempt, index) => reportOf(track, attempt, index + 1));
   const status = statusAt(record, iso(world.clock.now()));
+  const note = noteView(record);
   return {
     taskId: record.task_id,
     status,
@@ -109,6 +115,8 @@ export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
     deadLetter: record.dead_letter_at !== undefined,
     attempts,
     progress: attempts.at(-1)?.progress ?? [],
+    progressMessage: note.progress_message ?? undefined,
+    progressData: note.progress_data ?? undefined,
     submitted: await submittedOf(world, track),
     children: await childrenOf(world, track),
     log: track.lines,

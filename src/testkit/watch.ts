@@ -48,11 +48,11 @@ export function watchedType(type: TaskType, watch: Watch): TaskType {
 
 function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: Watch, step: MakeStep): TaskContext {
   const attempt = watch.attempt();
-  return Object.freeze({
+  return Object.freeze<TaskContext>({
     ...task,
-    progress: (percent: number) => {
+    progress: (percent, details) => {
       void step(`task.progress(${inText(percent)})`);
-      task.progress(percent);
+      task.progress(percent, details);
       const reported = progressOf(percent);
       if (isAlive() && !task.signal.aborted && reported !== undefined) track.progressOf(attempt).push(reported);
     },

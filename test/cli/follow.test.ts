@@ -219,10 +219,12 @@ describe("run --wait and tasks follow", () => {
 
   test("a terminal gets a bar and the time that has passed", async () => {
     const created_at = new Date(Date.now() - 12_000).toISOString();
-    const running = task({ status: "processing", progress: 40, created_at, finished_at: null });
+    const running = task({
+      ...{ status: "processing", progress: 40, progress_message: "page 4\u001b of 10", created_at, finished_at: null },
+    });
     await using api = await StubApi.start(showing([running, task()]));
     const { notes } = await offload(api.url, ["tasks", "follow", id], undefined, { live: true });
-    expect(notes).toContain("████████░░░░░░░░░░░░  40 %  processing, attempt 1 of 5, 12 s\n");
+    expect(notes).toContain("████████░░░░░░░░░░░░  40 %  processing, attempt 1 of 5, page 4  of 10, 12 s\n");
   });
 });
 

@@ -55,6 +55,7 @@ describe.concurrent("status", () => {
       },
     });
     expect(statuses).toEqual(["pending", "processing", "completed"]);
+    expect(last).toMatchObject({ progress_message: "step 20 of 20", progress_data: { step: 20 } });
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));
     expect(progress.some((value) => value > 0 && value < 100)).toBe(true);
     expect(progress.every((value) => value >= 0 && value <= 100)).toBe(true);

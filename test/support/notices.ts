@@ -11,6 +11,8 @@ const endedTask = (more: Partial<TaskView>): TaskView => ({
   status: "completed",
   priority: "normal",
   progress: 100,
+  progress_message: null,
+  progress_data: null,
   attempts: 1,
   max_attempts: 5,
   tags: {},

@@ -167,7 +167,7 @@ function pauseText(of: "tier" | "type" | "tenant", type: string, priority: strin
   );
 }
 
-function Runs({ task: { progress, children, started_at } }: { task: TaskView }) {
+function Runs({ task: { progress, progress_message, progress_data, children, started_at } }: { task: TaskView }) {
   const waits = children?.sealed === true && children.open > 0;
   return (
     <Section title={waits ? "It waits for its children" : "It runs"}>
@@ -180,6 +180,8 @@ function Runs({ task: { progress, children, started_at } }: { task: TaskView }) 
       <Facts
         of={[
           ["Started", <Time key="started" at={started_at} />],
+          progress_message != null && ["It says", <Text key="says" of={progress_message} most={200} />],
+          progress_data != null && ["Data", <Text key="data" of={JSON.stringify(progress_data)} most={1024} />],
           children !== null && ["Children open", `${count(children.open)} of ${count(children.total)}`],
         ]}
       />

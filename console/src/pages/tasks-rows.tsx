@@ -122,7 +122,10 @@ function Row({
           </span>
         ))}
         {task.error !== null && <Text of={task.error} most={200} />}
-        {task.status === "processing" && task.progress !== null && `${task.progress} %`}
+        {task.status === "processing" && task.progress !== null && `${task.progress} % `}
+        {task.status === "processing" && task.progress_message != null && (
+          <Text of={task.progress_message} most={200} />
+        )}
       </span>
       <span role="cell" class="wide">
         {task.priority}

@@ -53,6 +53,15 @@ export interface ResultReference {
   blob?: string;
 }
 
+/** The details of an attempt's progress. */
+export interface ProgressNote {
+  /** `attempts_total` of the attempt. */
+  attempt: number;
+  message?: string;
+  /** JSON text. */
+  data?: string;
+}
+
 /**
  * The record: the task's row, and the only truth about its status. Times are ISO 8601 UTC with milliseconds, which
  * compare as text. Each field's comment names its writers, when it changes, and the meaning of its absence.
@@ -179,6 +188,11 @@ export interface TaskRecord extends TaskKey {
   finished_at?: string;
   /** The handler, through `task.progress`; claim removes it. 0..100. Absent: none reported by this attempt. */
   progress?: number;
+  /**
+   * The handler, with `progress`; a later note takes its place. Counts while `progress` is there, and its attempt is
+   * the newest one. Absent: no attempt reported one.
+   */
+  progress_note?: ProgressNote;
   /** settle: the finished attempts of this round, oldest first, at most 20. control moves them away for a new round. */
   history: Attempt[];
   /**
@@ -296,6 +310,10 @@ export interface TaskRecord extends TaskKey {
    */
   counted?: true;
 }
+
+/** The note of a record's progress. Undefined: there is none, or an earlier attempt made it. */
+export const noteIn = ({ progress, progress_note: note, attempts_total }: TaskRecord): ProgressNote | undefined =>
+  progress !== undefined && note?.attempt === attempts_total ? note : undefined;
 
 /** A field that a change may name. */
 export type Field = keyof TaskRecord;

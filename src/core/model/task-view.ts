@@ -1,6 +1,6 @@
 import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
-import type { TaskRecord } from "./record.ts";
+import { noteIn, type TaskRecord } from "./record.ts";
 import type { Status } from "./status.ts";
 import type { WaitView } from "./suspension.ts";
 import type { Tier } from "./tier.ts";
@@ -12,6 +12,8 @@ export interface TaskView {
   status: Status;
   priority: Tier;
   progress: number | null;
+  progress_message: string | null;
+  progress_data: unknown;
   attempts: number;
   max_attempts: number;
   tags: Record<string, string>;
@@ -56,6 +58,12 @@ type Computed = Pick<
   | "children"
 >;
 
+/** The message and the data of a task's progress. */
+export function noteView(record: TaskRecord): Pick<TaskView, "progress_message" | "progress_data"> {
+  const { message = null, data } = noteIn(record) ?? {};
+  return { progress_message: message, progress_data: data === undefined ? null : JSON.parse(data) };
+}
+
 /** The view of a record. A field that is shown as it is stored is here, in the record and in the document. */
 export const taskView = (record: TaskRecord, computed: Computed): TaskView => ({
   task_id: record.task_id,
@@ -63,6 +71,7 @@ export const taskView = (record: TaskRecord, computed: Computed): TaskView => ({
   status: computed.status,
   priority: record.priority,
   progress: computed.progress,
+  ...noteView(record),
   attempts: computed.attempts,
   max_attempts: record.max_attempts,
   tags: record.tags ?? {},

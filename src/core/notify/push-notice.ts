@@ -1,5 +1,6 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import type { Status } from "../model/status.ts";
+import type { TaskView } from "../model/task-view.ts";
 import type { ChangeNotice, EndNotice } from "../ports/notice.ts";
 import type { Connection, Connections, Posted, Socket } from "../ports/notify.ts";
 import type { Clock, Log, Random } from "../ports/tasks.ts";
@@ -54,6 +55,10 @@ export interface TaskMessage {
   status: Status;
   outcome: string | null;
   progress: number | null;
+  /** Text that the handler reported with its progress. Absent: none. */
+  progress_message?: string | null;
+  /** Data that the handler reported with its progress. Absent: none. */
+  progress_data?: unknown;
   /** Time of the change: ISO 8601 UTC with milliseconds. */
   at: string;
   /** Only with the end of a task whose type has `push: "result"`. */
@@ -200,7 +205,7 @@ export function messageOf(notice: EndNotice | ChangeNotice, result?: unknown): T
   const { task_id } = notice;
   if (notice.kind === "change") {
     const { change, status, progress, at } = notice;
-    return { type: `task.${change}`, task_id, status, outcome: null, progress, at };
+    return { type: `task.${change}`, task_id, status, outcome: null, progress, ...noteOf(notice), at };
   }
   const { status, outcome, progress, finished_at, updated_at } = notice.task;
   const message: TaskMessage = {
@@ -209,10 +214,17 @@ export function messageOf(notice: EndNotice | ChangeNotice, result?: unknown): T
     status,
     outcome,
     progress,
+    ...noteOf(notice.task),
     at: finished_at ?? updated_at,
   };
   return fits(result) ? { ...message, result } : message;
 }
+
+/** The note of a progress, where there is one. */
+const noteOf = ({ progress_message = null, progress_data = null }: Partial<TaskView>) => ({
+  ...(progress_message !== null && { progress_message }),
+  ...(progress_data !== null && { progress_data }),
+});
 
 const fits = (result: unknown): boolean =>
   result !== undefined && Buffer.byteLength(JSON.stringify(result)) <= largestPushedResultBytes;

@@ -39,6 +39,9 @@ export interface ChangeNotice extends About {
   change: "processing" | "progress" | "pending";
   status: Status;
   progress: number | null;
+  /** Absent: the attempt reported none. */
+  progress_message?: string | null;
+  progress_data?: unknown;
   /** ISO 8601 UTC with milliseconds. */
   at: string;
 }

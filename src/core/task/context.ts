@@ -95,6 +95,14 @@ type WriteLine = {
   (...values: unknown[]): void;
 };
 
+/** The details of a handler's progress. They stay until the attempt reports others. */
+export interface ProgressDetails {
+  /** Text for people: the first 200 characters are kept. */
+  message?: string | undefined;
+  /** JSON for programs, of at most 1 KiB. A `sensitive` type keeps none. */
+  data?: unknown;
+}
+
 /** Structured logging for handlers: every line carries the task's ids. It takes anything, and never throws. */
 export interface TaskLog {
   debug: WriteLine;
@@ -137,8 +145,12 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
    * @example await fetch(url, { headers: { ...task.traceHeaders(), accept: "application/json" }, signal: task.signal });
    */
   traceHeaders(): Record<string, string>;
-  /** Reports progress, 0 to 100; never goes down within an attempt, and is written at most once a second. */
-  progress(percent: number): void;
+  /**
+   * Reports progress, 0 to 100; never goes down within an attempt, and is written at most once a second, with the last
+   * message and data of that second.
+   * @example task.progress(40, { message: "page 4 of 10", data: { page: 4 } });
+   */
+  progress(percent: number, details?: ProgressDetails): void;
   /**
    * Submits another task for the same tenant; a retried attempt does not submit it again. Returns its `task_id`.
    *

@@ -17,7 +17,7 @@ import { AttemptTools, mayHaveChildren } from "./attempt-tools.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { reportLate } from "./late-error.ts";
 import { type Packed, packResult } from "./pack-result.ts";
-import { progressWriter } from "./progress.ts";
+import { detailsOf, progressWriter } from "./progress.ts";
 
 /** The end of one attempt's handler. */
 export type Ended =
@@ -260,13 +260,14 @@ function openAttempt(ports: AttemptPorts, running: Running): OpenAttempt {
     else ends.endAs({ how: "suspended", suspension: { dueAt: ports.clock.now() } }, new WorkerStopping());
   });
   const { isOpen } = ends.ambient;
-  const report = (percent: number) => {
+  const report: TaskContext["progress"] = (percent, details) => {
     const given: unknown = percent;
     // What is no number has no place, and is passed over.
     if (typeof given === "bigint" || typeof given === "symbol") {
       throw new PermanentError(`task.progress: expected a number from 0 to 100, got ${inShort(given)}`);
     }
-    if (isOpen()) asOwnWork(() => progress.report(percent));
+    const stored = details === undefined ? undefined : detailsOf(details, ends.ambient.redact);
+    if (isOpen()) asOwnWork(() => progress.report(percent, stored));
   };
   const remainingMs = () => Math.max(0, endsAt - ports.clock.now());
   return {

@@ -34,6 +34,8 @@ describe("a task as clients see it", () => {
         status: "pending",
         priority: "normal",
         progress: null,
+        progress_message: null,
+        progress_data: null,
         attempts: 0,
         max_attempts: 5,
         tags: {},
@@ -61,6 +63,17 @@ describe("a task as clients see it", () => {
         children: null,
       }),
     );
+  });
+
+  test("a view has the note of the newest attempt's progress, and no earlier one", () => {
+    const note = { attempt: 2, message: "page 4 of 10", data: '{"page":4}' };
+    const shown = (more: object) => {
+      const { progress_message, progress_data } = viewOf(newRecord({ progress_note: note, ...more }), now);
+      return [progress_message, progress_data];
+    };
+    expect(shown({ progress: 40, attempts_total: 2 })).toEqual(["page 4 of 10", { page: 4 }]);
+    expect(shown({ progress: 10, attempts_total: 3 })).toEqual([null, null]);
+    expect(shown({ attempts_total: 2 })).toEqual([null, null]);
   });
 
   test("a view shows what the record has", () => {

@@ -75,6 +75,13 @@ describe("messageOf", () => {
     });
   });
 
+  test("the message and the data of a progress are added where there are any", () => {
+    const note = { progress_message: "page 4 of 10", progress_data: { page: 4 } };
+    expect(messageOf(changeNotice(note))).toMatchObject({ type: "task.progress", ...note });
+    expect(messageOf(endNotice({ task: note }))).toMatchObject({ type: "task.completed", ...note });
+    expect(messageOf(endNotice())).not.toHaveProperty("progress_message");
+  });
+
   test("a result is added only when it is given, and is not too large", () => {
     expect(messageOf(endNotice())).not.toHaveProperty("result");
     expect(messageOf(endNotice(), null)).toHaveProperty("result", null);

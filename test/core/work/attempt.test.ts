@@ -453,6 +453,85 @@ describe("progress", () => {
     expect(change).toHaveBeenCalledTimes(1);
     expect(await attempt.progress()).toBe(10);
   });
+
+  const noteOf = async ({ records, record }: Awaited<ReturnType<typeof claimed>>) =>
+    (await records.get(record))?.progress_note;
+
+  test("details are written with the progress, stay until others come, and do not let it fall", async () => {
+    const attempt = await working();
+    const { task, clock, progress } = attempt;
+    task.progress(40, { message: "page 4", data: { page: 4 } });
+    await clock.advance(1000);
+    expect(await noteOf(attempt)).toEqual({ attempt: 3, message: "page 4", data: '{"page":4}' });
+    task.progress(30, { message: "page 3 again" });
+    await clock.advance(1000);
+    expect([await progress(), await noteOf(attempt)]).toEqual([
+      40,
+      { attempt: 3, message: "page 3 again", data: '{"page":4}' },
+    ]);
+    task.progress(50);
+    await clock.advance(1000);
+    expect([await progress(), (await noteOf(attempt))?.message]).toEqual([50, "page 3 again"]);
+  });
+
+  test("the last details are written before the attempt ends, also when the second is not over", async () => {
+    const attempt = await claimed(async (_, task) => {
+      task.progress(10);
+      task.progress(90, { message: "done" });
+    });
+    const change = vi.spyOn(attempt.records, "change");
+    await attempt.run();
+    expect(await noteOf(attempt)).toEqual({ attempt: 3, message: "done" });
+    expect(await attempt.progress()).toBe(90);
+    expect(change).toHaveBeenCalledTimes(2);
+  });
+
+  test("details of one percentage are written in their order, also when a write takes longer than the next", async () => {
+    const attempt = await working();
+    const { task, clock, records, change } = attempt;
+    const slow = gate();
+    const write = records.change.bind(records);
+    change.mockImplementationOnce(async (...given) => {
+      await slow.opened;
+      return write(...given);
+    });
+    task.progress(10, { message: "first" });
+    await clock.advance(1000);
+    task.progress(10, { message: "second" });
+    await clock.advance(1000);
+    slow.open();
+    await clock.advance(1000);
+    expect((await noteOf(attempt))?.message).toBe("second");
+  });
+
+  test("a message is cut after 200 characters, and is well-formed", async () => {
+    const attempt = await working();
+    attempt.task.progress(1, { message: `\ud800${"😀".repeat(300)}` });
+    await attempt.clock.advance(0);
+    expect((await noteOf(attempt))?.message).toBe(`\ufffd${"😀".repeat(199)}`);
+  });
+
+  test.each([
+    [{ message: 4 }, 'task.progress: expected { message: "a text", data } behind the percentage, got message 4'],
+    ["page 4", 'task.progress: expected { message: "a text", data } behind the percentage, got "page 4"'],
+    [{ data: "x".repeat(1023) }, "the data of task.progress has 1025 bytes as JSON, of at most 1024"],
+    [
+      { data: { page: Symbol.iterator, next: () => 1, at: new Map() } },
+      "the data of task.progress cannot be serialised as JSON",
+    ],
+  ])("the details %j are refused", async (details, message) => {
+    const { task } = await working();
+    expect(() => task.progress(1, details as never)).toThrow(message);
+  });
+
+  test("a sensitive type keeps no data, and no text of the input in the message", async () => {
+    const attempt = await claimed(
+      async (_, task) => task.progress(1, { message: "for secret-value", data: { of: "secret-value" } }),
+      { type: { sensitive: true }, input: { value: "secret-value" } },
+    );
+    await attempt.run();
+    expect(await noteOf(attempt)).toEqual({ attempt: 3, message: "for [redacted]" });
+  });
 });
 
 describe("a request to cancel", () => {

@@ -32,6 +32,8 @@ const calls: Readonly<Record<string, (task: Any, value: unknown) => unknown>> = 
 const lenient: typeof calls = {
   "a state": (task, value) => task.checkpoint(value as never),
   "a progress": (task, value) => task.progress(value as never),
+  "the details of a progress": (task, value) => task.progress(1, value as never),
+  "the data of a progress": (task, value) => task.progress(1, { data: value }),
   "a submit's input": (task, value) => task.submit({ type: "test.task", input: value }),
   "a submit's key": (task, value) => task.submit({ type: "test.task", key: value as never }),
   "a submit's delay": (task, value) => task.submit({ type: "test.task", delaySeconds: value as never }),

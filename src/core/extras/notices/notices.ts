@@ -1,6 +1,7 @@
 import { childrenOf, viewOf } from "../../end/view.ts";
 import { endId } from "../../model/end-id.ts";
-import { iso, type TaskRecord } from "../../model/record.ts";
+import { iso, noteIn, type TaskRecord } from "../../model/record.ts";
+import { noteView } from "../../model/task-view.ts";
 import type { EndPorts } from "../../ports/extra.ts";
 import type { ChangeNotice, EndNotice } from "../../ports/notice.ts";
 
@@ -23,7 +24,8 @@ export async function endNotice(ports: EndPorts, record: TaskRecord, receives: b
 /** The notice of a change that is not an end. */
 export function changeNotice({ clock }: EndPorts, record: TaskRecord, change: ChangeNotice["change"]): ChangeNotice {
   const { status, progress = null } = record;
-  return { kind: "change", ...aboutOf(record), change, status, progress, at: iso(clock.now()) };
+  const note = noteIn(record) && noteView(record);
+  return { kind: "change", ...aboutOf(record), change, status, progress, ...note, at: iso(clock.now()) };
 }
 
 const aboutOf = ({ tenant_id, task_id, requested_by, type }: TaskRecord) => ({
