@@ -132,6 +132,7 @@ const jwtChecks: ChecksOf<JwtOptions> = {
   audience: name,
   tenantClaim: name,
   roleClaim: name,
+  inputsClaim: name,
   roles: eachAt("jwt.roles", name),
   defaultRole: name,
   jwksUrl: name,

@@ -22,9 +22,14 @@ export interface JwtOptions {
    */
   readonly roleClaim?: string;
   /**
+   * Claim that is `true` where the role `viewer` may read inputs and logs.
+   * @default inputs
+   */
+  readonly inputsClaim?: string;
+  /**
    * Roles by values of the role claim, such as `{ "offload-admins": "admin" }`. Only this makes tokens an admin's, who
    * may access all tenants: map a value that the issuer gives to your own staff only.
-   * @default - the values `submitter` and `operator` are roles, and `admin` counts as `operator`
+   * @default - the values `submitter`, `viewer` and `operator` are roles, and `admin` counts as `operator`
    */
   readonly roles?: Readonly<Record<string, Role>>;
   /**
@@ -129,12 +134,14 @@ export const jwtSettings = (options: JwtOptions | undefined) => ({
  */
 export function tokenSettings(options: JwtOptions | undefined): SettingTexts {
   if (options === undefined) return {};
-  const { issuer, audience, tenantClaim, roleClaim, roles, defaultRole, jwksUrl, algorithms, clockSkew } = options;
+  const { issuer, audience, tenantClaim, roleClaim, inputsClaim, roles, defaultRole } = options;
+  const { jwksUrl, algorithms, clockSkew } = options;
   return checked({
     jwtIssuer: issuer,
     jwtAudience: audience,
     ...(tenantClaim !== undefined && { jwtTenantClaim: tenantClaim }),
     ...(roleClaim !== undefined && { jwtRoleClaim: roleClaim }),
+    ...(inputsClaim !== undefined && { jwtInputsClaim: inputsClaim }),
     ...(roles !== undefined && { jwtRoles: JSON.stringify(roles) }),
     ...(defaultRole !== undefined && { jwtDefaultRole: defaultRole }),
     ...(jwksUrl !== undefined && { jwtJwksUrl: jwksUrl }),

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { Admin, type KeyInfo, type NewLimit, type TenantLimits } from "../client/index.ts";
-import { type Role, roles } from "../core/model/identity.ts";
+import { type Role, roleInWords, roles } from "../core/model/identity.ts";
 import { type Connection, connectionOf, count, take, withAdminKey, withConnection } from "./client.ts";
 import type { Register } from "./register.ts";
 import { type Looks, table } from "./table.ts";
@@ -118,15 +118,14 @@ function addKeys(command: Command, terminal: Terminal): void {
     .command("create-key")
     .description("create an API key of a tenant and print it; it cannot be shown again")
     .addOption(new Option("--role <role>", "role of the key").choices(roles).makeOptionMandatory())
+    .option("--inputs", "the key of a viewer may read inputs and logs")
     .option("--label <text>", "text that the list of keys shows")
     .option("--expires-at <time>", "the API refuses it from this time on (ISO 8601); default: it does not expire");
-  withConnection(create).action(
-    async ({ role, label, expiresAt, ...options }: Connection & { role: Role; label?: string; expiresAt?: string }) => {
-      const made = await adminOf(options).createKey({ role, label, expiresAt });
-      if (!options.json) terminal.note(`Key ${made.key_id} of tenant ${made.tenant_id}, role ${role}:`);
-      say(terminal, options, made, () => made.key);
-    },
-  );
+  withConnection(create).action(async ({ role, inputs, label, expiresAt, ...options }: Connection & KeyOptions) => {
+    const made = await adminOf(options).createKey({ role, inputs, label, expiresAt });
+    if (!options.json) terminal.note(`Key ${made.key_id} of tenant ${made.tenant_id}, role ${role}:`);
+    say(terminal, options, made, () => made.key);
+  });
   const revoke = command.command("revoke-key <key_id>").description("revoke an API key; takes effect within 60 s");
   withConnection(revoke).action(async (id: string, options: Connection) => {
     const revoked = await adminOf(options).revokeKey(id);
@@ -134,10 +133,17 @@ function addKeys(command: Command, terminal: Terminal): void {
   });
 }
 
+interface KeyOptions {
+  role: Role;
+  inputs?: boolean;
+  label?: string;
+  expiresAt?: string;
+}
+
 function keyTable(keys: readonly KeyInfo[], terminal: Terminal, looks: Looks): string {
   const rows = keys.map((key) => [
     key.key_id,
-    key.role,
+    roleInWords(key),
     key.label,
     key.created_at,
     key.last_used_at,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { DynamoKeyStore } from "../aws/key-store.ts";
-import { type Role, roles } from "../core/model/identity.ts";
+import { type Role, roleInWords, roles } from "../core/model/identity.ts";
 import { type ApiKey, newApiKey, parseApiKey } from "../core/model/keys.ts";
 import { onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
 import type { Register } from "./register.ts";
@@ -28,6 +28,7 @@ export const register: Register = (command, terminal) => {
 interface CreateOptions extends TableOptions {
   tenant: string;
   role: Role;
+  inputs?: true;
   label?: string;
   expires?: number;
 }
@@ -37,6 +38,7 @@ function addCreate(command: Command, terminal: Terminal): void {
     .description("create a key and print it; it cannot be shown again")
     .requiredOption("--tenant <id>", "tenant of the key", tenantId)
     .addOption(new Option("--role <role>", "role of the key").choices(roles).makeOptionMandatory())
+    .option("--inputs", "the key of a viewer may read inputs and logs")
     .option("--label <text>", "text that the list of keys shows", label)
     .option(
       "--expires <when>",
@@ -44,12 +46,16 @@ function addCreate(command: Command, terminal: Terminal): void {
       spanOrTime,
     )
     .action(async (options: CreateOptions) => {
+      if (options.inputs && options.role !== "viewer") {
+        throw new CommandFailed(`--inputs is for the role viewer: the role ${options.role} needs no permission`);
+      }
       const now = Date.now();
       const expiresAt = options.expires === undefined ? undefined : new Date(options.expires).toISOString();
       const { key, token } = newApiKey(
         {
           tenant_id: options.tenant,
           role: options.role,
+          ...(options.inputs && { inputs: true }),
           ...(options.label === undefined ? {} : { label: options.label }),
           ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
         },
@@ -90,7 +96,7 @@ function addList(command: Command, terminal: Terminal): void {
       const rows = found.map((key) => [
         key.key_id,
         key.tenant_id,
-        key.role,
+        roleInWords(key),
         stateOf(key, now),
         key.label,
         key.created_at,

@@ -45,9 +45,12 @@ export class Admin {
     return (await this.#transport.get<{ keys: KeyInfo[] }>("/keys", options)).keys;
   }
 
-  /** Creates a key. Only this answer has it, as `key`. */
+  /**
+   * Creates a key. Only this answer has it, as `key`.
+   * @param key `inputs`: the key of a viewer may read inputs and logs
+   */
   createKey(
-    key: { role: Role; label?: string | undefined; expiresAt?: Time | undefined },
+    key: { role: Role; inputs?: boolean | undefined; label?: string | undefined; expiresAt?: Time | undefined },
     options?: CallOptions,
   ): Promise<KeyInfo & { key: string }> {
     return this.#transport.postOnce("/keys", toWire(key), options);

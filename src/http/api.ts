@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { HonoBase } from "hono/hono-base";
 import { TrieRouter } from "hono/router/trie-router";
-import { type Identity, type Role, roles } from "../core/model/identity.ts";
+import { type Identity, type Role, readsAs, roles } from "../core/model/identity.ts";
 import { tenantPattern, withoutSecrets } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
 import { wholeDeployment } from "../core/ports/audit.ts";
@@ -11,6 +11,7 @@ import { isCorrelationId } from "../core/submit/submit-call.ts";
 import { problemResponse } from "./problem.ts";
 import {
   type HttpFunction,
+  isChange,
   isNamedByOther,
   otherRequests,
   type RouteName,
@@ -70,6 +71,8 @@ export interface AuthorizerContext {
   /** The principal as a part of a JSON text, for the gateway's access log. */
   logged_principal?: string;
   role?: string;
+  /** `true`: a viewer that may read inputs and logs. */
+  inputs?: string;
   anonymous?: string;
   unavailable?: string;
 }
@@ -97,13 +100,23 @@ export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Nam
   handlers: Handlers & NoOthers<Handlers, Name>,
 ): Api {
   const api = createApi(ports);
-  for (const { name: route, method, path } of routes.filter(({ functionName }) => functionName === name)) {
-    const handler: RouteHandler = handlers[route as RouteName<Name>];
+  for (const route of routes.filter(({ functionName }) => functionName === name)) {
+    const { method, path } = route;
+    const own: RouteHandler = handlers[route.name as RouteName<Name>];
+    const handler = isChange(route) ? notForViewers(own) : own;
     const takes = path.includes("{") ? onlyFor(path, handler) : handler;
     api.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), takes);
   }
   return api;
 }
+
+/** Also of a route that is added later: nothing but the table of routes says what a viewer may ask for. */
+const notForViewers =
+  (handler: RouteHandler): RouteHandler =>
+  (call) => {
+    if (authorizerContext(call.env?.event)?.role !== "viewer") return handler(call);
+    throw new Problem("forbidden", "This request changes something, which the role viewer may not.");
+  };
 
 /** A path that another route names word for word is none of a route with a step in braces. */
 function onlyFor(path: string, handler: RouteHandler): RouteHandler {
@@ -235,10 +248,11 @@ export function identify(call: Call, least: Role = "submitter", reach: "one" | "
       "A valid bearer token is required: an API key, or a token of the configured issuer.",
     );
   }
-  if (roles.indexOf(role) < roles.indexOf(least)) {
+  if (!readsAs(role, least)) {
     throw new Problem("forbidden", `This request requires the role ${least}. The token has the role ${role}.`);
   }
-  return inTenant(call, { tenantId: context.tenant_id, principal: context.principal, role }, reach);
+  const { tenant_id: tenantId, principal } = context;
+  return inTenant(call, { tenantId, principal, role, ...(context.inputs === "true" && { inputs: true }) }, reach);
 }
 
 /**

@@ -133,7 +133,7 @@ export interface AuditReadPorts {
 export const auditReads = (ports: AuditReadPorts) =>
   ({
     listAudit: async (call) => {
-      const identity = identify(call, "operator");
+      const identity = identify(call, "viewer");
       const { limit, cursor, scope: of, task_id: taskId, ...query } = queryOf(call, auditListSchema);
       if (of === "deployment") identify(call, "admin");
       const filters = { taskId, ...query };

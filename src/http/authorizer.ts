@@ -36,7 +36,7 @@ export interface AuthorizerPorts {
   clock: Clock;
   log: Log;
   keys: ApiKeys;
-  /** List of `token:tenant:role` of the local server; empty elsewhere. */
+  /** List of `token:tenant:role`, or `token:tenant:viewer:inputs`, of the local server; empty elsewhere. */
   localKeys: string;
   /** Verifies tokens of the configured issuer. Absent: there is none. */
   verifyToken?: ((token: string) => Promise<VerifiedToken | undefined>) | undefined;
@@ -117,19 +117,20 @@ async function lookUpKey(
   return { answer: contextOf(identity), untilMs: Math.min(expiresMs, now + rememberMs) };
 }
 
-const contextOf = ({ tenantId, principal, role }: Identity): AuthorizerContext => ({
+const contextOf = ({ tenantId, principal, role, inputs }: Identity): AuthorizerContext => ({
   tenant_id: tenantId,
   principal,
   // The gateway's access log has it between quotes, and writes it as it is.
   logged_principal: JSON.stringify(principal).slice(1, -1),
   role,
+  ...(inputs === true && { inputs: "true" }),
 });
 
 /**
  * Parses the local server's keys. Returns them by the hash of their token, so that the time of a look-up reveals
  * nothing about other tokens. A principal is shown in answers, logs and state, so it is derived from the hash and is
  * not the token.
- * @throws Error with the number of an entry that is not `token:tenant:role`
+ * @throws Error with the number of an entry that is neither `token:tenant:role` nor `token:tenant:viewer:inputs`
  */
 export function parseLocalKeys(text: string): ReadonlyMap<string, Identity> {
   const byHash = new Map<string, Identity>();
@@ -139,14 +140,15 @@ export function parseLocalKeys(text: string): ReadonlyMap<string, Identity> {
     .entries()) {
     if (entry === "") continue;
     const [token = "", tenantId = "", roleName = "", ...rest] = entry.split(":");
+    const inputs = roleName === "viewer" && rest.join(":") === "inputs";
     const role = roles.find((known) => known === roleName);
-    if (token === "" || !tenantPattern.test(tenantId) || role === undefined || rest.length > 0) {
+    if (token === "" || !tenantPattern.test(tenantId) || role === undefined || (rest.length > 0 && !inputs)) {
       throw new Error(
-        `OFFLOAD_KEYS: expected token:tenant:role, where role is one of ${roles.join(", ")}; entry ${index + 1} is different`,
+        `OFFLOAD_KEYS: expected token:tenant:role, where role is one of ${roles.join(", ")}, or token:tenant:viewer:inputs; entry ${index + 1} is different`,
       );
     }
     const hash = hashSecret(token);
-    byHash.set(hash, { tenantId, principal: `local-${hash.slice(0, 12)}`, role });
+    byHash.set(hash, { tenantId, principal: `local-${hash.slice(0, 12)}`, role, ...(inputs && { inputs }) });
   }
   return byHash;
 }

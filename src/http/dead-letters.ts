@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type DeadLetterFilter, listDeadLetters, listLettersOfAll } from "../core/control/find-letters.ts";
 import { groupDeadLetters, groupLettersOfAll } from "../core/control/group-letters.ts";
 import { errorKinds } from "../core/model/errors.ts";
+import { seesInputs } from "../core/model/identity.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
@@ -57,7 +58,7 @@ export const deadLetterReads = (ports: LetterReadPorts) =>
   }) satisfies Partial<HandlersOf<"status">>;
 
 async function listAnswer(ports: LetterReadPorts, call: Call): Promise<Response> {
-  const identity = identify(call, "operator", "all");
+  const identity = identify(call, "viewer", "all");
   const { limit, cursor, ...fields } = queryOf(call, letterListSchema);
   const filter = filterOf(fields);
   const scope = { identity, list: "dead-letters", filters: { ...filter } };
@@ -67,13 +68,13 @@ async function listAnswer(ports: LetterReadPorts, call: Call): Promise<Response>
     : await listDeadLetters(ports, identity.tenantId, filter, { limit, from });
   call.header("cache-control", "no-store");
   return call.json({
-    dead_letters: page.items,
+    dead_letters: seesInputs(identity) ? page.items : page.items.map((letter) => ({ ...letter, input: null })),
     next_cursor: page.next === undefined ? null : ports.cursors.write(scope, page.next),
   });
 }
 
 async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<Response> {
-  const identity = identify(call, "operator", "all");
+  const identity = identify(call, "viewer", "all");
   const filter = filterOf(queryOf(call, letterGroupsSchema));
   const groups = isForAll(identity)
     ? await groupLettersOfAll(ports, filter)
@@ -83,5 +84,8 @@ async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<Respons
 }
 
 async function operationAnswer(ports: StatusPorts, call: Call): Promise<Response> {
-  return shown(call, shownOperation(ports, await operationIn(ports, askedOf(call, ofOperators))));
+  return shown(
+    call,
+    shownOperation(ports, await operationIn(ports, askedOf(call, { ...ofOperators, role: "viewer" }))),
+  );
 }

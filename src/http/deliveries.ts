@@ -49,7 +49,7 @@ const triesOf = ({ id, tries }: Delivery): WebhookTry[] =>
   }));
 
 async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<Response> {
-  const identity = identify(call, "operator", "all");
+  const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, deliveryListSchema);
   const scope = { identity, list: "deliveries", filters: { status: "failed" } };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);

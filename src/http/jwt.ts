@@ -15,7 +15,9 @@ export interface JwtSettings {
   tenantClaim: string;
   /** Claim that contains the role, or a list, of which the highest known role applies. */
   roleClaim: string;
-  /** Roles by values of that claim, in addition to `ordinaryRoles`. */
+  /** Claim that is true where a viewer may read inputs and logs. */
+  inputsClaim: string;
+  /** Roles by values of the role claim, in addition to `ordinaryRoles`. */
   roles?: Readonly<Record<string, Role>> | undefined;
   /** Role of a token without a known role. Undefined: the token is refused. */
   defaultRole?: TokenRole | undefined;
@@ -33,6 +35,7 @@ export const jwtSettingNames = [
   "jwtAudience",
   "jwtTenantClaim",
   "jwtRoleClaim",
+  "jwtInputsClaim",
   "jwtRoles",
   "jwtDefaultRole",
   "jwtJwksUrl",
@@ -56,6 +59,7 @@ export function jwtSettings(config: Config<(typeof jwtSettingNames)[number]>): J
     audience: config.jwtAudience,
     tenantClaim: config.jwtTenantClaim,
     roleClaim: config.jwtRoleClaim,
+    inputsClaim: config.jwtInputsClaim,
     roles: config.jwtRoles,
     defaultRole: config.jwtDefaultRole,
     jwksUrl: config.jwtJwksUrl,
@@ -143,6 +147,7 @@ const ofIssuer =
  */
 const ordinaryRoles: Readonly<Record<string, TokenRole>> = {
   submitter: "submitter",
+  viewer: "viewer",
   operator: "operator",
   admin: "operator",
 };
@@ -158,11 +163,15 @@ function verifiedToken(
   if (typeof tenantId !== "string" || !tenantPattern.test(tenantId)) return undefined;
   if (role === undefined || typeof sub !== "string" || !subjectPattern.test(sub)) return undefined;
   if (!Number.isFinite(exp)) return undefined;
+  const inputs = role === "viewer" && isTrue(claim(payload, settings.inputsClaim));
   return {
-    identity: { tenantId, principal: principalOf(sub), role },
+    identity: { tenantId, principal: principalOf(sub), role, ...(inputs && { inputs }) },
     untilMs: (exp + settings.clockSkewSeconds) * 1000,
   };
 }
+
+/** Some issuers write all claims as texts. */
+const isTrue = (value: unknown): boolean => value === true || value === "true";
 
 /**
  * A subject is the principal. A subject that could be an API key's id, or the id of a local token, is marked: it must

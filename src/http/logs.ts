@@ -2,6 +2,7 @@ import * as z from "zod";
 import { taskLogPage } from "../core/control/task-log.ts";
 import { attemptsOf } from "../core/end/view.ts";
 import type { TaskLogs } from "../core/ports/task-logs.ts";
+import { mustSeeInputs } from "../operations/task.ts";
 import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import type { TaskLogView } from "../operations/views.ts";
 import { type HandlersOf, identify } from "./api.ts";
@@ -29,7 +30,8 @@ export interface LogPorts extends FindTaskPorts {
 export const logReads = (ports: LogPorts) =>
   ({
     listLogs: async (call) => {
-      const identity = identify(call, "operator");
+      const identity = identify(call, "viewer");
+      mustSeeInputs(identity);
       const { limit, cursor } = queryOf(call, logListSchema);
       const record = await findTask(ports, call, identity);
       const scope = { identity, list: `log of ${record.task_id}`, filters: {} };

@@ -60,7 +60,7 @@ export const receiverReads = (ports: ReceiverReadPorts) =>
     readReceiver: async (call) => shown(call, { json: receiverView(await findReceiver(ports, keyOf(call))) }),
     listReceiverDeliveries: async (call) => {
       const key = keyOf(call);
-      const identity = identify(call, "operator");
+      const identity = identify(call, "viewer");
       const { limit, cursor, ...filters } = queryOf(call, receiverDeliveryListSchema);
       const scope = { identity, list: "receiver-deliveries", filters: { ...filters, ...key } };
       const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
@@ -77,7 +77,7 @@ export const receiverReads = (ports: ReceiverReadPorts) =>
   }) satisfies Partial<HandlersOf<"status">>;
 
 async function listAnswer(ports: ReceiverReadPorts, call: Call): Promise<Response> {
-  const identity = identify(call, "operator", "all");
+  const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, receiverListSchema);
   const scope = { identity, list: "receivers", filters: {} };
   const from = cursor === undefined ? undefined : ports.cursors.read(scope, cursor);
@@ -110,7 +110,7 @@ export const receiverReplays = (ports: ReplayPorts) =>
 type ReplayPorts = Pick<ReceiverPorts, "receivers"> & LogPorts & DispatchPorts;
 
 /** @throws Problem `unauthenticated`, `forbidden`, `not_found` */
-const keyOf = (call: Call): ReceiverKey => receiverIn(undefined, askedOf(call, { role: "operator" }));
+const keyOf = (call: Call): ReceiverKey => receiverIn(undefined, askedOf(call, { role: "viewer" }));
 
 function deliveryView({ id, task_id, body, ...delivery }: Delivery): ReceiverDelivery {
   const { type: event } = JSON.parse(body) as { type: string };

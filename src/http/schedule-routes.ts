@@ -2,7 +2,7 @@ import * as z from "zod";
 import { chainTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { AnswerRoom } from "../core/model/answer-room.ts";
 import { expecting } from "../core/model/expected.ts";
-import type { Identity } from "../core/model/identity.ts";
+import { type Identity, seesInputs } from "../core/model/identity.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import { iso } from "../core/model/record.ts";
 import type { Clock, Page } from "../core/ports/tasks.ts";
@@ -64,9 +64,10 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
   ({
     listSchedules: (call) => listAnswer(ports, call),
     readSchedule: async (call) => {
+      const identity = identify(call, "viewer", "all");
       const view = await viewOf(ports, keyOf(call));
       call.header("cache-control", "no-store");
-      return call.json(view);
+      return call.json(forReader(identity)(view));
     },
     listNextTimes: async (call) => {
       const key = keyOf(call);
@@ -78,7 +79,7 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
       return nextAnswer(call, times);
     },
     previewSchedule: async (call) => {
-      identify(call, "operator");
+      identify(call, "viewer");
       const query = queryOf(call, countSchema);
       const read = async () => parseInput(previewSchema, await jsonBody(call));
       const { rule, from, created_at, count = query.count ?? defaultCount } = await expecting(previewSchema, read);
@@ -86,6 +87,12 @@ export const scheduleReads = (ports: ScheduleReadPorts) =>
       return nextAnswer(call, nextTimes(rule, created_at ?? start, Date.parse(start), count));
     },
   }) satisfies Partial<HandlersOf<"status">>;
+
+/** Not every viewer reads inputs. */
+const forReader =
+  (identity: Identity) =>
+  (view: ScheduleView): ScheduleView =>
+    seesInputs(identity) ? view : { ...view, task: { ...view.task, input: null } };
 
 /** A schedule of the app, or a schedule that a client made. */
 async function viewOf(ports: ScheduleReadPorts, key: ScheduleKey): Promise<ScheduleView> {
@@ -122,10 +129,10 @@ export const scheduleStarts = (ports: WritePorts) =>
   }) satisfies Partial<HandlersOf<"control">>;
 
 /** @throws Problem `unauthenticated`, `forbidden`, `not_found` */
-const keyOf = (call: Call): ScheduleKey => scheduleIn(undefined, askedOf(call, { role: "operator", reach: "all" }));
+const keyOf = (call: Call): ScheduleKey => scheduleIn(undefined, askedOf(call, { role: "viewer", reach: "all" }));
 
 async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Response> {
-  const identity = identify(call, "operator", "all");
+  const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, scheduleListSchema);
   const scope = { identity, list: "schedules", filters: {} };
   const from = cursor === undefined ? startOfApp : ports.cursors.read(scope, cursor);
@@ -139,7 +146,7 @@ async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Respons
   const next = ofApp.next ?? (left === 0 ? `${startOfApp}~` : stored.next);
   call.header("cache-control", "no-store");
   return call.json({
-    schedules: [...ofApp.items, ...stored.items],
+    schedules: [...ofApp.items, ...stored.items].map(forReader(identity)),
     next_cursor: next === undefined ? null : ports.cursors.write(scope, next),
   });
 }

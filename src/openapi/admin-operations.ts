@@ -21,6 +21,7 @@ const identity = withName(
       tenant_id: z.string().describe("Tenant of the caller, or the one that an admin names by `tenant`."),
       principal: z.string().describe("Id of the API key, or subject of the token."),
       role: z.enum(roles),
+      inputs: z.boolean(),
     }),
   ),
 );
@@ -29,6 +30,7 @@ const keyFields = {
   key_id: z.string(),
   tenant_id: z.string(),
   role: z.enum(roles),
+  inputs: z.boolean(),
   label: z.string().nullable(),
   created_at: time.nullable().describe("Null: the key was written by hand."),
   last_used_at: time.nullable().describe("Up to ten minutes before the last use. Null: not used yet."),

@@ -4,6 +4,7 @@ const keyFields: Texts = {
   key_id: "Id of the key: the principal of its requests.",
   tenant_id: "Tenant of the key.",
   role: "Role of the key.",
+  inputs: "True: a viewer that may read inputs and logs.",
   label: "Text for the list. Null: none was given.",
 };
 
@@ -19,11 +20,12 @@ const tenantLimitFields: Texts = {
 
 /** Meanings of the fields of callers, keys, tenants and measurements, by schema. */
 export const adminTexts: Readonly<Record<string, Texts>> = {
-  Identity: { role: "Role of the caller." },
+  Identity: { role: "Role of the caller.", inputs: "True: a viewer that may read inputs and logs." },
   Key: keyFields,
   NewKey: keyFields,
   NewKeyRequest: {
     role: "Role of the key.",
+    inputs: "True: the viewer may read inputs and logs. Other roles have no such permission.",
     label: "Text that the list of keys shows.",
     expires_at: "End of the key, in the future. Default: never.",
   },

@@ -48,7 +48,7 @@ export const auditOperations = {
     tag: "service",
     summary: "List what operators and admins changed",
     description: `The changes of the last 400 days, newest first. \`scope=deployment\`, for admins, lists the changes that concern all tenants. ${page}`,
-    role: "operator",
+    role: "viewer",
     query: auditListSchema,
     answers: { 200: uncached("One page of entries.", auditList) },
     problems: ["malformed_request"],

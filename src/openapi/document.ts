@@ -1,7 +1,8 @@
 import type * as z from "zod";
+import type { Role } from "../core/model/identity.ts";
 import type { ProblemCode } from "../core/model/problem.ts";
 import type { Catalog } from "../core/task/catalog.ts";
-import { type ApiRoute, apiRoutes, isOpen } from "../http/routes.ts";
+import { type ApiRoute, apiRoutes, isChange, isOpen } from "../http/routes.ts";
 import { parameterTexts, withFieldTexts } from "./fields.ts";
 import { type Json, namedSchemas, parameterSchema, refOf } from "./json-schema.ts";
 import type { Answer, Operation } from "./operation.ts";
@@ -18,9 +19,14 @@ Times are ISO 8601 in UTC with milliseconds. Durations are whole seconds. Ignore
 
 const roleTexts = {
   submitter: "Role: `submitter` or more.",
+  viewer: "Role: `viewer` or more.",
   operator: "Role: `operator` or `admin`.",
   admin: "Role: `admin`.",
 } as const;
+
+/** A route that changes something refuses viewers. */
+const roleText = (route: ApiRoute, role: Role): string =>
+  role === "submitter" && isChange(route) ? "Role: `submitter`, `operator` or `admin`." : roleTexts[role];
 
 /** An OpenAPI document. */
 export interface OpenApiDocument {
@@ -74,7 +80,7 @@ function operationObject(route: ApiRoute, types: TaskTypeParts, problems: Proble
   const open = isOpen(route);
   const operation = operations[name];
   const { tag, summary, role = "submitter", body, form, example, answers: good, problems: own = [] } = operation;
-  const texts = [operation.description, open ? undefined : roleTexts[role]].filter((text) => text !== undefined);
+  const texts = [operation.description, open ? undefined : roleText(route, role)].filter((text) => text !== undefined);
   const codes: ProblemCode[] = [...own, ...(open ? [] : tokenProblems), "internal"];
   const responses = Object.entries(good).map(([status, answer]) => [status, responseObject(answer, types)]);
   return {

@@ -76,7 +76,7 @@ export const partOperations = {
     summary: "Read the log of a task",
     description:
       "The log has the lines that the handler wrote with `task.log` and `console`, and Offload's own lines about the submit and the attempts. A page may have fewer lines than `limit`, or none, although others follow. In a deployment, lines can be read about five seconds after they were written, and as long as CloudWatch Logs keeps them.",
-    role: "operator",
+    role: "viewer",
     query: logListSchema,
     answers: { 200: uncached("Lines of the task.", taskLog) },
     problems: ["malformed_request", "not_found"],

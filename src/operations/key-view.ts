@@ -6,6 +6,7 @@ export const keyView = (key: ApiKey): KeyInfo => ({
   key_id: key.key_id,
   tenant_id: key.tenant_id,
   role: key.role,
+  inputs: key.inputs === true,
   label: key.label ?? null,
   created_at: key.created_at ?? null,
   last_used_at: key.last_used_at ?? null,

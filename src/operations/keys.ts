@@ -26,13 +26,17 @@ export const acts = () => ({
         .max(100)
         .regex(/^\P{Cc}*$/u, "expected printable characters")
         .optional(),
+      inputs: z.boolean().optional(),
       expires_at: timeSchema.optional(),
     }),
-    run: async ({ clock, keys, randomBytes }, tenant_id, { role, label, expires_at: expiresAtMs }, { addTarget }) => {
+    run: async ({ clock, keys, randomBytes }, tenant_id, body, { addTarget }) => {
+      const { role, inputs, label, expires_at: expiresAtMs } = body;
+      if (inputs === true && role !== "viewer") throw ofViewersOnly();
       const nowMs = clock.now();
       if (expiresAtMs !== undefined && expiresAtMs <= nowMs) throw mustBeFuture();
       const expires = expiresAtMs === undefined ? {} : { expires_at: iso(expiresAtMs) };
-      const given = { tenant_id, role, ...(label !== undefined && { label }), ...expires };
+      const read = inputs === true ? { inputs } : {};
+      const given = { tenant_id, role, ...read, ...(label !== undefined && { label }), ...expires };
       const { key, token } = newApiKey(given, iso(nowMs), randomBytes);
       await addTarget({ key_id: key.key_id, role });
       await keys.add(key);
@@ -65,6 +69,11 @@ async function keyIn(
 }
 
 const noSuchKey = () => new Problem("not_found", "No such key.");
+
+function ofViewersOnly(): Problem {
+  const fault = { path: "/inputs", message: "expected only for the role viewer: other roles need no permission" };
+  return new Problem("invalid_input", `inputs: ${fault.message}`, { errors: [fault] });
+}
 
 function mustBeFuture(): Problem {
   const fault = { path: "/expires_at", message: "expected a future time" };

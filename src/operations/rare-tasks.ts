@@ -17,7 +17,7 @@ import type { StepStore } from "../core/ports/steps.ts";
 import type { Deliveries } from "../core/ports/webhooks.ts";
 import type { EntryPorts } from "../core/send/keep-entries.ts";
 import { on, type TextsOf } from "./act.ts";
-import { changedTask, taskIn } from "./task.ts";
+import { changedTask, mustSeeInputs, taskIn } from "./task.ts";
 
 /* Acts on one task that few programs ask for, and reads of what is stored beside it. They are loaded when needed. */
 
@@ -47,7 +47,7 @@ export const acts = () => {
       },
     }),
     listSteps: onTask({
-      role: "operator",
+      role: "viewer",
       run: async (ports, record) => ({ json: { steps: await stepsOf(ports, record, isSensitive(ports, record)) } }),
     }),
     changeTaskInput: onTask({
@@ -60,6 +60,10 @@ export const acts = () => {
         changedTask(ports, await changeInput(ports, record, checkGiven(ports.types, record, input)), 200),
     }),
     readInput: onTask({
+      find: (ports, asked) => {
+        mustSeeInputs(asked.by);
+        return taskIn(ports, asked);
+      },
       run: async (ports, record, _, { by }) => ({ json: await keptInput(ports, record, by.role === "submitter") }),
     }),
   };

@@ -1,5 +1,6 @@
 import { pollAfterSeconds, type ViewPorts, viewTask } from "../core/end/view.ts";
-import { noSuchTask } from "../core/model/problem.ts";
+import { type Identity, seesInputs } from "../core/model/identity.ts";
+import { noSuchTask, Problem } from "../core/model/problem.ts";
 import { hasEnded, isKept, type TaskRecord } from "../core/model/record.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { type Answer, isUuid } from "./act.ts";
@@ -21,6 +22,12 @@ export async function taskIn(ports: FindTaskPorts, asked: AskedForTask): Promise
   if (record === undefined || !isKept(record, ports.clock.now())) throw noSuchTask();
   if (by.role === "submitter" && record.requested_by !== by.principal) throw noSuchTask();
   return record;
+}
+
+/** @throws Problem `forbidden` for a viewer that may not read inputs and logs */
+export function mustSeeInputs(by: Identity): void {
+  if (seesInputs(by)) return;
+  throw new Problem("forbidden", "The token's role is viewer, and neither its key nor a claim has `inputs: true`.");
 }
 
 /** The headers that tell a client when to poll again. */

@@ -16,6 +16,8 @@ import type { LogLine } from "../core/ports/task-logs.ts";
 /** The caller. */
 export interface Caller extends Pick<Identity, "principal" | "role"> {
   tenant_id: string;
+  /** True: a viewer that may read inputs and logs. */
+  inputs: boolean;
 }
 
 /** An API key without its secret. Times are null until they apply. */
@@ -23,6 +25,8 @@ export interface KeyInfo {
   key_id: string;
   tenant_id: string;
   role: Role;
+  /** True: a viewer's key that may read inputs and logs. */
+  inputs: boolean;
   label: string | null;
   created_at: string | null;
   last_used_at: string | null;

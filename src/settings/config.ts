@@ -134,6 +134,8 @@ const settings = {
   jwtTenantClaim: { variable: "OFFLOAD_JWT_TENANT_CLAIM", read: textOr("tenant") },
   /** Claim with the role, or with a list of names. Of several known roles the most powerful one counts. */
   jwtRoleClaim: { variable: "OFFLOAD_JWT_ROLE_CLAIM", read: textOr("role") },
+  /** Claim that is true where a viewer may read inputs and logs. */
+  jwtInputsClaim: { variable: "OFFLOAD_JWT_INPUTS_CLAIM", read: textOr("inputs") },
   /**
    * Roles by values of the role claim, as JSON. Values that it does not contain count if they are the name of a role,
    * as `operator` at most.

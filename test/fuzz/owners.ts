@@ -1,3 +1,5 @@
+import type { Role } from "../../src/core/model/identity.ts";
+
 /*
  * The owners of texts. Each secret names its tenant and the caller who sent it. Ids, tokens and cursors belong to the
  * tenant to which they were given first.
@@ -11,7 +13,9 @@ export interface Caller {
   token: string;
   /** Undefined: the token is no token of this deployment. */
   tenant?: string;
-  role?: "submitter" | "operator" | "admin";
+  role?: Role;
+  /** True: a viewer that may read inputs and logs. */
+  inputs?: true;
 }
 
 /** A reader of texts: a caller of the API, or the receiver of a webhook or of a channel's message. */

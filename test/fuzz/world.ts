@@ -98,20 +98,22 @@ const documented = new Documented(document);
 /** Tenants of which admins speak. The last has no callers of its own. */
 export const tenants = ["acme", "globex", "nobody"] as const;
 
-/** Two tenants, each with an admin, an operator and two submitters, and who is nobody. */
+/** Two tenants, each with an admin, an operator, two viewers and two submitters, and who is nobody. */
 export const callers: readonly [Caller, ...Caller[]] = [
   { name: "none", token: "" },
   { name: "none", token: "ofl_abcdefgh_0123456789012345678901234567" },
   ...tenants.slice(0, 2).flatMap((tenant): Caller[] => [
     { name: "admin", token: `${tenant}-admin`, tenant, role: "admin" },
     { name: "op", token: `${tenant}-op`, tenant, role: "operator" },
+    { name: "view", token: `${tenant}-view`, tenant, role: "viewer" },
+    { name: "viewall", token: `${tenant}-viewall`, tenant, role: "viewer", inputs: true },
     { name: "sub1", token: `${tenant}-sub1`, tenant, role: "submitter" },
     { name: "sub2", token: `${tenant}-sub2`, tenant, role: "submitter" },
   ]),
 ];
 const localKeys = callers
   .filter(({ tenant }) => tenant !== undefined)
-  .map(({ token, tenant, role }) => `${token}:${tenant}:${role}`)
+  .map(({ token, tenant, role, inputs }) => `${token}:${tenant}:${role}${inputs ? ":inputs" : ""}`)
   .join();
 
 /** The tenants and tasks that the answer to a request may show. */
@@ -119,7 +121,7 @@ export function viewerOf({ caller, path, query }: Pick<Sent, "caller" | "path" |
   if (caller.tenant === undefined) return { tenants: [] };
   const named = new URLSearchParams(query).get("tenant") ?? undefined;
   if (caller.role === "submitter") return { tenants: [caller.tenant], only: caller.name };
-  if (caller.role === "operator") return { tenants: [caller.tenant] };
+  if (caller.role !== "admin") return { tenants: [caller.tenant] };
   // An admin's request about a tenant is in that tenant's audit.
   const [, about = named ?? caller.tenant] = /^\/tenants\/(\w+)/.exec(path) ?? [];
   const ofAll = about === "*" || query.includes("scope=deployment");

@@ -155,7 +155,7 @@ describe("local keys", () => {
     "%s is refused, and the message shows the format and not the token",
     (entry) => {
       expect(() => parseLocalKeys(`good:acme:admin, ${entry}`)).toThrow(
-        /^OFFLOAD_KEYS: expected token:tenant:role, where role is one of submitter, operator, admin; entry 2 is different$/,
+        /^OFFLOAD_KEYS: expected token:tenant:role, where role is one of submitter, viewer, operator, admin, or token:tenant:viewer:inputs; entry 2 is different$/,
       );
     },
   );

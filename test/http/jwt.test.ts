@@ -11,6 +11,7 @@ const settings: JwtSettings = {
   audience: "offload",
   tenantClaim: "tenant",
   roleClaim: "role",
+  inputsClaim: "inputs",
   algorithms: ["RS256", "ES256", "EdDSA"],
   clockSkewSeconds: 30,
 };
@@ -132,6 +133,21 @@ describe("a token of the issuer", () => {
     expect(await roleOf(["submitter", "operator", "billing"])).toBe("operator");
     expect(await roleOf(["billing"])).toBe("submitter");
     expect(await roleOf(undefined)).toBe("submitter");
+  });
+
+  test("a viewer reads inputs with a claim that says so, and no other role has that permission", async () => {
+    const { verify, sign } = setUp({ inputsClaim: "https://x.test/inputs" });
+    const identityOf = async (role: string, value?: unknown) =>
+      (await verify(await sign({ role, "https://x.test/inputs": value })))?.identity;
+    expect(await identityOf("viewer")).toEqual({ ...mine, role: "viewer" });
+    for (const value of [true, "true"]) {
+      expect(await identityOf("viewer", value)).toEqual({ ...mine, role: "viewer", inputs: true });
+      expect(await identityOf("operator", value)).toEqual(mine);
+    }
+    for (const value of [false, "false", 1, "yes", ["true"], null]) {
+      expect(await identityOf("viewer", value)).toEqual({ ...mine, role: "viewer" });
+    }
+    expect((await verify(await sign({ role: ["viewer", "operator"] })))?.identity).toEqual(mine);
   });
 
   test("a token is at most an operator's, unless the deployment maps a value of its claim to admin", async () => {
@@ -269,7 +285,7 @@ describe("the settings", () => {
     [{ OFFLOAD_JWT_ALGORITHMS: "RS256,HS256" }, "OFFLOAD_JWT_ALGORITHMS"],
     [{ OFFLOAD_JWT_ALGORITHMS: "none" }, "OFFLOAD_JWT_ALGORITHMS"],
     [{ OFFLOAD_JWT_DEFAULT_ROLE: "root" }, "OFFLOAD_JWT_DEFAULT_ROLE"],
-    [{ OFFLOAD_JWT_DEFAULT_ROLE: "admin" }, "OFFLOAD_JWT_DEFAULT_ROLE: expected one of submitter, operator"],
+    [{ OFFLOAD_JWT_DEFAULT_ROLE: "admin" }, "OFFLOAD_JWT_DEFAULT_ROLE: expected one of submitter, viewer, operator"],
     [{ OFFLOAD_JWT_ROLES: '{"staff":"root"}' }, "OFFLOAD_JWT_ROLES: expected a JSON object"],
     [{ OFFLOAD_JWT_ROLES: '{"staff":["admin"]}' }, "OFFLOAD_JWT_ROLES"],
     [{ OFFLOAD_JWT_ROLES: '["admin"]' }, "OFFLOAD_JWT_ROLES"],

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
-import { type ApiRoute, apiRoutes, isOpen } from "../../src/http/routes.ts";
+import { describe, expect, test } from "vitest";
+import { type ApiRoute, apiRoutes, isChange, isOpen } from "../../src/http/routes.ts";
 import { operations } from "../../src/openapi/operations.ts";
 import type { Caller } from "../fuzz/owners.ts";
 import { callers, fuzzWorld } from "../fuzz/world.ts";
@@ -17,6 +17,8 @@ function asking(world: ReturnType<typeof fuzzWorld>) {
     });
 }
 
+const secretInput = "only some read this";
+
 /** A world where acme has one thing of each kind, and their ids by the parameters of paths. */
 async function withThings() {
   const world = fuzzWorld();
@@ -25,7 +27,7 @@ async function withThings() {
     const { text } = await ask({ method: "POST", path }, by, json);
     return String(JSON.parse(text)[id] ?? expect.fail(text));
   };
-  const task = { type: "broken", input: { value: 1 } };
+  const task = { type: "broken", input: { value: 1, note: secretInput } };
   const callback = { url: "https://hooks.example/1" };
   const ids: Record<string, string> = {
     task_id: await made("/tasks", { ...task, callback }, "task_id"),
@@ -84,3 +86,62 @@ test.each(apiRoutes.filter((route) => !isOpen(route)))(
     }
   },
 );
+
+/** Requests of acme's callers, whose ids exist. */
+const asked = (route: ApiRoute, ids: Record<string, string>) => {
+  const { example } = operations[route.name];
+  return [{ ...route, path: pathWith(route, ids[parameterOf(route)] ?? "acme") }, example] as const;
+};
+
+const needed = apiRoutes.filter((route) => !isOpen(route));
+const changes = needed.filter(isChange);
+const reads = needed.filter((route) => !isChange(route));
+
+describe("a viewer", () => {
+  test.each(changes)("$method $path is a change: 403, and nothing is changed or recorded", async (route) => {
+    const { ask, ids, ports } = await withThings();
+    const known = async () =>
+      JSON.stringify([
+        ports.records.all(),
+        await ports.receivers.list("acme"),
+        await ports.keys.list("acme"),
+        (await ports.audit.list({ tenantId: "acme", limit: 100 })).items,
+      ]);
+    const before = await known();
+    for (const token of ["acme-view", "acme-viewall"]) {
+      const [request, example] = asked(route, ids);
+      const { status, text } = await ask(request, token, example);
+      expect([status, JSON.parse(text).code], token).toEqual([403, "forbidden"]);
+    }
+    expect(await known()).toBe(before);
+  });
+
+  const secrets = ["readWebhookSecret"];
+  const withInputs = ["readInput", "listLogs"];
+
+  test.each(reads)("$method $path is read as an operator reads it", async (route) => {
+    const { ask, ids } = await withThings();
+    const [request, example] = asked(route, ids);
+    const statusFor = async (token: string) => (await ask(request, token, example)).status;
+    const expected = secrets.includes(route.name) ? 403 : await statusFor("acme-op");
+    expect(await statusFor("acme-viewall")).toBe(expected);
+    expect(await statusFor("acme-view")).toBe(withInputs.includes(route.name) ? 403 : expected);
+  });
+
+  test("reads the input of no task, dead letter or schedule without `inputs`, and with it all of them", async () => {
+    const { ask, ids } = await withThings();
+    // The error of this type quotes its input, and so the text of a text: a member of a JSON value is no quote.
+    const shownTo = async (token: string): Promise<string[]> => {
+      const shown: string[] = [];
+      for (const route of reads) {
+        const [request, example] = asked(route, ids);
+        if ((await ask(request, token, example)).text.includes(`"note":"${secretInput}"`)) shown.push(route.name);
+      }
+      return shown.sort();
+    };
+    expect(await shownTo("acme-view")).toEqual([]);
+    const all = ["listDeadLetters", "listSchedules", "readInput", "readSchedule"];
+    expect(await shownTo("acme-viewall")).toEqual(all);
+    expect(await shownTo("acme-op")).toEqual(all);
+  });
+});

@@ -171,7 +171,7 @@ describe("requests with one of two fields", () => {
 });
 
 describe("roles", () => {
-  const below = { operator: "submitter", admin: "operator" } as const;
+  const below = { viewer: "submitter", operator: "viewer", admin: "operator" } as const;
   const needed = apiRoutes.filter((route) => !isOpen(route));
 
   test.each(needed)(
@@ -180,7 +180,7 @@ describe("roles", () => {
       const { role = "submitter" } = operations[route.name];
       const app = served()[route.functionName];
       const path = route.path.replaceAll(/\{\w+\}/g, "0198f0c2-0000-7000-8000-000000000000");
-      const askAs = (as: typeof role) => ask(app, path, { method: route.method, as: caller("acme", "olga", as) });
+      const askAs = (as: typeof role) => ask(app, path, { method: route.method, as: { ...caller("acme", "olga", as), inputs: "true" } });
       expect((await askAs(role)).status).not.toBe(403);
       if (role !== "submitter") expect((await askAs(below[role])).status).toBe(403);
     },

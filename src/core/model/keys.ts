@@ -8,6 +8,8 @@ export interface ApiKey {
   secret_hash: string;
   tenant_id: string;
   role: Role;
+  /** True: a viewer that may read inputs and logs. Absent: another role, or a viewer that may not. */
+  inputs?: true;
   /** For people who list keys. Absent: none was given. */
   label?: string;
   /** ISO times. Absent: it does not expire; it is not revoked. */
@@ -30,7 +32,7 @@ export const tenantPattern = /^[A-Za-z0-9_-]{1,64}$/;
  * @param randomBytes Returns that many bytes from a cryptographic source.
  */
 export function newApiKey(
-  given: Pick<ApiKey, "tenant_id" | "role" | "label" | "expires_at">,
+  given: Pick<ApiKey, "tenant_id" | "role" | "inputs" | "label" | "expires_at">,
   nowIso: string,
   randomBytes: (count: number) => Uint8Array,
 ): { key: ApiKey; token: string } {
@@ -67,7 +69,8 @@ export function identityOf(key: ApiKey, secret: string, nowIso: string): Identit
   const equal = given.length === stored.length && timingSafeEqual(given, stored);
   if (!equal || key.revoked_at !== undefined) return undefined;
   if (key.expires_at !== undefined && key.expires_at <= nowIso) return undefined;
-  return { tenantId: key.tenant_id, principal: key.key_id, role: key.role };
+  const inputs = key.inputs === true ? { inputs: key.inputs } : {};
+  return { tenantId: key.tenant_id, principal: key.key_id, role: key.role, ...inputs };
 }
 
 /** Reads the bearer's token from an `Authorization` header. */

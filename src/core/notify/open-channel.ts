@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Identity, roles } from "../model/identity.ts";
+import { type Identity, readsAs } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { hashSecret } from "../model/keys.ts";
 import { Problem } from "../model/problem.ts";
@@ -44,8 +44,8 @@ export async function openChannel(
   body: unknown,
 ): Promise<ChannelView> {
   const { scope } = parseInput(channelSchema, body);
-  if (scope === "tenant" && roles.indexOf(role) < roles.indexOf("operator")) {
-    throw new Problem("forbidden", "A channel for all tasks of the tenant requires the role operator.");
+  if (scope === "tenant" && !readsAs(role, "viewer")) {
+    throw new Problem("forbidden", "A channel for all tasks of the tenant requires the role viewer.");
   }
   if (socketUrl === undefined) {
     throw new Problem("not_found", "This deployment has no channels. Set `push: true` on the TaskPipeline construct.");
