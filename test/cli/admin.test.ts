@@ -72,6 +72,16 @@ describe("admin keys", () => {
     expect(api.seen).toEqual([expect.objectContaining({ method: "POST", path: "/keys", body })]);
   });
 
+  test("a viewer's key may read inputs, and the table says so", async () => {
+    const viewer = { ...key, role: "viewer", inputs: true };
+    await using api = await StubApi.start((request) =>
+      request.method === "POST" ? { status: 201, json: { ...viewer, key: "ofl_secret" } } : { json: { keys: [viewer] } },
+    );
+    expect((await offload(api.url, ["admin", "create-key", "--role", "viewer", "--inputs"])).out).toBe("ofl_secret\n");
+    expect((await offload(api.url, ["admin", "keys"])).out).toMatch(/^q7mzk2vxw4t9bnsd +viewer, inputs /m);
+    expect(api.seen[0]).toMatchObject({ path: "/keys", body: { role: "viewer", inputs: true } });
+  });
+
   test("a key is revoked; a refusal is in the API's words", async () => {
     await using api = await StubApi.start((_, index) =>
       index === 0 ? { json: key } : problem(409, "conflict", "This is the key of the request itself."),

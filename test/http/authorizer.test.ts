@@ -134,6 +134,13 @@ describe("local keys", () => {
     expect(find).not.toHaveBeenCalled();
   });
 
+  test("a viewer's key may say that it reads inputs", async () => {
+    const { ask } = setUp({}, "dev-look:acme:viewer,dev-read:acme:viewer:inputs");
+    expect(await ask("dev-look")).toMatchObject({ tenant_id: "acme", role: "viewer" });
+    expect(await ask("dev-look")).not.toHaveProperty("inputs");
+    expect(await ask("dev-read")).toMatchObject({ tenant_id: "acme", role: "viewer", inputs: "true" });
+  });
+
   test("a principal is derived from its token alone and does not contain it", () => {
     const principals = [...parseLocalKeys(text).values()].map(({ principal }) => principal);
     expect(principals).toEqual(["local-84081c7b9a6b", "local-cbfac07691d7", "local-de72d648e29b"]);
@@ -151,7 +158,7 @@ describe("local keys", () => {
     expect(await setUp().ask("dev-acme")).toEqual({ anonymous: expect.any(String) });
   });
 
-  test.each(["dev", "dev:acme", "dev:acme:root", ":acme:operator", "dev::operator", "dev:a b:operator", "a:b:admin:x"])(
+  test.each(["dev", "dev:acme", "dev:acme:root", ":acme:operator", "dev::operator", "dev:a b:operator", "a:b:admin:inputs"])(
     "%s is refused, and the message shows the format and not the token",
     (entry) => {
       expect(() => parseLocalKeys(`good:acme:admin, ${entry}`)).toThrow(

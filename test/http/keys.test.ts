@@ -38,7 +38,7 @@ describe("a new key", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
     const { key, key_id } = answer.json as Made;
     expect(answer.json).toEqual({
-      ...{ key, key_id, tenant_id: "acme", role: "operator", label: "night shift" },
+      ...{ key, key_id, tenant_id: "acme", role: "operator", inputs: false, label: "night shift" },
       ...{ created_at: iso(clock.now()), last_used_at: null, expires_at: null, revoked_at: null },
     });
     const { keyId = "", secret = "" } = parseApiKey(bearerToken(`Bearer ${key}`) ?? "") ?? {};
@@ -46,6 +46,24 @@ describe("a new key", () => {
     expect(stored && identityOf(stored, secret, iso(clock.now()))).toEqual({
       ...{ tenantId: "acme", principal: key_id, role: "operator" },
     });
+  });
+
+  test("of a viewer may read inputs and logs where it says so, and no other key has that permission", async () => {
+    const { keys, clock, create, list } = setUp();
+    const made = (await create({ role: "viewer", inputs: true })).json as Made;
+    const plain = (await create({ role: "viewer", inputs: false })).json as Made;
+    expect(await list()).toMatchObject([
+      { key_id: made.key_id, role: "viewer", inputs: true },
+      { key_id: plain.key_id, role: "viewer", inputs: false },
+    ]);
+    const stored = await keys.find(made.key_id);
+    const { secret = "" } = parseApiKey(made.key) ?? {};
+    expect(stored && identityOf(stored, secret, iso(clock.now()))).toMatchObject({ role: "viewer", inputs: true });
+    for (const role of ["submitter", "operator", "admin"]) {
+      const refused = await create({ role, inputs: true });
+      expect(refused).toMatchObject(problem(422, "invalid_input"));
+      expect(refused.json.errors).toMatchObject([{ path: "/inputs" }]);
+    }
   });
 
   test("is shown once: no list and no audit entry has its secret", async () => {

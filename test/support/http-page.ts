@@ -352,7 +352,7 @@ url = os.environ["OFFLOAD_URL"]
   not know: later versions add some.
 - Of a name that an object has twice, the last counts. An integer that a double cannot hold is refused: send it as text.
 - \`Authorization: Bearer\` and an API key, or a JWT of the deployment's issuer. A role may do what the roles before it may:
-  \`submitter\` (its own tasks), \`operator\` (its tenant), \`admin\` (every tenant). [Tenants](tenants.md) describes keys.
+  \`submitter\` (its own tasks), \`viewer\` (reads its tenant, and changes nothing), \`operator\` (its tenant), \`admin\` (every tenant). [Tenants](tenants.md) describes keys.
 - A task of another caller is answered like one that does not exist: 404.
 - A refused request has the content type \`application/problem+json\`: see [problems](problems.md). [Limits](limits.md) lists
   every limit.`;
