@@ -9,7 +9,7 @@ import { Failure, Loading, Nothing, Page } from "./parts/layout.tsx";
 import { NewSecret } from "./parts/new-secret.tsx";
 import { Operations } from "./parts/progress.tsx";
 import { go, route } from "./route.ts";
-import { chosenTenant, config, identity, may } from "./session.ts";
+import { chosenTenant, config, identity, may, mayChange } from "./session.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 import { setting } from "./signals.ts";
 import { resume } from "./start.ts";
@@ -19,7 +19,7 @@ import { UnknownTenant } from "./tenant.tsx";
 const againMs = 5_000;
 
 /** Pages that the caller may open. */
-const allowedPages = (): PageOf[] => pages.filter(({ role }) => may(role));
+const allowedPages = (): PageOf[] => pages.filter(({ role, changes }) => may(role) && (!changes || mayChange()));
 
 /** The console. */
 export function App() {

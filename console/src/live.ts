@@ -34,7 +34,7 @@ async function hear(signal: AbortSignal): Promise<void> {
   channelState.value = "connecting";
   try {
     for await (const message of subscribe(fileParts, transport(), {
-      scope: may("operator") ? "tenant" : "own",
+      scope: may("viewer") ? "tenant" : "own",
       signal,
     })) {
       if (message.type === "channel.open") channelState.value = "open";

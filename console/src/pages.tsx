@@ -13,47 +13,50 @@ export interface PageOf {
   title: string;
   /** The least role that the page is for. */
   role: Role;
+  /** True: a viewer has no use for it. */
+  changes?: true;
   component: PageComponent;
 }
 
 /** All pages, in the order of the navigation. */
 export const pages: readonly PageOf[] = [
-  { path: "overview", title: "Overview", role: "operator", component: OverviewPage },
+  { path: "overview", title: "Overview", role: "viewer", component: OverviewPage },
   { path: "tasks", title: "Tasks", role: "submitter", component: TasksPage },
   {
     path: "dead-letters",
     title: "Dead letters",
-    role: "operator",
+    role: "viewer",
     component: later("Dead letters", async () => (await import("./pages/dead-letters.tsx")).DeadLettersPage),
   },
   {
     path: "schedules",
     title: "Schedules",
-    role: "operator",
+    role: "viewer",
     component: later("Schedules", async () => (await import("./pages/schedules.tsx")).SchedulesPage),
   },
   {
     path: "submit",
     title: "Submit",
     role: "submitter",
+    changes: true,
     component: later("Submit", async () => (await import("./pages/submit.tsx")).SubmitPage),
   },
   {
     path: "types",
     title: "Types",
-    role: "operator",
+    role: "viewer",
     component: later("Types", async () => (await import("./pages/types.tsx")).TypesPage),
   },
   {
     path: "webhooks",
     title: "Webhooks",
-    role: "operator",
+    role: "viewer",
     component: later("Webhooks", async () => (await import("./pages/webhooks.tsx")).WebhooksPage),
   },
   {
     path: "audit",
     title: "Audit",
-    role: "operator",
+    role: "viewer",
     component: later("Audit", async () => (await import("./pages/audit.tsx")).AuditPage),
   },
   {

@@ -66,10 +66,16 @@ export const tenantName = computed(() => (tenant.value === allTenants ? "all ten
 export const hrefOf = (steps: readonly string[], row: object): string =>
   href(steps, { tenant: chosenTenant.value && "tenant_id" in row ? String(row.tenant_id) : chosenTenant.value });
 
-const ranks: Record<Role, number> = { submitter: 0, operator: 1, admin: 2 };
+const ranks: Record<Role, number> = { submitter: 0, viewer: 1, operator: 2, admin: 3 };
 
-/** True when the caller has at least this role. */
+/** True when the caller reads what this role reads. */
 export const may = (role: Role): boolean => identity.value !== undefined && ranks[identity.value.role] >= ranks[role];
+
+/** True when the caller may change something. The page has no button that a viewer may not press. */
+export const mayChange = (): boolean => identity.value !== undefined && identity.value.role !== "viewer";
+
+/** True when the caller may read inputs and logs. */
+export const maySeeInputs = (): boolean => mayChange() || identity.value?.inputs === true;
 
 /** Sends requests as the caller. */
 const transports = computed(

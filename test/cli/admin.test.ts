@@ -75,7 +75,9 @@ describe("admin keys", () => {
   test("a viewer's key may read inputs, and the table says so", async () => {
     const viewer = { ...key, role: "viewer", inputs: true };
     await using api = await StubApi.start((request) =>
-      request.method === "POST" ? { status: 201, json: { ...viewer, key: "ofl_secret" } } : { json: { keys: [viewer] } },
+      request.method === "POST"
+        ? { status: 201, json: { ...viewer, key: "ofl_secret" } }
+        : { json: { keys: [viewer] } },
     );
     expect((await offload(api.url, ["admin", "create-key", "--role", "viewer", "--inputs"])).out).toBe("ofl_secret\n");
     expect((await offload(api.url, ["admin", "keys"])).out).toMatch(/^q7mzk2vxw4t9bnsd +viewer, inputs /m);

@@ -11,7 +11,7 @@ import { Client, type Key } from "../support/http-client.ts";
 
 const localKeys = "dev-acme:acme:operator,dev-globex:globex:operator,dev-acme-sub:acme:submitter,dev-admin:acme:admin";
 
-const baseUrl = process.env.OFFLOAD_URL ?? "";
+export const baseUrl = process.env.OFFLOAD_URL ?? "";
 if (baseUrl === "") {
   throw new Error("OFFLOAD_URL is not set: the base URL of the Offload to test, such as http://127.0.0.1:3000");
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
-import { admin, operator, stranger, submitter, uniqueTags } from "./callers.ts";
+import { Client, expectProblem, expectStatus, until } from "../support/http-client.ts";
+import { admin, baseUrl, operator, stranger, submitter, uniqueTags } from "./callers.ts";
 
 const later = { delay_seconds: 600 };
 const idsOf = (tasks: { task_id: string }[]) => tasks.map(({ task_id }) => task_id);
@@ -37,6 +37,27 @@ describe.concurrent("roles", () => {
     expectProblem(await submitter.post(`/tasks/${theirs.task_id}/cancel`), 404, "not_found");
     expect(await operator.task(theirs.task_id)).toMatchObject({ status: "scheduled" });
     for (const { task_id } of [theirs, own]) await operator.post(`/tasks/${task_id}/cancel`);
+  });
+
+  test("a viewer reads what its tenant has, inputs only with a key that says so, and changes nothing", async () => {
+    const { task_id } = await submitter.submit("probe.echo", { value: 1 }, later);
+    const viewer = async (inputs: boolean): Promise<Client> => {
+      const { key } = expectStatus(await admin.post("/keys", { role: "viewer", inputs }), 201).json<{ key: string }>();
+      return new Client(baseUrl, { token: key, tenant: operator.tenant, role: "viewer" });
+    };
+    const [plain, reading] = [await viewer(false), await viewer(true)];
+    expect(await plain.task(task_id)).toMatchObject({ task_id, status: "scheduled" });
+    expectStatus(await plain.get("/dead-letters?limit=1"), 200);
+    expect(expectStatus(await reading.get("/identity"), 200).json()).toMatchObject({ role: "viewer", inputs: true });
+    expectProblem(await plain.get(`/tasks/${task_id}/input`), 403, "forbidden");
+    expectProblem(await plain.get(`/tasks/${task_id}/logs`), 403, "forbidden");
+    expect(expectStatus(await reading.get(`/tasks/${task_id}/input`), 200).json()).toEqual({ input: { value: 1 } });
+    expectStatus(await reading.get(`/tasks/${task_id}/logs`), 200);
+    for (const path of ["/tasks", `/tasks/${task_id}/cancel`, "/dead-letters/replay", "/types/probe.echo/pause"]) {
+      expectProblem(await reading.post(path, {}), 403, "forbidden");
+    }
+    expect(await operator.task(task_id)).toMatchObject({ status: "scheduled" });
+    await operator.post(`/tasks/${task_id}/cancel`);
   });
 
   test("an operator sees and controls all tasks of its tenant, and none of another", async () => {

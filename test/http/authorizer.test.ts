@@ -158,14 +158,19 @@ describe("local keys", () => {
     expect(await setUp().ask("dev-acme")).toEqual({ anonymous: expect.any(String) });
   });
 
-  test.each(["dev", "dev:acme", "dev:acme:root", ":acme:operator", "dev::operator", "dev:a b:operator", "a:b:admin:inputs"])(
-    "%s is refused, and the message shows the format and not the token",
-    (entry) => {
-      expect(() => parseLocalKeys(`good:acme:admin, ${entry}`)).toThrow(
-        /^OFFLOAD_KEYS: expected token:tenant:role, where role is one of submitter, viewer, operator, admin, or token:tenant:viewer:inputs; entry 2 is different$/,
-      );
-    },
-  );
+  test.each([
+    "dev",
+    "dev:acme",
+    "dev:acme:root",
+    ":acme:operator",
+    "dev::operator",
+    "dev:a b:operator",
+    "a:b:admin:inputs",
+  ])("%s is refused, and the message shows the format and not the token", (entry) => {
+    expect(() => parseLocalKeys(`good:acme:admin, ${entry}`)).toThrow(
+      /^OFFLOAD_KEYS: expected token:tenant:role, where role is one of submitter, viewer, operator, admin, or token:tenant:viewer:inputs; entry 2 is different$/,
+    );
+  });
 });
 
 describe("a token of an issuer", () => {

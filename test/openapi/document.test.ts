@@ -180,7 +180,8 @@ describe("roles", () => {
       const { role = "submitter" } = operations[route.name];
       const app = served()[route.functionName];
       const path = route.path.replaceAll(/\{\w+\}/g, "0198f0c2-0000-7000-8000-000000000000");
-      const askAs = (as: typeof role) => ask(app, path, { method: route.method, as: { ...caller("acme", "olga", as), inputs: "true" } });
+      const askAs = (as: typeof role) =>
+        ask(app, path, { method: route.method, as: { ...caller("acme", "olga", as), inputs: "true" } });
       expect((await askAs(role)).status).not.toBe(403);
       if (role !== "submitter") expect((await askAs(below[role])).status).toBe(403);
     },

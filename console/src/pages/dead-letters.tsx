@@ -5,6 +5,7 @@ import { errorKinds } from "../../../src/core/model/errors.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import { count, visible } from "../format.ts";
 import { useLive } from "../live-load.ts";
+import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ChoiceFilter, TextFilter, TimeFilter } from "../parts/filter.tsx";
 import { Json } from "../parts/json.tsx";
@@ -13,7 +14,7 @@ import { type Bulk, BulkDialog } from "../parts/operation.tsx";
 import { PagedRows, usePaged } from "../parts/paged.tsx";
 import { Id, Text, Time } from "../parts/text.tsx";
 import { href, route } from "../route.ts";
-import { api, chosenTenant, hrefOf, tenant } from "../session.ts";
+import { api, chosenTenant, hrefOf, mayChange, maySeeInputs, tenant } from "../session.ts";
 import { toggling, useShown } from "../signals.ts";
 
 /** Fields of the filter, in the page's URL and in the API. */
@@ -45,12 +46,10 @@ export function DeadLettersPage() {
       title="Dead letters"
       actions={
         <>
-          <button type="button" onClick={() => start("replay", { filter })}>
-            Replay all found …
-          </button>
-          <button type="button" class="danger" onClick={() => start("discard", { filter })}>
+          <Ask onClick={() => start("replay", { filter })}>Replay all found …</Ask>
+          <Ask danger onClick={() => start("discard", { filter })}>
             Discard all found …
-          </button>
+          </Ask>
         </>
       }
     >
@@ -128,12 +127,10 @@ function GroupCard({ group, filter, start }: Omit<GroupsProps, "answer"> & { gro
         </h2>
         <div class="actions">
           <a href={shown}>{isOpen ? "Hide the dead letters" : "Show the dead letters"}</a>
-          <button type="button" onClick={() => start("replay", selection)}>
-            Replay {count(group.count)} …
-          </button>
-          <button type="button" class="danger" onClick={() => start("discard", selection)}>
+          <Ask onClick={() => start("replay", selection)}>Replay {count(group.count)} …</Ask>
+          <Ask danger onClick={() => start("discard", selection)}>
             Discard {count(group.count)} …
-          </button>
+          </Ask>
         </div>
       </header>
       <p class="status failed">
@@ -175,19 +172,17 @@ function Letter({ letter, start }: { letter: DeadLetterView; start: GroupsProps[
       {open.value && (
         <div class="card">
           <div class="actions">
-            <a href={hrefOf(["tasks", task_id], letter)}>Open the task, to edit its input</a>
-            <button type="button" onClick={() => start("replay", { task_ids: [task_id] })}>
-              Replay …
-            </button>
-            <button type="button" class="danger" onClick={() => start("discard", { task_ids: [task_id] })}>
+            <a href={hrefOf(["tasks", task_id], letter)}>Open the task{mayChange() && ", to edit its input"}</a>
+            <Ask onClick={() => start("replay", { task_ids: [task_id] })}>Replay …</Ask>
+            <Ask danger onClick={() => start("discard", { task_ids: [task_id] })}>
               Discard …
-            </button>
+            </Ask>
           </div>
           <p>
             After {count(attempts)} {attempts === 1 ? "attempt" : "attempts"}.
           </p>
           {stack !== null && <pre>{visible(stack)}</pre>}
-          <Json of={input} label={`Input of ${task_id}`} />
+          {maySeeInputs() && <Json of={input} label={`Input of ${task_id}`} />}
         </div>
       )}
     </details>

@@ -54,7 +54,7 @@ function stateOf({ revoked_at, expires_at }: KeyInfo): string {
 
 const columns: readonly Column<KeyInfo>[] = [
   { name: "Key id", cell: ({ key_id }) => <Id of={key_id} /> },
-  { name: "Role", cell: ({ role }) => role },
+  { name: "Role", cell: ({ role, inputs }) => (inputs ? `${role}, inputs` : role) },
   { name: "State", cell: stateOf },
   { name: "Label", cell: ({ label }) => label !== null && <Text of={label} most={100} /> },
   { name: "Created", cell: ({ created_at }) => <Time at={created_at} /> },
@@ -64,11 +64,13 @@ const columns: readonly Column<KeyInfo>[] = [
 
 function CreateDialog({ onClose }: { onClose: () => void }) {
   const role = useSignal("submitter");
+  const inputs = useSignal(false);
   const label = useSignal("");
   const expires = useSignal("");
   const create = async () => {
     const body = {
       role: role.value,
+      ...(role.value === "viewer" && inputs.value && { inputs: true }),
       ...(label.value !== "" && { label: label.value }),
       ...(expires.value !== "" && { expires_at: new Date(expires.value).toISOString() }),
     };
@@ -82,10 +84,23 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
         value={role}
         options={[
           ["submitter", "submitter: submits tasks, and sees its own"],
+          ["viewer", "viewer: reads all tasks of the tenant, changes nothing"],
           ["operator", "operator: all tasks of the tenant"],
           ["admin", "admin: all tenants, queues, keys"],
         ]}
       />
+      {role.value === "viewer" && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={inputs.value}
+            onChange={({ currentTarget }) => {
+              inputs.value = currentTarget.checked;
+            }}
+          />
+          Reads inputs and logs, too
+        </label>
+      )}
       <TextField label="Label" value={label} placeholder="where it is used" />
       <TextField label="Expires (empty: never)" value={expires} type="datetime-local" />
     </FormDialog>

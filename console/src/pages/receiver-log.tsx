@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ReceiverDelivery } from "../../../src/operations/views.ts";
 import { duration, visible } from "../format.ts";
+import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ChoiceFilter, TimeFilter } from "../parts/filter.tsx";
 import { Json } from "../parts/json.tsx";
@@ -29,9 +30,7 @@ export function DeliveryLog({ of, path }: { of: Paged<ReceiverDelivery>; path: P
       actions={
         <>
           <ReadAgain of={of} />
-          <button type="button" onClick={() => bulk.show(replayOf(path))}>
-            Deliver again …
-          </button>
+          <Ask onClick={() => bulk.show(replayOf(path))}>Deliver again …</Ask>
         </>
       }
     >

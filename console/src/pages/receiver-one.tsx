@@ -1,6 +1,6 @@
 import type { ReceiverSecret, ReceiverView } from "../../../src/operations/views.ts";
 import { useLive } from "../live-load.ts";
-import { Action, say } from "../parts/action.tsx";
+import { Action, Ask, say } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { FormDialog } from "../parts/dialog.tsx";
 import { Answer, Facts, Page, Section } from "../parts/layout.tsx";
@@ -73,15 +73,9 @@ function Actions({ of, show, reload }: { of: ReceiverView; show: (dialog: Dialog
       >
         {enabled ? "Disable" : "Enable"}
       </Action>
-      <button type="button" onClick={() => show("change")}>
-        Change …
-      </button>
-      <button type="button" onClick={() => show("rotate")}>
-        Rotate the secret …
-      </button>
-      <button type="button" onClick={() => show("delete")}>
-        Delete …
-      </button>
+      <Ask onClick={() => show("change")}>Change …</Ask>
+      <Ask onClick={() => show("rotate")}>Rotate the secret …</Ask>
+      <Ask onClick={() => show("delete")}>Delete …</Ask>
     </>
   );
 }

@@ -1,4 +1,5 @@
 import type { ReceiverView } from "../../../src/operations/views.ts";
+import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ReadAgain, Section } from "../parts/layout.tsx";
 import { PagedTable, usePaged } from "../parts/paged.tsx";
@@ -22,9 +23,9 @@ export function Receivers() {
         <>
           <ReadAgain of={receivers} />
           {!isOfAll && (
-            <button type="button" class="primary" onClick={() => creating.show(true)}>
+            <Ask primary onClick={() => creating.show(true)}>
               New receiver …
-            </button>
+            </Ask>
           )}
         </>
       }

@@ -3,14 +3,14 @@ import type { ScheduleView } from "../../../src/client/schedules.ts";
 import { count } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { type Loaded, useLoad } from "../load.ts";
-import { Action, say } from "../parts/action.tsx";
+import { Action, Ask, say } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { FormDialog } from "../parts/dialog.tsx";
 import { Json } from "../parts/json.tsx";
 import { Answer, Facts, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Id, Text, Time } from "../parts/text.tsx";
 import { changeQuery, go, href, route } from "../route.ts";
-import { api, chosenTenant, tenant } from "../session.ts";
+import { api, chosenTenant, mayChange, maySeeInputs, tenant } from "../session.ts";
 import { setting } from "../signals.ts";
 import { Calendar } from "./schedules-calendar.tsx";
 import { schedulePath } from "./schedules-data.ts";
@@ -30,7 +30,7 @@ export function SchedulePage({ scheduleId }: { scheduleId: string }) {
     api.get<ScheduleView>(schedulePath(scheduleId), undefined, { signal }),
   );
   const { value } = schedule;
-  const isChanging = route.value.query.change !== undefined;
+  const isChanging = mayChange() && route.value.query.change !== undefined;
   return (
     <Page
       title={value === undefined ? "Schedule" : `Schedule ${value.name.slice(0, 60)}`}
@@ -87,12 +87,8 @@ function Actions({ of, reload }: { of: ScheduleView; reload: Loaded<unknown>["re
       </Action>
       {of.source === "api" && (
         <>
-          <button type="button" onClick={() => changeQuery({ change: 1 })}>
-            Change …
-          </button>
-          <button type="button" onClick={setting(isDeleting, true)}>
-            Delete …
-          </button>
+          <Ask onClick={() => changeQuery({ change: 1 })}>Change …</Ask>
+          <Ask onClick={setting(isDeleting, true)}>Delete …</Ask>
         </>
       )}
       {isDeleting.value && <DeleteDialog of={of} onClose={setting(isDeleting, false)} />}
@@ -135,10 +131,12 @@ const Parts = ({ of }: { of: ScheduleView }) => (
     <NextTimes of={of} />
     {(of.every_seconds === null || of.source === "api") && <Calendar schedule={of} />}
     <Section title="Task">
-      <Json of={of.task} label="Task" />
+      <Json of={maySeeInputs() ? of.task : withoutInput(of.task)} label="Task" />
     </Section>
   </>
 );
+
+const withoutInput = ({ input: _, ...task }: ScheduleView["task"]) => task;
 
 const overlapTexts = {
   allow: "allow: each time submits a task",

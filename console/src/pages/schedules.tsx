@@ -7,7 +7,7 @@ import { Answer, Nothing, Page } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { chosenTenant, hrefOf, tenant } from "../session.ts";
+import { chosenTenant, hrefOf, mayChange, tenant } from "../session.ts";
 import { readSchedules } from "./schedules-data.ts";
 import { NewSchedulePage } from "./schedules-form.tsx";
 import { SchedulePage } from "./schedules-one.tsx";
@@ -17,7 +17,7 @@ import { LastTask, RuleText, ScheduleState, ZonedTime } from "./schedules-texts.
 export function SchedulesPage({ rest }: { rest: readonly string[] }) {
   const [step] = rest;
   if (step === undefined) return <Schedules />;
-  return step === "new" ? <NewSchedulePage /> : <SchedulePage key={step} scheduleId={step} />;
+  return step === "new" && mayChange() ? <NewSchedulePage /> : <SchedulePage key={step} scheduleId={step} />;
 }
 
 function Schedules() {
@@ -32,9 +32,11 @@ function Schedules() {
     <Page
       title="Schedules"
       actions={
-        <a class="button primary" href={href(["schedules", "new"], { tenant: chosenTenant.value })}>
-          New schedule
-        </a>
+        mayChange() && (
+          <a class="button primary" href={href(["schedules", "new"], { tenant: chosenTenant.value })}>
+            New schedule
+          </a>
+        )
       }
     >
       <section class="card">

@@ -6,7 +6,7 @@ import type { TypeView } from "../../../src/operations/views.ts";
 import { parsed } from "../json-text.ts";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Time } from "../parts/text.tsx";
-import { may } from "../session.ts";
+import { may, mayChange } from "../session.ts";
 import { setting } from "../signals.ts";
 import { hasEnded } from "./task-data.ts";
 import { JsonField, type TaskDialog, TaskForm } from "./task-form.tsx";
@@ -35,7 +35,7 @@ function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
     ["extend", "Keep longer …", true],
     ["cancel", "Cancel …", !hasEnded(task) && type?.cancellable !== false],
   ];
-  return all.flatMap(([name, text, is]) => (is ? [[name, text]] : []));
+  return !mayChange() ? [] : all.flatMap(([name, text, is]) => (is ? [[name, text]] : []));
 }
 
 /** The buttons for what can be done with a task now. Each asks first. */

@@ -154,7 +154,7 @@ function pauseText(of: "tier" | "type" | "tenant", type: string, priority: strin
     return (
       <>
         The type {type} is paused. It goes on when the type is resumed
-        {may("operator") && <>, at {linkTo("types", "Types")}</>}.
+        {may("viewer") && <>, at {linkTo("types", "Types")}</>}.
       </>
     );
   }

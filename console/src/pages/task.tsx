@@ -4,7 +4,7 @@ import { Curl } from "../parts/curl.tsx";
 import { Answer, Failure, Page } from "../parts/layout.tsx";
 import { Id, Status, Text } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { chosenTenant, config, may } from "../session.ts";
+import { chosenTenant, config, may, maySeeInputs } from "../session.ts";
 import { useTaskTypes } from "../task-types.ts";
 import { TaskActions } from "./task-actions.tsx";
 import { Children } from "./task-children.tsx";
@@ -49,9 +49,9 @@ function Parts({ task }: { task: TaskView }) {
       <Result task={task} />
       <Timeline task={task} attempts={list} />
       <Children task={task} />
-      {may("operator") && <Steps task={task} />}
-      {may("operator") && <Log task={task} />}
-      <Input task={task} />
+      {may("viewer") && <Steps task={task} />}
+      {may("viewer") && maySeeInputs() && <Log task={task} />}
+      {maySeeInputs() && <Input task={task} />}
       <Deliveries task={task} />
       <TaskFacts task={task} />
       {config.value?.local && <TraceSection task={task} />}

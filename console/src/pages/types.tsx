@@ -2,12 +2,13 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
+import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { Json } from "../parts/json.tsx";
 import { Answer, Facts, Nothing, Page } from "../parts/layout.tsx";
 import { Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { api, chosenTenant, may, tenant } from "../session.ts";
+import { api, chosenTenant, may, mayChange, tenant } from "../session.ts";
 import { useShown } from "../signals.ts";
 import { LimitsDialog, PauseDialog } from "./types-dialogs.tsx";
 
@@ -50,19 +51,17 @@ function TypeCard({ type, show }: { type: TypeView; show: (open: Open) => void }
         <div class="actions">
           <a href={href(["tasks"], keep)}>Tasks of {name}</a>
           <a href={href(["dead-letters"], keep)}>Dead letters of {name}</a>
-          <a href={href(["submit"], keep)}>Submit {name}</a>
-          <button type="button" onClick={() => show({ act: "tenant", of: type })}>
+          {mayChange() && <a href={href(["submit"], keep)}>Submit {name}</a>}
+          <Ask onClick={() => show({ act: "tenant", of: type })}>
             {verb(paused?.tenant)} {name} for {tenant.value} …
-          </button>
+          </Ask>
           {may("admin") && (
-            <button type="button" onClick={() => show({ act: "all", of: type })}>
+            <Ask onClick={() => show({ act: "all", of: type })}>
               {verb(paused?.all)} {name} for all …
-            </button>
+            </Ask>
           )}
           {may("admin") && (type.concurrency !== null || type.rate_limit !== null) && (
-            <button type="button" onClick={() => show({ act: "limits", of: type })}>
-              Limits of {name} …
-            </button>
+            <Ask onClick={() => show({ act: "limits", of: type })}>Limits of {name} …</Ask>
           )}
         </div>
       </header>

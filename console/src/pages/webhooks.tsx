@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { FailedWebhook, WebhookSecret } from "../../../src/operations/views.ts";
-import { Action } from "../parts/action.tsx";
+import { Action, Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { Dialog, FormDialog } from "../parts/dialog.tsx";
 import { Page, ReadAgain, Section } from "../parts/layout.tsx";
@@ -83,9 +83,9 @@ function SecretSection() {
           >
             Show the secret …
           </Action>
-          <button type="button" class="danger" onClick={setting(rotating, true)}>
+          <Ask danger onClick={setting(rotating, true)}>
             Rotate …
-          </button>
+          </Ask>
         </>
       }
     >

@@ -1,5 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { mayChange } from "../session.ts";
 import { setting } from "../signals.ts";
 
 /** The last thing done, or the reason why it was not, for the line that screen readers hear. */
@@ -29,7 +30,7 @@ export const rest = (): Promise<void> => new Promise((resolve) => setTimeout(res
 
 /**
  * A button that calls the API. It takes no click while it waits for the answer, and no second one of a double click. An
- * error is said.
+ * error is said. Viewers do not see it.
  */
 export function Action({
   run,
@@ -46,6 +47,7 @@ export function Action({
   children: ComponentChildren;
 }) {
   const busy = useSignal(false);
+  if (!mayChange()) return null;
   const click = async ({ detail }: MouseEvent) => {
     if (busy.value || detail > 1) return;
     busy.value = true;
@@ -69,6 +71,25 @@ export function Action({
     </button>
   );
 }
+
+/** A button that asks before a change, in a dialog. Viewers do not see it. */
+export const Ask = ({
+  danger,
+  primary,
+  children,
+  ...more
+}: {
+  danger?: boolean;
+  primary?: boolean;
+  disabled?: boolean;
+  onClick: () => void;
+  children: ComponentChildren;
+}) =>
+  mayChange() ? (
+    <button type="button" class={danger ? "danger" : primary ? "primary" : undefined} {...more}>
+      {children}
+    </button>
+  ) : null;
 
 /** The line of what was said last. */
 export function Said() {
