@@ -25,7 +25,7 @@ export const routeTable = {
     groupDeadLetters: "GET /dead-letters/groups",
     readOperation: "GET /operations/{operation_id}",
     listSchedules: "GET /schedules",
-    previewSchedule: "POST /schedules/preview reads",
+    previewSchedule: "POST /schedules/preview viewers",
     readSchedule: "GET /schedules/{schedule_id}",
     listNextTimes: "GET /schedules/{schedule_id}/next",
     listAudit: "GET /audit",
@@ -59,7 +59,7 @@ export const routeTable = {
     createSchedule: "POST /schedules",
     ...rows.schedules,
     runSchedule: "POST /schedules/{schedule_id}/run",
-    openChannel: "POST /channels reads silent",
+    openChannel: "POST /channels viewers silent",
   },
   console: {
     readConsole: "GET /console open",
@@ -120,7 +120,7 @@ export const isOpen = (route: Route | undefined): boolean => route?.notes.includ
 
 /** True when the route changes something. Viewers are refused it. */
 export const isChange = ({ method, notes }: Pick<Route, "method" | "notes">): boolean =>
-  method !== "GET" && !notes.includes("reads");
+  method !== "GET" && !notes.includes("viewers");
 
 /** True when the audit has the route's requests: each change, and each read of a secret that signs webhooks. */
 export const isRecorded = ({ method, notes }: Route): boolean =>

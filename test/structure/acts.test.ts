@@ -47,7 +47,7 @@ const hasAnyJson = (schema: Schema): boolean => {
 describe("the notes of a route", () => {
   test("are known words", () => {
     const notes = routes.flatMap((route) => route.notes);
-    expect([...new Set(notes)].sort()).toEqual(["all", "body", "open", "read", "silent"]);
+    expect([...new Set(notes)].sort()).toEqual(["all", "body", "open", "read", "silent", "viewers"]);
   });
 
   const control = routes.filter((route) => route.functionName === "control" && isRecorded(route));
