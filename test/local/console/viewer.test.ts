@@ -6,7 +6,11 @@ describeConsole("the console of a viewer", { OFFLOAD_TIME_SCALE: "0.01" }, (here
   const keyOf = async (inputs: boolean): Promise<string> =>
     expectStatus(await here.admin.post("/keys", { role: "viewer", inputs }), 201).json<{ key: string }>().key;
   const failed = async (): Promise<string> => {
-    const { task_id } = await here.operator.submit("probe.fail", { kind: "business_rule", message: "no such order" }, { max_attempts: 1 });
+    const { task_id } = await here.operator.submit(
+      "probe.fail",
+      { kind: "business_rule", message: "no such order" },
+      { max_attempts: 1 },
+    );
     await here.operator.ended(task_id);
     return task_id;
   };
