@@ -1,6 +1,7 @@
 import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { Log } from "../core/ports/tasks.ts";
+import { noSuchSchedule } from "../core/schedules/align.ts";
 import { changeSchema, namedSchema } from "../core/schedules/definition.ts";
 import {
   type AppScheduleReadPorts,
@@ -59,11 +60,10 @@ export const acts = () => {
   };
 };
 
-/** @throws Problem `method_not_allowed` for an id: a schedule is made by its name */
+/** @throws Problem `not_found` for an id: a schedule is made by its name */
 function nameIn(_: unknown, { params: { schedule_id = "" } }: Asked): string {
-  if (schedule_id[0] === "~") return schedule_id.slice(1);
-  const allow = ["DELETE", "GET", "HEAD", "PATCH"];
-  throw new Problem("method_not_allowed", "PUT takes the name of a schedule, as ~name.", { allow });
+  if (schedule_id[0] !== "~") throw noSuchSchedule();
+  return schedule_id.slice(1);
 }
 
 /** @throws Problem `invalid_input` for a body with another name than the path's */
@@ -147,7 +147,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       200: ["Schedule", "The schedule was there, and has this definition now.", ["Location"]],
       201: ["Schedule", "The schedule is created.", ["Location"]],
     },
-    problems: ["method_not_allowed", "unknown_task_type", "conflict", "quota_exceeded"],
+    problems: ["not_found", "unknown_task_type", "conflict", "quota_exceeded"],
   },
   deleteSchedule: {
     route: "DELETE /schedules/{schedule_id}",

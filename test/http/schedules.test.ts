@@ -283,9 +283,9 @@ describe("PATCH and DELETE", () => {
 
   test("other methods are answered by 405", async () => {
     const { created, write } = served();
-    const answer = await write(`/schedules/${await created()}`, { method: "PUT", json: body });
+    const answer = await write(`/schedules/${await created()}`, { method: "POST", json: body });
     expect(answer).toMatchObject(problem(405, "method_not_allowed"));
-    expect(answer.headers.get("allow")).toBe("DELETE, GET, HEAD, PATCH");
+    expect(answer.headers.get("allow")).toBe("DELETE, GET, HEAD, PATCH, PUT");
   });
 });
 
