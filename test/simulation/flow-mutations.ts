@@ -451,6 +451,14 @@ export const flowMutations: readonly Mutation[] = [
     test: "test/core/extras/limits/blocked.test.ts",
   },
   {
+    name: "flow: nothing follows a check of a line that comes before it is noted",
+    file: "extras/limits/plan-check.ts",
+    in: "plan",
+    find: "if (now < check.atMs) return true;",
+    replace: "if (now < check.atMs + 1e9) return true;",
+    test: "test/core/extras/limits/rate.test.ts",
+  },
+  {
     name: "flow: nobody looks at the line of a pause",
     file: "extras/limits/let-go.ts",
     in: "letGoUnlessPaused",

@@ -95,6 +95,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       "flow",
     ],
     ["the write that keeps a place arrives when another attempt runs with the place", 81039739, "flow"],
+    ["the check of a line comes before the slow write that notes it", 82174791, undefined],
     ["a task goes before one that has ended, and whose entry could not leave the line", 82035730, undefined],
     ["a task that got a place meets a pause, and gives the place back", 81010538, "flow"],
     ["a task that a pause's end let go waits ten minutes for the only worker of its tier", 910310394, "flow"],

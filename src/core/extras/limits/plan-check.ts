@@ -1,7 +1,7 @@
 import type { Line } from "../../model/line.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { NextCheck, PlannedCheck } from "../../ports/flow.ts";
-import type { LinePorts } from "./line-ports.ts";
+import { type LinePorts, latestMs, soonMs } from "./line-ports.ts";
 import { orWarn } from "./sure-write.ts";
 
 /** A planned look at a line counts as lost this long after its time, in milliseconds. */
@@ -11,16 +11,27 @@ const lostMs = 15_000;
 export const stands = ({ clock, taker }: LinePorts, planned: PlannedCheck | undefined): planned is PlannedCheck =>
   planned !== undefined && planned.atMs > clock.now() - lostMs - (taker?.behindMs ?? 0);
 
-/** Sends a check of a line and notes it. Returns false when another one was planned meanwhile. */
+/**
+ * Sends a check of a line and notes it. Returns false when another one was planned meanwhile. Nothing follows a check
+ * that comes before it is noted: where the write took so long, another check follows it.
+ */
 export async function plan(
   ports: LinePorts,
   line: Line,
   { tier, ...at }: { tier: Tier } & Omit<NextCheck, "id">,
   planned: PlannedCheck | undefined,
 ): Promise<boolean> {
-  const check = { id: ports.newId(), ...at };
-  await sendCheck(ports, line, { tier, ...check });
-  return ports.lines.planCheck(line.name, check, planned);
+  const { clock, lines, newId } = ports;
+  let check = { id: newId(), ...at };
+  for (let seen = planned; ; ) {
+    const sentMs = clock.now();
+    await sendCheck(ports, line, { tier, ...check });
+    if (!(await lines.planCheck(line.name, check, seen))) return false;
+    const now = clock.now();
+    if (now < check.atMs) return true;
+    seen = check;
+    check = { ...check, id: newId(), atMs: now + soonMs + Math.min(2 * (now - sentMs), latestMs) };
+  }
 }
 
 /**

@@ -88,6 +88,21 @@ test("a task that comes now and then starts immediately, and nothing waits for i
   expect(nextEvent()).toBeUndefined();
 });
 
+test.each([1, 3])("the check of a line comes before the slow write that notes it, %i times", async (times) => {
+  const { submitMany, pool, starts, lines, clock, queues } = setUp({ rateLimit: { limit: 1, perSeconds: 5 } });
+  const planCheck = lines.planCheck.bind(lines);
+  let slow = 0;
+  lines.planCheck = async (line, check, seen) => {
+    const waitMs = check.atMs - clock.now() + 2_000;
+    if (seen !== undefined && slow++ < times) await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+    return planCheck(line, check, seen);
+  };
+  await submitMany(4);
+  await pool.pass(240_000, 500);
+  expect(starts.map(({ n }) => n)).toEqual([0, 1, 2, 3]);
+  expect(queues.waiting("normal")).toEqual([]);
+});
+
 test("nothing is left when a line has ended: no check is sent any more", async () => {
   const { submitMany, pool, lines, queues } = setUp();
   await submitMany(30);
