@@ -97,6 +97,14 @@ export class DynamoRecords implements Records {
     return partOf(await this.#table.get(keys.part(key, part)));
   }
 
+  async keepPart(key: TaskKey, part: Part, purge_at: number): Promise<void> {
+    await this.#table.updateIf(keys.part(key, part), {
+      UpdateExpression: "SET purge_at = :until",
+      ConditionExpression: "purge_at < :until",
+      ExpressionAttributeValues: { ":until": purge_at },
+    });
+  }
+
   /** Keys of the dead-letter index for a change of `dead_letter_at` or `retrying_in`. A record never has both. */
   async #indexKeysOf(key: TaskKey, { set, remove = [] }: Change): Promise<IndexKeys> {
     const deadLetterAt = set?.dead_letter_at;

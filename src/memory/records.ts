@@ -80,6 +80,11 @@ export class MemoryRecords implements Records {
     return copy(this.#parts.get(`${keyOf(key)}${part}`)?.value);
   }
 
+  async keepPart(key: TaskKey, part: Part, purgeAt: number): Promise<void> {
+    const stored = this.#parts.get(`${keyOf(key)}${part}`);
+    if (stored !== undefined) stored.purgeAt = Math.max(stored.purgeAt, purgeAt);
+  }
+
   /** Epoch seconds until which a part is kept, for the checks of tests. Undefined: there is none. */
   purgeAtOf(key: TaskKey, part: Part): number | undefined {
     return this.#parts.get(`${keyOf(key)}${part}`)?.purgeAt;

@@ -10,6 +10,7 @@ export function stepName(method: string, argument: unknown): string {
   const [first, second] = argument as readonly unknown[];
   if (method === "savePart") return `store ${String(second)}`;
   if (method === "loadPart") return `load ${String(second)}`;
+  if (method === "keepPart") return `keep ${String(second)}`;
   const { key } = (first ?? {}) as { key?: unknown };
   return names[method] ?? `${method} once ${String(key)}`;
 }

@@ -520,6 +520,24 @@ export function describeRecords(name: string, make: () => Promise<RecordsUnderTe
         expect(await under.purgeAtOf(record, "round#1")).toBe(purgeAt + 3);
       });
 
+      test("a part that is kept for longer has the value that it has by then, and is never kept for a shorter time", async () => {
+        const record = await one();
+        await records().savePart(record, "result#1", null, purgeAt);
+        await records().keepPart(record, "result#1", purgeAt + 2);
+        expect(await records().loadPart(record, "result#1")).toBeNull();
+        expect(await under.purgeAtOf(record, "result#1")).toBe(purgeAt + 2);
+        await records().keepPart(record, "result#1", purgeAt + 1);
+        expect(await under.purgeAtOf(record, "result#1")).toBe(purgeAt + 2);
+        expect(await records().loadPart(record, "result#1")).toBeNull();
+      });
+
+      test("a part that does not exist is not made by keeping it", async () => {
+        const record = await one();
+        await records().keepPart(record, "envelope", purgeAt);
+        expect(await records().loadPart(record, "envelope")).toBeUndefined();
+        expect(await under.purgeAtOf(record, "envelope")).toBeUndefined();
+      });
+
       test("each part belongs to its own task and tenant", async () => {
         const [a, b] = [await one(), await one()];
         await records().savePart(a, "result#1", "a1", purgeAt);

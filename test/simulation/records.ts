@@ -78,6 +78,10 @@ export class WiredRecords implements Records {
     return this.#ask(key, `loads ${part} of`, () => this.#world.table.loadPart(key, part));
   }
 
+  keepPart(key: TaskKey, part: Part, purgeAt: number): Promise<void> {
+    return this.#ask(key, `keeps ${part} longer of`, () => this.#world.table.keepPart(key, part, purgeAt));
+  }
+
   list(): Promise<Page<TaskRecord>> {
     return Promise.reject(new Error("the simulation lists nothing"));
   }

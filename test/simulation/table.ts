@@ -90,6 +90,11 @@ export class Table {
     return copy(this.#parts.get(`${keyOf(key)}/${part}`)?.value);
   }
 
+  keepPart(key: TaskKey, part: Part, purgeAt: number): void {
+    const stored = this.#parts.get(`${keyOf(key)}/${part}`);
+    if (stored !== undefined) stored.purgeAt = Math.max(stored.purgeAt, purgeAt);
+  }
+
   /** Epoch seconds until which a part is kept. Undefined: there is none. */
   purgeAtOf(key: TaskKey, part: Part): number | undefined {
     return this.#parts.get(`${keyOf(key)}/${part}`)?.purgeAt;

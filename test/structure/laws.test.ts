@@ -201,10 +201,10 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
   });
 
   test("no place keeps one of these by hand, but an extra its own", () => {
-    const byHand = /\b(?:uniqueKeys\.keep|steps\.keep|keepPart|keepKey|keepInput|keepEntries)\(/;
+    const byHand = /\b(?:uniqueKeys\.keep|steps\.keep|records\.keepPart|keepKey|keepInput|keepEntries)\(/;
     const own = [
+      "limits/quota.ts",
       "send/extras.ts",
-      "send/parts.ts",
       "send/keep-entries.ts",
       "steps/attempt-steps.ts",
       "unique/replace-input.ts",

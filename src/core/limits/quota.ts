@@ -176,6 +176,7 @@ export function countingRecords(records: Records, release: Release): Records {
     listDeadLetters: (...call) => records.listDeadLetters(...call),
     savePart: (...call) => records.savePart(...call),
     loadPart: (...call) => records.loadPart(...call),
+    keepPart: (...call) => records.keepPart(...call),
     change: async (key: TaskKey, given: Change): Promise<Changed> => {
       const changed = await records.change(key, given.add?.round === undefined ? given : withoutCounting(given));
       if (changed.done && isEnd(given) && changed.record.counted === true) {

@@ -123,6 +123,11 @@ export interface Records {
    */
   savePart(key: TaskKey, part: Part, value: unknown, purgeAt: number): Promise<void>;
   loadPart(key: TaskKey, part: Part): Promise<unknown>;
+  /**
+   * Stores a part for longer, if there is one, whatever its value is by now. It never shortens its time.
+   * @param purgeAt Epoch seconds until which the part is stored at least.
+   */
+  keepPart(key: TaskKey, part: Part, purgeAt: number): Promise<void>;
 }
 
 /** One of a tier's two queues. */

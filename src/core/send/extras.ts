@@ -2,7 +2,6 @@ import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { EndPorts, Extra, Extras, HookOf } from "../ports/extra.ts";
 import type { ChangeNotice } from "../ports/notice.ts";
-import { keepPart } from "./parts.ts";
 
 /*
  * The hooks of all extras. Items beside a record have a time of their own at which the table deletes them. So a change
@@ -63,9 +62,9 @@ export async function keepAll(
     if (field === undefined || record[field] !== undefined) await call(ports, record, purgeAt);
   }
   if (message) await ports.records.savePart(record, "envelope", message, purgeAt);
-  else if (message === undefined) await keepPart(ports, record, "envelope", purgeAt);
+  else if (message === undefined) await ports.records.keepPart(record, "envelope", purgeAt);
   const { result_ref: result } = record;
-  if (result !== undefined) await keepPart(ports, record, `result#${result.part}`, purgeAt);
+  if (result !== undefined) await ports.records.keepPart(record, `result#${result.part}`, purgeAt);
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Attempt, TaskRecord } from "../model/record.ts";
-import type { Part, Records } from "../ports/tasks.ts";
+import type { Records } from "../ports/tasks.ts";
 
 /** The fields of a round that the next one does not have. */
 export const endOfRound = [
@@ -14,18 +14,6 @@ const weekSeconds = 7 * 86_400;
  * `purge_at`. So a task that waits again and again does not write its parts each time.
  */
 export const keptUntil = (purgeAt: number): number => Math.ceil(purgeAt / weekSeconds) * weekSeconds;
-
-/** Stores a part of a record anew, if there is one, and returns its value. */
-export async function keepPart(
-  { records }: { records: Records },
-  record: TaskRecord,
-  part: Part,
-  purgeAt: number,
-): Promise<unknown> {
-  const value = await records.loadPart(record, part);
-  if (value !== undefined) await records.savePart(record, part, value, purgeAt);
-  return value;
-}
 
 /** True for an attempt whose stack is a part of its own. */
 export const isBeside = ({ number, stack_of }: Attempt): boolean => stack_of === number;

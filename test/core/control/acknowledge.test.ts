@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { acknowledge } from "../../../src/core/control/acknowledge.ts";
+import { extend } from "../../../src/core/control/control.ts";
 import { resultKey } from "../../../src/core/model/blob-keys.ts";
 import type { TaskKey, TaskRecord } from "../../../src/core/model/record.ts";
 import { forgetResult } from "../../../src/core/notify/forget-result.ts";
@@ -7,7 +8,7 @@ import { MemoryBlobs } from "../../../src/memory/blobs.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryDeliveries } from "../../../src/memory/deliveries.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
-import { newRecord } from "../../support/memory-pipeline.ts";
+import { memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";
 
 const now = "2027-01-01T12:00:00.000Z";
 const bytes = new Uint8Array([1]);
@@ -102,4 +103,30 @@ test("webhooks with the result lose it", async () => {
     type: "task.completed",
     data: { status: "completed", result: null },
   });
+});
+
+test("an extension brings no deleted result back, whenever it is deleted meanwhile", async () => {
+  const text = "x".repeat(50_000);
+  const extending = async (deletedBefore: number) => {
+    const pipeline = memoryPipeline([typeOf(() => text)]);
+    const accepted = await pipeline.accept({ retention_seconds: 60 });
+    await pipeline.work();
+    const record = await pipeline.recordOf(accepted);
+    const { blobs, clock, records, ports } = pipeline;
+    const forgetResult = async () => {};
+    let calls = 0;
+    for (const name of ["savePart", "loadPart", "keepPart", "change"] as const) {
+      const call = records[name].bind(records) as (...given: unknown[]) => Promise<never>;
+      vi.spyOn(records, name).mockImplementation(async (...given: unknown[]) => {
+        if (calls++ === deletedBefore) await acknowledge({ clock, records, blobs, forgetResult }, record);
+        return call(...given);
+      });
+    }
+    await extend(ports, record, 86_400);
+    vi.restoreAllMocks();
+    return { calls, left: await records.loadPart(record, `result#${record.attempts_total}`) };
+  };
+  const { calls, left } = await extending(Number.POSITIVE_INFINITY);
+  expect([calls > 1, String(left).length]).toEqual([true, text.length + 2]);
+  for (let call = 0; call < calls; call++) expect((await extending(call)).left).toBeNull();
 });

@@ -214,15 +214,21 @@ describe("a call that another one overtakes, whose task sleeps for weeks by then
     await pipeline.clock.advance(60_000);
     await pipeline.work();
     const { records } = pipeline;
-    const save = records.savePart.bind(records);
+    const { savePart, keepPart } = records;
     let isOvertaken = false;
+    const overtake = async (name: Part) => {
+      if (!name.startsWith(part) || isOvertaken) return;
+      isOvertaken = true;
+      await retry(pipeline.ports, await pipeline.recordOf(accepted));
+      await pipeline.work();
+    };
     vi.spyOn(records, "savePart").mockImplementation(async (key, name, ...rest) => {
-      if (name.startsWith(part) && !isOvertaken) {
-        isOvertaken = true;
-        await retry(pipeline.ports, await pipeline.recordOf(accepted));
-        await pipeline.work();
-      }
-      await save(key, name, ...rest);
+      await overtake(name);
+      await savePart.call(records, key, name, ...rest);
+    });
+    vi.spyOn(records, "keepPart").mockImplementation(async (key, name, until) => {
+      await overtake(name);
+      await keepPart.call(records, key, name, until);
     });
     await call(pipeline, await pipeline.recordOf(accepted)).catch(() => undefined);
     const sleeping = await pipeline.recordOf(accepted);

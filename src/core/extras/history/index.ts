@@ -1,21 +1,22 @@
 import type { Attempt, TaskRecord } from "../../model/record.ts";
 import type { Extra } from "../../ports/extra.ts";
 import type { DispatchPorts } from "../../ports/step-ports.ts";
-import { isBeside, keepPart, keptUntil } from "../../send/parts.ts";
+import { isBeside, keptUntil } from "../../send/parts.ts";
 
 /**
  * Keeps what of a task's history is stored beside its record: the attempts of earlier rounds, and all stacks but the
  * newest.
  */
-async function keepHistory(ports: DispatchPorts, record: TaskRecord, purgeAt: number): Promise<void> {
+async function keepHistory({ records }: DispatchPorts, record: TaskRecord, purgeAt: number): Promise<void> {
   const until = keptUntil(purgeAt);
   if (until <= keptUntil(record.purge_at)) return;
   const keepStacks = (attempts: readonly Attempt[]) =>
     Promise.all(
-      attempts.filter(isBeside).map(({ round, number }) => keepPart(ports, record, `stack#${round}#${number}`, until)),
+      attempts.filter(isBeside).map(({ round, number }) => records.keepPart(record, `stack#${round}#${number}`, until)),
     );
   for (let round = 1; round < record.round; round++) {
-    await keepStacks(((await keepPart(ports, record, `round#${round}`, until)) as Attempt[] | undefined) ?? []);
+    await records.keepPart(record, `round#${round}`, until);
+    await keepStacks(((await records.loadPart(record, `round#${round}`)) as Attempt[] | undefined) ?? []);
   }
   await keepStacks(record.history);
 }

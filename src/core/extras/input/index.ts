@@ -1,13 +1,13 @@
 import type { TaskRecord } from "../../model/record.ts";
 import type { Extra } from "../../ports/extra.ts";
 import type { DispatchPorts } from "../../ports/step-ports.ts";
-import { keepPart, keptUntil } from "../../send/parts.ts";
+import { keptUntil } from "../../send/parts.ts";
 
 /** Keeps the part with the newest input, where a later submit or an operator has given one. */
-export async function keepInput(ports: DispatchPorts, record: TaskRecord, purgeAt: number): Promise<void> {
+export async function keepInput({ records }: DispatchPorts, record: TaskRecord, purgeAt: number): Promise<void> {
   const { input_part: part } = record;
   const until = keptUntil(purgeAt);
-  if (part !== undefined && until > keptUntil(record.purge_at)) await keepPart(ports, record, `input#${part}`, until);
+  if (part !== undefined && until > keptUntil(record.purge_at)) await records.keepPart(record, `input#${part}`, until);
 }
 
 /** The newest input of a task, which its next attempt reads. */
