@@ -41,7 +41,7 @@ function breakCore(core: string, mutation: Mutation): void {
 }
 
 function copyCore(folder: string): void {
-  cpSync(join(repository, "src/core"), join(folder, "core"), { recursive: true });
+  for (const room of ["core", "util"]) cpSync(join(repository, "src", room), join(folder, room), { recursive: true });
   symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
 }
