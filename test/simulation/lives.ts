@@ -72,6 +72,8 @@ export interface Watched {
   time: Scheduler;
   story: Story;
   table: Table;
+  /** Number of the world's faults so far. Endless where a service was down. */
+  troubles: () => number;
 }
 
 /** Everything that is known of the tasks of a world, and the promises that were broken. */

@@ -26,7 +26,7 @@ import type { World } from "./world.ts";
 
 /** The core's ports for one invocation: every call goes over the wire, and the witness sees what it did. */
 export function portsFor(world: World, from: Invocation): SubmitPorts & EndPorts & EntryPorts {
-  const steps = stepsFor(world, from);
+  const steps = stepsFor(world, from, "of the attempt");
   return {
     clock: clockFor(world, from),
     records: new WiredRecords(world, from),
@@ -34,7 +34,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EndPorts
     oneOffs: oneOffsFor(world, from),
     families: familiesFor(world, from),
     steps,
-    extras: world.core.extras.followers(steps),
+    extras: world.core.extras.followers(stepsFor(world, from, "to keep")),
     blobs: blobsFor(world, from),
     blobList: blobListFor(world, from),
     notices: noticesFor(world, from),
@@ -209,7 +209,8 @@ function heard<T>(answer: Promise<T>): Promise<T> {
   return answer;
 }
 
-function stepsFor(world: World, from: Invocation): StepStore {
+/** @param use An attempt's own, or those of the extras, which keep the entries of a task that waits. */
+function stepsFor(world: World, from: Invocation, use: "of the attempt" | "to keep"): StepStore {
   const { entries: store, story, witness } = world;
   const ask = <T>(
     owner: StepOwner,
@@ -220,7 +221,8 @@ function stepsFor(world: World, from: Invocation): StepStore {
     key?: string,
   ) => {
     witness.touched(from, owner);
-    witness.steps.requested(from, owner, what, key);
+    if (use === "of the attempt") witness.steps.requested(from, owner, what, key);
+    else if (what === "load") witness.steps.readToKeep(from, owner);
     return request(world, from, {
       service: "table",
       what: () => `${text} of ${story.name(owner.task_id)}`,
@@ -335,7 +337,10 @@ function familiesFor(world: World, from: Invocation): Families {
     seal: (parent, node, sealing, attempt) =>
       ask(
         () => `seals ${of(parent, node)} for attempt ${attempt}: ${JSON.stringify(sealing)}`,
-        () => families.seal(parent, node, sealing, attempt),
+        () => {
+          world.witness.steps.sealed(parent.task_id, attempt);
+          return families.seal(parent, node, sealing, attempt);
+        },
       ),
     read: (parent, node) =>
       ask(

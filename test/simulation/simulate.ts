@@ -149,6 +149,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
   const isShort = theme === "behind" && seed % 2 === 1;
   const story = new Story(tell, time.now);
   const table = new Table(core, time);
+  const troubles = () => (world.outages.count > 0 ? Number.POSITIVE_INFINITY : weather.used);
   const world: World = {
     core,
     dice,
@@ -181,7 +182,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     stage: new NoticeStage(hasReceivers),
     portsFor,
     witness: new Witness(
-      { core, dice, time, story, table },
+      { core, dice, time, story, table, troubles },
       (record) => isTold(record, events || hasReceivers, heard),
       hasReceivers,
       (also) => ["mixed", "steps", "keys", also].includes(theme) && weather.used === 0 && world.outages.count === 0,

@@ -1,4 +1,5 @@
 import type { StepEntry } from "../../src/core/ports/steps.ts";
+import type { Invocation } from "./invocation.ts";
 
 /** A signal that clients sent. */
 interface Sent {
@@ -11,13 +12,22 @@ interface Sent {
 /** Requests of one attempt to the store of entries. */
 export interface Requests {
   loads: number;
+  /** Reads of all entries to keep them, which the attempt itself does not need. */
+  readsToKeep: number;
   /** Reads of what earlier attempts submitted. */
   submits: number;
   keeps: number;
   /** Number of requests by the entry's key. */
   adds: Map<string, number>;
   states: number;
+  /** True when the attempt has sealed a node of its family: it is about to wait for children. */
+  sealed: boolean;
 }
+
+export const newRequests = (): Requests => ({
+  ...{ loads: 0, readsToKeep: 0, submits: 0, keeps: 0, states: 0, sealed: false },
+  adds: new Map(),
+});
 
 /** What is known of a task's steps, sleeps, waits, signals and states. */
 export interface StepFacts {
@@ -44,6 +54,8 @@ export interface StepFacts {
   acknowledged: { rank: number; atMs: number }[];
   /** By the number of the attempt over all rounds. */
   requests: Map<number, Requests>;
+  /** Workers that will read the entries once to keep them, as the task waits in a line. */
+  keepers: Invocation[];
 }
 
 export const newStepFacts = (): StepFacts => ({
@@ -59,4 +71,5 @@ export const newStepFacts = (): StepFacts => ({
   waits: { names: [], total: 0 },
   acknowledged: [],
   requests: new Map(),
+  keepers: [],
 });

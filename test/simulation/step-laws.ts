@@ -1,3 +1,4 @@
+import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { StepEntry, StepOwner } from "../../src/core/ports/steps.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import type { OwnedEntry } from "./entries.ts";
@@ -5,7 +6,7 @@ import { entryKeyOf } from "./entries.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Life, Lives, Watched } from "./lives.ts";
 import type { Run } from "./runs.ts";
-import type { Requests } from "./step-facts.ts";
+import { newRequests, type Requests } from "./step-facts.ts";
 
 /** By how much two processes' clocks may differ, in milliseconds. */
 const skewMs = 400;
@@ -262,19 +263,7 @@ export class StepLaws {
     const life = this.#lifeOf(owner);
     const claim = life?.claims.findLast(({ by }) => by === from);
     if (life === undefined || claim === undefined) return;
-    const requests = life.steps.requests.get(claim.total) ?? {
-      loads: 0,
-      submits: 0,
-      keeps: 0,
-      adds: new Map(),
-      states: 0,
-    };
-    life.steps.requests.set(claim.total, requests);
-    // A step that ends after its attempt may still store its result.
-    if (claim.settled && (what === "load" || what === "keep")) {
-      this.#keptThroughWait(life);
-      return;
-    }
+    const requests = requestsOf(life, claim.total);
     count(requests, what);
     if (!claim.started) claim.readFirst = true;
     const adds = (requests.adds.get(key) ?? 0) + 1;
@@ -283,11 +272,10 @@ export class StepLaws {
       if (!holds) this.#broken(life, `cost: ${text}`);
     };
     const before = life.steps.stored.get(key);
-    const { most, mayRead } = this.#readsOf(life, claim.total);
-    law(requests.loads <= most, "an attempt reads its entries more than once");
-    law(mayRead || requests.loads === 0, "a first attempt reads entries");
+    law(requests.loads <= 1, "an attempt reads its entries more than once");
+    law(claim.total > 1 || life.steps.signals.size > 0 || requests.loads === 0, "a first attempt reads entries");
     law(requests.submits <= (claim.total > 1 ? 1 : 0), "an attempt reads more than once what was submitted");
-    law(requests.keeps <= 2 * most, "an attempt keeps its entries more than twice");
+    law(requests.keeps <= 2, "an attempt keeps its entries more than twice");
     if (what !== "add") return;
     law(adds <= 1, `an attempt stores ${key} more than once`);
     // A signal that is not announced yet may be there when its wait times out.
@@ -295,11 +283,33 @@ export class StepLaws {
     law(isNew, `${key} is stored again`);
   }
 
-  /** A parent reads its entries, to keep them, before it waits for its children: with each try of that change. */
-  #readsOf(life: Life, attempt: number): { most: number; mayRead: boolean } {
-    const isParent = this.#recordOf(life)?.family_state !== undefined;
-    const mayRead = isParent || attempt > 1 || life.steps.signals.size > 0;
-    return { most: isParent ? Number.POSITIVE_INFINITY : 1, mayRead };
+  /** An attempt seals a node of its family. */
+  sealed(taskId: string, attempt: number): void {
+    const life = this.#lives.life(taskId);
+    if (life !== undefined) requestsOf(life, attempt).sealed = true;
+  }
+
+  /** A worker puts a task into a line, or finds it in one. What an attempt has left is kept as long as the record. */
+  waitsInLine(from: Invocation, { task_id, attempts_total }: TaskRecord): void {
+    if (from.kind === "worker" && attempts_total > 0) this.#lives.life(task_id)?.steps.keepers.push(from);
+  }
+
+  /**
+   * A worker reads the entries of a task to keep them: once for each wait in a line, and where it has the attempt, with
+   * each try of the change by which the task waits for its children, or begins to wait for days.
+   */
+  readToKeep(from: Invocation, owner: StepOwner): void {
+    const life = this.#lifeOf(owner);
+    const claim = life?.claims.findLast(({ by }) => by === from);
+    if (life === undefined || claim === undefined) return;
+    const { keepers } = life.steps;
+    const place = keepers.indexOf(from);
+    if (place >= 0) return void keepers.splice(place, 1);
+    if (claim.settled) return void this.#keptThroughWait(life);
+    const requests = requestsOf(life, claim.total);
+    requests.readsToKeep += 1;
+    const most = requests.sealed ? 1 + this.#watched.troubles() : 0;
+    if (requests.readsToKeep > most) this.#broken(life, "cost: entries are read once more than they have to be kept");
   }
 
   /** The entries of a task that waits for days are read once more, and kept. */
@@ -351,6 +361,12 @@ export class StepLaws {
   #broken(life: Life, text: string): void {
     this.#lives.violated(text, life.taskId);
   }
+}
+
+function requestsOf({ steps }: Life, attempt: number): Requests {
+  const requests = steps.requests.get(attempt) ?? newRequests();
+  steps.requests.set(attempt, requests);
+  return requests;
 }
 
 function count(requests: Requests, what: "load" | "submits" | "keep" | "add" | "state"): void {

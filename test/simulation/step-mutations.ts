@@ -83,6 +83,13 @@ export const stepMutations: readonly Mutation[] = [
     replace: "if (early.length < 0) await steps.keep(",
   },
   {
+    name: "steps: a parent that begins to wait reads its entries twice",
+    file: "work/settle-waiting.ts",
+    in: "settleWaiting",
+    find: "  await extras.keepRead(ports, claimed, purgeAt);\n",
+    replace: "  for (const until of [purgeAt, purgeAt]) await extras.keepRead(ports, claimed, until);\n",
+  },
+  {
     name: "steps: an attempt is suspended, although a signal came while it ran",
     file: "work/suspend.ts",
     in: "suspendUntil",

@@ -183,7 +183,10 @@ export class Witness extends Lives {
     this.#settled(life, before, after, from);
     if (after.round > before.round) life.cancelled = false;
     // A signal to a task that waits in a line changes its record, too.
-    if (after.line !== undefined && from.kind === "worker") this.costs.parked(after.task_id);
+    if (after.line !== undefined && from.kind === "worker") {
+      this.costs.parked(after.task_id);
+      this.steps.waitsInLine(from, after);
+    }
     if (after.dead_letter_at !== undefined) life.deaths.add(after.dead_letter_at);
     life.discarded = after.status === "failed" && after.dead_letter_at === undefined;
     this.#cancelAsked(before, after);
@@ -230,7 +233,10 @@ export class Witness extends Lives {
   }
 
   /** The answer to a change, as its message's work got it: also a refusal shows a claim the lease that it has. A later answer is not waited for. */
-  answered(from: Invocation, key: TaskKey, { set }: Change, { record }: Changed, tookMs: number): void {
+  answered(from: Invocation, key: TaskKey, { set }: Change, changed: Changed, tookMs: number): void {
+    const { record } = changed;
+    const mayStart = set?.status === "processing" && record?.status === "pending";
+    if (!changed.done && mayStart && record.line !== undefined) this.steps.waitsInLine(from, record);
     const claim = this.lives.get(key.task_id)?.claims.at(-1);
     const shown = record?.status === "processing" && record.attempts_total === claim?.total && claim.by === from;
     // A batch may have two messages of one task, with a token each.
