@@ -1,6 +1,6 @@
 import { CfnQueryDefinition, type ILogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { newFailureLine } from "../../src/core/end/new-failure.ts";
+import { newFailureLine } from "../../src/core/end/bury.ts";
 import { lateErrorLine, ownStrayLine } from "../../src/core/work/late-error.ts";
 import type { Watched } from "./watched.ts";
 

@@ -1,4 +1,4 @@
-import type { BlobEntry, BlobList } from "../core/ports/blob-list.ts";
+import type { BlobEntry, BlobList } from "../core/ports/blob.ts";
 import type { Page } from "../core/ports/tasks.ts";
 import { type DynamoTable, eachReadable, fieldsOf } from "./dynamo-table.ts";
 import { blobListPartition, keys } from "./table.ts";

@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, ScanCommand } from "#aws-sdk/lib-dynamodb";
 import type { TaskRecord } from "../core/model/record.ts";
-import type { OpenTasks } from "../core/ports/open-tasks.ts";
+import type { OpenTasks } from "../core/ports/tasks.ts";
 import { eachReadable, type Item } from "./dynamo-table.ts";
 import { viaPort } from "./errors.ts";
 import { recordOf } from "./record-items.ts";

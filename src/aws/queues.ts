@@ -13,7 +13,7 @@ import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../core/model/errors.ts";
 import { grantText } from "../core/model/grant.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { DeadLetterQueues, HeldLetter } from "../core/ports/dead-letters.ts";
+import type { DeadLetterQueues, HeldLetter } from "../core/ports/queues.ts";
 import type { Log, MainQueue, Outgoing, Queues } from "../core/ports/tasks.ts";
 import { messageAttributes, type PerTier } from "../settings/config.ts";
 import { isPassingName, viaPort } from "./errors.ts";

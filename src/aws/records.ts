@@ -1,6 +1,5 @@
 import type { Change, Changed } from "../core/model/change.ts";
-import type { TaskKey, TaskRecord } from "../core/model/record.ts";
-import { searchTerms, termSeconds } from "../core/model/search-terms.ts";
+import { searchTerms, type TaskKey, type TaskRecord, termSeconds } from "../core/model/record.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports/tasks.ts";
 import { asOneCall } from "./call-times.ts";
 import type { Consistency, DynamoTable } from "./dynamo-table.ts";

@@ -3,7 +3,7 @@ import { isOfLimit } from "../core/model/line.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { AuditKey } from "../core/ports/audit.ts";
-import { type BlobEntry, blobListShards } from "../core/ports/blob-list.ts";
+import { type BlobEntry, blobListShards } from "../core/ports/blob.ts";
 import type { FamilyKey } from "../core/ports/family.ts";
 import type { Sharded, WaitingKey } from "../core/ports/flow.ts";
 import type { Channel } from "../core/ports/push.ts";

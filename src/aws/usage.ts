@@ -1,5 +1,4 @@
-import { hourOf } from "../core/limits/hours.ts";
-import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
+import { hourOf, type OpenCount, type Spent, type Usage } from "../core/limits/ports.ts";
 import type { DynamoTable, Item, Update } from "./dynamo-table.ts";
 import { keys } from "./table.ts";
 

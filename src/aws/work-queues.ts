@@ -2,7 +2,7 @@ import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand, type SQ
 import { PortUnavailable } from "../core/model/errors.ts";
 import { parseGrant } from "../core/model/grant.ts";
 import type { Tier } from "../core/model/tier.ts";
-import type { WorkQueues } from "../core/ports/serve.ts";
+import type { WorkQueues } from "../core/ports/queues.ts";
 import type { Delivery } from "../core/ports/tasks.ts";
 import { messageAttributes, type PerTier } from "../settings/config.ts";
 import { waiting } from "./call-times.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { listChildren } from "../core/control/list-children.ts";
+import { listChildren } from "../core/control/list.ts";
 import type { FamilyReadPorts } from "../core/end/child-results.ts";
 import { statuses } from "../core/model/status.ts";
 import type { FindTaskPorts } from "../operations/task-of-key.ts";

@@ -1,4 +1,4 @@
-import { type BlobEntry, type BlobList, blobListShards } from "../core/ports/blob-list.ts";
+import { type BlobEntry, type BlobList, blobListShards } from "../core/ports/blob.ts";
 import type { Page } from "../core/ports/tasks.ts";
 import { copy } from "./copy.ts";
 

@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../core/model/record.ts";
 import { isTerminal } from "../core/model/status.ts";
-import type { OpenTasks } from "../core/ports/open-tasks.ts";
+import type { OpenTasks } from "../core/ports/tasks.ts";
 import type { MemoryRecords } from "./records.ts";
 
 /** Records of a part. */

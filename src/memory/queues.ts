@@ -1,7 +1,7 @@
 import { type DeadLetterMessage, messageText } from "../core/model/envelope.ts";
 import type { Grant } from "../core/model/grant.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
-import type { DeadLetterQueues, HeldLetter } from "../core/ports/dead-letters.ts";
+import type { DeadLetterQueues, HeldLetter } from "../core/ports/queues.ts";
 import type { Clock, Delivery, MainQueue, Outgoing, QueueDepth, QueueDepths, Queues } from "../core/ports/tasks.ts";
 import { Heap } from "../util/heap.ts";
 

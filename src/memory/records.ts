@@ -1,6 +1,5 @@
 import { applyChange, type Change, type Changed } from "../core/model/change.ts";
-import type { TaskKey, TaskRecord } from "../core/model/record.ts";
-import { searchTerms } from "../core/model/search-terms.ts";
+import { searchTerms, type TaskKey, type TaskRecord } from "../core/model/record.ts";
 import type { DeadLetterQuery, ListQuery, Page, Part, Records } from "../core/ports/tasks.ts";
 import { copy } from "./copy.ts";
 

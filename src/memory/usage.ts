@@ -1,5 +1,4 @@
-import { hourOf } from "../core/limits/hours.ts";
-import type { OpenCount, Spent, Usage } from "../core/limits/ports.ts";
+import { hourOf, type OpenCount, type Spent, type Usage } from "../core/limits/ports.ts";
 
 interface Open {
   hours: Map<number, number>;

@@ -1,5 +1,5 @@
 import type { Tier } from "../core/model/tier.ts";
-import type { WorkQueues } from "../core/ports/serve.ts";
+import type { WorkQueues } from "../core/ports/queues.ts";
 import type { Clock, Delivery } from "../core/ports/tasks.ts";
 import type { MemoryQueues } from "./queues.ts";
 

@@ -1,3 +1,6 @@
+import * as answers from "./answers.ts";
+import * as schedules from "./schedule-answers.ts";
+import "./type-answers.ts";
 import { channelSchema } from "../core/notify/open-channel.ts";
 import { definitionSchema, previewSchema } from "../core/schedules/definition.ts";
 import { discardSchema, replaySchema } from "../http/bulk.ts";
@@ -7,7 +10,6 @@ import { countSchema, scheduleListSchema } from "../http/schedule-routes.ts";
 import { files as acts } from "../operations/index.ts";
 import { operationsOf } from "./acts.ts";
 import { adminOperations } from "./admin-operations.ts";
-import * as answers from "./answers.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { bulkOperations } from "./bulk-operations.ts";
 import { channel } from "./channel-answers.ts";
@@ -29,9 +31,7 @@ import {
   uncached,
 } from "./operation-parts.ts";
 import { partOperations } from "./part-operations.ts";
-import * as schedules from "./schedule-answers.ts";
 import { taskOperations } from "./task-operations.ts";
-import "./type-answers.ts";
 import { webhookOperations } from "./webhook-operations.ts";
 
 /** The description of every route in `src/http/routes.ts` that programs call, by the same names. */

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import type { LimitWait } from "../core/extras/limits/limit-waits.ts";
-import type { StoppedTenant } from "../core/extras/limits/view-flow.ts";
+import type { LimitWait, StoppedTenant } from "../core/extras/limits/view-flow.ts";
 import { runsOnPlaces } from "../core/model/runs-on.ts";
 import { tiers } from "../core/model/tier.ts";
 import type { TypeView } from "../operations/views.ts";

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { cancelOperation } from "../core/control/cancel-operation.ts";
-import { changeRate } from "../core/control/change-rate.ts";
+import { cancelOperation, changeRate } from "../core/control/change-operation.ts";
 import type { ControlPorts } from "../core/control/control.ts";
 import { on, type TextsOf } from "./act.ts";
 import { type FindPorts, type FoundOperation, ofOperators, operationIn, shownOperation } from "./operation.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { limitWait } from "../core/extras/limits/limit-waits.ts";
 import { changeLimits, closeBreaker, pause, resume } from "../core/extras/limits/manage-flow.ts";
 import {
   byName,
   limitsView,
+  limitWait,
   pausedView,
   stoppedTenants,
   typeFlowView,

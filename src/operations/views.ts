@@ -1,7 +1,6 @@
 import type { TenantCounts } from "../core/control/count-tenant.ts";
 import type { MetricSeries } from "../core/control/metric-history.ts";
-import type { LimitWait } from "../core/extras/limits/limit-waits.ts";
-import type { StoppedTenant, TypeFlowView } from "../core/extras/limits/view-flow.ts";
+import type { LimitWait, StoppedTenant, TypeFlowView } from "../core/extras/limits/view-flow.ts";
 import type { Identity, Role } from "../core/model/identity.ts";
 import type { RunsOn } from "../core/model/runs-on.ts";
 import type { Tier } from "../core/model/tier.ts";

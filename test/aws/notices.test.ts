@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SqsNotices } from "../../src/aws/notices.ts";
-import { parseNotice } from "../../src/core/end/parse-notice.ts";
+import { parseNotice } from "../../src/core/notify/notify.ts";
 import { emulatedQueues, receiveRecords } from "../contract/emulators.ts";
 import { endNotice } from "../support/notices.ts";
 

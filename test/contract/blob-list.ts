@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type BlobEntry, type BlobList, blobListShards } from "../../src/core/ports/blob-list.ts";
+import { type BlobEntry, type BlobList, blobListShards } from "../../src/core/ports/blob.ts";
 
 export interface BlobListUnderTest {
   list: BlobList;

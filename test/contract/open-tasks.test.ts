@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { DynamoOpenTasks } from "../../src/aws/open-tasks.ts";
 import { DynamoRecords } from "../../src/aws/records.ts";
-import type { OpenTasks } from "../../src/core/ports/open-tasks.ts";
-import type { Records } from "../../src/core/ports/tasks.ts";
+import type { OpenTasks, Records } from "../../src/core/ports/tasks.ts";
 import { MemoryOpenTasks } from "../../src/memory/open-tasks.ts";
 import { MemoryRecords } from "../../src/memory/records.ts";
 import { newRecord } from "../support/memory-pipeline.ts";

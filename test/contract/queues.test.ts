@@ -4,7 +4,7 @@ import { GatheredQueues } from "../../src/aws/gathered-queues.ts";
 import { SqsQueueDepths } from "../../src/aws/queue-depths.ts";
 import { SqsDeadLetterQueues, SqsQueues } from "../../src/aws/queues.ts";
 import type { Tier } from "../../src/core/model/tier.ts";
-import type { DeadLetterQueues } from "../../src/core/ports/dead-letters.ts";
+import type { DeadLetterQueues } from "../../src/core/ports/queues.ts";
 import type { MainQueue } from "../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { MemoryQueues } from "../../src/memory/queues.ts";

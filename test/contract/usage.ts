@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { hourOf } from "../../src/core/limits/hours.ts";
-import type { Usage } from "../../src/core/limits/ports.ts";
+import { hourOf, type Usage } from "../../src/core/limits/ports.ts";
 
 const nowMs = Date.UTC(2027, 0, 1, 12, 30);
 const hour = hourOf(nowMs);

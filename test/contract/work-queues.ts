@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
-import type { WorkQueues } from "../../src/core/ports/serve.ts";
+import type { WorkQueues } from "../../src/core/ports/queues.ts";
 import type { Delivery, Queues } from "../../src/core/ports/tasks.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 import { about } from "./engine.ts";

@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import * as child from "../../src/core/children/child.ts";
 import * as spawn from "../../src/core/children/spawn-child.ts";
-import * as letters from "../../src/core/control/act-on-letter.ts";
+import * as letters from "../../src/core/control/act-on-task.ts";
 import * as priority from "../../src/core/control/change-priority.ts";
 import * as control from "../../src/core/control/control.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
@@ -83,7 +83,7 @@ const paths: Record<keyof Core, string> = {
   child: "children/child.ts",
   context: "task/context.ts",
   control: "control/control.ts",
-  actOnLetter: "control/act-on-letter.ts",
+  actOnLetter: "control/act-on-task.ts",
   drain: "work/drain.ts",
   errors: "model/errors.ts",
   extras: "extras/list.ts",

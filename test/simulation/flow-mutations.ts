@@ -150,7 +150,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that waits is in no line",
-    file: "extras/limits/park.ts",
+    file: "extras/limits/enter.ts",
     in: "park",
     find: "const waiting = await join(ports, line, entry, record.purge_at + entryMarginSeconds);",
     replace: "const waiting: WaitingTask = entry;",
@@ -173,7 +173,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a check that comes late sends messages, which come later still",
-    file: "extras/limits/let-go-starts.ts",
+    file: "extras/limits/let-go.ts",
     in: "givingOf",
     find: "isPlanned ? !isLate : checkId",
     replace: "isPlanned ? true : checkId",
@@ -181,7 +181,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a check that another one has replaced gives the starts of seconds away",
-    file: "extras/limits/let-go-starts.ts",
+    file: "extras/limits/let-go.ts",
     in: "givingOf",
     find: "checkId === undefined && taker === undefined",
     replace: "checkId !== undefined || taker === undefined",
@@ -197,7 +197,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a rate in a tier that is behind has two checks for each start",
-    file: "extras/limits/let-go-starts.ts",
+    file: "extras/limits/let-go.ts",
     in: "lookEachMs",
     find: "isSlow(found) && found.isPlanned && found.lateMs > found.intervalMs / 4 ?",
     replace: "isSlow(found) ?",
@@ -229,7 +229,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a successor ends when the line does not answer once",
-    file: "extras/limits/successor.ts",
+    file: "extras/limits/permit.ts",
     in: "placeFor",
     find: "await answerOf(lines.state(name))",
     replace: "await lines.state(name)",
@@ -325,7 +325,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a successor that has ended counts as one that waits",
-    file: "extras/limits/successor.ts",
+    file: "extras/limits/permit.ts",
     in: "isDone",
     find: "successor?.id !== id || (await lines.endWait(name, id))",
     replace: "true",
@@ -333,7 +333,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a successor ends when a place is free in one look",
-    file: "extras/limits/successor.ts",
+    file: "extras/limits/permit.ts",
     in: "placeFor",
     find: "free === mostFree",
     replace: "free > 0",
@@ -341,7 +341,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a successor looks for its place until it has one",
-    file: "extras/limits/successor.ts",
+    file: "extras/limits/permit.ts",
     in: "placeFor",
     find: " || free === mostFree || clock.now() >= waitsUntilMs || isStopping?.()",
     replace: "",
@@ -373,7 +373,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a check that comes too early for its start moves the next ones to that",
-    file: "extras/limits/let-go-starts.ts",
+    file: "extras/limits/let-go.ts",
     in: "inStepMs",
     find: "isPlanned && isEarly && startMs < soonestMs ? nowMs :",
     replace: "",
@@ -381,7 +381,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a check of a fast rate lets a hundred tasks go",
-    file: "extras/limits/let-go-starts.ts",
+    file: "extras/limits/let-go.ts",
     in: "letSomeStart",
     find: 'count === mostLetGo ? "more"',
     replace: 'count > mostLetGo ? "more"',
@@ -389,7 +389,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: several workers of a fast rate start one task",
-    file: "extras/limits/let-go-starts.ts",
+    file: "extras/limits/let-go.ts",
     in: "takeOne",
     find: "const [own] = await reserved(ports, line, first, 1);",
     replace: "const [own] = first;",
@@ -398,7 +398,7 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: two tasks of a rate get one start",
     test: "test/core/extras/limits/rate.test.ts",
-    file: "extras/limits/let-go-starts.ts",
+    file: "extras/limits/let-go.ts",
     in: "letSomeStart",
     find: "slotMs: Math.ceil(slotMs + index * intervalMs)",
     replace: "slotMs: Math.ceil(slotMs)",
@@ -606,7 +606,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a task that is put into a line meanwhile is left there",
-    file: "extras/limits/park.ts",
+    file: "extras/limits/enter.ts",
     in: "park",
     find: "  // The line may have become free before the task was in it.\n  await advance(ports, line, { tier, added: waiting });",
     replace: "",
@@ -781,7 +781,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: tasks of a process that end together pass their places to the same task",
-    file: "extras/limits/going-tasks.ts",
+    file: "extras/limits/flow-book.ts",
     in: "add",
     find: "    if (other !== undefined && other.untilMs > nowMs) {\n      other.isPassedOver = true;\n      return false;\n    }\n",
     replace: "",
@@ -813,7 +813,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a process forgets that tasks joined a line",
-    file: "extras/limits/park.ts",
+    file: "extras/limits/enter.ts",
     in: "park",
     find: "ports.flow.lines.noteJoined(line.name, true);",
     replace: "",
@@ -829,7 +829,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: tasks that ask for starts together get the same one",
-    file: "extras/limits/joined-starts.ts",
+    file: "extras/limits/flow-book.ts",
     in: "answerAll",
     find: "slotMs === undefined ? undefined : slotMs + index * want.intervalMs",
     replace: "slotMs === undefined ? undefined : slotMs + 0 * index",
@@ -837,7 +837,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: each start of a fast rate is a write of its item",
-    file: "extras/limits/joined-starts.ts",
+    file: "extras/limits/flow-book.ts",
     in: "take",
     find: "if (most === 1) return ports.lines.takeSlot(line, want);",
     replace: "if (most > 0) return ports.lines.takeSlot(line, want);",
@@ -845,7 +845,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: starts that are far apart are taken together",
-    file: "extras/limits/joined-starts.ts",
+    file: "extras/limits/flow-book.ts",
     in: "#answer",
     find: "groups.push(waiting.splice(0, most));",
     replace: "groups.push(waiting.splice(0));",
@@ -861,7 +861,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a question for a start is asked for the time at which it came",
-    file: "extras/limits/joined-starts.ts",
+    file: "extras/limits/flow-book.ts",
     in: "answerAll",
     find: "const nowMs = Math.max(want.nowMs, clock.now());",
     replace: "const nowMs = Math.min(want.nowMs, clock.now());",

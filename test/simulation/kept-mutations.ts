@@ -21,7 +21,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: nothing beside a task that goes into a line",
-    file: "extras/limits/park.ts",
+    file: "extras/limits/enter.ts",
     in: "park",
     find: "  await extras.keepAll(ports, { ...record, purge_at: 0 }, record.purge_at, stored);\n",
     replace: "",
@@ -98,7 +98,7 @@ export const keptMutations: readonly Mutation[] = [
   },
   {
     name: "kept: no task in a line that clients change again and again",
-    file: "schedules/needs-rescue.ts",
+    file: "schedules/rescue.ts",
     in: "needOf",
     find: '  if (need === "look" && record.purge_at - leftInLineSeconds <= nowMs / 1000) return',
     replace: '  if (need === "look" && sinceMs + 3_456_000_000 <= nowMs) return',

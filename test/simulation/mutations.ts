@@ -36,7 +36,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a dead letter comes back in another tier",
-    file: "control/restore-letter.ts",
+    file: "control/sweep.ts",
     in: "recordFrom",
     find: "priority: letter.original_queue,",
     replace: 'priority: "low",',
@@ -333,7 +333,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a handler's changes of its input are stored",
-    file: "model/own-input.ts",
+    file: "model/envelope.ts",
     in: "get",
     find: "      const input = first ?? again();\n      first = undefined;\n",
     replace: "      const input = first ?? again();\n",

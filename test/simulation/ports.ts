@@ -1,7 +1,6 @@
 import type { TaskKey } from "../../src/core/model/record.ts";
 import { plainStackOf } from "../../src/core/model/stack.ts";
-import type { Blobs } from "../../src/core/ports/blob.ts";
-import type { BlobEntry, BlobList } from "../../src/core/ports/blob-list.ts";
+import type { BlobEntry, BlobList, Blobs } from "../../src/core/ports/blob.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { Families } from "../../src/core/ports/family.ts";
 import type { Lines } from "../../src/core/ports/flow.ts";

@@ -90,7 +90,7 @@ export const priorityMutations: readonly Mutation[] = [
   },
   {
     name: "priority: a task that is moved before it is in the line of its paused tier stays in it",
-    file: "extras/limits/park.ts",
+    file: "extras/limits/enter.ts",
     in: "park",
     find: "  if (isOfTier(line)) await followMove(ports, line, record, waiting);\n",
     replace: "",

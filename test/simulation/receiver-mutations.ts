@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const receiverMutations: readonly Mutation[] = [
   {
     name: "receivers: one whose first try failed is forgotten",
-    file: "notify/deliver-to-receivers.ts",
+    file: "notify/notify.ts",
     in: "deliverToReceivers",
     find: "  if (failed !== undefined) throw failed.reason;\n",
     replace: "",
@@ -18,7 +18,7 @@ export const receiverMutations: readonly Mutation[] = [
   },
   {
     name: "receivers: those of one tenant are told of another's ends",
-    file: "notify/deliver-to-receivers.ts",
+    file: "notify/notify.ts",
     in: "deliverToReceivers",
     find: "ports.receivers.list(notice.tenant_id)",
     replace: 'ports.receivers.list("acme")',

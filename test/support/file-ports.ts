@@ -1,4 +1,4 @@
-import { dayMs, dayOf } from "../../src/core/ports/blob-list.ts";
+import { dayMs, dayOf } from "../../src/core/ports/blob.ts";
 import type { Clock } from "../../src/core/ports/tasks.ts";
 import type { Upload } from "../../src/core/ports/uploads.ts";
 import { MemoryBlobList } from "../../src/memory/blob-list.ts";

@@ -1,7 +1,7 @@
 import { SqsQueues, sendRequest } from "../../src/aws/queues.ts";
-import { parseNotice } from "../../src/core/end/parse-notice.ts";
 import { messageText, parseDeadLetter, parseEnvelope, parseLineCheck } from "../../src/core/model/envelope.ts";
 import { type Grant, parseGrant } from "../../src/core/model/grant.ts";
+import { parseNotice } from "../../src/core/notify/notify.ts";
 import type { FirePayload, Outgoing } from "../../src/core/ports/tasks.ts";
 import { readPayload } from "../../src/core/schedules/fire.ts";
 import { newEnvelope } from "../../src/core/send/new-envelope.ts";

@@ -1,10 +1,10 @@
 import { sweepsOfMany } from "../end/request-sweep.ts";
 import type { Changed } from "../model/change.ts";
 import type { Envelope } from "../model/envelope.ts";
-import type { FamilyPlace } from "../model/family-place.ts";
+import type { FamilyPlace } from "../model/family-node.ts";
+import { spawnKey } from "../model/idempotency.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
-import { spawnKey } from "../model/spawned-id.ts";
 import { isTerminal } from "../model/status.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";

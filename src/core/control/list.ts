@@ -1,3 +1,4 @@
+import { childPages, type FamilyReadPorts } from "../end/child-results.ts";
 import type { Identity } from "../model/identity.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Status } from "../model/status.ts";
@@ -92,4 +93,34 @@ export async function collect(
 function sortKeyOfLast(items: readonly TaskRecord[], sortKey: (record: TaskRecord) => string): string | undefined {
   const last = items.at(-1);
   return last === undefined ? undefined : sortKey(last);
+}
+
+/** Pages of children that one answer reads: a filter that matches little makes short pages instead of long waits. */
+const mostChildPages = 10;
+
+/**
+ * One page of a task's children, in the order of their spawn. `next` is the position of the next child: `page.place`.
+ */
+export async function listChildren(
+  ports: FamilyReadPorts & { clock: Clock },
+  parent: TaskRecord,
+  status: Status | undefined,
+  { limit, from }: { limit: number; from: string | undefined },
+): Promise<Page<TaskRecord>> {
+  const now = ports.clock.now();
+  const [firstPage = 0, firstPlace = 0] = from?.split(".").map(Number) ?? [];
+  const matches = (child: TaskRecord): boolean =>
+    isKept(child, now) && (status === undefined || statusAt(child, iso(now)) === status);
+  const items: TaskRecord[] = [];
+  let pages = 0;
+  for await (const { page, children } of childPages(ports, parent, firstPage)) {
+    if (pages === mostChildPages) return { items, next: `${page}.0` };
+    const first = page === firstPage ? firstPlace : 0;
+    pages += 1;
+    const found = children.filter((child) => (child.family_place ?? 0) >= first && matches(child));
+    const next = found[limit - items.length];
+    items.push(...found.slice(0, limit - items.length));
+    if (next !== undefined) return { items, next: `${page}.${next.family_place ?? 0}` };
+  }
+  return { items, next: undefined };
 }

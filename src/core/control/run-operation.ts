@@ -18,9 +18,8 @@ import {
   type OperationState,
   startingActions,
 } from "./operation-state.ts";
-import { pause } from "./pause.ts";
 import { type PurgePorts, purgeBlobs } from "./purge-blobs.ts";
-import { Speed, sampleSize } from "./slow-start.ts";
+import { pause, Speed, sampleSize } from "./slow-start.ts";
 import { partsPurgeAt } from "./start-operation.ts";
 import { letterName, type Sweeper, type SweepPorts, sweep } from "./sweep.ts";
 

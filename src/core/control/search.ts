@@ -1,6 +1,5 @@
 import type { Identity } from "../model/identity.ts";
-import { isKept, type TaskRecord } from "../model/record.ts";
-import { searchTerms, termSeconds } from "../model/search-terms.ts";
+import { isKept, searchTerms, type TaskRecord, termSeconds } from "../model/record.ts";
 import type { Clock, ListQuery, Page, Records } from "../ports/tasks.ts";
 import { isSelected, type TaskFilter } from "./list.ts";
 

@@ -1,6 +1,5 @@
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
-import { pause } from "./pause.ts";
 
 /*
  * The speed of an operation that starts tasks again. Whatever made them fail may still be there, or come back under
@@ -132,4 +131,23 @@ function verdictOf(record: TaskRecord | undefined, startedAt: string): boolean |
   if (record === undefined || record.status === "cancelled") return undefined;
   const attempt = record.history.findLast(({ finished_at: finishedAt }) => finishedAt >= startedAt);
   return attempt === undefined ? "none yet" : attempt.outcome === "completed";
+}
+
+/** Waits for `ms` milliseconds of the clock. When the signal fires, throws its reason immediately. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      stop();
+      reject(signal.reason);
+    };
+    const stop = clock.after(ms, () => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
 }

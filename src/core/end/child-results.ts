@@ -1,8 +1,8 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import { endedOf, noCounts } from "../model/counts.ts";
 import { endIn, type FamilyNode, placesOf } from "../model/family-node.ts";
+import { spawnedId } from "../model/idempotency.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
-import { spawnedId } from "../model/spawned-id.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Families, FamilyKey, FamilyPage, StoredPage } from "../ports/family.ts";
 import type { Records } from "../ports/tasks.ts";

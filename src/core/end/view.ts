@@ -1,6 +1,7 @@
 import { isMediaType } from "../../util/media-type.ts";
-import { endedOf } from "../model/counts.ts";
+import { addCounts, type Counts, endedOf, noCounts } from "../model/counts.ts";
 import type { ErrorKind } from "../model/errors.ts";
+import { countsOf } from "../model/family-node.ts";
 import { Problem } from "../model/problem.ts";
 import { type Attempt, iso, type ResultReference, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
@@ -12,7 +13,7 @@ import type { Families } from "../ports/family.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import { withStacks } from "../send/stacks.ts";
 import { inlineResultBytes } from "../task/result.ts";
-import { presentCounts } from "./present-counts.ts";
+import { familyOf, leafOf } from "./child-results.ts";
 
 /**
  * The progress of a task. Of a sealed family it is the share that has ended, but not less than its handler reported
@@ -219,3 +220,36 @@ function blobUrl(
 }
 
 const gone = (why: string) => new Problem("gone", `The result was deleted: ${why}.`);
+
+interface CountPorts {
+  families: Families;
+}
+
+/** Counts of a family as far as they are known: of full leaves, and of leaves that are not full. */
+async function presentCounts(ports: CountPorts, parent: TaskRecord): Promise<Counts> {
+  if (parent.family_counts !== undefined) return parent.family_counts;
+  if (parent.family_root === undefined) return countsOfOpenFamily(ports, parent);
+  const root = await ports.families.read(parent, parent.family_root);
+  if (root?.below === undefined) return root === undefined ? noCounts : countsOf(root);
+  const open = root.below.filter((_, place) => root.ended[place] === undefined);
+  const nodes = await Promise.all(open.map((name) => ports.families.read(parent, name)));
+  return nodes.map((node) => (node === undefined ? noCounts : countsOf(node))).reduce(addCounts, countsOf(root));
+}
+
+/**
+ * Leaves of a family that is not sealed which are read for its counts. The counts of the other leaves are missing
+ * there.
+ */
+const mostOpenLeaves = 100;
+
+/** Counts of a family whose handler still spawns, or sleeps. */
+async function countsOfOpenFamily({ families }: CountPorts, parent: TaskRecord): Promise<Counts> {
+  const pages = await families.pages(familyOf(parent), 0, mostOpenLeaves);
+  const nodes = await Promise.all(pages.map(({ number }) => families.read(parent, leafOf(parent, number))));
+  return nodes
+    .map((node, index) => {
+      const members = "1".repeat(pages[index]?.keys.length ?? 0);
+      return countsOf({ ended: node?.ended ?? {}, members, round: parent.round });
+    })
+    .reduce(addCounts, noCounts);
+}

@@ -1,7 +1,7 @@
 import { uploadKey } from "../model/blob-keys.ts";
 import type { Identity } from "../model/identity.ts";
 import { iso } from "../model/record.ts";
-import { type BlobList, dayMs, dayOf } from "../ports/blob-list.ts";
+import { type BlobList, dayMs, dayOf } from "../ports/blob.ts";
 import type { Clock } from "../ports/tasks.ts";
 import type { Upload, Uploads } from "../ports/uploads.ts";
 import type { FileFacts } from "./upload-body.ts";

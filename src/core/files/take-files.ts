@@ -3,7 +3,7 @@ import type { Identity } from "../model/identity.ts";
 import { type InputError, Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskKey } from "../model/record.ts";
 import { type FileOptions, largestFileBytes, type StoredFile } from "../model/stored-file.ts";
-import { dayMs, dayOf } from "../ports/blob-list.ts";
+import { dayMs, dayOf } from "../ports/blob.ts";
 import type { Records } from "../ports/tasks.ts";
 import type { Upload, Uploads } from "../ports/uploads.ts";
 import type { BlobPorts } from "../send/put-listed.ts";

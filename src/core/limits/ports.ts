@@ -75,3 +75,9 @@ export interface Usage {
   /** Corrects an hour's count. Does nothing if it is no longer `from`. */
   correct(tenantId: string, hour: number, from: number, to: number): Promise<void>;
 }
+
+/** Number of whole hours since 1970 at a time in epoch milliseconds. */
+export const hourOf = (ms: number): number => Math.floor(ms / 3_600_000);
+
+/** Start of an hour, in epoch milliseconds. */
+export const startOfHour = (hour: number): number => hour * 3_600_000;

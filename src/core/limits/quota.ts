@@ -3,8 +3,7 @@ import { Problem } from "../model/problem.ts";
 import { isKept, iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import type { Clock, Log, Records } from "../ports/tasks.ts";
-import { hourOf, startOfHour } from "./hours.ts";
-import type { OpenCount, Usage } from "./ports.ts";
+import { hourOf, type OpenCount, startOfHour, type Usage } from "./ports.ts";
 import { type Refill, TokenBatches } from "./token-batches.ts";
 
 /** A task counts as in progress for at most this number of hours. Errors in the count are gone after that time. */

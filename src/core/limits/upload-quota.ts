@@ -1,8 +1,8 @@
 import { Problem } from "../model/problem.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
-import { hourOf } from "./hours.ts";
 import { type Limits, leastUploadBytes } from "./limits.ts";
 import type { OpenCount, Usage } from "./ports.ts";
+import { hourOf } from "./ports.ts";
 
 /**
  * An upload that no task has taken ends 24 hours after its announcement, so it counts in the hour of that and in 24

@@ -153,3 +153,11 @@ export function treeOver(
   const nodes = levels.flat().map(({ name: node, sealing }): SealedNode => [node, sealing]);
   return { root: level[0]?.name ?? "", nodes };
 }
+
+/** The place of a child in its parent's family. */
+export interface FamilyPlace {
+  leaf: string;
+  place: number;
+  /** The parent's round. */
+  round: number;
+}

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { namedUuid } from "../../util/uuid.ts";
 import type { Identity } from "./identity.ts";
+import type { TaskRecord } from "./record.ts";
 
 /**
  * The namespace of task ids that come from an idempotency key. It must never change: the ids of stored tasks follow
@@ -34,3 +35,13 @@ export function canonicalJson(value: unknown): string {
 /** A fingerprint of a JSON value, equal for equal values. */
 export const fingerprint = (value: unknown): string =>
   createHash("sha256").update(canonicalJson(value)).digest("base64url").slice(0, 27);
+
+/**
+ * The idempotency key of a spawned child: apart from those of `submitChild`. No client can send it.
+ */
+export const spawnKey = ({ task_id, created_at }: TaskRecord, key: string): string =>
+  `family\n${task_id}\n${created_at}\n${key}`;
+
+/** The id of a parent's spawned child. */
+export const spawnedId = (parent: TaskRecord, key: string): string =>
+  taskIdOf(parent.tenant_id, parent.requested_by, spawnKey(parent, key));

@@ -1,4 +1,3 @@
-import type { Callback } from "./callback.ts";
 import type { Counts } from "./counts.ts";
 import type { ErrorKind } from "./errors.ts";
 import { isTerminal, type Status } from "./status.ts";
@@ -6,6 +5,14 @@ import type { StoredFile } from "./stored-file.ts";
 import type { WaitingFor } from "./suspension.ts";
 import type { Tier } from "./tier.ts";
 import type { AttemptOutcome } from "./words.ts";
+
+/** Webhook that a task's submitter asked for. */
+export interface Callback {
+  /** 1 to 2,048 characters: `https`, or an address that the deployment allows. */
+  url: string;
+  /** True: the webhook contains the result if it is JSON of at most 64 KiB. Default: it does not. */
+  include_result?: boolean | undefined;
+}
 
 /** One attempt in a task's history. Times are ISO 8601 UTC with milliseconds. */
 export interface Attempt {
@@ -342,3 +349,18 @@ export const isKept = (record: TaskRecord, nowMs: number): boolean => record.pur
 
 /** The longest retention of a message in SQS, in seconds. A record that has no message is kept no longer than this. */
 export const longestQueueLifeSeconds = 14 * 86_400;
+
+/**
+ * Terms are kept for at least this time after their task was created, in seconds. A search finds older tasks, whose
+ * retention was extended again and again, as those without terms.
+ */
+export const termSeconds = 365 * 86_400;
+
+/**
+ * Texts by which a search finds a task at once: the values of its tags, and its correlation id if the client has given
+ * it. In lower case, each once. A task without them costs nothing more. They never change.
+ */
+export function searchTerms({ tags = {}, correlation_id, correlation_given }: TaskRecord): string[] {
+  const terms = [...Object.values(tags), ...(correlation_given === true ? [correlation_id] : [])];
+  return [...new Set(terms.filter((term) => term !== "").map((term) => term.toLowerCase()))];
+}

@@ -1,10 +1,11 @@
-import { resultFor } from "../end/result-for.ts";
+import { viewTask } from "../end/view.ts";
+import { endId } from "../model/end-id.ts";
 import { iso, type TaskKey } from "../model/record.ts";
 import type { Families } from "../ports/family.ts";
 import type { EndNotice, TryNotice } from "../ports/notice.ts";
 import type { EventBus, Notices, WebhookAnswer } from "../ports/notify.ts";
 import type { Receiver, Receivers } from "../ports/receivers.ts";
-import type { Log, Metrics, OneOffs, Random, Records } from "../ports/tasks.ts";
+import type { Clock, Log, Metrics, OneOffs, Random, Records } from "../ports/tasks.ts";
 import type { Deliveries, Delivery, Try } from "../ports/webhooks.ts";
 import { noteTry, targetOf } from "./receivers.ts";
 import { tryOf } from "./redeliver.ts";
@@ -202,4 +203,18 @@ function report({ log, metrics }: DeliverPorts, { state, tries, type, ...deliver
     ...(made.error === undefined ? { status: made.status } : { error: made.error }),
     ...(next_try_at !== undefined && { next_try_at }),
   });
+}
+
+/**
+ * The result of a task that has ended, if the status answer has it: JSON of at most 64 KiB. Undefined: there is none,
+ * it is larger or encrypted, or it was deleted since.
+ */
+export async function resultFor(
+  ports: { records: Records; families: Families; clock: Clock },
+  notice: EndNotice,
+): Promise<unknown> {
+  const record = await ports.records.get(notice);
+  if (record?.status !== "completed" || endId(record) !== notice.id) return undefined;
+  const { result } = await viewTask(ports, record);
+  return result ?? undefined;
 }

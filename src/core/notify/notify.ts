@@ -1,11 +1,12 @@
-import { eventOf } from "../end/event-of.ts";
-import { resultFor } from "../end/result-for.ts";
-import { PortUnavailable } from "../model/errors.ts";
+import { PortUnavailable, WrittenLater } from "../model/errors.ts";
+import type { TaskView } from "../model/task-view.ts";
 import type { EndNotice, Notice } from "../ports/notice.ts";
+import type { OutgoingEvent } from "../ports/notify.ts";
+import type { Receiver } from "../ports/receivers.ts";
 import { closeChannels } from "./close-channels.ts";
-import { type DeliverPorts, deliverEnd, deliverTry } from "./deliver.ts";
-import { deliverToReceivers } from "./deliver-to-receivers.ts";
+import { type DeliverPorts, deliverEnd, deliverFirst, deliverTry, newDelivery, resultFor } from "./deliver.ts";
 import { type PushPorts, pushNotice } from "./push-notice.ts";
+import { asksFor, logDelivery, receiverDeliveryId } from "./receivers.ts";
 
 export interface NotifyPorts extends PushPorts, DeliverPorts {}
 
@@ -44,4 +45,75 @@ async function putEvent({ eventBus, log }: NotifyPorts, notice: EndNotice): Prom
   if (error === undefined) return;
   const { tenant_id, task_id, id } = notice;
   log.error("the event bus refused an event", { tenant_id, task_id, event_id: id, error: String(error) });
+}
+
+const kinds: readonly string[] = ["end", "change", "try", "key_revoked"] satisfies Notice["kind"][];
+
+/** Id of what a notice is about. */
+const subjectOf = (notice: Notice): string => (notice.kind === "key_revoked" ? notice.key_id : notice.task_id);
+
+/**
+ * Reads a message of the notify queue. Only Offload's functions can send to it, so this checks no more than the shape
+ * that every notice has.
+ * @throws WrittenLater for a kind that only a later release knows; Error for a text that is not a notice
+ */
+export function parseNotice(text: string): Notice {
+  const notice = JSON.parse(text) as Notice | null;
+  if (typeof notice?.kind === "string" && !kinds.includes(notice.kind)) throw new WrittenLater("a kind of notice");
+  const isOne =
+    notice !== null &&
+    kinds.includes(notice.kind) &&
+    typeof notice.tenant_id === "string" &&
+    typeof subjectOf(notice) === "string";
+  if (!isOne) throw new Error("expected a notice");
+  return notice;
+}
+
+/** `detail-type` of the events, by the status of the ended task. */
+const detailTypes: Readonly<Partial<Record<TaskView["status"], string>>> = {
+  completed: "Task Completed",
+  failed: "Task Failed",
+  cancelled: "Task Cancelled",
+  expired: "Task Expired",
+};
+
+/** The event of a task's end: the same one, however often its notice arrives. It never contains the task's result. */
+export function eventOf({ id, tenant_id, task: ended, traceparent }: EndNotice): OutgoingEvent {
+  const { result: _, ...task } = ended;
+  const detailType = detailTypes[task.status];
+  if (detailType === undefined) throw new Error(`the task ${task.task_id} has not ended: it is ${task.status}`);
+  return {
+    detailType,
+    detail: { id, tenant_id, ...task },
+    time: task.finished_at ?? task.updated_at,
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+}
+
+/**
+ * Makes the first try for each receiver that asks for this end of a task, at the same time. A try that was made is not
+ * repeated.
+ * @throws PortUnavailable
+ */
+export async function deliverToReceivers(ports: DeliverPorts, notice: EndNotice): Promise<void> {
+  if (notice.receivers !== true) return;
+  const all = await ports.receivers.list(notice.tenant_id);
+  const asking = all.filter((one) => asksFor(one, `task.${notice.task.status}`, notice.type));
+  const done = await Promise.allSettled(asking.map((receiver) => deliverTo(ports, notice, receiver)));
+  const failed = done.find((one) => one.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+/**
+ * The log has the delivery before its first try: a delivery that is logged and was never stored is left out of the
+ * list.
+ */
+async function deliverTo(ports: DeliverPorts, notice: EndNotice, receiver: Receiver): Promise<void> {
+  const { webhook_id, url } = receiver;
+  const id = receiverDeliveryId(notice.id, webhook_id);
+  await deliverFirst(ports, notice, id, async () => {
+    const delivery = newDelivery(ports, notice, { id, url, receiver_id: webhook_id }, null);
+    await logDelivery(ports.receivers, receiver, delivery);
+    return delivery;
+  });
 }

@@ -1,4 +1,4 @@
-import type { Callback } from "../model/callback.ts";
+import type { Callback } from "../model/record.ts";
 import type { Status } from "../model/status.ts";
 import type { TaskView } from "../model/task-view.ts";
 

@@ -1,5 +1,4 @@
-import type { Blobs } from "./blob.ts";
-import type { BlobList } from "./blob-list.ts";
+import type { BlobList, Blobs } from "./blob.ts";
 import type { Notices } from "./notify.ts";
 import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Records } from "./tasks.ts";
 import type { UniqueKeys } from "./unique.ts";

@@ -2,8 +2,8 @@ import { inLanes } from "../../util/in-lanes.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Lines } from "../ports/flow.ts";
-import type { OpenTasks } from "../ports/open-tasks.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
+import type { OpenTasks } from "../ports/tasks.ts";
 
 /*
  * A release that fails, or that is rolled back, may have received the checks of lines and have lost them: its queue

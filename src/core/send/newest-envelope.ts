@@ -1,6 +1,5 @@
-import type { Envelope } from "../model/envelope.ts";
+import { type Envelope, withOwnInputs } from "../model/envelope.ts";
 import { PermanentError } from "../model/errors.ts";
-import { withOwnInputs } from "../model/own-input.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Records } from "../ports/tasks.ts";
 

@@ -1,6 +1,6 @@
 import type { TaskKey } from "../model/record.ts";
 import type { Blobs, Bytes, PutOptions, PutResult } from "../ports/blob.ts";
-import { type BlobList, dayMs, dayOf } from "../ports/blob-list.ts";
+import { type BlobList, dayMs, dayOf } from "../ports/blob.ts";
 import type { Clock } from "../ports/tasks.ts";
 
 export interface BlobPorts {

@@ -2,7 +2,7 @@ import type { TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Clock, Log, Metrics } from "../ports/tasks.ts";
 import { traceIdOf } from "../ports/tracing.ts";
-import type { Settled } from "../task/settled.ts";
+import type { Settled } from "../task/limiter.ts";
 
 /*
  * Every change of a task's status is reported here: one log line, and its metrics. Neither contains inputs or results.

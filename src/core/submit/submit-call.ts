@@ -1,5 +1,5 @@
 import type { SentUploads } from "../files/store-files.ts";
-import type { FamilyPlace } from "../model/family-place.ts";
+import type { FamilyPlace } from "../model/family-node.ts";
 import type { Identity } from "../model/identity.ts";
 import { Problem } from "../model/problem.ts";
 import type { StoredFile } from "../model/stored-file.ts";

@@ -1,5 +1,5 @@
+import type { Visibility } from "../ports/queues.ts";
 import type { Clock, Delivery, Log, Queues } from "../ports/tasks.ts";
-import type { Visibility } from "../ports/visibility.ts";
 import { within } from "../ports/within.ts";
 
 /** Longest wait for hiding messages, in seconds. */

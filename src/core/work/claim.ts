@@ -8,12 +8,12 @@ import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { SettlePorts } from "../ports/extra.ts";
-import type { Visibility } from "../ports/visibility.ts";
+import type { Visibility } from "../ports/queues.ts";
 import { dispatch, longestDelaySeconds } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { newestKept } from "../send/newest-envelope.ts";
 import { reportChanged, reportDuplicate, reportSettled, taskFields } from "../send/report.ts";
-import type { Settled } from "../task/settled.ts";
+import type { Settled } from "../task/limiter.ts";
 import { canStart, type TaskMessage, timeoutOf } from "../task/task-message.ts";
 import { settleCrashed } from "./settle.ts";
 

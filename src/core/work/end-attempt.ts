@@ -5,7 +5,7 @@ import type { AttemptOutcome } from "../model/words.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import * as extras from "../send/extras.ts";
 import { retention, sameRetention } from "../send/retention.ts";
-import type { Settled } from "../task/settled.ts";
+import type { Settled } from "../task/limiter.ts";
 
 /**
  * Makes the change that ends an attempt. If the task was extended at the same time, the change is made again with the

@@ -1,7 +1,6 @@
 import type { Tier } from "../model/tier.ts";
-import type { WorkQueues } from "../ports/serve.ts";
+import type { WorkQueues } from "../ports/queues.ts";
 import type { Clock, Delivery, Log } from "../ports/tasks.ts";
-import { Bell } from "./bell.ts";
 
 /** Longest wait of a poll that watches an empty tier, in seconds: the maximum of SQS. */
 const watchSeconds = 20;
@@ -188,5 +187,31 @@ export class Intake {
   #track(work: Promise<void>): void {
     this.#polls.add(work);
     void work.finally(() => this.#polls.delete(work));
+  }
+}
+
+/** Wakes the calls that wait for a change. */
+export class Bell {
+  readonly #clock: Clock;
+  #waiting: (() => void)[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves at the next ring, or after `ms` milliseconds. */
+  async heard(ms = Number.POSITIVE_INFINITY): Promise<void> {
+    let stop = () => {};
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      if (ms < Number.POSITIVE_INFINITY) stop = this.#clock.after(ms, resolve);
+    });
+    stop();
+  }
+
+  ring(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
   }
 }

@@ -1,24 +1,24 @@
 import type { FlowPorts } from "../extras/limits/index.ts";
 import { isRuled } from "../model/classify.ts";
 import type { Envelope } from "../model/envelope.ts";
-import { WrittenLater } from "../model/errors.ts";
+import { PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
 import type { Verdict } from "../model/verdict.ts";
+import type { SettlePorts } from "../ports/extra.ts";
+import type { Visibility } from "../ports/queues.ts";
 import type { Span, SpanStart, Tracing } from "../ports/tasks.ts";
-import type { Visibility } from "../ports/visibility.ts";
 import * as extras from "../send/extras.ts";
 import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { newestEnvelope } from "../send/newest-envelope.ts";
 import { reportSettled } from "../send/report.ts";
-import type { Limiter, Permit } from "../task/limiter.ts";
-import type { Settled, Settling } from "../task/settled.ts";
+import type { Limiter, Permit, Settled, Settling } from "../task/limiter.ts";
 import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { type Ended, runAttempt } from "./attempt.ts";
 import type { AttemptPorts, Running } from "./attempt-context.ts";
 import { resolveUnclaimed } from "./claim.ts";
-import { settleInTime } from "./settle-in-time.ts";
+import { settle } from "./settle.ts";
 import { endOfUnknown } from "./unknown-type.ts";
 
 export interface RunPorts extends FlowPorts, AttemptPorts {
@@ -151,3 +151,22 @@ const runningOf = (
     await visibility.renew(delivery, seconds + holdMarginSeconds);
   },
 });
+
+/** Settling is tried for this time, in seconds, while a port is unavailable: the work of the attempt would be lost. */
+const settleSeconds = 30;
+
+/** Pause before settling is tried a third time, and before each later try, in milliseconds. */
+const settlePauseMs = 1_000;
+
+/** Settles an attempt, for some time also while a port is unavailable. @throws PortUnavailable */
+async function settleInTime(ports: SettlePorts, settling: Settling, ended: Ended): Promise<Settled> {
+  const untilMs = ports.clock.now() + settleSeconds * 1000;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await settle(ports, settling, ended);
+    } catch (error) {
+      if (!(error instanceof PortUnavailable) || ports.clock.now() >= untilMs) throw error;
+      if (tries > 1) await new Promise<void>((resolve) => ports.clock.after(settlePauseMs, resolve));
+    }
+  }
+}

@@ -1,8 +1,8 @@
 import { messageText, parseEnvelope } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
 import type { WaitingTask } from "../ports/flow.ts";
+import type { Visibility } from "../ports/queues.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import type { Visibility } from "../ports/visibility.ts";
 import { Taker } from "../task/taker.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { fitsIn } from "./batch-plan.ts";

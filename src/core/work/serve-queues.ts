@@ -1,10 +1,8 @@
 import type { Tier } from "../model/tier.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import { Bell } from "./bell.ts";
 import { Drain } from "./drain.ts";
-import { giveBack } from "./held-message.ts";
-import { firstHoldSeconds, Intake } from "./intake.ts";
-import { type ServePorts, serveMessage } from "./serve-message.ts";
+import { Bell, firstHoldSeconds, Intake } from "./intake.ts";
+import { giveBack, type ServePorts, serveMessage } from "./serve-message.ts";
 
 /**
  * A message whose task must run alone waits for this time, in milliseconds, while another one runs alone. Then it is

@@ -6,7 +6,7 @@ import type { EndPorts } from "../ports/extra.ts";
 import * as extras from "../send/extras.ts";
 import { reportWaiting } from "../send/report-family.ts";
 import { sameRetention } from "../send/retention.ts";
-import type { Settled, Settling } from "../task/settled.ts";
+import type { Settled, Settling } from "../task/limiter.ts";
 import type { Ended } from "./attempt.ts";
 import { attemptOf, endAs } from "./end-attempt.ts";
 import { resultFields, saveResult } from "./pack-result.ts";

@@ -8,7 +8,7 @@ import { dispatch } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { keptInput } from "../send/kept-input.ts";
 import { sameRetention } from "../send/retention.ts";
-import type { Settled, Settling } from "../task/settled.ts";
+import type { Settled, Settling } from "../task/limiter.ts";
 import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
 
 /**

@@ -1,9 +1,10 @@
+import { parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import { LineUnavailable, PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
-import type { Log, NewId } from "../ports/tasks.ts";
+import type { Visibility } from "../ports/queues.ts";
+import type { Delivery, Log, NewId } from "../ports/tasks.ts";
 import { traceIdOf } from "../ports/tracing.ts";
-import type { Visibility } from "../ports/visibility.ts";
 import { within } from "../ports/within.ts";
 import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { reportStarted } from "../send/report.ts";
@@ -253,4 +254,32 @@ function messageFields({ envelope, delivery }: TaskMessage) {
     correlation_id: envelope.correlation_id,
     ...(trace_id === undefined ? {} : { trace_id }),
   };
+}
+
+/**
+ * Parses a message. A check of a line is done here. A message that is not an envelope goes to the DLQ immediately,
+ * whole. The verdict of both is known then.
+ */
+export async function readMessage(ports: RunPorts, delivery: Delivery): Promise<TaskMessage | Verdict> {
+  const check = parseLineCheck(delivery.body);
+  if (check !== undefined) return ports.limiter.check(ports, delivery, check);
+  const parsed = parseEnvelope(delivery.body);
+  if (!parsed.ok) return burySafely(ports, delivery, parsed.reason);
+  const { envelope } = parsed;
+  return { delivery, envelope, type: ports.registry.get(envelope.type), grant: delivery.grant };
+}
+
+/**
+ * A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages.
+ */
+async function burySafely(ports: RunPorts, delivery: Delivery, reason: string): Promise<Verdict> {
+  try {
+    return await (await import("../end/bury.ts")).buryUnreadable(ports, delivery, reason);
+  } catch (error) {
+    ports.log.error("could not send an unreadable message to the DLQ", {
+      message_id: delivery.messageId,
+      error: String(error),
+    });
+    return "again";
+  }
 }

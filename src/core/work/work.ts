@@ -5,11 +5,10 @@ import { within } from "../ports/within.ts";
 import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
 import { fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
 import { BatchVisibility } from "./batch-visibility.ts";
-import { readMessage } from "./read-message.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
 import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
 import { sentAgain } from "./sent-again.ts";
-import { type Begun, begin, finish, leaveInQueue, type WorkPorts } from "./work-message.ts";
+import { type Begun, begin, finish, leaveInQueue, readMessage, type WorkPorts } from "./work-message.ts";
 
 /** An answer is given this many seconds before the worker is stopped. */
 const answerSeconds = 5;

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { Spawner } from "../../../src/core/children/spawner.ts";
 import { cancelChildren } from "../../../src/core/control/cancel-children.ts";
 import { cancel, retry } from "../../../src/core/control/control.ts";
-import { listChildren } from "../../../src/core/control/list-children.ts";
+import { listChildren } from "../../../src/core/control/list.ts";
 import { leafOf } from "../../../src/core/end/child-results.ts";
 import { childrenOf } from "../../../src/core/end/view.ts";
 import type { Envelope } from "../../../src/core/model/envelope.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { submitChild } from "../../../src/core/children/child.ts";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";
-import { listChildren } from "../../../src/core/control/list-children.ts";
+import { listChildren } from "../../../src/core/control/list.ts";
 import { countEnd } from "../../../src/core/end/close-family.ts";
 import { viewTask } from "../../../src/core/end/view.ts";
 import { pause } from "../../../src/core/extras/limits/manage-flow.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { discardOne } from "../../../src/core/control/act-on-letter.ts";
-import { cancelOperation } from "../../../src/core/control/cancel-operation.ts";
+import { discardOne } from "../../../src/core/control/act-on-task.ts";
+import { cancelOperation } from "../../../src/core/control/change-operation.ts";
 import { cancel, retry } from "../../../src/core/control/control.ts";
 import type { TaskFilter } from "../../../src/core/control/list.ts";
 import {

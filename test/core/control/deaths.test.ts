@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cancelOperation } from "../../../src/core/control/cancel-operation.ts";
+import { cancelOperation } from "../../../src/core/control/change-operation.ts";
 import { cancel, retry } from "../../../src/core/control/control.ts";
 import { matchTasksByFilter } from "../../../src/core/control/match-tasks.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { errorHint } from "../../../src/core/control/error-hint.ts";
+import { errorHint } from "../../../src/core/control/group-letters.ts";
 
 test.each([
   ["HTTP 401", "HTTP 401 Unauthorized"],

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { discardOne, type LetterKey, replayOne, stillThere } from "../../../src/core/control/act-on-letter.ts";
+import { discardOne, type LetterKey, replayOne, stillThere } from "../../../src/core/control/act-on-task.ts";
 import {
   type DeadLetterFilter,
   listDeadLetters,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { replayOne } from "../../../src/core/control/act-on-letter.ts";
+import { replayOne } from "../../../src/core/control/act-on-task.ts";
 import { mostLetters } from "../../../src/core/control/find-letters.ts";
 import type { OperationAction } from "../../../src/core/control/operation-state.ts";
 import { operationTypes } from "../../../src/core/control/operation-types.ts";

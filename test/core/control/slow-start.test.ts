@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { changeRate } from "../../../src/core/control/change-rate.ts";
+import { changeRate } from "../../../src/core/control/change-operation.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { operationsPipeline } from "../../support/operations-pipeline.ts";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { discardOne, replayOne } from "../../../src/core/control/act-on-letter.ts";
+import { discardOne, replayOne } from "../../../src/core/control/act-on-task.ts";
 import { letterName, type Sweeper, sweep } from "../../../src/core/control/sweep.ts";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LimitBook, mergeDepth } from "../../../src/core/limits/limit-book.ts";
+import { LimitBook, mergeDepth } from "../../../src/core/limits/gate.ts";
 import { mergeLimits, noLimits, parseLimits } from "../../../src/core/limits/limits.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { hourOf } from "../../../src/core/limits/hours.ts";
+import { hourOf } from "../../../src/core/limits/ports.ts";
 import { countingRecords, Quota, Releases } from "../../../src/core/limits/quota.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
 import { iso } from "../../../src/core/model/record.ts";

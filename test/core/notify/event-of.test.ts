@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { eventOf } from "../../../src/core/end/event-of.ts";
 import { viewOf } from "../../../src/core/end/view.ts";
 import type { Status } from "../../../src/core/model/status.ts";
+import { eventOf } from "../../../src/core/notify/notify.ts";
 import type { EndNotice } from "../../../src/core/ports/notice.ts";
 import { memoryPipeline } from "../../support/memory-pipeline.ts";
 

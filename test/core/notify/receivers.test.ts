@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { eventOf } from "../../../src/core/end/event-of.ts";
 import { PermanentError } from "../../../src/core/model/errors.ts";
 import { type DeliverPorts, deliverTry } from "../../../src/core/notify/deliver.ts";
-import { deliverToReceivers } from "../../../src/core/notify/deliver-to-receivers.ts";
 import {
   changeReceiver,
   createReceiver,
@@ -12,6 +10,7 @@ import {
   rotateReceiverSecret,
   testReceiver,
 } from "../../../src/core/notify/manage-receivers.ts";
+import { deliverToReceivers, eventOf } from "../../../src/core/notify/notify.ts";
 import { fixedWebhookKey, receiverSecrets, webhookSecrets } from "../../../src/core/notify/secret.ts";
 import type { EndNotice } from "../../../src/core/ports/notice.ts";
 import type { OutgoingEvent, WebhookAnswer, WebhookRequest } from "../../../src/core/ports/notify.ts";

@@ -1,4 +1,4 @@
-import { replayOne } from "../../../src/core/control/act-on-letter.ts";
+import { replayOne } from "../../../src/core/control/act-on-task.ts";
 import { changeInput } from "../../../src/core/control/change-input.ts";
 import { changePriority } from "../../../src/core/control/change-priority.ts";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
-import { parseNotice } from "../../../src/core/end/parse-notice.ts";
 import { WrittenLater } from "../../../src/core/model/errors.ts";
 import { parseGrant } from "../../../src/core/model/grant.ts";
+import { parseNotice } from "../../../src/core/notify/notify.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
 

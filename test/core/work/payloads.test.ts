@@ -6,7 +6,7 @@ import { purgeBlobs } from "../../../src/core/control/purge-blobs.ts";
 import { announce } from "../../../src/core/files/announce.ts";
 import { PermanentError } from "../../../src/core/model/errors.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
-import { dayMs } from "../../../src/core/ports/blob-list.ts";
+import { dayMs } from "../../../src/core/ports/blob.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import { file, withOutcome } from "../../../src/core/task/result.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Tier, tiers } from "../../../src/core/model/tier.ts";
-import type { WorkQueues } from "../../../src/core/ports/serve.ts";
+import type { WorkQueues } from "../../../src/core/ports/queues.ts";
 import type { Delivery } from "../../../src/core/ports/tasks.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
-import type { ServePorts } from "../../../src/core/work/serve-message.ts";
-import { serveMessage } from "../../../src/core/work/serve-message.ts";
+import { type ServePorts, serveMessage } from "../../../src/core/work/serve-message.ts";
 import { QueueServer, type ServeOptions } from "../../../src/core/work/serve-queues.ts";
 import { MemoryWorkQueues } from "../../../src/memory/work-queues.ts";
 import { gate, memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";

@@ -6,14 +6,13 @@ import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../port
 import { bucketCount, bucketName, bucketOf, type Sizes } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { placesOf } from "./limit-lines.ts";
-import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs } from "./line-ports.ts";
+import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs, watchLine } from "./line-ports.ts";
 import { leaveToOthers, ownTasks } from "./own-tasks.ts";
 import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
 import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
 import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
 import { markSharded, unmark } from "./shards.ts";
 import { answerOf, hasPlace, orWarn, sureWrite } from "./sure-write.ts";
-import { watchLine } from "./watch-line.ts";
 
 /** Further checks that are sent at the same time. */
 const lanes = 10;

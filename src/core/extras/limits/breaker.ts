@@ -1,7 +1,7 @@
 import { breakerName, type Line } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
-import type { Settled } from "../../task/settled.ts";
+import type { Settled } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
 import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";

@@ -6,17 +6,17 @@ import {
   type FlowSetting,
   type FlowSettings,
   guardName,
+  type Lines,
   limitsName,
   type ResumeGuard,
   receiversName,
   settingsAgeMs,
   type TypeLimits,
+  type WaitingEntry,
+  type WantedSlot,
 } from "../../ports/flow.ts";
 import type { Clock, Log } from "../../ports/tasks.ts";
 import { within } from "../../ports/within.ts";
-import { GoingTasks } from "./going-tasks.ts";
-import { JoinedStarts } from "./joined-starts.ts";
-import { KnownLines } from "./known-lines.ts";
 
 /** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
 const patienceMs = 1_000;
@@ -201,5 +201,162 @@ export class FlowBook {
     }
     log.warn("could not read pauses and limits; those read last stay in use", { error });
     return content;
+  }
+}
+
+/** A call that lets a task go has done so within this time, in milliseconds, or has failed. */
+const goingMs = 1_000;
+
+interface Going {
+  untilMs: number;
+  /** True when another call would have let the task go, and has passed it over. */
+  isPassedOver: boolean;
+}
+
+/** The tasks that calls of one process let go at this moment, by the ids of their waits. */
+class GoingTasks {
+  readonly #going = new Map<string, Going>();
+
+  has({ id }: WaitingEntry, nowMs: number): boolean {
+    return (this.#going.get(id)?.untilMs ?? 0) > nowMs;
+  }
+
+  /** Keeps other calls of this process from letting a task go. Returns false when one has done so. */
+  add(task: WaitingEntry, nowMs: number): boolean {
+    const other = this.#going.get(task.id);
+    if (other !== undefined && other.untilMs > nowMs) {
+      other.isPassedOver = true;
+      return false;
+    }
+    for (const [id, { untilMs }] of this.#going) {
+      if (untilMs > nowMs) break;
+      this.#going.delete(id);
+    }
+    this.#going.set(task.id, { untilMs: nowMs + goingMs, isPassedOver: false });
+    return true;
+  }
+
+  /** The task was not let go. Returns true when another call of this process has passed it over meanwhile. */
+  delete({ id }: WaitingEntry): boolean {
+    const isPassedOver = this.#going.get(id)?.isPassedOver === true;
+    this.#going.delete(id);
+    return isPassedOver;
+  }
+}
+
+/** Lines of which one thing is known at most. */
+const mostLines = 1_000;
+
+/** The lines as a process saw them in its earlier calls. Others may have changed them since. */
+class KnownLines {
+  readonly #spread = new Set<string>();
+  readonly #sharded = new Set<string>();
+  readonly #joined = new Set<string>();
+  readonly #nextStarts = new Map<string, number>();
+
+  /** True for a line whose places are spread over buckets. */
+  isSpread(line: string): boolean {
+    return this.#spread.has(line);
+  }
+
+  noteSpread(line: string): void {
+    if (this.#spread.size >= mostLines) this.#spread.clear();
+    this.#spread.add(line);
+  }
+
+  /** True for a line whose state had the mark of tasks in shards above 0. */
+  isSharded(line: string): boolean {
+    return this.#sharded.has(line);
+  }
+
+  noteSharded(line: string, isSharded: boolean): void {
+    if (!isSharded) this.#sharded.delete(line);
+    else if (this.#sharded.size < mostLines) this.#sharded.add(line);
+  }
+
+  /** True for a line that a task joined here, and of which no look has found it empty since. */
+  isJoined(line: string): boolean {
+    return this.#joined.has(line);
+  }
+
+  noteJoined(line: string, isJoined: boolean): void {
+    if (!isJoined) this.#joined.delete(line);
+    else if (this.#joined.size < mostLines) this.#joined.add(line);
+  }
+
+  /** Epoch milliseconds before which no start of a rate was free. Undefined: unknown. */
+  nextStartOf(line: string): number | undefined {
+    return this.#nextStarts.get(line);
+  }
+
+  noteNextStart(line: string, startMs: number): void {
+    if (this.#nextStarts.size >= mostLines && !this.#nextStarts.has(line)) this.#nextStarts.clear();
+    this.#nextStarts.set(line, startMs);
+  }
+}
+
+/** Starts that are taken by one write are at most this far apart, in milliseconds. */
+const togetherMs = 50;
+
+interface StartPorts {
+  lines: Pick<Lines, "takeSlot">;
+  clock: Pick<Clock, "now">;
+}
+
+interface Question {
+  want: WantedSlot;
+  answer: PromiseWithResolvers<number | undefined>;
+}
+
+/**
+ * Takes starts of rates. Tasks of a process that ask while a start is taken get theirs by the next write, which takes
+ * one for each: each start of a fast rate would otherwise be a write of one item, which takes a thousand a second.
+ */
+export class JoinedStarts {
+  /** The questions that wait while a write runs. */
+  readonly #waiting = new Map<string, Question[]>();
+
+  /**
+   * @returns Epoch milliseconds of the start, as `takeSlot` answers it.
+   * @throws PortUnavailable
+   */
+  take(ports: StartPorts, line: string, want: WantedSlot): Promise<number | undefined> {
+    const { intervalMs, aheadMs } = want;
+    const most = 1 + Math.floor(togetherMs / intervalMs);
+    if (most === 1) return ports.lines.takeSlot(line, want);
+    const answer = Promise.withResolvers<number | undefined>();
+    const key = `${aheadMs} ${intervalMs} ${line}`;
+    const waiting = this.#waiting.get(key);
+    if (waiting === undefined) void this.#answer(ports, { line, key, most }, [{ want, answer }]);
+    else waiting.push({ want, answer });
+    return answer.promise;
+  }
+
+  /** The process takes starts until no question is left: further tasks ask meanwhile. */
+  async #answer(
+    ports: StartPorts,
+    { line, key, most }: { line: string; key: string; most: number },
+    waiting: Question[],
+  ): Promise<void> {
+    this.#waiting.set(key, waiting);
+    while (waiting.length > 0) {
+      const groups: Question[][] = [];
+      while (waiting.length > 0) groups.push(waiting.splice(0, most));
+      await Promise.all(groups.map((questions) => answerAll(ports, line, questions)));
+    }
+    this.#waiting.delete(key);
+  }
+}
+
+async function answerAll({ lines, clock }: StartPorts, line: string, questions: readonly Question[]): Promise<void> {
+  const [{ want }] = questions as [Question];
+  try {
+    // The questions have waited: a start before now would be late.
+    const nowMs = Math.max(want.nowMs, clock.now());
+    const slotMs = await lines.takeSlot(line, { ...want, nowMs, count: questions.length });
+    for (const [index, { answer }] of questions.entries())
+      answer.resolve(slotMs === undefined ? undefined : slotMs + index * want.intervalMs);
+  } catch (error) {
+    for (const { answer } of questions) answer.reject(error);
   }
 }

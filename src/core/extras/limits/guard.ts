@@ -3,7 +3,7 @@ import { iso, type TaskRecord } from "../../model/record.ts";
 import { byItself, wholeDeployment } from "../../ports/audit.ts";
 import { type Breaker, type FlowSettings, guardName, type Pause, type ResumeGuard } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
-import type { Settled } from "../../task/settled.ts";
+import type { Settled } from "../../task/limiter.ts";
 import type { LinePorts } from "./line-ports.ts";
 
 type TypePause = PauseTarget & { scope: "type" };

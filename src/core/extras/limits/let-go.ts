@@ -1,14 +1,26 @@
 import type { Line } from "../../model/line.ts";
-import type { Breaker, LineState, Pause } from "../../ports/flow.ts";
+import type { Breaker, LineState, Pause, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
+import type { Taker } from "../../task/taker.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import { letGoByPlaces } from "./let-go-places.ts";
-import { letGoByRate } from "./let-go-starts.ts";
 import { paceOf, placesOf } from "./limit-lines.ts";
-import { type Known, type LinePorts, leastOftenMs, mostLetGo, nothing, type Rest, soonMs } from "./line-ports.ts";
+import {
+  aheadMs,
+  type Known,
+  type LinePorts,
+  leastOftenMs,
+  mostLetGo,
+  mostTries,
+  nothing,
+  type Rest,
+  soonMs,
+} from "./line-ports.ts";
 import { tasksNow } from "./opened.ts";
+import { reserved } from "./own-tasks.ts";
 import { stands } from "./plan-check.ts";
 import { sendAll } from "./send-all.ts";
-import { shardsIn } from "./shards.ts";
+import { firstOfOne, shardsIn } from "./shards.ts";
+import { takeNear } from "./take-start.ts";
 import { takeTry } from "./try-breaker.ts";
 
 /**
@@ -99,3 +111,206 @@ async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undef
   await sendAll(ports, line, [task], { tryUntilMs });
   return { nextMs: tryUntilMs, empty: false, open: true };
 }
+
+/** A worker waits for the start of the next task of a rate at most this long, in milliseconds. */
+const nearMs = 1_500;
+
+/**
+ * Workers leave a rate of more than 20 a second to the planned check while their tier keeps pace, in milliseconds
+ * between two starts: many would take the same start, and one call lets a hundred tasks go with three more.
+ */
+const fastMs = 50;
+
+/** Workers choose among this many first tasks then, or among those of one shard. */
+const [firstOfMany, manyOfShard] = [48, 24];
+
+/** The planned check lets this many hundreds of tasks go at most: the starts of four seconds of a rate of 1,000. */
+const mostRounds = 40;
+
+/** The starts that a call gives away. */
+interface Giving {
+  /** True for the planned check. */
+  isPlanned: boolean;
+  /** The most starts. */
+  most: number;
+  /** Milliseconds from now to the last one. */
+  untilMs: number;
+  /** The time by which the caller's queue is behind, in milliseconds. */
+  behindMs: number;
+  /** Takes the task. Absent: it goes by message. */
+  taker?: Taker | undefined;
+}
+
+/**
+ * Assigns the next starts, and sends each message for its start. A worker assigns a start that is near, and takes its
+ * task. The planned check assigns the starts of a few seconds. When it comes late, messages would, too, and their
+ * starts would be lost: it and the further checks of a tier that is behind are workers.
+ */
+async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number, known: Known): Promise<Rest> {
+  let refused = 0;
+  for (let rounds = 0; rounds < mostRounds && refused < mostTries; ) {
+    const step = await letSomeStart(ports, line, intervalMs, known);
+    if (typeof step === "object") return step;
+    if (step === "refused") refused += 1;
+    else rounds += 1;
+  }
+  return { nextMs: ports.clock.now() + soonMs, empty: false };
+}
+
+/** @returns `refused`: another call has changed the line. `more`: there are further starts. */
+async function letSomeStart(
+  ports: LinePorts,
+  line: Line,
+  intervalMs: number,
+  known: Known,
+): Promise<Rest | "refused" | "more"> {
+  const { clock, lines, flow } = ports;
+  const state = await lines.state(line.name);
+  const { nextSlotMs, check } = state;
+  if (nextSlotMs !== undefined) flow.lines.noteNextStart(line.name, nextSlotMs);
+  const now = clock.now();
+  const latestMs = now + aheadMs + intervalMs;
+  // A lower rate left it. The last start that was given away is at least an interval before this.
+  if (nextSlotMs !== undefined && nextSlotMs > latestMs) {
+    await lines.takeSlots(line.name, nextSlotMs, latestMs);
+    return "refused";
+  }
+  const slotMs = Math.max(now, nextSlotMs ?? 0);
+  const giving = givingOf(ports, intervalMs, check, known);
+  const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
+  const found = { intervalMs, nowMs: now, isPlanned: giving.isPlanned, isEarly: count < 1 };
+  const lateMs = now - (nextSlotMs ?? now);
+  const rest = (startMs: number): Rest => ({
+    ...nextLook({ ...found, startMs, lateMs }, giving),
+    ...{ empty: false, state },
+  });
+  const isOneOfMany = intervalMs < fastMs && count === 1 && giving.taker !== undefined;
+  // Nobody waits for an answer about the tasks: the planned check looks at them.
+  if (count < 1 && known.checkId === undefined && stands(ports, check)) return rest(slotMs);
+  const tasks = await firstToStart(ports, line, { count, isOneOfMany, state, known });
+  const [oldest] = tasks;
+  if (oldest === undefined) return nothing;
+  if (isOneOfMany) await takeOne(ports, line, tasks, { intervalMs, untilMs: giving.untilMs });
+  if (isOneOfMany || count < 1) return { ...rest(slotMs), oldest };
+  const endMs = slotMs + tasks.length * intervalMs;
+  if (!(await lines.takeSlots(line.name, nextSlotMs, endMs))) return "refused";
+  const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
+  await sendAll({ ...ports, taker: giving.taker }, line, started);
+  if (tasks.length < count) return nothing;
+  return count === mostLetGo ? "more" : { ...rest(endMs), oldest };
+}
+
+interface Wanted {
+  /** Starts that the caller gives away. */
+  count: number;
+  isOneOfMany: boolean;
+  state: LineState;
+  known: Known;
+}
+
+/** The first tasks of a line. A caller that gives no start away and has added a task looks at this one's shard only. */
+function firstToStart(
+  ports: LinePorts,
+  line: Line,
+  { count, isOneOfMany, state, known }: Wanted,
+): Promise<WaitingEntry[]> {
+  const shards = shardsIn(ports, line, state, known);
+  if (isOneOfMany && state.sharded) return firstOfOne(ports, line, { most: firstOfMany, mostOfOne: manyOfShard });
+  const { shard } = known.added ?? {};
+  if (count < 1 && shard !== undefined) return ports.lines.first(line.name, 1, [shard]);
+  return ports.lines.first(line.name, isOneOfMany ? firstOfMany : Math.max(1, count), shards);
+}
+
+/** Takes one of the first tasks for this worker, while others do so: each has its own task and its own start. */
+async function takeOne(
+  ports: LinePorts,
+  line: Line,
+  first: readonly WaitingEntry[],
+  { intervalMs, untilMs }: { intervalMs: number; untilMs: number },
+): Promise<void> {
+  const { clock } = ports;
+  const slotMs = await takeNear(ports, line, { nowMs: clock.now(), intervalMs, aheadMs: untilMs });
+  if (slotMs === undefined) return;
+  const [own] = await reserved(ports, line, first, 1);
+  if (own !== undefined) await sendAll(ports, line, [{ ...own, slotMs: Math.ceil(slotMs) }]);
+}
+
+function givingOf(
+  { taker, clock }: LinePorts,
+  intervalMs: number,
+  planned: PlannedCheck | undefined,
+  { checkId }: Known,
+): Giving {
+  const isPlanned = planned !== undefined && planned.id === checkId;
+  if (isPlanned) taker?.limitBehind(clock.now() - planned.atMs);
+  const isLate = isPlanned && clock.now() - planned.atMs > aheadMs;
+  const sendsAhead = isPlanned ? !isLate : checkId === undefined && taker === undefined;
+  if (sendsAhead) return { isPlanned, most: mostLetGo, untilMs: aheadMs, behindMs: 0 };
+  const behindMs = taker?.behindMs ?? 0;
+  if (intervalMs < fastMs && behindMs <= aheadMs) return { isPlanned, most: 0, untilMs: 0, behindMs };
+  // A start of a slow rate that is missed is dear, and nobody else may come for it.
+  const untilMs = behindMs > aheadMs ? Math.min(aheadMs, Math.max(nearMs, intervalMs)) : nearMs;
+  return { isPlanned, most: 1, untilMs, behindMs, taker };
+}
+
+/** The findings of a call, from which the times of the next looks follow. */
+interface Found {
+  /** Epoch milliseconds of the first start that nobody has. */
+  startMs: number;
+  intervalMs: number;
+  nowMs: number;
+  /** True for the planned check. */
+  isPlanned: boolean;
+  /** True when the first start was too far away. */
+  isEarly: boolean;
+  /** Milliseconds for which the first start had passed. */
+  lateMs: number;
+}
+
+/** The next looks at a line. */
+function nextLook(found: Found, { most, behindMs }: Giving): Pick<Rest, "nextMs" | "furtherMs"> {
+  const { startMs, nowMs } = found;
+  if (most > 1) return { nextMs: startMs > nowMs + aheadMs + soonMs ? startMs - aheadMs / 2 : nowMs + soonMs };
+  if (behindMs <= aheadMs) return { nextMs: startMs - aheadMs / 2 };
+  return looksBehind(found, behindMs);
+}
+
+/** True for a rate whose next start is too far away for the worker that ends a task, and for most looks. */
+const isSlow = ({ intervalMs }: Found): boolean => intervalMs > 3 * aheadMs;
+
+/**
+ * The looks in a tier that is behind: the planned check, and further messages, one for each start between its arrival
+ * and that of the planned check after it, at most as many as a check lets go.
+ */
+function looksBehind(found: Found, behindMs: number) {
+  const { startMs, nowMs } = found;
+  const stepMs = Math.max(lookEachMs(found), behindMs / mostLetGo);
+  const soonestMs = nowMs + soonMs + behindMs;
+  const comesMs = isSlow(found) ? inStepMs(found, stepMs, soonestMs) : Math.max(soonestMs, startMs - aheadMs / 2);
+  const gridMs = isSlow(found) ? comesMs : startMs;
+  // The planned check serves a start that is soon after its arrival.
+  const fromMs = comesMs + Math.min(stepMs, aheadMs);
+  const untilMs = comesMs + soonMs + behindMs;
+  const firstMs = gridMs + Math.max(0, Math.ceil((fromMs - gridMs) / stepMs)) * stepMs;
+  const count = Math.max(0, Math.ceil((untilMs - firstMs) / stepMs));
+  const furtherMs = Array.from({ length: count }, (_, index) => firstMs + index * stepMs - behindMs);
+  return { nextMs: comesMs - behindMs, furtherMs };
+}
+
+/**
+ * The arrival of the next planned check of a slow rate: a whole number of steps after the start that this call found,
+ * or after this check, which came too early for a start. The further looks follow it in steps: each finds a start, or
+ * another call has taken a start since. Looks at the times of the starts would not: starts move when a look is late,
+ * the next looks then come between those on their way and those that are sent now, and are late, too.
+ */
+function inStepMs({ startMs, nowMs, isPlanned, isEarly }: Found, stepMs: number, soonestMs: number): number {
+  const fromMs = isPlanned && isEarly && startMs < soonestMs ? nowMs : startMs - soonMs / 2;
+  return fromMs + Math.max(0, Math.ceil((soonestMs - fromMs) / stepMs)) * stepMs;
+}
+
+/**
+ * The time between two looks. A planned check that comes late shows that the tier falls further behind, and that the
+ * others come too seldom: a slow rate has two for each start then.
+ */
+const lookEachMs = (found: Found): number =>
+  isSlow(found) && found.isPlanned && found.lateMs > found.intervalMs / 4 ? found.intervalMs / 2 : found.intervalMs;

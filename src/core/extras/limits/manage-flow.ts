@@ -3,7 +3,6 @@ import { iso } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../../ports/flow.ts";
 import type { CatalogEntry } from "../../task/catalog.ts";
-
 import { guardResume } from "./guard.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { noteOpened } from "./opened.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { yieldPlace } from "../../../../src/core/extras/limits/advance.ts";
 import { limiter } from "../../../../src/core/extras/limits/index.ts";
-import { successorIn } from "../../../../src/core/extras/limits/successor.ts";
+import { successorIn } from "../../../../src/core/extras/limits/permit.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { Taker } from "../../../../src/core/task/taker.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
