@@ -153,6 +153,13 @@ export const keptMutations: readonly Mutation[] = [
     test: "test/core/send/extras.test.ts",
   },
   {
+    name: "kept: a dead letter for its task's retention alone",
+    file: "send/retention.ts",
+    in: "letterRetention",
+    find: "Math.max(record.retention_seconds, letterSeconds)",
+    replace: "record.retention_seconds",
+  },
+  {
     name: "submit: a repeat sends a message of a task that an operator has retried",
     file: "submit/submit.ts",
     in: "answerRepeat",

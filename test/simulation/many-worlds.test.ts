@@ -86,6 +86,8 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a message starts a task whose worker could not put it into the line of a pause", 82087259, undefined],
     ["a process that stood still adds a task's entry to a line again", 81031743, "flow"],
     ["a process that stood still adds a task with a key and a newer input to a line again", 81043854, "flow"],
+    ["a lost dead letter that came back is retried, and completes", 82103309, undefined],
+    ["a lost dead letter that came back is retried twice at once, and completes", 82142094, undefined],
     ["a client cancels a task that has just begun to wait for weeks", 82041138, undefined],
     ["a child that never had a message may no longer start, and its parent waits for it", 82191554, undefined],
     ["the table is down for hours, and checks of a line come in the meantime", 40000163, undefined],

@@ -97,8 +97,8 @@ export class Witness extends Lives {
     const life = this.lives.get(record.task_id);
     if (life !== undefined) {
       life.purged = true;
-      // The letter does not tell how long its task is kept: as long as any dead letter.
-      life.keptUntil = Date.parse(record.dead_letter_at ?? "") + 14 * 86_400_000;
+      // The letter does not tell how long its task is kept.
+      life.keptUntil = 0;
     }
     this.told.lost(record.task_id);
     this.letters.add(record);
@@ -262,7 +262,8 @@ export class Witness extends Lives {
       if (life.accepted && !this.watched.core.status.isTerminal(this.watched.core.record.statusAt(record, nowIso))) {
         this.violated(`promise 1: it was deleted while ${record.status}`, record.task_id);
       }
-      if (this.watched.time.now < life.keptUntil) this.violated("it was deleted before its time", record.task_id);
+      const keptUntil = Math.max(life.keptUntil, letterUntil(record));
+      if (this.watched.time.now < keptUntil) this.violated("it was deleted before its time", record.task_id);
     }
   }
 
@@ -294,3 +295,7 @@ export class Witness extends Lives {
     this.touched(from, { tenant_id: tenantId, task_id: taskId });
   }
 }
+
+/** A dead letter is kept for 14 days, until a new round begins or somebody discards it. */
+const letterUntil = ({ dead_letter_at: diedAt }: TaskRecord): number =>
+  diedAt === undefined ? 0 : Date.parse(diedAt) + letterSeconds * 1000;
