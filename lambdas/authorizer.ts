@@ -16,7 +16,7 @@ const authorize = createAuthorizer({
   log: createLog("authorizer"),
   keys: new DynamoApiKeys(new DynamoTable(tableClient(), config.table)),
   localKeys: config.localKeys,
-  verifyToken: issuer && createJwtVerifier(issuer, systemClock),
+  verifyToken: issuer && createJwtVerifier(issuer, Date),
 });
 
 /**

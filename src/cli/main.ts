@@ -45,6 +45,10 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
     description: "create, pause and run schedules; preview rules",
     load: () => import("./schedule-commands.ts"),
   },
+  clock: {
+    description: "move the clock of a local server: what waits for hours or months happens now",
+    load: () => import("./clock.ts"),
+  },
   trace: {
     description: "show the spans of a request and its tasks on the local server",
     load: () => import("./trace.ts"),

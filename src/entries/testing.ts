@@ -3,7 +3,7 @@
  * @module offload/testing
  */
 export { upcastInput } from "../core/task/version.ts";
-export { type LocalServerOptions, startLocalServer, type TestServer } from "../installed/test-server.ts";
+export { type Advanced, type LocalServerOptions, startLocalServer, type TestServer } from "../installed/test-server.ts";
 export {
   type AttemptReport,
   type ChildReport,

@@ -1,7 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "../machine/paths.ts";
+import { durationSeconds } from "../util/duration.ts";
 import { packageFolder } from "./installation.ts";
+import type { MoveAnswer } from "./server-clock.ts";
 
 /** Longest start, and longest clean stop, in milliseconds. */
 const startLimitMs = 240_000;
@@ -22,6 +24,9 @@ export interface LocalServerOptions {
   command?: readonly string[];
 }
 
+/** The outcome of a move of a server's clock. */
+export type Advanced = Pick<MoveAnswer, "now" | "did" | "summary">;
+
 /** A local server that a test started, in a process of its own. */
 export interface TestServer {
   /** URL of the API. */
@@ -35,6 +40,13 @@ export interface TestServer {
   readonly pid: number;
   /** The server's output so far. */
   output(): string;
+  /**
+   * Moves the server's clock by a duration such as `2d`, `90m` or `1d 12h`, or to a time. All that is due in between
+   * happens at its time: delays, retries, schedules, sleeps, expiry. Resolves when it is done.
+   * @returns the outcome, as counts and in one line
+   * @example await offload.advance("30d");
+   */
+  advance(time: string | Date): Promise<Advanced>;
   /** Ends the server cleanly, as Ctrl-C does. */
   stop(): Promise<void>;
   /** Ends the server at once, as a power cut does. Its workers end when they notice it. */
@@ -73,9 +85,19 @@ export async function startServerOf(
     ...callers,
     pid: server.pid ?? 0,
     output: () => output,
+    advance: (time) => advance(callers.url, time),
     stop: () => stop(server),
     kill: () => kill(server),
   };
+}
+
+/** @throws RangeError for a text that is no duration; Error when the server refuses the time */
+async function advance(url: string, time: string | Date): Promise<Advanced> {
+  const { orderClock } = await import("./server-clock.ts");
+  if (typeof time !== "string") return orderClock(url, { at: time.toISOString() });
+  const seconds = durationSeconds(time);
+  if (seconds === undefined) throw new RangeError(`advance: expected a duration such as 2d or 90m, got ${time}`);
+  return orderClock(url, { advance_seconds: seconds });
 }
 
 const lastLines = (output: string): string =>

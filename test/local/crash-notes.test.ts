@@ -50,7 +50,7 @@ beforeAll(async () => {
     deadly: deadly("deadly", ""),
     "deadly.contained": deadly("deadly.contained", ' runsOn: "container",'),
   });
-  server = await startOwnServer({ OFFLOAD_MOVABLE_CLOCK: "1" }, project.folder);
+  server = await startOwnServer({}, project.folder);
   client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
 });
 afterAll(async () => {
@@ -91,7 +91,6 @@ async function notedAttempt(type: string, how: string, first: string, endOf: End
   }
 }
 
-// Workers of containers have the machine's time: their test comes before the one that moves the server's.
 test.for([
   ["a container worker", "deadly.contained"],
   ["a function's worker", "deadly"],
@@ -100,7 +99,7 @@ test.for([
   { timeout: 900_000 },
   async ([, type]) => {
     const inFunction = type === "deadly";
-    const endOf: EndOf = inFunction ? timeOf(client, server.output).ended : (taskId) => client.ended(taskId);
+    const endOf: EndOf = timeOf(client, server.output).ended;
     const place = `tasks/${type.replaceAll(".", "\\.")}\\.ts`;
     // The heap of a local container worker is as large as Node makes it.
     const ways = ["leave", "spin", ...(inFunction ? ["hoard"] : [])];

@@ -16,9 +16,9 @@ interface Listed {
   result: { began: string; ended: string } | null;
 }
 
-const start = async (stateFolder?: string, env: Record<string, string> = {}): Promise<TestServer> => {
+const start = async (stateFolder?: string): Promise<TestServer> => {
   const folder = stateFolder ?? mkdtempSync(join(tmpdir(), "offload-flow-"));
-  const server = await startLocalServer({ stateFolder: folder, env });
+  const server = await startLocalServer({ stateFolder: folder });
   onTestFinished(() => server.kill());
   return server;
 };
@@ -68,7 +68,7 @@ function mostAtOnce(tasks: readonly Listed[]): number {
 test(
   "with workers killed at random, never more than three tasks of one key run at a time, and all end",
   async () => {
-    const server = await start(undefined, { OFFLOAD_MOVABLE_CLOCK: "1" });
+    const server = await start();
     const ids = await submitAll(
       server,
       Array.from({ length: 20 }, () => ({ type: "probe.keyed", input: { key: "a", ms: 700 }, max_attempts: 20 })),
@@ -81,7 +81,7 @@ test(
     }
     // The leases of the killed workers end by the server's time: five seconds a look, less than the renewal of what runs.
     const endedLater = async () => {
-      await send(server, "POST", "/_local/clock", { seconds: 5 });
+      await send(server, "POST", "/_local/clock", { advance_seconds: 5 });
       return ended(server, "probe.keyed");
     };
     await expect.poll(endedLater, patient).toBe(20);

@@ -76,7 +76,7 @@ describe("steps on a machine", { timeout: 400_000 }, () => {
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     writeFileSync(join(folder, "tasks/steps.dying.ts"), dyingSteps);
     writeFileSync(join(folder, "tasks/pages.walk.ts"), cursor);
-    server = await startOwnServer({ OFFLOAD_MOVABLE_CLOCK: "1" }, folder, ["start"]);
+    server = await startOwnServer({}, folder, ["start"]);
     client = new Client(server.url, { token: "dev-acme", tenant: "acme", role: "operator" });
   }, 300_000);
   afterAll(async () => {

@@ -139,7 +139,7 @@ test("a large purge gives its room on the disk back while the server runs", asyn
     }, 0);
   const before = sizeMb();
   const clock = new FakeClock();
-  cleanups.push(startPurge({ url, table: TableName, clock, giveRoomBack }));
+  cleanups.push(startPurge({ url, table: TableName, clock, giveRoomBack }).stop);
   const purged = async () => {
     await clock.advance(60);
     expect(sizeMb()).toBeLessThan(before / 4);
@@ -150,7 +150,7 @@ test("a large purge gives its room on the disk back while the server runs", asyn
 test("purging happens once a minute, also after it failed", async () => {
   const { url, client, put, keys } = await setUp();
   const clock = new FakeClock();
-  cleanups.push(startPurge({ url, table: TableName, clock }));
+  cleanups.push(startPurge({ url, table: TableName, clock }).stop);
   await clock.advance(60);
   await createTable(client);
   await put("past", { purge_at: { N: "1" } });

@@ -24,7 +24,7 @@ test("the next release finishes the tasks of this one, with its own input", { ti
   await before.stop();
 
   using second = releaseOf("second");
-  const after = await startOwnServer({ ...settings, OFFLOAD_MOVABLE_CLOCK: "1" }, second.folder);
+  const after = await startOwnServer(settings, second.folder);
   context.onTestFinished(() => after.stop());
   context.onTestFailed(() => console.error(`The second release said:\n${after.output()}`));
   // A task whose type is missing is given up after minutes, as another worker may have the type.

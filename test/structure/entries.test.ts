@@ -92,6 +92,7 @@ describe("what a program loads", () => {
         "node:diagnostics_channel",
         "node:events",
         "node:fs",
+        "node:http",
         "node:net",
         "node:path",
         "node:perf_hooks",
@@ -101,7 +102,7 @@ describe("what a program loads", () => {
         "zod",
       ],
       files:
-        /^src\/((core|util|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|installation)\.ts$|machine\/(disk|follow|paths|stray-errors|timers|turn)\.ts$)/,
+        /^src\/((core|util|memory|testkit|settings)\/|entries\/testing\.ts$|installed\/(test-server|server-clock|installation)\.ts$|machine\/(disk|follow|paths|stray-errors|timers|turn)\.ts$)/,
     },
     // The parts of the function submit, for a function of the user's own.
     "offload/direct": {

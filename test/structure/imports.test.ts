@@ -110,7 +110,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // The user's tasks folder: the names of its files, what they export, the places in their stacks.
   { folder: "src/project", ours: ["src/core", "src/installed", "src/machine"], packages: [/^node:/] },
   // The package as it is installed: its folders, the console's files, its command, which it starts in a process of its own.
-  { folder: "src/installed", ours: ["src/machine"], packages: [/^esbuild$/, /^node:/] },
+  { folder: "src/installed", ours: ["src/machine", "src/util"], packages: [/^esbuild$/, /^node:/] },
   // The package's entries.
   { folder: "src/entries", ours: ["src/core", "src/testkit", "src/installed/test-server.ts"], packages: [] },
   // Container workers: the processes of `offload work`, over the core and its adapters.

@@ -12,8 +12,10 @@ import { startGateway } from "../../src/local/gateway/gateway.ts";
 import { startWebSockets } from "../../src/local/gateway/web-sockets.ts";
 import { listen } from "../../src/local/net/listen.ts";
 import { startScheduler } from "../../src/local/scheduler/scheduler.ts";
+import { ServerClock } from "../../src/local/server/clock.ts";
 import { localRoutes } from "../../src/local/server/local-routes.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";
+import { ClockFile } from "../../src/local/time/clock-file.ts";
 import { ask, olga, served } from "./served.ts";
 
 /** Text that is in the data behind every port. */
@@ -120,7 +122,7 @@ async function apiWithTask(events: EventLog) {
       status: withOwnPage as never,
       control: serve(app.control) as never,
     },
-    local: localRoutes(events),
+    local: localRoutes(events, new ServerClock(new ClockFile(undefined))),
     authorizer: async ({ headers }: { headers: Record<string, string> }) => {
       const known = headers.authorization === `Bearer ${token}`;
       return { isAuthorized: true, context: known ? olga : { anonymous: "no token" } };

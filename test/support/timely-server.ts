@@ -26,15 +26,17 @@ export interface TimelyServer extends OwnServer, Time {
 const terminal = ["completed", "failed", "cancelled", "expired"];
 
 export async function startTimelyServer(): Promise<TimelyServer> {
-  const server = await startOwnServer({ OFFLOAD_MOVABLE_CLOCK: "1", OFFLOAD_KEYS: `${token}:${tenant}:operator` });
+  const server = await startOwnServer({ OFFLOAD_KEYS: `${token}:${tenant}:operator` });
   const operator = new Client(server.url, { token, tenant, role: "operator" });
   return { ...server, operator, ...timeOf(operator, server.output) };
 }
 
-/** The time of a server that has `OFFLOAD_MOVABLE_CLOCK`. */
+/** The time of a server. */
 export function timeOf(operator: Client, output: () => string): Time {
   const pass = async (seconds: number) => {
-    const { now } = expectStatus(await operator.post("/_local/clock", { seconds }), 200).json<{ now: string }>();
+    const { now } = expectStatus(await operator.post("/_local/clock", { advance_seconds: seconds }), 200).json<{
+      now: string;
+    }>();
     return Date.parse(now);
   };
   const passUntil = async <T>(what: string, step: () => Promise<T | undefined>): Promise<T> => {

@@ -23,6 +23,7 @@ const settingsSchema = z.object({
   OFFLOAD_TRACING: z.enum(["0", "1"]).default("0"),
   OFFLOAD_VERBOSE: z.enum(["0", "1"]).default("0"),
   OFFLOAD_SPANS_FILE: z.string().min(1).optional(),
+  OFFLOAD_MOVE_DATE: z.enum(["0", "1"]).default("0"),
   OFFLOAD_CONTAINER_CONCURRENCY: z.coerce.number().int().min(0).max(1_000).default(4),
 });
 
@@ -89,6 +90,12 @@ export const localSettings: Readonly<Record<Variable, Setting>> = {
     stands: "1",
   },
   OFFLOAD_SPANS_FILE: { flag: "--spans-file <file>", meaning: "file of the spans" },
+  OFFLOAD_MOVE_DATE: {
+    flag: "--move-date",
+    meaning: "handlers' `Date` has the server's time, when its clock is moved, as with the variable's value 1",
+    expected: "expected 0 or 1",
+    stands: "1",
+  },
   OFFLOAD_CONTAINER_CONCURRENCY: {
     flag: "--container-concurrency <n>",
     meaning:
@@ -129,8 +136,8 @@ export interface LocalSettings {
   spansFile: string | undefined;
   /** Attempts of container types at the same time. 0: the server starts no worker for them. */
   containerConcurrency: number;
-  /** True when tests move the server's time. Environment variable `OFFLOAD_MOVABLE_CLOCK`. */
-  movableClock?: boolean;
+  /** True when `Date` has the server's time in handlers. */
+  moveDate: boolean;
   /** True when the server follows changes of the task files. */
   reload?: boolean;
   /** Debugger port of the first tier's worker. Undefined: no debugger. */
@@ -165,7 +172,7 @@ export function readLocalSettings(env: NodeJS.ProcessEnv, ephemeral: boolean, fl
     verbose: values.OFFLOAD_VERBOSE === "1",
     spansFile: values.OFFLOAD_SPANS_FILE,
     containerConcurrency: values.OFFLOAD_CONTAINER_CONCURRENCY,
-    ...(env.OFFLOAD_MOVABLE_CLOCK === "1" && { movableClock: true }),
+    moveDate: values.OFFLOAD_MOVE_DATE === "1",
   };
 }
 

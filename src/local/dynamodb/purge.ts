@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/ports/tasks.ts";
-import { systemClock } from "../time/clock.ts";
+import { machineTimers } from "../time/clock.ts";
 
 /** Time between two purges. DynamoDB deletes expired items within days. */
 const intervalMs = 60_000;
@@ -9,6 +9,9 @@ const batchSize = 25;
 
 /** A purge of at least so many items gives their room on the disk back. For fewer, it is not worth the work. */
 const worthRoom = 500;
+
+/** The start of the sort keys of notes of crashed processes. */
+const notePrefix = "part#crash#";
 
 type Item = Record<string, unknown>;
 
@@ -26,28 +29,41 @@ interface PurgeOptions {
   giveRoomBack?: () => Promise<void>;
 }
 
+/** DynamoDB's time to live for one table. */
+export interface Purging {
+  /** Purges now. */
+  round(): Promise<void>;
+  readonly stop: () => void;
+}
+
 /**
  * Starts DynamoDB's time to live for an emulated table: once a minute it deletes the items whose `purge_at`, in epoch
  * seconds, is past. A failed purge is ignored, as the next one deletes the same items. Does not keep the process alive.
- * Returns a function that stops it.
  */
-export function startPurge({ url, table, clock = systemClock, giveRoomBack = async () => {} }: PurgeOptions) {
+export function startPurge({
+  url,
+  table,
+  clock = machineTimers,
+  giveRoomBack = async () => {},
+}: PurgeOptions): Purging {
   const stopping = new AbortController();
   const { signal } = stopping;
   let cancelTimer = schedule();
   function schedule() {
     return clock.after(intervalMs, async () => {
-      await purgeOnce().catch(() => {});
+      await round();
       if (!signal.aborted) cancelTimer = schedule();
     });
   }
   async function purgeOnce() {
     if ((await purge({ url, table, signal }, clock.now())) >= worthRoom) await giveRoomBack();
   }
-  return () => {
+  const round = () => purgeOnce().catch(() => {});
+  const stop = () => {
     stopping.abort();
     cancelTimer();
   };
+  return { round, stop };
 }
 
 /** Deletes the expired items, and returns their number. */
@@ -63,11 +79,12 @@ export async function purge(database: DynamoDb, nowMs: number): Promise<number> 
       FilterExpression: "purge_at < :now",
       ExpressionAttributeValues: { ":now": now },
       ExpressionAttributeNames: Object.fromEntries(keys.map((key, index) => [`#${index}`, key])),
-      ProjectionExpression: keys.map((_, index) => `#${index}`).join(", "),
+      ProjectionExpression: [...keys.map((_, index) => `#${index}`), "purge_at"].join(", "),
     };
     const page = await call<{ Items: Item[]; LastEvaluatedKey?: Item }>(database, "Scan", scan);
-    for (let start = 0; start < page.Items.length; start += batchSize) {
-      const batch = page.Items.slice(start, start + batchSize);
+    const past = page.Items.filter((item) => !isFreshNote(item)).map(({ purge_at: _, ...key }) => key);
+    for (let start = 0; start < past.length; start += batchSize) {
+      const batch = past.slice(start, start + batchSize);
       const results = await Promise.all(batch.map((item) => remove(database, item, now)));
       deleted += results.filter(Boolean).length;
     }
@@ -75,6 +92,17 @@ export async function purge(database: DynamoDb, nowMs: number): Promise<number> 
   } while (from !== undefined);
   return deleted;
 }
+
+/**
+ * True for the note of a process that has just crashed: the thread that writes it has the machine's time, which the
+ * server's may be ahead of.
+ */
+const isFreshNote = ({ purge_at: at, ...key }: Item): boolean =>
+  Object.values(key).some((value) => property(value, "S")?.startsWith(notePrefix)) &&
+  Number(property(at, "N")) > Date.now() / 1000;
+
+const property = (value: unknown, name: "S" | "N"): string | undefined =>
+  (value as Partial<Record<string, string>> | undefined)?.[name];
 
 /** Deletes one item, unless its `purge_at` was moved to a later time since the scan. */
 async function remove(database: DynamoDb, key: Item, now: { N: string }): Promise<boolean> {

@@ -4,6 +4,7 @@ import { workerBatchSize } from "../../settings/config.ts";
 import { DiskFault } from "../disk/disk-faults.ts";
 import { queueArn, region } from "../sqs/queue-message.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
+import { Activity } from "../time/activity.ts";
 
 type ReceivedMessage = ReturnType<QueueStore["receive"]>[number];
 
@@ -29,6 +30,10 @@ export interface EventSourceOptions {
   target: Target;
   /** Number of submits that are under way: their messages come soon. Default: none is known. */
   incoming?(): number;
+  /** True when no message comes soon, as the server's clock is moved from one thing to the next. Default: false. */
+  isAlone?(): boolean;
+  /** Counts the invocations that run. Default: nobody asks. */
+  activity?: Activity;
   /**
    * Called when an invocation failed, but not for a full disk. Its messages come back when their visibility timeouts
    * end.
@@ -42,19 +47,20 @@ export interface EventSourceOptions {
  * running batches.
  */
 export function startEventSource(options: EventSourceOptions): () => Promise<void> {
-  const { store, queue, target } = options;
+  const { store, queue, target, activity = new Activity() } = options;
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const turn = async () => {
     await store.whenAvailable(queue, stopping.signal);
     await target.free();
     if (stopping.signal.aborted) return;
-    await gather({ visible: () => store.counts(queue).visible, incoming: options.incoming ?? (() => 0) }, () =>
-      sleep(gatherMs),
-    );
+    const incoming = options.incoming ?? (() => 0);
+    if (!options.isAlone?.()) {
+      await gather({ visible: () => store.counts(queue).visible, incoming }, () => sleep(gatherMs));
+    }
     const messages = store.receive(queue, workerBatchSize);
     if (messages.length === 0) return;
-    const one = invoke(options, messages).finally(() => running.delete(one));
+    const one = activity.during(invoke(options, messages)).finally(() => running.delete(one));
     running.add(one);
   };
   const loop = async () => {

@@ -8,10 +8,9 @@ import type { HttpHandler } from "./invocation.ts";
 
 /**
  * Invocation context of a function with this time-out, in seconds. Functions read only the remaining time: they add it
- * to the machine's time, and compare the sum with their clock, which tests may have moved.
+ * to the machine's time, and compare the sum with their clock, which may be moved.
  */
-const contextOf = (seconds: number) =>
-  ({ getRemainingTimeInMillis: () => seconds * 1000 + (movedMs() ?? 0) }) as Context;
+const contextOf = (seconds: number) => ({ getRemainingTimeInMillis: () => seconds * 1000 + movedMs() }) as Context;
 
 /**
  * Loads the Lambda functions. Call it after the environment is set: the functions read their settings when they load.
@@ -38,7 +37,7 @@ export async function loadFunctions(version = 0) {
       control: inRole("control", control.handler),
       console: consoleFiles.handler,
     } as Record<HttpFunction, HttpHandler>,
-    authorizer: authorizer.handler as never,
+    authorizer: authorizer.handler as (event: never) => Promise<{ isAuthorized: boolean; context: unknown }>,
     redrive: inRole("redrive", (event: SQSEvent) => redrive.handler(event, contextOf(60))),
     notify: inRole("notify", (event: SQSEvent) => notify.handler(event, contextOf(30))),
     fire: inRole("fire", (event: unknown): Promise<void> => fire.handler(event, contextOf(300))),

@@ -64,6 +64,7 @@ export const payloadBytes = (payload: unknown): number => Buffer.byteLength(JSON
 
 /** Returns the result of some work, or undefined when it takes longer. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
+  if (ms === Number.POSITIVE_INFINITY) return work;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined);

@@ -8,7 +8,7 @@ import type { Clock } from "../../core/ports/tasks.ts";
 import { DiskFault, type DiskFaults } from "../disk/disk-faults.ts";
 import { onlyOnce, open } from "../net/endpoint.ts";
 import type { Refuse } from "../net/guard.ts";
-import { systemClock } from "../time/clock.ts";
+import { machineTimers } from "../time/clock.ts";
 import { abortUpload, completeUpload, createUpload, putPart } from "./multipart-api.ts";
 import { type Call, deleteObject, getObject, putObject } from "./object-api.ts";
 import { ObjectFiles } from "./object-files.ts";
@@ -30,7 +30,7 @@ export interface S3Options {
   buckets: readonly string[];
   /** Default: none. */
   lifecycle?: readonly LifecycleRule[];
-  /** Default: the machine's clock. */
+  /** Default: the server's clock, with timers of the machine's. Signatures then have the machine's time. */
   clock?: Clock;
   /** Default: faults are not printed. */
   faults?: DiskFaults | undefined;
@@ -40,6 +40,8 @@ export interface S3 {
   url: string;
   /** Secret of the access key `offload`. It stays the same over restarts, and so do presigned URLs. */
   secret: string;
+  /** Deletes expired objects and uploads now. */
+  expire(): void;
   close(): Promise<void>;
 }
 
@@ -49,6 +51,8 @@ interface Server {
   buckets: ReadonlySet<string>;
   /** Returns the secret of an access key. */
   secretOf: (accessKey: string) => string | undefined;
+  /** The time by which URLs and signatures expire, and by which clients correct theirs. */
+  wall: () => number;
   clock: Clock;
   /** Folder of the objects' bytes. */
   folder: string;
@@ -61,7 +65,7 @@ interface Server {
  * @throws EADDRINUSE when the port is taken; Error when another server uses the state directory
  */
 export async function startS3(options: S3Options): Promise<S3> {
-  const { port, stateDir, buckets, lifecycle = [], clock = systemClock, faults } = options;
+  const { port, stateDir, buckets, lifecycle = [], clock = machineTimers, faults } = options;
   const rows = new ObjectRows(stateDir, faults);
   const folder = stateDir === undefined ? mkdtempSync(join(tmpdir(), "offload-s3-")) : join(resolve(stateDir), "s3");
   const files = new ObjectFiles(folder);
@@ -73,11 +77,12 @@ export async function startS3(options: S3Options): Promise<S3> {
     [localS3AccessKey, secret],
   ]);
   const secretOf = (accessKey: string) => secrets.get(roleOf(accessKey) === undefined ? accessKey : localS3AccessKey);
-  const shared: Server = { store, buckets: new Set(buckets), secretOf, clock, folder, faults };
+  const wall = options.clock?.now ?? (() => Date.now());
+  const shared: Server = { store, buckets: new Set(buckets), secretOf, wall, clock, folder, faults };
   const http = createServer((message, response) => answer(message, response, shared));
   // Node's own limit would end uploads after five minutes. A stalled one ends earlier, in `receiveBody`.
   http.requestTimeout = 0;
-  const stopExpiry = startExpiry(store, lifecycle, clock);
+  const { round, stop: stopExpiry } = startExpiry(store, lifecycle, clock);
   const release = () => {
     stopExpiry();
     rows.close();
@@ -88,6 +93,7 @@ export async function startS3(options: S3Options): Promise<S3> {
     return {
       url: endpoint.url,
       secret,
+      expire: round,
       close: onlyOnce(async () => {
         await endpoint.close();
         release();
@@ -100,9 +106,10 @@ export async function startS3(options: S3Options): Promise<S3> {
 }
 
 /** Deletes expired objects and uploads now and once an hour. A failed round is made up for by the next. */
-function startExpiry(store: ObjectStore, rules: readonly LifecycleRule[], clock: Clock): () => void {
+function startExpiry(store: ObjectStore, rules: readonly LifecycleRule[], clock: Clock) {
   let cancel = () => {};
   const round = () => {
+    cancel();
     try {
       store.expire(rules);
     } catch (error) {
@@ -111,19 +118,19 @@ function startExpiry(store: ObjectStore, rules: readonly LifecycleRule[], clock:
     cancel = clock.after(expiryMs, round);
   };
   round();
-  return () => cancel();
+  return { round, stop: () => cancel() };
 }
 
 async function answer(message: IncomingMessage, response: ServerResponse, server: Server): Promise<void> {
   response.sendDate = false;
-  response.setHeader("date", new Date(server.clock.now()).toUTCString());
+  response.setHeader("date", new Date(server.wall()).toUTCString());
   response.setHeader("x-amz-request-id", randomUUID());
   const { origin } = message.headers;
   if (origin !== undefined) allowWebPages(message, response);
   try {
     if (message.method === "OPTIONS") return preflight(message, response);
     const request = parseRequest(message);
-    const signed = verifySignature(request, server.secretOf, server.clock.now());
+    const signed = verifySignature(request, server.secretOf, [server.wall(), server.clock.now()]);
     if (origin !== undefined && signed.accessKey === localCredentials.accessKeyId) {
       throw new S3Error("AccessDenied", "Web pages can only use URLs that this server's own functions have signed.");
     }

@@ -30,15 +30,16 @@ interface Claim {
 /**
  * Checks the signature (version 4) of a request, in its `Authorization` header or in its query.
  * @param secretOf Returns the secret of an access key.
+ * @param times The machine's time, and the server's, which handlers with a moved `Date` sign with. One must do.
  * @throws S3Error
  */
 export function verifySignature(
   request: S3Request,
   secretOf: (accessKey: string) => string | undefined,
-  nowMs: number,
+  times: readonly [number, number],
 ): Signed {
   const claim = request.param("X-Amz-Algorithm") === undefined ? headerClaim(request) : queryClaim(request);
-  checkTime(claim, nowMs);
+  checkTime(claim, nearest(times, signedAt(claim)));
   checkSignedHeaders(request, claim);
   const secret = secretOf(claim.accessKey);
   if (secret === undefined) {
@@ -120,8 +121,15 @@ function parseCredential(credential: string, date: string, code: Malformed): { a
   return { accessKey, scope: scope.join("/") };
 }
 
-function checkTime({ date, expiresSeconds }: Claim, nowMs: number): void {
-  const signedMs = Date.parse(date.replace(/^(....)(..)(..T..)(..)(..Z)$/, "$1-$2-$3:$4:$5"));
+const signedAt = ({ date }: Claim): number =>
+  Date.parse(date.replace(/^(....)(..)(..T..)(..)(..Z)$/, "$1-$2-$3:$4:$5"));
+
+const nearest = ([one, other]: readonly [number, number], time: number): number =>
+  Math.abs(one - time) <= Math.abs(other - time) ? one : other;
+
+function checkTime(claim: Claim, nowMs: number): void {
+  const { date, expiresSeconds } = claim;
+  const signedMs = signedAt(claim);
   const serverTime = new Date(nowMs).toISOString();
   if (expiresSeconds === undefined) {
     if (Math.abs(nowMs - signedMs) <= maxSkewMs) return;

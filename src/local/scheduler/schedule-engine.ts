@@ -87,6 +87,31 @@ export class ScheduleEngine {
     this.#setAlarm(now);
   }
 
+  /** The clock was set back: recurring schedules go on from now. There must be no others. */
+  startAnew(): void {
+    const { rows, clock } = this.#options;
+    const now = clock.now();
+    rows.transaction(() => {
+      for (const schedule of rows.list(undefined)) {
+        const known = { ...schedule, createdAt: now, changedAt: now };
+        rows.save({ ...known, nextAt: schedule.nextAt && dueTimes(known, now).nextAt });
+      }
+    });
+    this.tick();
+  }
+
+  /** Epoch milliseconds at which the next schedule fires, or the next delivery is tried again. */
+  nextAt(): number | undefined {
+    const { rows, clock } = this.#options;
+    const times = [rows.nextScheduleAt(), rows.nextTryAt(clock.now())].filter((time) => time !== undefined);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** Number of deliveries that are under way. */
+  get running(): number {
+    return this.#running.size;
+  }
+
   close(): void {
     this.#closed = true;
     this.#alarm.cancel();

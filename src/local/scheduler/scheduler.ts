@@ -5,6 +5,7 @@ import type { DiskFaults } from "../disk/disk-faults.ts";
 import { onlyOnce, open } from "../net/endpoint.ts";
 import { readBody } from "../net/request.ts";
 import { systemClock } from "../time/clock.ts";
+import type { Player } from "../time/mover.ts";
 import { ScheduleApi } from "./schedule-api.ts";
 import { type EngineOptions, ScheduleEngine } from "./schedule-engine.ts";
 import { ApiError } from "./schedule-input.ts";
@@ -36,6 +37,10 @@ export interface Scheduler {
   /** Path of that file. */
   path: string;
   exists(groupName: string, name: string): boolean;
+  /** The clock was set back: recurring schedules go on from now. There must be no others. */
+  startAnew(): void;
+  /** Its part in a move of the server's clock. */
+  player: Player;
   /** Stops. Firings whose delivery is not finished are delivered again at the next start. */
   close(): Promise<void>;
 }
@@ -59,6 +64,11 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       isNew: rows.isNew,
       path: rows.path,
       exists: (groupName, name) => rows.schedule(groupName, name) !== undefined,
+      startAnew: () => engine.startAnew(),
+      player: {
+        nextAt: () => engine.nextAt(),
+        busyWith: () => (engine.running > 0 ? "a schedule that fires" : undefined),
+      },
       close: onlyOnce(async () => {
         engine.close();
         await endpoint.close();

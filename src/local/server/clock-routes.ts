@@ -1,21 +1,99 @@
 import * as z from "zod";
 import { parseInput } from "../../core/model/invalid.ts";
+import { Problem } from "../../core/model/problem.ts";
+import { timeSchema } from "../../core/submit/submit-body.ts";
 import type { createApi } from "../../http/api.ts";
 import { jsonBody } from "../../http/body.ts";
-import { movedMs, passTime } from "../time/moved-time.ts";
+import { movedMs, serverNow } from "../time/moved-time.ts";
+import type { Moving } from "../time/mover.ts";
+import type { ServerClock } from "./clock.ts";
+import { type Counts, inWords } from "./played.ts";
 
-const bodySchema = z.strictObject({
-  seconds: z
-    .number()
-    .min(0)
-    .max(86_400 * 400),
+export const clockPath = "/_local/clock";
+
+/** The longest that a clock may be ahead of the machine's, in seconds: a hundred years. */
+const mostSeconds = 100 * 365.25 * 86_400;
+
+const bodySchema = z
+  .strictObject({
+    advance_seconds: z.number().min(0).max(mostSeconds).optional(),
+    at: timeSchema.optional(),
+    reset: z.literal(true).optional(),
+  })
+  .refine((body) => Object.keys(body).length === 1, "expected one of advance_seconds, at and reset");
+
+/** The server's clock, as its route answers it. */
+export interface ClockView {
+  now: string;
+  ahead_seconds: number;
+  /** The move that goes on. Null: the clock stands. */
+  moving: { since: string; to: string; waits_for: string | null } | null;
+}
+
+/** The answer of a move, when it is done. */
+export interface MovedView extends ClockView {
+  /** False: it was stopped on its way. */
+  arrived: boolean;
+  did: Counts;
+  /** The counts in one line. */
+  summary: string;
+}
+
+/** Adds the routes of the server's clock: what it says, its moves, and the end of a move. */
+export function addClockRoutes(api: ReturnType<typeof createApi>, clock: ServerClock): void {
+  api.get(clockPath, (call) => {
+    call.header("cache-control", "no-store");
+    return call.json(viewOf(clock.moving));
+  });
+  api.post(clockPath, async (call) => {
+    const { advance_seconds: seconds, at, reset } = parseInput(bodySchema, await jsonBody(call));
+    if (reset) {
+      await clock.reset();
+      return call.json(viewOf(undefined));
+    }
+    const moved = await clock.move(() => (at === undefined ? { byMs: byMs(seconds ?? 0) } : { toMs: whenToCome(at) }));
+    const summary = inWords(moved.seconds, moved.did);
+    return call.json({ ...viewOf(undefined), arrived: moved.arrived, did: moved.did, summary } satisfies MovedView);
+  });
+  api.delete(clockPath, (call) => {
+    clock.stop();
+    return call.json(viewOf(undefined));
+  });
+}
+
+const viewOf = (moving: Moving | undefined): ClockView => ({
+  now: iso(serverNow()),
+  ahead_seconds: movedMs() / 1000,
+  moving:
+    moving === undefined
+      ? null
+      : {
+          since: iso(moving.fromMs),
+          to: iso(serverNow() + Math.max(0, moving.leftMs())),
+          waits_for: moving.waitsFor ?? null,
+        },
 });
 
-/** Adds `/_local/clock` to a server whose clock tests move: it lets time pass. */
-export function addClockRoute(api: ReturnType<typeof createApi>): void {
-  if (movedMs() === undefined) return;
-  api.post("/_local/clock", async (call) => {
-    const { seconds } = parseInput(bodySchema, await jsonBody(call));
-    return call.json({ now: new Date(await passTime(seconds * 1000)).toISOString() });
-  });
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** @throws Problem `invalid_input` */
+function byMs(seconds: number): number {
+  const ms = Math.round(seconds * 1000);
+  if (movedMs() + ms > mostSeconds * 1000) throw tooFar("advance_seconds");
+  return ms;
+}
+
+/** @throws Problem `invalid_input` for a time that has passed, or is too far */
+function whenToCome(ms: number): number {
+  if (ms < serverNow()) {
+    const message = `it is ${iso(serverNow())}, and the clock only goes forward`;
+    throw new Problem("invalid_input", `at: ${message}.`, { errors: [{ path: "/at", message }] });
+  }
+  if (ms - serverNow() + movedMs() > mostSeconds * 1000) throw tooFar("at");
+  return ms;
+}
+
+function tooFar(field: string): Problem {
+  const message = "the clock can be ahead of the machine's by a hundred years at most";
+  return new Problem("invalid_input", `${field}: ${message}.`, { errors: [{ path: `/${field}`, message }] });
 }

@@ -9,18 +9,19 @@ import type { EventLog } from "../events/event-log.ts";
 import { addEventRoutes } from "../events/event-routes.ts";
 import type { HttpHandler } from "../lambda/invocation.ts";
 import { addTraceRoutes } from "../traces/trace-routes.ts";
-import { addClockRoute } from "./clock-routes.ts";
+import type { ServerClock } from "./clock.ts";
+import { addClockRoutes } from "./clock-routes.ts";
 import { addConsoleLinkRoute } from "./console-link.ts";
 
 /** Path of the environment of container workers that a user starts. */
 export const workPath = "/_local/work";
 
 /** Answers the paths below `/_local/` on the API's port, which no deployment has. */
-export function localRoutes(events: EventLog): HttpHandler {
+export function localRoutes(events: EventLog, clock: ServerClock): HttpHandler {
   const api = createApi({ newCorrelationId, log: createLog("local"), tracing: noTracing });
   addEventRoutes(api, events);
   addTraceRoutes(api, process.env);
-  addClockRoute(api);
+  addClockRoutes(api, clock);
   addConsoleLinkRoute(api);
   api.get(workPath, async (call) => {
     call.header("cache-control", "no-store");

@@ -1,9 +1,11 @@
-import { type DynamoDBDocumentClient, ScanCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { DynamoDBDocumentClient, ScanCommand, UpdateCommand } from "@aws-sdk/lib-dynamodb";
+import { localConfig } from "../../aws/local-services.ts";
 import { createLog } from "../../aws/log.ts";
 import { keys } from "../../aws/table.ts";
 import { dispatchPorts, dispatchSettings } from "../../aws/wiring.ts";
 import { type Envelope, parseEnvelope } from "../../core/model/envelope.ts";
-import { isKept, type TaskRecord } from "../../core/model/record.ts";
+import { isKept, iso, statusAt, type TaskRecord } from "../../core/model/record.ts";
 import type { DispatchPorts } from "../../core/ports/step-ports.ts";
 import { dispatch, oneOffName } from "../../core/send/dispatch.ts";
 import { fromEnv, localTable } from "../../settings/config.ts";
@@ -11,6 +13,7 @@ import { scheduleGroup } from "../deployment/resources.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
 import { taskText } from "../sqs/saved-envelopes.ts";
+import { serverNow } from "../time/moved-time.ts";
 
 /** Number of task ids in a line of the log, at most. */
 const maxShownIds = 5;
@@ -38,7 +41,19 @@ export async function readOpenTasks(documents: DynamoDBDocumentClient): Promise<
     open.push(...((page.Items ?? []) as TaskRecord[]));
     from = page.LastEvaluatedKey;
   } while (from !== undefined);
-  return open.filter((record) => isKept(record, Date.now()));
+  return open.filter((record) => isKept(record, serverNow()));
+}
+
+/** The ids of users' tasks that have expired by their records, which nobody has ended yet. */
+export async function readExpired(): Promise<string[]> {
+  const client = new DynamoDBClient(localConfig("dynamodb"));
+  try {
+    const open = await readOpenTasks(DynamoDBDocumentClient.from(client));
+    const now = iso(serverNow());
+    return open.filter((record) => statusAt(record, now) === "expired").map(({ task_id }) => task_id);
+  } finally {
+    client.destroy();
+  }
 }
 
 /**
@@ -53,7 +68,7 @@ export async function endLeases(documents: DynamoDBDocumentClient, open: readonl
         TableName: localTable,
         Key: keys.record(record),
         UpdateExpression: "SET lease_until = :now",
-        ExpressionAttributeValues: { ":now": new Date().toISOString() },
+        ExpressionAttributeValues: { ":now": iso(serverNow()) },
       }),
     );
   }

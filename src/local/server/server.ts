@@ -17,7 +17,7 @@ import { DiskFault, DiskFaults } from "../disk/disk-faults.ts";
 import { noteRelease } from "../disk/folder-release.ts";
 import { keepPrivate } from "../disk/private-state.ts";
 import { startPurge } from "../dynamodb/purge.ts";
-import { startTable } from "../dynamodb/table.ts";
+import { startTable, type Table } from "../dynamodb/table.ts";
 import { type LocalEventBus, startEventBus } from "../events/event-bus.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { busyMachineLimits, startGateway } from "../gateway/gateway.ts";
@@ -31,16 +31,17 @@ import { type Scheduler, type SchedulerOptions, startScheduler } from "../schedu
 import type { QueueStore } from "../sqs/queue-store.ts";
 import { type Sqs, startSqs } from "../sqs/sqs.ts";
 import { watchClock } from "../time/clock-watch.ts";
-import { useMovableClock } from "../time/moved-time.ts";
 import { boundCompiled } from "../workers/compiled-code.ts";
 import { type Consumers, startConsumers } from "../workers/consumers.ts";
 import { SpareWorker } from "../workers/spare-worker.ts";
+import { openClock, type ServerClock } from "./clock.ts";
 import { writeConsole } from "./console.ts";
 import { openDirectSubmit, publishCatalog } from "./direct-submit.ts";
 import { localRoutes } from "./local-routes.ts";
 import { resendOpenTasks } from "./open-tasks.ts";
 import { mendNewFiles, prepareScheduler, prepareTable } from "./prepare.ts";
 import { withReloadHint } from "./reload-hint.ts";
+import { startClock } from "./start-clock.ts";
 
 type Cleanups = (() => Promise<void> | void)[];
 
@@ -72,7 +73,7 @@ export async function startServer(
   known?: Project,
 ): Promise<LocalServer> {
   const loadedAtMs = Date.now();
-  if (settings.movableClock) useMovableClock();
+  const clock = openClock(settings, print);
   const app = known ?? (await loadProject(tasksFolder(), settings.probes));
   printMissing(app.environment, print);
   keepPrivate(settings.stateDir, print);
@@ -93,7 +94,7 @@ export async function startServer(
     const eventBus = await opened(startEvents(sqs.store, app.triggers, log));
     const s3 = await opened(startBucket(settings, faults));
     let fire: (event: unknown) => Promise<void> = () => Promise.reject(new Error("the local server is still starting"));
-    const runFire = (event: unknown) => fire(event);
+    const runFire = clock.counting((event) => fire(event));
     const scheduler = await opened(startSchedules({ stateDir, faults, sqs, fire: runFire }));
     const webSockets = await opened(
       startWebSockets({ handler: (...event) => functions.socket(...event), onEvent: log }),
@@ -101,21 +102,20 @@ export async function startServer(
     const parts = { table, sqs, scheduler, cloudWatch, eventBus, s3, webSockets, filesDir };
     Object.assign(process.env, functionEnvironment(settings, parts));
     const spansFile = settings.tracing ? await startTracing(settings, filesDir) : undefined;
-    const openTasks = await prepareTable(settings.keys, print);
-    await openDirectSubmit(filesDir);
-    await prepareScheduler(app.schedules);
-    if (!table.isNew) await mendNewFiles({ store: sqs.store, scheduler }, print);
-    await resendOpenTasks(openTasks, { store: sqs.store, scheduler }, print);
-    cleanups.push(startPurge({ url: table.url, table: localTable, giveRoomBack: table.giveRoomBack }));
+    await prepareState({ settings, app, filesDir, table, sqs, scheduler }, print);
+    const purging = startPurge({ url: table.url, table: localTable, giveRoomBack: table.giveRoomBack });
+    cleanups.push(purging.stop);
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
-    const submits = new Submits();
-    const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, { ...settings, submits });
+    const [submits, isMoved] = [new Submits(), () => clock.moving !== undefined];
+    const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, { ...settings, submits, isMoved });
     cleanups.push(() => consumers.stop());
-    const { log: events } = eventBus;
-    const gateway = await opened(openGateway(functions, { webSockets, events, submits }, settings, log));
+    cleanups.push(startClock(clock, { scheduler, consumers, submits, functions, purging, s3, sqs, filesDir }));
+    const gateway = await opened(
+      openGateway(functions, { webSockets, events: eventBus.log, submits, clock }, settings, log),
+    );
     if (settings.reload) {
-      const parts = { functions, consumers, events, filesDir, settings, project: app, loadedAtMs, print };
+      const parts = { functions, consumers, events: eventBus.log, filesDir, settings, project: app, loadedAtMs, print };
       cleanups.push(await reload(parts));
     } else {
       for (const { message } of app.problems) print(`Not loaded, the other types run: ${message}`);
@@ -126,6 +126,25 @@ export async function startServer(
     await close();
     throw error;
   }
+}
+
+type StateParts = { settings: LocalSettings; app: Project; filesDir: string } & {
+  table: Table;
+  sqs: Sqs;
+  scheduler: Scheduler;
+};
+
+/** Makes what the last server left ready for this one: its table, its schedules, and the messages of its open tasks. */
+async function prepareState(
+  { settings, app, filesDir, table, sqs, scheduler }: StateParts,
+  print: (line: string) => void,
+): Promise<void> {
+  const waits = { store: sqs.store, scheduler };
+  const openTasks = await prepareTable(settings.keys, print);
+  await openDirectSubmit(filesDir);
+  await prepareScheduler(app.schedules);
+  if (!table.isNew) await mendNewFiles(waits, print);
+  await resendOpenTasks(openTasks, waits, print);
 }
 
 /** Logs requests, those that only read and succeed with `--verbose` only: pages and programs poll. */
@@ -181,19 +200,28 @@ async function startEvents(
   return eventBus;
 }
 
+interface GatewayParts {
+  webSockets: WebSockets;
+  events: EventLog;
+  submits: Submits;
+  clock: ServerClock;
+}
+
 /**
  * Opens the API's port, also for WebSocket connections. Its close ends these first, because the port waits for them.
  */
 async function openGateway(
   functions: Functions,
-  { webSockets, events, submits }: { webSockets: WebSockets; events: EventLog; submits: Submits },
+  { webSockets, events, submits, clock }: GatewayParts,
   settings: LocalSettings,
   log: (line: string) => void,
 ): Promise<Endpoint> {
   const { port } = settings;
   const onRequest = requestLog(settings, log);
   const upgrade = { path: channelPath, upgrade: webSockets.upgrade };
-  const parts = { handlers: functions.http, local: localRoutes(events), webSockets: upgrade };
+  // A reset of the clock replaces it.
+  const authorizer = (event: never) => functions.authorizer(event);
+  const parts = { authorizer, handlers: functions.http, local: localRoutes(events, clock), webSockets: upgrade };
   const gateway = await startGateway({ ...functions, ...parts, port, onRequest, limits: busyMachineLimits, submits });
   Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
   const close = () => webSockets.close().then(() => gateway.close());
@@ -219,9 +247,9 @@ function printMissing({ missing, shellOnly }: WorkerEnvironment, print: (line: s
   }
 }
 
-/** Undefined: the workers have debuggers, or a time that tests move, from their start on. */
-const spareOf = ({ inspectPort, movableClock = false }: LocalSettings): SpareWorker | undefined =>
-  inspectPort !== undefined || movableClock ? undefined : new SpareWorker();
+/** Undefined: the workers have debuggers from their start on. */
+const spareOf = ({ inspectPort }: LocalSettings): SpareWorker | undefined =>
+  inspectPort !== undefined ? undefined : new SpareWorker();
 
 /** Keeps a running server in step with the task files. */
 async function reload({

@@ -127,6 +127,12 @@ export class QueueStore {
     return { ...index.counts, oldestSentAt: index.oldest()?.sentAt };
   }
 
+  /** Epoch milliseconds at which the next hidden message of these queues becomes visible. Undefined: none is hidden. */
+  nextAt(names: Iterable<string>): number | undefined {
+    const times = [...names].flatMap((name) => this.#queue(name).index.nextHidden()?.until ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
   /** Deletes all messages of the queue. */
   purge(name: string): void {
     this.rows.purge(name);

@@ -5,7 +5,7 @@ import type { Clock } from "../../core/ports/tasks.ts";
 import type { DiskFaults } from "../disk/disk-faults.ts";
 import { onlyOnce, open } from "../net/endpoint.ts";
 import { readBody, replay } from "../net/request.ts";
-import { systemClock } from "../time/clock.ts";
+import { machineTimers, systemClock } from "../time/clock.ts";
 import type { Queue, Service } from "./library.ts";
 import { batchFault, type SentMessage } from "./message-rules.ts";
 import { refusesDeletion } from "./own-queues.ts";
@@ -65,7 +65,8 @@ export async function startSqs(options: SqsOptions): Promise<Sqs> {
   const { clock = systemClock, stateDir, faults } = options;
   const store = new QueueStore({ stateDir, clock, faults });
   try {
-    return await serve({ ...options, clock }, store);
+    // A long poll keeps the machine's time.
+    return await serve({ ...options, clock: options.clock ?? machineTimers }, store);
   } catch (error) {
     store.close();
     throw error;

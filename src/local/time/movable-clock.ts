@@ -10,14 +10,17 @@ interface Timer {
   handle: NodeJS.Timeout;
 }
 
-/** The machine's clock with time added to it, for tests. Its timers do not keep the process alive. */
+/** The machine's clock with time added to it. Its timers do not keep the process alive. */
 export class MovableClock implements Clock {
   #movedMs: number;
   #order = 0;
   readonly #timers = new Set<Timer>();
+  readonly #wall: () => number;
 
-  constructor(movedMs = 0) {
+  /** @param wall The machine's time, in epoch milliseconds. */
+  constructor(movedMs = 0, wall: () => number = () => Date.now()) {
     this.#movedMs = movedMs;
+    this.#wall = wall;
   }
 
   /** Time that was added to the machine's, in milliseconds. */
@@ -25,7 +28,7 @@ export class MovableClock implements Clock {
     return this.#movedMs;
   }
 
-  readonly now = (): number => Date.now() + this.#movedMs;
+  readonly now = (): number => this.#wall() + this.#movedMs;
 
   readonly after = (delayMs: number, callback: () => void): (() => void) => {
     const waitMs = Math.min(Math.max(delayMs, 0), longestTimerMs);
@@ -49,6 +52,12 @@ export class MovableClock implements Clock {
       if (this.#timers.has(timer)) this.#ring(timer);
     }
     this.#setHandles();
+  }
+
+  /** Goes back to the machine's time. Timers keep the waits that they have left. */
+  reset(): void {
+    for (const timer of this.#timers) timer.dueMs -= this.#movedMs;
+    this.#movedMs = 0;
   }
 
   /** The machine's timers of what is left would ring too late. */

@@ -1,59 +1,49 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock as functionsClock } from "../../aws/process.ts";
 import { systemClock } from "./clock.ts";
 import { MovableClock } from "./movable-clock.ts";
 
-/**
- * Time moves in steps, in which whatever became due can read and write. A step is this long at least, and there are at
- * most so many.
+/*
+ * The time of a local server, in each of its processes: the machine's, and what the server's clock was moved by. Each
+ * process has one, as it has one server. What is stored, and what waits, goes by it. Timers of code that runs, such as
+ * an attempt's time-out, go by the machine's time.
  */
-const leastStepMs = 1_000;
-const mostSteps = 100;
 
-/** Pause after each step, in milliseconds. */
-const pauseMs = 10;
-
-/** Variable of a worker process: the time that its server had added when it started the process, in milliseconds. */
+/** Variable of a process that a server starts: what its clock is ahead of the machine's, in milliseconds. */
 export const movedVariable = "OFFLOAD_MOVED_MS";
 
-/** The clock that tests move. A process has one, as it has one server. Undefined: time is the machine's. */
-let clock: MovableClock | undefined;
-const listeners = new Set<(movedMs: number) => void>();
+/** Variable of a process in which handlers run: `1` where their `Date` has the server's time. */
+export const moveDateVariable = "OFFLOAD_MOVE_DATE";
 
-/** Time that was added to the machine's, in milliseconds. Undefined: this process has no clock that tests move. */
-export const movedMs = (): number | undefined => clock?.movedMs;
+/** The global one may be replaced by the moved one. */
+const MachineDate = Date;
 
-/** Lets tests move the time of this process, of its emulators and of its functions. */
-export function useMovableClock(startMs = 0): void {
-  clock = new MovableClock(startMs);
-  const { now, after } = clock;
-  Object.assign(systemClock, { now, after });
-  Object.assign(functionsClock, { now, after });
+const clock = new MovableClock(0, () => MachineDate.now());
+
+/** Time by which the clock is ahead of the machine's, in milliseconds. */
+export const movedMs = (): number => clock.movedMs;
+
+/** The server's time, in epoch milliseconds. */
+export const serverNow = clock.now;
+
+/** Makes the server's time that of this process's emulators and functions. */
+export function useMovedTime(aheadMs = 0): void {
+  clock.moveTo(aheadMs);
+  Object.assign(systemClock, { now: clock.now, after: clock.after });
+  Object.assign(functionsClock, { now: clock.now });
 }
 
-/** Calls back with the whole time that was added, after each step. Returns a function that ends this. */
-export function onMoved(callback: (movedMs: number) => void): () => void {
-  listeners.add(callback);
-  return () => listeners.delete(callback);
-}
+/** Moves this process's clock, and calls what became due. */
+export const moveTo = (aheadMs: number): void => clock.moveTo(aheadMs);
 
-/** Adds time to a process's clock up to the given sum, as its server did. */
-export function followTime(movedMs: number): void {
-  clock?.moveTo(movedMs);
-}
+/** Sets this process's clock back to the machine's. */
+export const resetTime = (): void => clock.reset();
 
-/**
- * Lets time pass for this process and those that follow it: what was due within it happens. Returns the new time, in
- * epoch milliseconds.
- */
-export async function passTime(ms: number): Promise<number> {
-  if (clock === undefined) throw new Error("this server has no clock that tests move");
-  const untilMs = clock.movedMs + ms;
-  const stepMs = Math.max(leastStepMs, ms / mostSteps);
-  while (clock.movedMs < untilMs) {
-    clock.moveTo(Math.min(untilMs, clock.movedMs + stepMs));
-    for (const listener of listeners) listener(clock.movedMs);
-    await sleep(pauseMs);
-  }
-  return clock.now();
+/** Makes `Date` tell the server's time, to code that asks it what time it is. */
+export function moveDate(): void {
+  globalThis.Date = new Proxy(MachineDate, {
+    apply: () => new MachineDate(clock.now()).toString(),
+    // biome-ignore lint/suspicious/noExplicitAny: the constructor's overloads are passed on as they came
+    construct: (target, given: any[], as) => Reflect.construct(target, given.length === 0 ? [clock.now()] : given, as),
+    get: (target, name, of) => (name === "now" ? clock.now : Reflect.get(target, name, of)),
+  });
 }

@@ -9,6 +9,8 @@ import { Bounded } from "../lambda/bounded.ts";
 import { startEventSource, type Target } from "../lambda/event-source.ts";
 import type { Functions } from "../lambda/functions.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
+import { Activity } from "../time/activity.ts";
+import type { Player } from "../time/mover.ts";
 import { startContainerWorker } from "./container-worker.ts";
 import { holdingBatches } from "./debug-hold.ts";
 import { codeVariable } from "./local-code.ts";
@@ -39,11 +41,17 @@ export interface Consumers {
    * @param loaded A process that has loaded the code: it becomes the first worker, and the others start after it.
    */
   renewWorkers(project: Project, loaded?: ChildProcess): Promise<void>;
+  /** Replaces the workers by new processes with the same code. */
+  restart(): void;
+  /** Their parts in a move of the server's clock. */
+  players: readonly Player[];
   stop(): Promise<void>;
 }
 
 interface ConsumerSettings extends Pick<LocalSettings, "inspectPort" | "containerConcurrency"> {
   submits: Submits;
+  /** True while the server's clock is moved. */
+  isMoved(): boolean;
 }
 
 /**
@@ -70,13 +78,14 @@ export function startConsumers(
   });
   const containers = startContainerWorker(store, settings.containerConcurrency, env);
   const { workerFolder } = project;
-  const pools = startTiers(store, { env, workerFolder, onExit: log, onUndeclared }, settings);
+  const activity = new Activity();
+  const pools = startTiers(store, { env, workerFolder, onExit: log, onUndeclared }, { ...settings, activity });
   const stopWarming = warmAll(pools, settings);
   const startSource = (queue: string, invoke: Target["invoke"]) =>
     startEventSource({
       store,
       queue,
-      target: { free: () => Promise.resolve(), invoke },
+      ...{ target: { free: () => Promise.resolve(), invoke }, activity, isAlone: settings.isMoved },
       onFailure: (error) => log(`Could not process a message of the queue ${queue}: ${String(error)}`),
     });
   const stopRedrive = startSource(redriveQueue, redrive);
@@ -85,6 +94,7 @@ export function startConsumers(
     store,
     queue: notifyQueue,
     target: { free: () => notifies.free(), invoke: (event) => notifies.run(() => notify(event)) },
+    ...{ activity, isAlone: settings.isMoved },
     onFailure: (error) => log(`Could not process notices: ${String(error)}`),
   });
   const stopFirings = startSource(firingsQueue, async (event) => {
@@ -104,7 +114,27 @@ export function startConsumers(
     const started = await Promise.all(pools.map(({ pool }) => pool.renew()));
     if (started.includes(false)) throw new Error("a worker process did not start");
   };
-  return { renewWorkers, stop };
+  const players = [playerOf(store, pools, activity), containers.player];
+  const restart = () => {
+    containers.renew();
+    for (const { pool } of pools) pool.restart();
+  };
+  return { renewWorkers, restart, players, stop };
+}
+
+/** The part of the functions that read queues in a move of the server's clock. */
+function playerOf(store: QueueStore, pools: readonly TierWorkers[], activity: Activity): Player {
+  const queues = [...tiers.map(queueName), redriveQueue, firingsQueue, notifyQueue];
+  return {
+    nextAt: () => store.nextAt(queues),
+    busyWith: () => {
+      const [task] = pools.flatMap(({ pool }) => pool.tasks);
+      if (task !== undefined) return `a task: ${task}`;
+      const queue = queues.find((name) => store.counts(name).visible > 0);
+      if (queue !== undefined) return `a message of the queue ${queue}`;
+      return activity.isIdle ? undefined : "a function";
+    },
+  };
 }
 
 /** The workers of one tier. */
@@ -119,7 +149,7 @@ interface TierWorkers {
 function startTiers(
   store: QueueStore,
   options: Pick<PoolOptions, "env" | "workerFolder" | "onExit" | "onUndeclared">,
-  { inspectPort, submits }: ConsumerSettings,
+  { inspectPort, submits, isMoved, activity }: ConsumerSettings & { activity: Activity },
 ): TierWorkers[] {
   const targetOf = (pool: WorkerPool, tier: Tier): Target => {
     if (inspectPort === undefined) return pool;
@@ -135,6 +165,8 @@ function startTiers(
       queue: queueName(tier),
       target: targetOf(pool, tier),
       incoming: () => submits.open,
+      isAlone: isMoved,
+      activity,
       onFailure: () => {},
     });
     return { tier, pool, stop };

@@ -3,11 +3,15 @@ import { sourceStackOf } from "../../project/source-places.ts";
 import { type Role, roleVariable } from "../../work/messages.ts";
 import { runProcess } from "../../work/work-process.ts";
 import { useRole } from "../s3/roles.ts";
+import { followParent } from "../time/follow-parent.ts";
 import { localCode } from "./local-code.ts";
+import { watchdogOfMachine } from "./watchdog-of-machine.ts";
 
 /*
  * A process of a container worker that runs from the project's task files: of the local server, and of `offload work`.
  */
+
+const orders = followParent(process.env);
 
 const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("../traces/spans.ts")).keepSpans(spansFile);
@@ -16,4 +20,6 @@ if (tracing === "1" && spansFile !== undefined) (await import("../traces/spans.t
 flushCompileCache();
 useRole("worker");
 const role: Role = process.env[roleVariable] === "alone" ? "alone" : "all";
-await runProcess(role, await localCode(), { stackOf: sourceStackOf });
+const running = runProcess(role, await localCode(), { stackOf: sourceStackOf, watchdog: watchdogOfMachine() });
+orders.passOn();
+await running;

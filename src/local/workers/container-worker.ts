@@ -8,6 +8,9 @@ import { memoryFlags, variableOf, type WorkSettings } from "../../work/settings.
 import { Supervisor } from "../../work/supervisor.ts";
 import { containerQueueName } from "../deployment/resources.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
+import { follow } from "../time/followers.ts";
+import { movedMs, movedVariable } from "../time/moved-time.ts";
+import type { Player } from "../time/mover.ts";
 
 /** Attempts of the old code may go on for this time after a reload, in seconds: the longest attempt. */
 const reloadDrainSeconds = 43_200;
@@ -24,7 +27,15 @@ export const forkContainerProcess = (
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
 
+/**
+ * A process that received a message begins to work on it, or sends it again, within this time, in milliseconds: the
+ * process first waits for the proof that the higher tiers are empty. The message of a dead process waits in its queue.
+ */
+const beginsMs = 3_000;
+
 export interface LocalContainerWorker {
+  /** Its part in a move of the server's clock. */
+  player: Player;
   /** Replaces its process by a new one, which loads the task files again. */
   renew(): void;
   /** Ends the worker. Its running attempts are not counted, and their tasks start again. */
@@ -40,10 +51,17 @@ export function startContainerWorker(
   concurrency: number,
   env: () => Record<string, string>,
 ): LocalContainerWorker {
-  if (concurrency === 0) return { renew: () => {}, stop: async () => {} };
+  const queues = tiers.map(containerQueueName);
+  const nextAt = () => store.nextAt(queues);
+  if (concurrency === 0) {
+    return { player: { nextAt, busyWith: () => undefined }, renew: () => {}, stop: async () => {} };
+  }
   const own = { [variableOf("concurrency")]: String(concurrency) };
   const supervisor = new Supervisor({
-    fork: (role) => forkContainerProcess(role, { ...env(), ...own }, { memoryMb: undefined }),
+    fork: (role) => {
+      const time = { [movedVariable]: String(movedMs()) };
+      return follow(forkContainerProcess(role, { ...env(), ...own, ...time }, { memoryMb: undefined }));
+    },
     log: createLog("work"),
   });
   let running: Promise<number> | undefined;
@@ -52,12 +70,20 @@ export function startContainerWorker(
     running ??= supervisor.run();
   };
   const listening = new AbortController();
-  for (const tier of tiers) {
-    void store
-      .whenAvailable(containerQueueName(tier), listening.signal)
-      .then(() => listening.signal.aborted || start());
+  for (const queue of queues) {
+    void store.whenAvailable(queue, listening.signal).then(() => listening.signal.aborted || start());
   }
+  let [seen, changedAt] = ["", 0];
+  const busyWith = () => {
+    const counts = queues.map((queue) => store.counts(queue));
+    const working = running === undefined ? 0 : supervisor.state.running;
+    const now = JSON.stringify([working, counts.map(({ visible, inFlight }) => [visible, inFlight])]);
+    if (now !== seen) [seen, changedAt] = [now, performance.now()];
+    const isHeld = counts.some(({ inFlight }) => inFlight > 0) && performance.now() - changedAt < beginsMs;
+    return working > 0 || isHeld || counts.some(({ visible }) => visible > 0) ? "a task in a container" : undefined;
+  };
   return {
+    player: { nextAt, busyWith },
     renew() {
       if (running !== undefined) supervisor.renew(reloadDrainSeconds);
     },

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/ports/tasks.ts";
+import { serverNow } from "../time/moved-time.ts";
 
 /** Time between two looks at the clock, in milliseconds. */
 const lookMs = 100;
@@ -22,7 +23,7 @@ export function debugClock(): Clock {
   };
   setInterval(runningMs, lookMs).unref();
   return {
-    now: () => Date.now(),
+    now: serverNow,
     after: (delayMs, callback) => {
       const dueMs = runningMs() + delayMs;
       let timer: NodeJS.Timeout;

@@ -9,6 +9,7 @@ import type { Records } from "../../core/ports/tasks.ts";
 import { fromEnv } from "../../settings/config.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
 import { ReceiptError } from "../sqs/receipt.ts";
+import { serverNow } from "../time/moved-time.ts";
 
 /** Time between two renewals, in milliseconds. */
 const renewMs = 5_000;
@@ -50,6 +51,6 @@ async function renewLease(records: Records, key: TaskKey): Promise<void> {
   if (record?.status !== "processing" || record.lease_token === undefined) return;
   await records.change(record, {
     when: { ...fence(record), lease_token: { is: record.lease_token } },
-    set: { lease_until: iso(Date.now() + longestLeaseSeconds * 1000) },
+    set: { lease_until: iso(serverNow() + longestLeaseSeconds * 1000) },
   });
 }

@@ -4,6 +4,7 @@ import { type LocalServices, localCredentials, localServicesVariable } from "../
 import { lambdaEnvironment } from "../../describe/lambda-environment.ts";
 import { keptVariables } from "../../describe/worker-environment.ts";
 import { codeFile, leanClients } from "../../installed/installation.ts";
+import { follow } from "../time/followers.ts";
 import { movedMs, movedVariable } from "../time/moved-time.ts";
 import { compiledEnv } from "./compiled-code.ts";
 import { workerFolderVariable } from "./local-code.ts";
@@ -26,8 +27,8 @@ export interface WorkerFork {
 /** Starts a worker process (`worker-process.ts`). */
 export function forkWorker({ env, workerFolder, inspectPort }: WorkerFork): ChildProcess {
   const compiled = workerFolder === undefined && inspectPort === undefined ? compiledEnv() : {};
-  return fork(codeFile("src/local/workers/worker-process"), {
-    env: { ...variablesIn(workerFolder), ...env, ...movedTime(), ...compiled },
+  const child = fork(codeFile("src/local/workers/worker-process"), {
+    env: { ...variablesIn(workerFolder), ...env, [movedVariable]: String(movedMs()), ...compiled },
     ...(workerFolder !== undefined && { cwd: workerFolder }),
     execArgv: [
       `--max-old-space-size=${heapMb}`,
@@ -39,6 +40,7 @@ export function forkWorker({ env, workerFolder, inspectPort }: WorkerFork): Chil
     stdio: ["ignore", workerFolder === undefined ? "inherit" : process.stderr.fd, "pipe", "ipc"],
     serialization: "json",
   });
+  return follow(child);
 }
 
 /** Variables of a process besides those of its tier. A deployed worker has nothing of this machine. */
@@ -59,10 +61,4 @@ function deployedServices(env: NodeJS.ProcessEnv): Record<string, string> {
   const { s3Secret: _, ...services } = JSON.parse(env[localServicesVariable] ?? "{}") as LocalServices;
   const named = Object.entries(services).map(([name, url]) => [ownEndpointPrefix + name.toUpperCase(), url]);
   return { ...Object.fromEntries(named), [ownKeyVariable]: localCredentials.accessKeyId };
-}
-
-/** The time that a new process starts with, where tests move it. */
-function movedTime(): Record<string, string> {
-  const moved = movedMs();
-  return moved === undefined ? {} : { [movedVariable]: String(moved) };
 }

@@ -2,11 +2,11 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { messageAttributes, workerTimeoutSeconds } from "../../settings/config.ts";
-import { onMoved } from "../time/moved-time.ts";
+import { movedMs } from "../time/moved-time.ts";
 import { growMs, growth } from "./growth.ts";
 import { howItEnded, lineOfEnd, passOnErrorOutput, taskIn } from "./worker-end.ts";
 import { forkWorker } from "./worker-fork.ts";
-import type { Begin, Reply } from "./worker-process.ts";
+import type { Begin, Invocation, Reply } from "./worker-process.ts";
 
 /**
  * Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours.
@@ -72,7 +72,6 @@ export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #slots = new Set<Slot>();
   readonly #idleCheck: NodeJS.Timeout;
-  readonly #stopFollowing: () => void;
   #waiting: (() => void)[] = [];
   /** Batches that wait for a process without another one. */
   #waitingAlone = 0;
@@ -82,9 +81,6 @@ export class WorkerPool {
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#idleCheck = setInterval(() => this.#endIdle(), 5_000).unref();
-    this.#stopFollowing = onMoved((movedMs) => {
-      for (const { process } of this.#slots) process.send({ movedMs });
-    });
   }
 
   /** Starts a process before the first batch comes. */
@@ -155,13 +151,18 @@ export class WorkerPool {
         this.#wake();
       };
       slot.batches.set(id, { tasks, decided: false, finish });
-      slot.process.send({ id, event, deadlineMs });
+      slot.process.send({ id, event, deadlineMs, aheadMs: movedMs() } satisfies Invocation);
     });
   }
 
   /** True while a process works on a batch. */
   get busy(): boolean {
     return [...this.#slots].some((slot) => !isIdle(slot));
+  }
+
+  /** Types and ids of the tasks on which processes work. */
+  get tasks(): string[] {
+    return [...this.#slots].flatMap(({ batches }) => [...batches.values()].flatMap(({ tasks }) => tasks));
   }
 
   /** Process ids, for tests that kill processes. */
@@ -173,7 +174,6 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#idleCheck);
-    this.#stopFollowing();
     const exits = [...this.#slots].map((slot) => once(slot.process, "exit"));
     for (const slot of this.#slots) slot.process.kill("SIGKILL");
     this.#wake();

@@ -5,29 +5,28 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import type { WorkerContext } from "../../../lambdas/worker.ts";
-import { threadWatchdog } from "../../aws/watchdog.ts";
-import type { Watchdog } from "../../core/ports/tasks.ts";
 import { internalOptions } from "../../core/task/internal-types.ts";
 import type { ProcessOptions } from "../../describe/describe.ts";
 import { watched } from "../../describe/worker-environment.ts";
 import { sourceStackOf } from "../../project/source-places.ts";
 import { useRole } from "../s3/roles.ts";
-import { followTime, movedMs, movedVariable, useMovableClock } from "../time/moved-time.ts";
+import { followed, useTimeOfParent } from "../time/follow-parent.ts";
+import { isMoved, type Moved } from "../time/followers.ts";
+import { moveDate, movedMs, moveTo } from "../time/moved-time.ts";
 import { keepCompiled } from "./compiled-code.ts";
 import { debugClock } from "./debug-clock.ts";
 import { localCode, spareVariable, workerFolderVariable } from "./local-code.ts";
 import { toParent } from "./to-parent.ts";
+import { watchdogOfMachine } from "./watchdog-of-machine.ts";
 
 /** A request of the pool to a worker process. */
 export interface Invocation {
   id: number;
   event: SQSEvent;
-  /** Epoch milliseconds at which the pool ends this process. */
+  /** Epoch milliseconds of the machine at which the pool ends this process. */
   deadlineMs: number;
-}
-/** The server's time moved: the sum that was added to the machine's. */
-export interface Moved {
-  movedMs: number;
+  /** Time by which the server's clock is ahead of the machine's, in milliseconds. */
+  aheadMs: number;
 }
 /** A process that has started without a project's code, and loads it now. */
 export interface Load {
@@ -68,8 +67,10 @@ keepCompiled();
 const { OFFLOAD_TRACING: tracing, OFFLOAD_SPANS_FILE: spansFile } = process.env;
 if (tracing === "1" && spansFile !== undefined) (await import("../traces/spans.ts")).keepSpans(spansFile);
 
-const { [movedVariable]: addedMs } = process.env;
-if (addedMs !== undefined) useMovableClock(Number(addedMs));
+const { [workerFolderVariable]: workerFolder } = process.env;
+useTimeOfParent(process.env);
+// A worker as it would be deployed has a clock of its own, which asks `Date`.
+if (workerFolder !== undefined) moveDate();
 
 /** Offload's own code in a process. What it compiles is written at once: the process often ends by a signal. */
 async function ownCode() {
@@ -80,7 +81,7 @@ async function ownCode() {
 
 /** Loads Offload's own code, then a project's, and waits until it is to work with it. */
 async function waitAsSpare(): Promise<void> {
-  const messages = on(process, "message") as AsyncIterator<[Load | Begin]>;
+  const messages = on(process, "message") as AsyncIterator<[Load | Begin | Moved]>;
   const { sayStrayErrors, writeDescription } = await import("../../describe/write-description.ts");
   await ownCode();
   const endSaying = sayStrayErrors();
@@ -89,6 +90,8 @@ async function waitAsSpare(): Promise<void> {
       await writeDescription(message.load, message.shell);
       reply({ kind: "loaded" });
       flushCompileCache();
+    } else if (isMoved(message)) {
+      followed(message);
     } else {
       endSaying();
       Object.assign(process.env, message.env);
@@ -115,29 +118,23 @@ async function localHandler(): Promise<Handler> {
 const deployedHandler = async (folder: string): Promise<Handler> =>
   (await import(pathToFileURL(join(folder, "index.mjs")).href)).handler;
 
-/** Kills this process by the machine's time, in which a blocked event loop stands still. */
-function watchdogOfMovedTime(): Watchdog {
-  const { guard } = threadWatchdog();
-  return { guard: (untilMs, attempt) => guard(untilMs - (movedMs() ?? 0), attempt) };
-}
-
 const own = {
   stackOf: sourceStackOf,
+  watchdog: watchdogOfMachine(),
   // With a debugger, time-outs wait at a breakpoint, and nothing kills the process.
-  ...(addedMs !== undefined && { watchdog: watchdogOfMovedTime() }),
   ...(url() !== undefined && { clock: debugClock(), watchdog: { guard: () => () => {} } }),
 };
-const { [workerFolderVariable]: workerFolder } = process.env;
 const handler = await (workerFolder === undefined ? localHandler() : deployedHandler(workerFolder));
 
 /** Batches on which the process works. */
 let batches = 0;
 
 process.on("message", async (message: Invocation | Moved) => {
-  if ("movedMs" in message) return followTime(message.movedMs);
+  if (isMoved(message)) return followed(message);
   const { id, event, deadlineMs } = message;
-  // The worker adds what is left to the machine's time, and compares the sum with its clock.
-  const leftMs = () => deadlineMs - Date.now() + (movedMs() ?? 0);
+  moveTo(message.aheadMs);
+  // The worker adds what is left to the time of `Date`, and compares the sum with its clock.
+  const leftMs = () => deadlineMs + movedMs() - Date.now();
   const shared = { onDecided: () => reply({ kind: "decided", id }), isShared: () => batches > 1 };
   const context = { getRemainingTimeInMillis: leftMs, process: shared } as WorkerContext;
   batches += 1;
