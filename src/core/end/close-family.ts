@@ -107,16 +107,15 @@ const outcomeOf = (record: TaskRecord) => (record.status === "failed" ? "failed"
 const isClosing = (record: TaskRecord): boolean =>
   record.status === "pending" && record.family_state === "closing" && record.attempts === record.closing_from;
 
-/** The record, consistent where that matters: a stale one may not show yet that the parent waits. */
+/**
+ * The record, consistent where that matters: a stale one may not show yet that the parent waits. A parent that waits
+ * later finds its root full itself.
+ */
 async function presentRecord(ports: EndPorts, key: TaskKey, root: string): Promise<TaskRecord | undefined> {
   const record = await ports.records.get(key);
   // With this root the record shows the wait, or what came after it.
   if (record === undefined || record.family_root === root) return record;
-  const changed = await ports.records.change(key, {
-    when: { status: { is: "processing" }, family_state: { is: "waiting" }, family_root: { is: root } },
-    set: { updated_at: iso(ports.clock.now()) },
-  });
-  return changed.record;
+  return ports.records.get(key, "consistently");
 }
 
 async function endWait(ports: EndPorts, parent: TaskRecord, root: string, counts: Counts): Promise<Changed> {

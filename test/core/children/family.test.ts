@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { Spawner } from "../../../src/core/children/spawner.ts";
 import { cancelChildren } from "../../../src/core/control/cancel-children.ts";
@@ -567,6 +567,24 @@ describe("cancelling a parent", () => {
     expect(await cancelChildren(family.ports, keyOf(parent))).toBeGreaterThanOrEqual(100 - before);
     await family.drain().catch(() => {});
     expect(family.ran.length).toBe(before);
+  });
+
+  test("just before it waits costs its record no write for the ends of its children", async () => {
+    const family = pipelineWith((_, task) =>
+      task.spawnAll(byName("leaf"), [{ name: "a" }, { name: "b" }], { delaySeconds: 600 }),
+    );
+    const parent = await family.accept();
+    const { families, records } = family.ports;
+    const seal = families.seal.bind(families);
+    vi.spyOn(families, "seal").mockImplementationOnce(async (...given) => {
+      await cancel(family.ports, await family.recordOf(keyOf(parent)));
+      return seal(...given);
+    });
+    await family.work();
+    expect(await family.recordOf(keyOf(parent))).toMatchObject({ status: "cancelled" });
+    const change = vi.spyOn(records, "change");
+    expect(await cancelChildren(family.ports, keyOf(parent))).toBe(2);
+    expect(change.mock.calls.filter(([key]) => key.task_id === parent.task_id)).toEqual([]);
   });
 });
 
