@@ -226,6 +226,17 @@ describe("the command", () => {
     ]);
   });
 
+  test("of a thousand tasks a second, with the settings of docs/scale.md, only the table's units need something else", async () => {
+    const { lines, terminal } = kept();
+    expect(
+      await run(["plan", "examples/plan-scale.json", "--rate", "1000", "--hours", "0.05", "--json"], terminal),
+    ).toBe(0);
+    const { bottlenecks } = JSON.parse(lines.out.join("")) as PlanReport;
+    expect(bottlenecks.filter(({ allowed, needed }) => needed >= allowed).map(({ what }) => what)).toEqual([
+      "warm throughput of the on-demand table",
+    ]);
+  });
+
   test("the command prints the scenario with its defaults, which is a scenario again", async () => {
     const { lines, terminal } = kept();
     expect(await run(["plan", "--rate", "3", "--defaults"], terminal)).toBe(0);
