@@ -4,7 +4,17 @@ import type { Text } from "../operations/act.ts";
 import * as rareTasks from "../operations/rare-tasks.ts";
 import * as tasks from "../operations/tasks.ts";
 import { addAct, one } from "./acts.ts";
-import { addTag, type Connection, clientOf, count, followerOf, isForAll, take, withConnection } from "./client.ts";
+import {
+  addTag,
+  type Connection,
+  clientOf,
+  count,
+  countTo,
+  followerOf,
+  isForAll,
+  take,
+  withConnection,
+} from "./client.ts";
 import { type FollowOptions, follow } from "./follow.ts";
 import { readInput } from "./json-input.ts";
 import type { Register } from "./register.ts";
@@ -15,7 +25,7 @@ import { describe, type Looks, table } from "./table.ts";
 import { addChildren, addLogs, addParts } from "./task-parts.ts";
 import { addBulk } from "./tasks-bulk.ts";
 import { tasksCsv } from "./tasks-csv.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, UsageError } from "./terminal.ts";
 
 interface ListOptions extends Connection, Pick<TaskFilter, "status" | "type" | "priority" | "uniqueKey"> {
   csv?: boolean;
@@ -46,12 +56,13 @@ Examples:
   npx offload tasks retry --type mail.send --created-after 2027-01-01 --per-second 10 --wait
   npx offload tasks operation 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b12 --cancel
   npx offload tasks priority 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 high
+  npx offload tasks reschedule ~post.publish:post-4711 --run-at 2027-03-01T08:00:00Z
   npx offload tasks signal 0198f0c2-7a54-7c31-b3a7-0f7d1c9a1b11 approved '{"by":"ada"}'
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
 
-/** `offload tasks submit|list|get|attempts|steps|input|follow|result|cancel|retry|operation|extend|priority|signal` */
+/** `offload tasks submit|list|get|attempts|steps|input|follow|result`, and the commands that change tasks. */
 export const register: Register = (command, terminal, exit) => {
   command.addHelpText("after", examples);
   addSubmit(command.command("submit", { hidden: true }).description("the same as `offload submit`"), terminal, exit);
@@ -90,6 +101,14 @@ function addChanges(group: Command, terminal: Terminal): void {
   for (const { command } of Object.values<Text>({ ...tasks.texts, ...rareTasks.texts })) {
     if (command !== undefined) addAct(group, command, (task, options) => print(terminal, task, options));
   }
+  one(group, "reschedule", "move the start of a waiting task; as an operator, also its next attempt")
+    .option("--run-at <time>", "start at this time (ISO 8601)")
+    .option("--delay <seconds>", "start so many seconds from now, up to a year", countTo(31_536_000))
+    .action(async (id: string, { runAt, delay, ...options }: Connection & { runAt?: string; delay?: number }) => {
+      if ((runAt === undefined) === (delay === undefined)) throw new UsageError("give either --run-at or --delay");
+      const start = runAt === undefined ? { delaySeconds: delay ?? 0 } : { runAt };
+      print(terminal, await clientOf(options).reschedule(id, start), options);
+    });
   one(group, "signal", "send a signal to a task, for its task.waitFor of that name")
     .argument("<name>", "name of the signal")
     .argument("[body]", "body of the signal: JSON, @file, or - for the standard input; default: null")

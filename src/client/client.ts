@@ -244,6 +244,19 @@ export class Client<Tasks = AnyTasks> {
     return this.#transport.post(pathOf(task, "/priority"), { priority }, options);
   }
 
+  /**
+   * Moves the start of a task that waits for the end of its delay. An operator moves a retry, too.
+   * @throws ProblemError `not_waiting` when the task does not wait for its time
+   * @example await client.reschedule(task, { runAt: "2027-03-01T08:00:00Z" });
+   */
+  reschedule(
+    task: TaskRef,
+    start: { runAt: Time } | { delaySeconds: number },
+    options?: CallOptions,
+  ): Promise<TaskView> {
+    return this.#transport.post(pathOf(task, "/reschedule"), toWire(start), options);
+  }
+
   /** Deletes the result of a completed task, which the caller has. Reading it is refused with `gone` from then on. */
   acknowledge(task: TaskRef, options?: CallOptions): Promise<void> {
     return this.#transport.post(pathOf(task, "/acknowledge"), {}, options);

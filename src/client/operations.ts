@@ -199,7 +199,8 @@ export class Operations {
   }
 
   /**
-   * Makes a task that waits for a retry or the end of its delay due at once.
+   * Makes a task that waits for a retry or the end of its delay due at once. As an operator, it ends a sleep of the
+   * handler, too.
    * @throws ProblemError `not_waiting` when the task does not wait for its time
    */
   runNow(task: TaskRef, options?: CallOptions): Promise<TaskView> {

@@ -3,6 +3,7 @@ import { changeInput } from "../core/control/change-input.ts";
 import { changePriority, type MovePorts } from "../core/control/change-priority.ts";
 import type { ControlPorts } from "../core/control/control.ts";
 import { checkGiven } from "../core/control/given-input.ts";
+import { reschedule } from "../core/control/reschedule.ts";
 import { inputOf, stepsOf } from "../core/control/stored-parts.ts";
 import type { ViewPorts } from "../core/end/view.ts";
 import { PermanentError } from "../core/model/errors.ts";
@@ -16,6 +17,7 @@ import type { Receivers } from "../core/ports/receivers.ts";
 import type { StepStore } from "../core/ports/steps.ts";
 import type { Deliveries } from "../core/ports/webhooks.ts";
 import type { EntryPorts } from "../core/send/keep-entries.ts";
+import { submitFields } from "../core/submit/submit-body.ts";
 import { on, type TextsOf } from "./act.ts";
 import { changedTask, mustSeeInputs, taskIn } from "./task.ts";
 
@@ -32,6 +34,14 @@ type Ports = ControlPorts &
     receivers: Pick<Receivers, "get">;
   };
 
+/** The new start of a task: exactly one of the two. */
+const { delay_seconds, run_at } = submitFields;
+const startSchema = z
+  .strictObject({ delay_seconds, run_at })
+  .refine((body) => (body.delay_seconds === undefined) !== (body.run_at === undefined), {
+    message: "expected either delay_seconds or run_at",
+  });
+
 export const acts = () => {
   const onTask = on({ find: (ports: Ports, asked) => taskIn(ports, asked) });
   return {
@@ -39,6 +49,14 @@ export const acts = () => {
       body: z.strictObject({ priority: z.enum(tiers) }),
       run: async (ports, record, { priority }) =>
         changedTask(ports, await changePriority(ports, record, priority), 200),
+    }),
+    rescheduleTask: onTask({
+      body: startSchema,
+      run: async (ports, record, body, { by }) => {
+        await ports.countRequest?.(record.tenant_id);
+        const dueMs = body.run_at ?? ports.clock.now() + (body.delay_seconds ?? 0) * 1000;
+        return changedTask(ports, await reschedule(ports, record, dueMs, by.role !== "submitter"), 202);
+      },
     }),
     redeliverTask: onTask({
       run: async (ports, record) => {
@@ -129,6 +147,23 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       among: tiers,
       call: "setPriority",
     },
+  },
+  rescheduleTask: {
+    route: "POST /tasks/{task_id}/reschedule",
+    rows: "priorities",
+    notes: ["body"],
+    summary: "Move the start of a waiting task",
+    description:
+      "For a task that waits for the end of its delay; operators also move a retry. No attempt starts before the new time. A time in the past means now. What is counted from the start, such as `expires_in_seconds`, moves with it. " +
+      "`not_waiting`: the task runs, has ended, waits for something else, or is moved to an earlier time and its input is in a message that cannot be read yet. It counts toward the tenant's `submits_per_second`.",
+    body: "Reschedule",
+    fields: {
+      delay_seconds: "The task starts so many seconds from now. Not with `run_at`.",
+      run_at: "The task starts at this time. Not with `delay_seconds`.",
+    },
+    example: { delay_seconds: 3600 },
+    answers: { 202: "The task, with its new start." },
+    problems: ["not_found", "not_waiting", "rate_limited"],
   },
   redeliverTask: {
     route: "POST /tasks/{task_id}/deliveries/redeliver",

@@ -20,6 +20,7 @@ export const acknowledgements = {
 
 export const priorities = {
   changeTaskPriority: "POST /tasks/{task_id}/priority body",
+  rescheduleTask: "POST /tasks/{task_id}/reschedule body",
 } as const satisfies Rows;
 
 export const rareTasks = {

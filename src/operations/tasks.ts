@@ -2,14 +2,16 @@ import * as z from "zod";
 import { type AcknowledgePorts, acknowledge } from "../core/control/acknowledge.ts";
 import { type ControlPorts, cancel, extend, retry } from "../core/control/control.ts";
 import { checkGiven } from "../core/control/given-input.ts";
-import { runNow } from "../core/control/run-now.ts";
+import type { Changed } from "../core/model/change.ts";
+import type { TaskRecord } from "../core/model/record.ts";
+import type { StepStore } from "../core/ports/steps.ts";
 import type { EntryPorts } from "../core/send/keep-entries.ts";
 import { on, type TextsOf } from "./act.ts";
 import { changedTask, taskIn } from "./task.ts";
 
 /* Acts on one task that programs often ask for. The function that answers them loads them at its start. */
 
-type Ports = ControlPorts & EntryPorts & AcknowledgePorts;
+type Ports = ControlPorts & EntryPorts & AcknowledgePorts & { steps: Pick<StepStore, "load" | "add" | "keep"> };
 
 export const acts = () => {
   const onTask = on({ find: (ports: Ports, asked) => taskIn(ports, asked) });
@@ -24,7 +26,18 @@ export const acts = () => {
         return changedTask(ports, cancelled, cancelled.status === "cancelled" ? 200 : 202);
       },
     }),
-    runTaskNow: onTask({ run: async (ports, record) => changedTask(ports, await runNow(ports, record), 202) }),
+    runTaskNow: onTask({
+      run: async (ports, record, _, { by }) => {
+        // Few requests need it.
+        const { runNow } = await import("../core/control/run-now.ts");
+        // A sleep is part of what the handler does: only operators end it.
+        return changedTask(
+          ports,
+          await runNow(ports, record, by.role === "submitter" ? undefined : endSleep(ports)),
+          202,
+        );
+      },
+    }),
     retryTask: onTask({
       body: z.strictObject({ input: z.unknown().optional() }),
       bodyOptional: true,
@@ -48,6 +61,11 @@ export const acts = () => {
   };
 };
 
+const endSleep =
+  (ports: Ports) =>
+  async (record: TaskRecord): Promise<Changed> =>
+    (await import("../core/control/end-sleep.ts")).endSleep(ports, record);
+
 export const texts: TextsOf<ReturnType<typeof acts>> = {
   cancelTask: {
     route: "POST /tasks/{task_id}/cancel",
@@ -67,7 +85,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     route: "POST /tasks/{task_id}/run-now",
     summary: "Run a waiting task now",
     description:
-      "A task that waits for a retry or for the end of a delay is due at once. If it also waits for a place, a rate or a pause, that wait continues. The problem " +
+      "A task that waits for a retry or for the end of a delay is due at once. An operator ends a sleep of the handler, too: of several at once the one that ends first. If the task also waits for a place, a rate or a pause, that wait continues. The problem " +
       "`not_waiting` means that the task runs, has ended or waits for something else.",
     answers: { 202: "The task is due." },
     problems: ["not_found", "not_waiting"],

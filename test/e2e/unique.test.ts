@@ -114,6 +114,20 @@ describe.concurrent("unique tasks", () => {
     expect(expectStatus(list, 200).json()).toMatchObject({ tasks: [{ task_id, status: "cancelled" }] });
   });
 
+  test("a delayed task is moved by reschedule and by replace, and starts once, at the last time", async () => {
+    const unique = { key: randomUUID(), mode: "replace" };
+    const submit = (value: number, delay_seconds: number) =>
+      operator.post("/tasks", echo(value, unique, { delay_seconds }));
+    const { task_id } = expectStatus(await submit(1, 600), 202).json<Accepted>();
+    expect(expectStatus(await submit(2, 5), 202).json()).toMatchObject({ task_id });
+    const moved = await operator.post(`/tasks/~probe.echo:${unique.key}/reschedule`, { delay_seconds: 8 });
+    const { run_at = "" } = expectStatus(moved, 202).json<{ run_at: string }>();
+    const task = await operator.ended(task_id);
+    expect(task).toMatchObject({ status: "completed", attempts: 1, result: { value: 2 }, run_at });
+    expect(Date.parse(task.started_at ?? "")).toBeGreaterThanOrEqual(Date.parse(run_at));
+    expectProblem(await operator.post(`/tasks/${task_id}/reschedule`, { delay_seconds: 8 }), 409, "not_waiting");
+  });
+
   test("an idempotency key and a unique key go together", async () => {
     const unique = { key: randomUUID() };
     const { task_id } = expectStatus(await operator.post("/tasks", echo(1, unique)), 202).json<Accepted>();

@@ -104,6 +104,24 @@ export function act(world: World, key: Key): void {
   const { dice } = world;
   const action = dice.pick([cancel, cancel, extend, extend, retry, mend, replay, discard, move, move, move]);
   for (let times = dice.chance(0.3) ? 2 : 1; times > 0; times--) void action(world, key);
+  if (action === extend) void reschedule(world, key);
+}
+
+/** Waits to which a task is moved, in seconds. */
+const moves = [0, 5, 60, 800, 1_800, 90_000] as const;
+
+/**
+ * Moves the time for which a task waits. The id draws the new one, as one more drawn by the dice would change every
+ * world.
+ */
+async function reschedule(world: World, key: Key): Promise<void> {
+  const record = world.table.read(key);
+  if (record?.status !== "pending" || Date.parse(record.due_at) <= world.time.now) return;
+  const seconds = moves[Number.parseInt(key.task_id.slice(-2), 16) % moves.length] ?? 0;
+  const dueMs = world.time.now + seconds * 1000;
+  await control(world, key, `reschedule by ${seconds} s`, (ports, found) =>
+    world.core.reschedule.reschedule(ports, found, dueMs, true),
+  );
 }
 
 function drawBody({ dice, theme }: World): Record<string, unknown> {

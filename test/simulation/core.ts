@@ -4,6 +4,7 @@ import * as spawn from "../../src/core/children/spawn-child.ts";
 import * as letters from "../../src/core/control/act-on-task.ts";
 import * as priority from "../../src/core/control/change-priority.ts";
 import * as control from "../../src/core/control/control.ts";
+import * as reschedule from "../../src/core/control/reschedule.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
 import * as requestSweep from "../../src/core/end/request-sweep.ts";
 import * as view from "../../src/core/end/view.ts";
@@ -57,6 +58,7 @@ export const realCore = {
   redrive,
   requestSweep,
   rescue,
+  reschedule,
   signal,
   spawnChild: spawn,
   status,
@@ -97,6 +99,7 @@ const paths: Record<keyof Core, string> = {
   record: "model/record.ts",
   redrive: "work/redrive.ts",
   requestSweep: "end/request-sweep.ts",
+  reschedule: "control/reschedule.ts",
   rescue: "schedules/rescue.ts",
   signal: "steps/signal.ts",
   spawnChild: "children/spawn-child.ts",

@@ -21,14 +21,14 @@ export const stepMutations: readonly Mutation[] = [
     name: "steps: a sleep ends at once",
     file: "steps/attempt-steps.ts",
     in: "sleep",
-    find: "      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });\n",
+    find: "      if (!isWoken && this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });\n",
     replace: "",
   },
   {
     name: "steps: a sleep begins anew in each attempt",
     file: "steps/attempt-steps.ts",
     in: "sleep",
-    find: "      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });\n",
+    find: "      if (!isWoken && this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });\n",
     replace:
       "      if (this.#ports.clock.now() < untilMs + ms - 1) await this.rest.wait({ untilMs: Date.parse(until) });\n",
   },

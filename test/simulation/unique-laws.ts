@@ -112,7 +112,8 @@ export class UniqueLaws {
     if (from.unique !== undefined && after.due_at > before.due_at) {
       this.#lives.costs.postponed(after.task_id);
       const most = Date.parse(after.created_at) + (from.unique.maxWaitSeconds ?? 0) * 1000;
-      if (Date.parse(after.due_at) > most) this.#lives.violated("unique: it waits longer than its most", after.task_id);
+      if (from.unique.mode === "debounce" && Date.parse(after.due_at) > most)
+        this.#lives.violated("unique: it waits longer than its most", after.task_id);
     }
     if (after.input_part === before.input_part) return;
     const law = (holds: boolean, text: string) => {

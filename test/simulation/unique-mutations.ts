@@ -122,9 +122,9 @@ export const uniqueMutations: readonly Mutation[] = [
   {
     name: "unique: a burst waits for ever",
     file: "unique/replace-input.ts",
-    in: "dueOf",
-    find: "  const dueAt = Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);\n",
-    replace: "  const dueAt = Math.max(waits, maxWaitSeconds(unique));\n",
+    in: "dueMsOf",
+    find: "  return Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);\n",
+    replace: "  return Math.max(waits, maxWaitSeconds(unique));\n",
   },
   {
     name: "unique: the key of a task that sleeps for long is deleted",

@@ -57,6 +57,7 @@ const { name, body } = await client.download(task); // as a stream, whatever its
   retryTask: `await client.retry(task);
 await client.retry(task, { input: { to: "ada@example.com" } });`,
   changeTaskPriority: `await client.setPriority(task, "high");`,
+  rescheduleTask: `await client.reschedule(task, { delaySeconds: 3_600 });`,
   extendTask: "await client.extend(task, 1_209_600);",
   acknowledgeTask: "await client.acknowledge(task);",
   listSchedules: "for await (const { name, next_run_at } of client.schedules.list()) console.log(name, next_run_at);",

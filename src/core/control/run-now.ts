@@ -1,3 +1,4 @@
+import type { Changed } from "../model/change.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
@@ -11,6 +12,13 @@ import { deleteOneOff } from "./control.ts";
 /** Number of tries while the task changes at the same time. */
 const mostTries = 3;
 
+/** Ends a task's wait. Not done: the task changed at the same time. */
+export type Hasten = (record: TaskRecord) => Promise<Changed>;
+
+/** True for a task whose handler sleeps. */
+const sleeps = (record: TaskRecord, nowIso: string): boolean =>
+  record.status === "pending" && record.waiting_for?.kind === "sleep" && record.due_at > nowIso;
+
 /** True for a task that waits for its time, and for nothing else: for a retry, or for the end of its delay. */
 export const waitsForItsTime = (record: TaskRecord, nowIso: string): boolean => {
   const status = statusAt(record, nowIso);
@@ -22,41 +30,53 @@ export const waitsForItsTime = (record: TaskRecord, nowIso: string): boolean => 
  * Makes a task that waits for its time due now. The record changes first, then a message is sent; the message that
  * waits is a twin, and the claim lets one of the two through. Repeatable: a call for a task that an earlier call made
  * due sends its message again, as that call may have died.
+ * @param endSleep Ends a sleep of the task's handler, too. Undefined: a task that sleeps is not waiting.
  * @returns The record after it.
  * @throws Problem `not_waiting` when the task does not wait for its time, or its input is in a message that cannot be
  * read yet; PortUnavailable
  */
-export async function runNow(ports: EndPorts, record: TaskRecord): Promise<TaskRecord> {
+export async function runNow(ports: EndPorts, record: TaskRecord, endSleep?: Hasten): Promise<TaskRecord> {
   let current: TaskRecord | undefined = record;
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
-    const nowMs = ports.clock.now();
-    if (!isKept(current, nowMs)) throw noSuchTask();
-    const hastened = wasHastened(current, iso(nowMs));
-    if (!hastened && !waitsForItsTime(current, iso(nowMs))) throw notWaiting(current, iso(nowMs));
-    const envelope = await envelopeOf(ports, current);
-    if (envelope === undefined) throw notAtHand(current);
-    if (hastened) return sent(ports, current, envelope);
-    const changed = await ports.records.change(current, {
-      when: {
-        status: { is: "pending" },
-        attempts_total: { is: current.attempts_total },
-        due_at: { is: current.due_at },
-        waiting_for: { absent: true },
-        line: { absent: true },
-        start_by: { above: iso(nowMs), orAbsent: true },
-      },
-      set: { due_at: iso(nowMs), updated_at: iso(nowMs) },
-    });
-    if (changed.done) {
-      reportDue(ports, changed.record);
-      const after = await sent(ports, changed.record, envelope);
-      await deleteOneOff(ports, current, iso(nowMs));
-      return after;
-    }
+    const nowIso = iso(ports.clock.now());
+    if (!isKept(current, Date.parse(nowIso))) throw noSuchTask();
+    const ends: Hasten =
+      endSleep !== undefined && sleeps(current, nowIso) ? endSleep : (one) => hasten(ports, one, nowIso);
+    const changed = await ends(current);
+    if (changed.done) return changed.record;
     current = changed.record;
   }
   if (current === undefined) throw noSuchTask();
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
+}
+
+/** Makes a waiting task due now. If an earlier call has done so, sends the task's message again. */
+async function hasten(ports: EndPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
+  const hastened = wasHastened(record, nowIso);
+  if (!hastened && !waitsForItsTime(record, nowIso)) throw notWaiting(record, nowIso);
+  const envelope = await envelopeOf(ports, record);
+  if (envelope === undefined) throw notAtHand(record);
+  if (hastened) {
+    await dispatch(ports, record, envelope);
+    return { done: true, record };
+  }
+  const changed = await ports.records.change(record, {
+    when: {
+      status: { is: "pending" },
+      attempts_total: { is: record.attempts_total },
+      due_at: { is: record.due_at },
+      waiting_for: { absent: true },
+      line: { absent: true },
+      start_by: { above: nowIso, orAbsent: true },
+    },
+    set: { due_at: nowIso, updated_at: nowIso },
+  });
+  if (changed.done) {
+    reportDue(ports, changed.record);
+    await dispatch(ports, changed.record, envelope);
+    await deleteOneOff(ports, record, nowIso);
+  }
+  return changed;
 }
 
 /**
@@ -68,22 +88,20 @@ const wasHastened = (record: TaskRecord, nowIso: string): boolean =>
   record.waiting_for === undefined &&
   record.due_at <= nowIso &&
   record.due_at === record.updated_at &&
-  (record.attempts > 0 || (record.run_at !== undefined && record.due_at < record.run_at));
-
-async function sent(ports: EndPorts, record: TaskRecord, envelope: Envelope): Promise<TaskRecord> {
-  await dispatch(ports, record, envelope);
-  return record;
-}
+  (record.attempts > 0 ||
+    // A suspended attempt is not counted.
+    (record.attempts_total > 0 && record.round === 1) ||
+    (record.run_at !== undefined && record.due_at < record.run_at));
 
 /** The task's message, from its record or from the copy beside it; not that of an earlier task with the same id. */
-async function envelopeOf(ports: EndPorts, record: TaskRecord): Promise<Envelope | undefined> {
+export async function envelopeOf(ports: EndPorts, record: TaskRecord): Promise<Envelope | undefined> {
   const kept = keptEnvelope(ports, record);
   if (kept !== undefined) return kept;
   const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
   return envelope !== undefined && record.created_at <= latestCreatedAt(envelope) ? envelope : undefined;
 }
 
-function notWaiting(record: TaskRecord, nowIso: string): Problem {
+export function notWaiting(record: TaskRecord, nowIso: string): Problem {
   return new Problem(
     "not_waiting",
     `Only a wait for a retry or for a start time can be ended: ${whyNot(record, nowIso)}.`,
@@ -109,7 +127,7 @@ const stops: Readonly<Record<StoppedBy["kind"], string>> = {
   rate: "the number of tasks of its key that may start",
 };
 
-const notAtHand = ({ due_at }: TaskRecord) =>
+export const notAtHand = ({ due_at }: TaskRecord) =>
   new Problem(
     "not_waiting",
     `This task cannot start before ${due_at}: its input is in a message that nobody can read earlier.`,

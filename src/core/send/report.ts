@@ -128,6 +128,11 @@ export function reportDue({ log }: Pick<ReportPorts, "log">, record: TaskRecord)
   log.info("task is due now", { ...taskFields(record), outcome: "run_now", status: record.status });
 }
 
+/** Reports that a waiting task starts at another time. */
+export function reportRescheduled({ log }: Pick<ReportPorts, "log">, record: TaskRecord): void {
+  log.info("task was rescheduled", { ...taskFields(record), outcome: "rescheduled", due_at: record.due_at });
+}
+
 type ChangeOutcome = "completed" | "failed" | "cancelled" | "expired" | "replayed" | "discarded";
 
 /** Reports a message that had nothing to do: its task had ended, or an attempt of it was running. */

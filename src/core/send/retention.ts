@@ -1,4 +1,4 @@
-import { iso, type TaskRecord } from "../model/record.ts";
+import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Clock } from "../ports/tasks.ts";
 
 /** The times until which a task that ends now is kept. */
@@ -16,3 +16,7 @@ export const letterRetention = (ports: { clock: Clock }, record: TaskRecord) =>
 
 /** The condition that `retention` was computed from the record's present retention: `extend` may raise it. */
 export const sameRetention = (record: TaskRecord) => ({ retention_seconds: { is: record.retention_seconds } }) as const;
+
+/** The record outlives the wait: it is kept for as long after the due time as a new task's record. */
+export const purgeAtOfWaiting = (record: TaskRecord, dueAt: number): number =>
+  Math.max(record.purge_at, Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + record.retention_seconds);

@@ -12,7 +12,7 @@ import { parsedValue, valueText } from "../task/json-value.ts";
 import { type KeptText, keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
 import { runInStep } from "../task/numbering.ts";
 import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
-import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
+import { type Call, entryOf, inWords, keyOf, wakeOf } from "../task/step-calls.ts";
 import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
 import { type OpenWait, Rest, type RestPorts } from "./rest.ts";
 
@@ -169,7 +169,8 @@ export class AttemptSteps {
     return this.#call("sleep", String(this.#sleeps), async (call, stored) => {
       const until = iso(this.#ports.clock.now() + ms);
       const untilMs = Date.parse((stored ?? (await this.#add({ ...call, until }))).until ?? until);
-      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });
+      const isWoken = (await this.#stored()).has(keyOf(wakeOf(call)));
+      if (!isWoken && this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });
     });
   }
 

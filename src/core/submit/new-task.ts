@@ -24,8 +24,7 @@ export function newRecord(
 ): TaskRecord {
   const { identity } = call;
   const now = ports.clock.now();
-  const delaySeconds = body.delay_seconds ?? body.unique?.wait_seconds;
-  const requestedAt = body.run_at ?? (delaySeconds === undefined ? undefined : now + delaySeconds * 1000);
+  const requestedAt = requestedStartMs(body, now);
   const dueAt = Math.max(now, requestedAt ?? now);
   const retentionSeconds = body.retention_seconds ?? defaultRetentionSeconds;
   // Counted from the time at which the task is first due: before that, it cannot start.
@@ -69,6 +68,12 @@ export function newRecord(
     family_place: call.family?.place,
     family_round: call.family?.round,
   });
+}
+
+/** Start that a submit asks for, in epoch milliseconds. Undefined: at once. */
+export function requestedStartMs({ run_at, delay_seconds, unique }: SubmitBody, nowMs: number): number | undefined {
+  const delaySeconds = delay_seconds ?? unique?.wait_seconds;
+  return run_at ?? (delaySeconds === undefined ? undefined : nowMs + delaySeconds * 1000);
 }
 
 /** The id of a call's task. An idempotency key makes the id, so that a repeat finds the same record. */

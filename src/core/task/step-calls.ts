@@ -36,3 +36,13 @@ export function entryOf(call: Call, stored: ReadonlyMap<string, StepEntry>): Ste
       "The calls of a task that has started must keep their names and their order: finish such tasks with the earlier code, or submit them again",
   );
 }
+
+/**
+ * The entry that ends a sleep before its time: a signal with a name that no client can send, as an earlier release
+ * knows no other kind.
+ */
+export const wakeOf = ({ name }: Pick<StepEntry, "name">): StepEntry => ({
+  kind: "signal",
+  name: `sleep: ${name}`,
+  value: "null",
+});

@@ -8,13 +8,15 @@ import { dispatch } from "../send/dispatch.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { keptUntil } from "../send/parts.ts";
 import { sameRetention } from "../send/retention.ts";
-import { purgeAtOfWaiting } from "../work/end-attempt.ts";
+import { isUnstarted, movedStart } from "../send/start-time.ts";
 
 /** The input of a later submit, and its version by the task's type. */
 export interface NewInput {
   input: unknown;
   version: number;
   unique: Unique;
+  /** Epoch milliseconds of the start that the submit asks for. Undefined: the task starts when it would have. */
+  startMs?: number | undefined;
 }
 
 /**
@@ -23,10 +25,6 @@ export interface NewInput {
  * task changed at the same time in another way.
  */
 export type Replacement = { as: "replaced"; record: TaskRecord } | { as: "started" | "again" };
-
-/** True when a task waits for the first of all its attempts. */
-export const isUnstarted = ({ status, attempts_total, round }: TaskRecord): boolean =>
-  status === "pending" && attempts_total === 0 && round === 1;
 
 /**
  * Replaces the input of a waiting task: stores the new one as a part of its own, then names that part in the record, on
@@ -39,7 +37,8 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
   const { replaced = 0 } = record;
   const input_version = given.version === 1 ? undefined : given.version;
   const envelope = await storedEnvelope(ports, { ...record, input_version } as TaskRecord, given.input);
-  const due = given.unique.mode === "debounce" ? dueOf(ports, record, given.unique) : undefined;
+  const dueMs = dueMsOf(ports, record, given);
+  const due = dueMs === undefined ? undefined : movedStart(record, dueMs);
   const purgeAt = due?.purge_at ?? record.purge_at;
   await ports.records.savePart(record, `input#${envelope.message_id}`, envelope, keptUntil(purgeAt));
   await keepUnstarted(ports, record, purgeAt);
@@ -77,19 +76,9 @@ async function keepUnstarted(ports: DispatchPorts, record: TaskRecord, purgeAt: 
   await keepInput(ports, record, purgeAt);
 }
 
-/**
- * A debounced submit waits anew, but no longer than its most from the first submit on. Its time to start begins when it
- * is due.
- */
-function dueOf({ clock }: DispatchPorts, record: TaskRecord, unique: Unique) {
+/** A debounced submit waits anew, but no longer than its most from the first submit on. */
+function dueMsOf({ clock }: DispatchPorts, record: TaskRecord, { unique, startMs }: NewInput): number | undefined {
+  if (unique.mode !== "debounce") return startMs === undefined ? undefined : Math.max(startMs, clock.now());
   const waits = clock.now() + (unique.wait_seconds ?? 0) * 1000;
-  const dueAt = Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);
-  const { start_by: startBy } = record;
-  const expiresAt = startBy && iso(dueAt + Date.parse(startBy) - Date.parse(record.due_at));
-  return {
-    due_at: iso(dueAt),
-    run_at: iso(dueAt),
-    purge_at: purgeAtOfWaiting(record, dueAt),
-    ...(expiresAt && { expires_at: expiresAt, start_by: expiresAt }),
-  };
+  return Math.min(waits, Date.parse(record.created_at) + maxWaitSeconds(unique) * 1000);
 }

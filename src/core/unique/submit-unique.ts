@@ -8,13 +8,14 @@ import { uniqueKeyOf } from "../model/unique-key.ts";
 import type { Holder, Submitted, UniqueKey } from "../ports/unique.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { reportSubmitted } from "../send/report.ts";
+import { isUnstarted } from "../send/start-time.ts";
 import { type Admitted, admit } from "../submit/admit-task.ts";
-import { newTaskId } from "../submit/new-task.ts";
+import { newTaskId, requestedStartMs } from "../submit/new-task.ts";
 import { keyReused, type NewTask, orUnavailable, withdraw } from "../submit/send-task.ts";
 import type { SubmitBody } from "../submit/submit-body.ts";
 import type { SubmitCall } from "../submit/submit-call.ts";
 import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
-import { isUnstarted, replaceInput } from "./replace-input.ts";
+import { replaceInput } from "./replace-input.ts";
 import { adopt, ensureSent, openHolder, sendAndNote } from "./unique-holder.ts";
 
 /** Number of looks at a key that other submits take at the same time. */
@@ -178,7 +179,8 @@ async function joinHolder(one: UniqueSubmit, found: Look, { version }: Admitted)
     return "again";
   }
   if (!replaces(unique)) return { record: holder, replayed: true };
-  const replacement = await replaceInput(ports, holder, { input: body.input, version, unique });
+  const startMs = requestedStartMs(body, ports.clock.now());
+  const replacement = await replaceInput(ports, holder, { input: body.input, version, unique, startMs });
   if (replacement.as === "replaced") return { record: replacement.record, replayed: true };
   return replacement.as === "started" ? "free" : "again";
 }

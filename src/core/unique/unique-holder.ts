@@ -5,9 +5,9 @@ import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import type { Holder, UniqueKey } from "../ports/unique.ts";
 import { reportChanged } from "../send/report.ts";
+import { isUnstarted } from "../send/start-time.ts";
 import { send } from "../submit/send-task.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
-import { isUnstarted } from "./replace-input.ts";
 
 /**
  * Returns the record of a key's holder. Undefined: the key is free, as its holder has ended or is gone. A task whose

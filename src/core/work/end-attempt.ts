@@ -1,6 +1,6 @@
 import type { Change, Changed } from "../model/change.ts";
 import type { Classified } from "../model/classify.ts";
-import { type Attempt, iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
+import { type Attempt, iso, type TaskRecord } from "../model/record.ts";
 import type { AttemptOutcome } from "../model/words.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import * as extras from "../send/extras.ts";
@@ -55,10 +55,6 @@ export const endCancelled = (
       },
     });
   });
-
-/** The record outlives the wait: it is kept for as long after the due time as a new task's record. */
-export const purgeAtOfWaiting = (record: TaskRecord, dueAt: number): number =>
-  Math.max(record.purge_at, Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + record.retention_seconds);
 
 /** The history entry of the record's running attempt. */
 export function attemptOf(

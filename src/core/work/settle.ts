@@ -9,12 +9,12 @@ import type { SettlePorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { inputAtEnd, keepForWait, keptInput } from "../send/kept-input.ts";
-import { letterRetention, retention, sameRetention } from "../send/retention.ts";
+import { letterRetention, purgeAtOfWaiting, retention, sameRetention } from "../send/retention.ts";
 import { historyBefore } from "../send/stacks.ts";
 import type { Settled, Settling } from "../task/limiter.ts";
 import { decideRetry } from "../task/retry.ts";
 import type { Cancelled, Ended } from "./attempt.ts";
-import { attemptOf, endAs, endCancelled, purgeAtOfWaiting } from "./end-attempt.ts";
+import { attemptOf, endAs, endCancelled } from "./end-attempt.ts";
 import { type Packed, resultFields, saveResult } from "./pack-result.ts";
 import { settleSuspended } from "./suspend.ts";
 

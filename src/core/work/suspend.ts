@@ -7,9 +7,9 @@ import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
 import { keptInput } from "../send/kept-input.ts";
-import { sameRetention } from "../send/retention.ts";
+import { purgeAtOfWaiting, sameRetention } from "../send/retention.ts";
 import type { Settled, Settling } from "../task/limiter.ts";
-import { endAs, purgeAtOfWaiting } from "./end-attempt.ts";
+import { endAs } from "./end-attempt.ts";
 
 /**
  * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight.
