@@ -206,8 +206,9 @@ function checkKey(key: string): string {
  */
 function mayRepeat({ method, repeatable = method !== "POST" }: Request<unknown>, error: unknown): boolean {
   if (!(error instanceof OffloadError)) return false;
-  const { status } = error as { status?: number };
-  if (status === 408 || status === 429) return true;
+  const { status, retryAfterSeconds } = error as { status?: number; retryAfterSeconds?: number };
+  // A conflict with a time to wait: other requests came in between each time, and this one changed nothing.
+  if (status === 408 || status === 429 || (status === 409 && retryAfterSeconds !== undefined)) return true;
   return repeatable && (status === undefined || status >= 500);
 }
 

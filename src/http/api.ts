@@ -171,6 +171,7 @@ export function createApi(ports: ApiPorts): Api {
 export function problemOf({ log }: ApiPorts, call: Call, thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (error.name === "Overtaken") return new Problem("conflict", error.message, { retryAfterSeconds: 1 });
   log.error("request failed", {
     correlation_id: call.get("correlationId"),
     method: call.req.method,

@@ -143,12 +143,15 @@ function problemResponse(codes: readonly ProblemCode[]): Json {
   const titles = codes.map((code) => `\`${code}\``).join(" or ");
   return {
     description: `${titles}: ${[...new Set(codes.map((code) => problemCodes[code].title))].join(", ")}.`,
-    headers: headersOf([
-      "X-Correlation-Id",
-      "Cache-Control",
-      ...(codes.includes("unauthenticated") ? (["WWW-Authenticate"] as const) : []),
-      ...(codes.every((code) => retryLater.includes(code)) ? (["Retry-After"] as const) : []),
-    ]),
+    headers: headersOf(
+      [
+        "X-Correlation-Id",
+        "Cache-Control",
+        ...(codes.includes("unauthenticated") ? (["WWW-Authenticate"] as const) : []),
+        ...(codes.every((code) => retryLater.includes(code)) ? (["Retry-After"] as const) : []),
+      ],
+      codes.includes("conflict") ? ["Retry-After"] : [],
+    ),
     // One schema for all: a schema of its own for each list of codes would be a class of its own in generated clients.
     content: { "application/problem+json": { schema: refOf(problem) } },
     "x-codes": codes,

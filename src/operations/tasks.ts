@@ -88,7 +88,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
       "A task that waits for a retry or for the end of a delay is due at once. An operator ends a sleep of the handler, too: of several at once the one that ends first. If the task also waits for a place, a rate or a pause, that wait continues. The problem " +
       "`not_waiting` means that the task runs, has ended or waits for something else.",
     answers: { 202: "The task is due." },
-    problems: ["not_found", "not_waiting"],
+    problems: ["not_found", "conflict", "not_waiting"],
   },
   retryTask: {
     route: "POST /tasks/{task_id}/retry",
@@ -111,7 +111,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     fields: { retention_seconds: "The record and the result are kept for at least this time from now on." },
     example: { retention_seconds: 1_209_600 },
     answers: { 200: "The task." },
-    problems: ["not_found"],
+    problems: ["not_found", "conflict"],
     command: {
       name: "extend",
       description: "keep a task and its result for longer",

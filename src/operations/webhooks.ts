@@ -115,7 +115,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     body: "ReceiverChange",
     example: { enabled: true },
     answers: { 200: ["Receiver", "The receiver after the change."] },
-    problems: ["not_found"],
+    problems: ["not_found", "conflict"],
   },
   deleteReceiver: {
     route: "DELETE /webhooks/{webhook_id}",

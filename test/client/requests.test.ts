@@ -93,6 +93,12 @@ describe("a submit", () => {
     expect(api.seen).toHaveLength(1);
   });
 
+  test("a conflict with a time to wait is repeated, also of a request that may not be repeated otherwise", async () => {
+    const api = new FakeApi(problem(409, "conflict", { "retry-after": "1" }));
+    expect(await errorOf(api.client({ maxTries: 2 }).retry("t1"))).toMatchObject({ status: 409, tries: 2 });
+    expect(api.seen).toHaveLength(2);
+  });
+
   test("after 401, a function is asked for a new key, and the request is repeated once with it", async () => {
     const keys = ["old", "new"];
     const api = new FakeApi(problem(401, "unauthenticated"), accepted());

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { PortUnavailable } from "../../src/core/model/errors.ts";
+import { Overtaken, PortUnavailable } from "../../src/core/model/errors.ts";
 import { Problem, type ProblemCode, problemCodes } from "../../src/core/model/problem.ts";
 import type { Tracing } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
@@ -144,6 +144,15 @@ describe("a bug", () => {
     expect(answer).toMatchObject(problem(503, "unavailable"));
     expect(answer.headers.get("retry-after")).toBe("5");
     expect(answer.text).not.toContain("table");
+  });
+
+  test("a request that others overtook each time is a 409 that may be repeated, and no bug", async () => {
+    const { fails, log } = newApi();
+    const answer = await fails(new Overtaken("task"));
+    expect(answer).toMatchObject(problem(409, "conflict"));
+    expect(answer.text).toContain("this one changed nothing: repeat it");
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(log.lines).toEqual([]);
   });
 
   test("a problem is not logged, as it is the caller's fault", async () => {

@@ -157,8 +157,8 @@ export const problemTexts: Readonly<Record<ProblemCode, readonly [meaning: strin
   method_not_allowed: ["the path exists, without this method", "read `Allow`"],
   request_timeout: ["the request did not arrive in time", "repeat it"],
   conflict: [
-    "the object's status does not allow it: cancel of an ended task, retry of one that has not failed, result of a failed one",
-    "read the object",
+    "the object's status does not allow it: cancel of an ended task, retry of one that has not failed, result of a failed one. With `Retry-After`: other requests changed it at the same time, and this one changed nothing",
+    "read the object; with `Retry-After`, repeat the request after that time",
   ],
   defined_in_code: [
     "the app's code defines the schedule, and no request changes its rule",

@@ -1,4 +1,5 @@
 import type { Envelope } from "../model/envelope.ts";
+import { Overtaken } from "../model/errors.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
@@ -33,7 +34,7 @@ export async function changeInput(
     current = changed.record;
   }
   if (current === undefined) throw noSuchTask();
-  throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
+  throw new Overtaken("task");
 }
 
 function mustWait(record: TaskRecord, nowMs: number): void {

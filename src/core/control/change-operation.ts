@@ -33,7 +33,7 @@ export async function changeRate(
 /**
  * Cancels an operation: immediately between two attempts. While one runs, it counts the tasks that have begun and
  * begins no other. What is done stays done. May be repeated.
- * @throws Problem `conflict` when it has ended in another way; `unavailable`
+ * @throws Problem `conflict` when it has ended in another way; Overtaken
  */
 export async function cancelOperation(ports: EndPorts, record: TaskRecord, correlationId: string): Promise<TaskRecord> {
   const cancelled = record.status === "cancelled" ? record : await cancelAny(ports, record);

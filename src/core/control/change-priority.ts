@@ -1,4 +1,5 @@
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
+import { Overtaken } from "../model/errors.ts";
 import { lineOf } from "../model/line.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
@@ -47,7 +48,7 @@ export async function changePriority(ports: MovePorts, record: TaskRecord, prior
     await sendAgain(ports, current);
     return current;
   }
-  throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
+  throw new Overtaken("task");
 }
 
 const moveTo = (priority: Tier, { priority: old, earlier_tiers: earlier = [] }: TaskRecord) => ({

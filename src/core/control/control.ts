@@ -5,7 +5,7 @@ import { sweepBeforeNextRound } from "../end/request-sweep.ts";
 import type { CountRequest } from "../limits/gate.ts";
 import type { Changed } from "../model/change.ts";
 import type { Envelope } from "../model/envelope.ts";
-import { PortUnavailable } from "../model/errors.ts";
+import { Overtaken, PortUnavailable } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, longestQueueLifeSeconds, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal, type Status } from "../model/status.ts";
@@ -35,9 +35,6 @@ const safetyDelaySeconds = 30;
 
 const notNow = (verb: string, status: Status) => new Problem("conflict", `A task that is ${status} cannot be ${verb}.`);
 
-const changedEachTime = () =>
-  new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
-
 /** Options of a cancel. */
 export interface CancelHow {
   /** True: an attempt that has not stopped after 5 s is ended with its process. */
@@ -48,7 +45,7 @@ export interface CancelHow {
  * Cancels a task: immediately while it waits. While an attempt runs, its abort signal fires, and the attempt ends the
  * task.
  * @returns The record, `cancelled` or still `processing`.
- * @throws Problem `conflict` when it has ended, or its type is not cancellable
+ * @throws Problem `conflict` when it has ended, or its type is not cancellable; Overtaken
  */
 export async function cancel(ports: ControlPorts, record: TaskRecord, how: CancelHow = {}): Promise<TaskRecord> {
   if (!isCancellable(ports, record)) {
@@ -62,7 +59,7 @@ export const isCancellable = ({ types }: Pick<ControlPorts, "types">, { type }: 
 
 /**
  * Cancels a task of any type.
- * @throws Problem `conflict` when it has ended
+ * @throws Problem `conflict` when it has ended; Overtaken
  */
 export async function cancelAny(
   ports: EndPorts,
@@ -91,7 +88,7 @@ export async function cancelAny(
     }
     current = changed.record;
   }
-  throw changedEachTime();
+  throw new Overtaken("task");
 }
 
 /** The fields that each way of a cancel sets. */
@@ -213,7 +210,7 @@ export async function startRound(
 
 /**
  * Extends a task's retention to at least the given seconds from now; never shortens it.
- * @throws Problem `unavailable` when the task changes during each try
+ * @throws Overtaken when the task changes during each try
  */
 export async function extend(
   ports: ControlPorts & EntryPorts,
@@ -226,7 +223,7 @@ export async function extend(
     if (changed.done) return changed.record;
     current = changed.record;
   }
-  throw changedEachTime();
+  throw new Overtaken("task");
 }
 
 async function tryExtend(

@@ -1,5 +1,6 @@
 import type { Changed } from "../model/change.ts";
 import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
+import { Overtaken } from "../model/errors.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { StoppedBy } from "../model/suspension.ts";
@@ -47,7 +48,7 @@ export async function runNow(ports: EndPorts, record: TaskRecord, endSleep?: Has
     current = changed.record;
   }
   if (current === undefined) throw noSuchTask();
-  throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
+  throw new Overtaken("task");
 }
 
 /** Makes a waiting task due now. If an earlier call has done so, sends the task's message again. */

@@ -1,6 +1,6 @@
 import type { FamilyReadPorts } from "../end/child-results.ts";
 import { requestSweep } from "../end/request-sweep.ts";
-import { AttemptCancelled, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
+import { AttemptCancelled, Overtaken, PermanentError, PortUnavailable, TaskError } from "../model/errors.ts";
 import type { TaskKey } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
@@ -228,8 +228,8 @@ function matchedReader(ports: OperationPorts, { key }: Run): (position: number) 
 }
 
 /**
- * Acts on one task; tries again while a port is unavailable. If an earlier try may have succeeded, a task that no
- * longer is as it matched counts as done.
+ * Acts on one task; tries again while a port is unavailable, or other requests change the task each time. If an earlier
+ * try may have succeeded, a task that no longer is as it matched counts as done.
  * @param maybeDone True when an interrupted attempt may have processed the task.
  */
 async function processOne(ports: OperationPorts, run: Run, matched: Matched, maybeDone: boolean): Promise<ActOutcome> {
@@ -239,12 +239,15 @@ async function processOne(ports: OperationPorts, run: Run, matched: Matched, may
       if (outcome === "done") noteStarted(run, matched);
       return outcome === "skipped" && triedBefore ? "done" : outcome;
     } catch (error) {
-      if (!(error instanceof PortUnavailable)) return logFailure(run, matched, error);
+      if (!mayPass(error, tries)) return logFailure(run, matched, error);
       if (tries === mostTries) throw error;
       await wait(ports, retryWaitMs * tries);
     }
   }
 }
+
+const mayPass = (error: unknown, tries: number): boolean =>
+  error instanceof PortUnavailable || (error instanceof Overtaken && tries < mostTries);
 
 /** Not ended by a cancel: the outcome of a task that has begun is counted. */
 const wait = ({ clock }: OperationPorts, ms: number): Promise<void> =>

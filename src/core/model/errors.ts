@@ -184,6 +184,17 @@ export class WrittenLater extends PortUnavailable {
 export class LineUnavailable extends PortUnavailable {}
 
 /**
+ * Other requests changed the same thing between each read and write of this one, which has changed nothing. Clients get
+ * 409 with `Retry-After`.
+ */
+export class Overtaken extends Error {
+  constructor(thing: "task" | "receiver") {
+    super(`Other requests changed this ${thing} at the same time, and this one changed nothing: repeat it.`);
+    this.name = "Overtaken";
+  }
+}
+
+/**
  * Another writer changed the record between every read and write of this one. Another try is likely to succeed; clients
  * get 503.
  */

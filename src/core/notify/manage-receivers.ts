@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { CountRequest } from "../limits/gate.ts";
+import { Overtaken } from "../model/errors.ts";
 import type { Identity } from "../model/identity.ts";
 import { parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
@@ -127,7 +128,7 @@ export async function findReceiver(
 }
 
 /**
- * Changes a receiver that others may change at the same time. @throws Problem `not_found`, `unavailable`;
+ * Changes a receiver that others may change at the same time. @throws Problem `not_found`; Overtaken;
  * PortUnavailable
  */
 async function change(
@@ -141,13 +142,13 @@ async function change(
     const after = { ...next(current), revision, updated_at: iso(ports.clock.now()) };
     if (await ports.receivers.put(after, current.revision)) return after;
   }
-  throw new Problem("unavailable", "The receiver changed at the same time; try again.", { retryAfterSeconds: 1 });
+  throw new Overtaken("receiver");
 }
 
 /**
  * Changes a receiver: replaces each given field. `enabled: true` forgets its failures, and so does
  * another URL, to which they do not belong; it does not enable a disabled receiver.
- * @throws Problem `not_found`, `invalid_input`, `unavailable`; PortUnavailable
+ * @throws Problem `not_found`, `invalid_input`; Overtaken; PortUnavailable
  */
 export async function changeReceiver(ports: ReceiverPorts, key: ReceiverKey, body: unknown): Promise<Receiver> {
   const given = parseInput(receiverChangeSchema, body);
@@ -176,7 +177,7 @@ export async function deleteReceiver(ports: ReceiverPorts, key: ReceiverKey): Pr
 
 /**
  * Makes a new secret. The earlier ones sign for 24 hours after their rotation.
- * @throws Problem `not_found`, `conflict`, `unavailable`; PortUnavailable
+ * @throws Problem `not_found`, `conflict`; Overtaken; PortUnavailable
  */
 export const rotateReceiverSecret = (
   ports: Pick<ReceiverPorts, "clock" | "receivers">,

@@ -36,7 +36,7 @@ export async function orConflict<Result>(write: () => Promise<Result>): Promise<
   } catch (error) {
     if (!(error instanceof ChangedMeanwhile)) throw error;
     const detail = "Other requests changed this schedule at the same time, and this one changed nothing: repeat it.";
-    throw new Problem("conflict", detail, { cause: error });
+    throw new Problem("conflict", detail, { cause: error, retryAfterSeconds: 1 });
   }
 }
 

@@ -319,14 +319,6 @@ describe("refusals", () => {
     await pipeline.records.change(record, { when: {}, set: { purge_at: 0 } });
     await expect(changePriority(pipeline.ports, record, "high")).rejects.toMatchObject({ code: "not_found" });
   });
-
-  test("a task that was moved elsewhere during each try is refused for now", async () => {
-    const pipeline = setUp();
-    const record = await pipeline.accept();
-    const present = { done: false as const, record: { ...record, priority: "normal" as const } };
-    vi.spyOn(pipeline.records, "change").mockResolvedValue(present);
-    await expect(changePriority(pipeline.ports, record, "high")).rejects.toMatchObject({ code: "unavailable" });
-  });
 });
 
 describe("deaths and repeats", () => {
