@@ -84,8 +84,9 @@ describe("every command of `offload` with its options exists", () => {
     if (!/^[a-z]+$/.test(group)) return undefined;
     const help = await helpOf([group]);
     if (help === "") return group;
-    const isCommand = new RegExp(`^ {2}${name}\\b`, "m").test(help.split("\nCommands:")[1] ?? "");
-    const own = isCommand && /^[a-z-]+$/.test(name) ? await helpOf([group, name]) : help;
+    const isWord = /^[a-z-]+$/.test(name);
+    const isCommand = isWord && new RegExp(`^ {2}${name}\\b`, "m").test(help.split("\nCommands:")[1] ?? "");
+    const own = isCommand ? await helpOf([group, name]) : help;
     const options = [name, ...rest].flatMap((word) => /^--[a-z][a-z-]*/.exec(word) ?? []);
     return options.find((option) => option !== "--help" && !new RegExp(`${option}\\b`).test(own));
   }
