@@ -1,3 +1,5 @@
+import type { ErrorKind } from "./errors.ts";
+
 /** A task that could start otherwise waits for this, and so does a suspended attempt. */
 export type WaitingFor = SuspendedFor | StoppedBy;
 
@@ -33,6 +35,8 @@ export interface Suspension {
   dueAt: number;
   /** Undefined: it waits for nothing, and goes on as soon as a worker is free. */
   waitingFor?: SuspendedFor;
+  /** The fault for which it could not go on, as the task's error. Absent: there is none. */
+  fault?: { error: string; error_type: string; error_kind: ErrorKind };
 }
 
 /** True for the wait of an attempt that has started. */

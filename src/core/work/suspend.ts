@@ -45,7 +45,7 @@ export async function settleSuspended(
 function suspendUntil(
   ports: EndPorts,
   record: TaskRecord,
-  { dueAt, waitingFor }: Suspension,
+  { dueAt, waitingFor, fault }: Suspension,
   kept: string | undefined,
 ): Promise<Changed> {
   return ports.records.change(record, {
@@ -62,6 +62,7 @@ function suspendUntil(
       purge_at: purgeAtOfWaiting(record, dueAt),
       attempts: record.attempts - 1,
       waiting_for: waitingFor,
+      ...fault,
       kept_input: record.shown_input === undefined ? kept : undefined,
     },
     remove: ["lease_until", "lease_token"],

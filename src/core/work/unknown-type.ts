@@ -18,7 +18,7 @@ const longestWaitMs = 20_000;
 
 /**
  * The end of an attempt whose worker does not know the task's type. A task that was accepted a short time ago is put
- * back, and that attempt is not counted; later, it fails. The task's log says why it waits.
+ * back, and that attempt is not counted; later, it fails. The task's log and its status say why it waits.
  */
 export function endOfUnknown({ clock, log }: { clock: Clock; log: Log }, record: TaskRecord): Ended {
   const { type, created_at, run_at, task_id, tenant_id } = record;
@@ -31,5 +31,6 @@ export function endOfUnknown({ clock, log }: { clock: Clock; log: Log }, record:
   const waitMs = Math.min(longestWaitMs, Math.max(shortestWaitMs, ageMs / 2));
   const waits = "no worker knows the task's type yet; the task waits, and fails if the type was removed";
   log.warn(waits, { task_id, tenant_id, type, wait_seconds: Math.ceil(waitMs / 1000) });
-  return { how: "suspended", suspension: { dueAt: clock.now() + waitMs } };
+  const fault = { error: waits, error_type: "UnknownTaskType", error_kind: "unavailable" } as const;
+  return { how: "suspended", suspension: { dueAt: clock.now() + waitMs, fault } };
 }

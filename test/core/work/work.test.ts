@@ -222,7 +222,8 @@ describe("a task that fails", () => {
       await workBatch({ ...ports, registry: new Map() }, deliveries, Number.POSITIVE_INFINITY);
       return recordOf(record);
     };
-    expect(await look()).toMatchObject({ status: "pending", attempts: 0, history: [] });
+    const why = { error: expect.stringContaining("no worker knows the task's type yet"), error_kind: "unavailable" };
+    expect(await look()).toMatchObject({ status: "pending", attempts: 0, history: [], ...why });
     // The line is of the task's own log, which operators see.
     expect(log.lines.find(({ message }) => message.startsWith("no worker knows the task's type"))).toMatchObject({
       level: "warn",
@@ -236,6 +237,17 @@ describe("a task that fails", () => {
       error: 'no task type is named "test.task"',
       error_kind: "permanent",
     });
+  });
+
+  test("a task whose type a worker knows in time completes without an error", async () => {
+    const { accept, ports, queues, recordOf, clock, work } = setUp(() => 7);
+    const record = await accept();
+    await workBatch({ ...ports, registry: new Map() }, queues.take("normal", 1, 60), Number.POSITIVE_INFINITY);
+    await clock.advance(2_000);
+    await work();
+    const after = await recordOf(record);
+    expect(after).toMatchObject({ status: "completed", attempts: 1 });
+    for (const field of ["error", "error_type", "error_kind"]) expect(after).not.toHaveProperty(field);
   });
 
   test("a task whose input the schema refuses is a dead letter immediately", async () => {
