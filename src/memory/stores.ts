@@ -1,6 +1,6 @@
-import "../core/work/late-code.ts";
 import { followers } from "../core/extras/list.ts";
 import { tiers } from "../core/model/tier.ts";
+import { lateCode } from "../core/work/late-code.ts";
 import { MemoryAuditLog } from "./audit.ts";
 import { MemoryBlobList } from "./blob-list.ts";
 import { MemoryBlobs } from "./blobs.ts";
@@ -37,6 +37,8 @@ export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) =>
   uploads: new MemoryUploads(),
   uniqueKeys: new MemoryUniqueKeys(),
   once: new MemoryOnceStore(),
+  /** Loaded with the stores: the clock does not wait for code. */
+  lateCode,
 });
 
 export type MemoryStores = ReturnType<typeof memoryStores>;

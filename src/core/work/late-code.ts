@@ -2,11 +2,17 @@
  * The code of attempts and ends that is loaded with its first use. The clock of a test does not wait for code: a
  * program with a clock of its own loads it before.
  */
-import "../children/spawner.ts";
-import "../end/bury.ts";
-import "../end/child-results.ts";
-import "../end/close-family.ts";
-import "../end/keep-for-round.ts";
-import "../end/request-cancel-children.ts";
-import "../extras/notices/notices.ts";
-import "./settle-waiting.ts";
+import * as spawner from "../children/spawner.ts";
+import * as bury from "../end/bury.ts";
+import * as childResults from "../end/child-results.ts";
+import * as closeFamily from "../end/close-family.ts";
+import * as keepForRound from "../end/keep-for-round.ts";
+import * as requestCancelChildren from "../end/request-cancel-children.ts";
+import * as notices from "../extras/notices/notices.ts";
+import * as settleWaiting from "./settle-waiting.ts";
+
+/** The modules as values: a user's bundler leaves out an import of which nothing is used. */
+export const lateCode: readonly object[] = [
+  ...[spawner, bury, childResults, closeFamily, keepForRound],
+  ...[requestCancelChildren, notices, settleWaiting],
+];
