@@ -115,6 +115,7 @@ export function buildCode(name: BundleName, folder: string, files: BundleFiles =
     code === undefined
       ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
       : builtAround(name, code, { ...options, ...withTasks(name, code) });
+  mustBeDeployable(metafile);
   removeUnusedFiles(metafile);
   for (const { path, text } of outputFiles) {
     if (metafile.outputs[relative(codeFolder, path)] === undefined) continue;
@@ -126,6 +127,16 @@ export function buildCode(name: BundleName, folder: string, files: BundleFiles =
   if (copyBuilt("threads", folder)) return metafile;
   const { inputs, outputs } = buildThreads(folder);
   return { inputs: { ...metafile.inputs, ...inputs }, outputs: { ...metafile.outputs, ...outputs } };
+}
+
+/**
+ * The local server, with its clock that users move, is no part of what is deployed.
+ * @throws Error that names the file
+ */
+export function mustBeDeployable({ inputs }: Metafile): void {
+  const local = Object.keys(inputs).find((path) => slashed(path).startsWith("src/local/"));
+  if (local === undefined) return;
+  throw new Error(`A bundle for AWS contains ${local}: code of the local server, such as its clock, is not deployed.`);
 }
 
 const builtBefore = new Map<string, ReturnType<typeof buildAround>>();

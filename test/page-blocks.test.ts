@@ -547,6 +547,12 @@ const taskCases: TaskCase[] = [
   },
   {
     page: "docs/testing.md",
+    type: "trial.remind",
+    inputs: [{ customer: "ada" }, { customer: "bob" }],
+    results: ["the trial of ada ends tomorrow", "the trial of bob ends tomorrow"],
+  },
+  {
+    page: "docs/testing.md",
     type: "bill.send_all",
     inputs: [{ customers: ["ada", "bob"] }, { customers: ["eve"] }],
     results: [
@@ -743,6 +749,7 @@ const testBlocks = [
   { page: "docs/testing.md", text: "welcome/" },
   { page: "docs/testing.md", text: "text.shout" },
   { page: "docs/testing.md", text: "expenses.pay_out" },
+  { page: "docs/testing.md", text: "trial.remind" },
   { page: "docs/testing.md", text: "bill.send_all" },
   { page: "docs/tutorial-3.md", text: "crashEverywhere(" },
 ];

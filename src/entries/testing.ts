@@ -13,6 +13,8 @@ export {
   type Outcome,
   type RunOptions,
   type SpawnedChild,
+  type StartedTask,
+  type StartOptions,
   type Submitted,
   type TestKit,
   testKit,

@@ -2,6 +2,7 @@ import type { Identity } from "../core/model/identity.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { Random } from "../core/ports/tasks.ts";
 import type { DefinedTask, TaskType } from "../core/task/task.ts";
+import { durationSeconds } from "../util/duration.ts";
 import { type ChildPath, type Fault, Faults, ofChild } from "./faults.ts";
 import { withKitDates } from "./kit-date.ts";
 import { type AttemptReport, type Outcome, outcomeOf, type ResultOf } from "./outcome.ts";
@@ -66,6 +67,18 @@ export interface RunOptions {
   deliverTwice?: boolean;
 }
 
+/** Options of a task that is started. */
+export type StartOptions = Omit<RunOptions, "faults" | "deliverTwice">;
+
+/** A task that was started, and goes on when the kit's time is advanced. */
+export interface StartedTask<Result = unknown> {
+  readonly taskId: string;
+  /** Returns the task's present state. */
+  outcome(): Promise<Outcome<Result>>;
+  /** Sends a signal as a client would, and works on what is due then. */
+  signal(name: string, body?: unknown): Promise<void>;
+}
+
 /**
  * Runs task types in memory, like a deployment: from the submit through all attempts and the waits between them to the
  * end. Waits take no real time. The kit needs only the task types.
@@ -108,7 +121,57 @@ export class TestKit {
     input: Input,
     options: RunOptions = {},
   ): Promise<Outcome<ResultOf<Returned>>> {
-    return withStrays(() => withKitDates(() => this.#run(type, input, options)));
+    return this.#atKitTime(() => this.#run(type, input, options));
+  }
+
+  /**
+   * Submits a task, and works on what is due now: on its first attempt, unless the task has a delay. `advance` lets the
+   * time pass that it waits for.
+   * @throws Problem as `run`
+   * @example
+   * const trial = await kit.start(startTrial, { customer: "ada" });
+   * await kit.advance("29d");
+   * expect((await trial.outcome()).status).toBe("pending");
+   */
+  async start<Input, Returned>(
+    type: DefinedTask<Input, Returned>,
+    input: Input,
+    options: StartOptions = {},
+  ): Promise<StartedTask<ResultOf<Returned>>> {
+    return this.#atKitTime(async () => {
+      const { record, track } = await this.#submit(type, input, options, new Faults([]));
+      await this.#world.drain(false, this.now());
+      this.#world.mustHaveNoMistake(track);
+      return {
+        taskId: record.task_id,
+        outcome: async () => (await outcomeOf(this.#world, record)) as Outcome<ResultOf<Returned>>,
+        signal: (name, body) =>
+          this.#atKitTime(async () => {
+            this.#world.sendLater(record, [{ name, body }]);
+            await this.#world.drain(false, this.now());
+          }),
+      };
+    });
+  }
+
+  /**
+   * Lets the kit's time pass, as `npx offload clock` does with a local server: delays, retries, sleeps and ends of waits
+   * of the tasks that were started happen, each at its time.
+   * @param time A duration such as `2d`, `90m` or `1d 12h`, or the time to which it goes.
+   * @throws RangeError for a text that is no duration, and for a time that has passed
+   */
+  async advance(time: string | Date): Promise<void> {
+    const seconds = typeof time === "string" ? durationSeconds(time) : undefined;
+    const untilMs = typeof time === "string" ? this.now() + (seconds ?? Number.NaN) * 1000 : time.getTime();
+    if (!(untilMs >= this.now())) {
+      const expected = "a duration such as 2d or 90m, or a time that is to come";
+      throw new RangeError(`advance: expected ${expected}, got ${String(time)}`);
+    }
+    await this.#atKitTime(() => this.#world.drain(false, untilMs));
+  }
+
+  #atKitTime<T>(work: () => Promise<T>): Promise<T> {
+    return withStrays(() => withKitDates(work));
   }
 
   async #run<Input, Returned>(
@@ -116,8 +179,17 @@ export class TestKit {
     input: Input,
     options: RunOptions,
   ): Promise<Outcome<ResultOf<Returned>>> {
-    const { tenantId = this.#tenantId, requestedBy = "test", faults = [], deliverTwice = false } = options;
-    const waiting = new Faults(faults);
+    const { faults = [], deliverTwice = false } = options;
+    const { record, track } = await this.#submit(type, input, options, new Faults(faults));
+    await this.#world.drain(deliverTwice);
+    if (faults.length === 0) await leftTimers();
+    this.#world.mustHaveNoMistake(track);
+    return (await outcomeOf(this.#world, record)) as Outcome<ResultOf<Returned>>;
+  }
+
+  /** Submits a task with its signals, of which each comes at its time. */
+  async #submit(type: TaskType, input: unknown, options: RunOptions, faults: Faults) {
+    const { tenantId = this.#tenantId, requestedBy = "test" } = options;
     const identity: Identity = { tenantId, principal: requestedBy, role: "operator" };
     const files = options.files && (await this.#world.upload(identity, options.files));
     const record = await this.#world.submit({
@@ -125,12 +197,9 @@ export class TestKit {
       body: { ...bodyOf(type, input, options), ...(files && { files }) },
       correlationId: "test",
     });
-    const track = this.#world.track(record, waiting, []);
+    const track = this.#world.track(record, faults, []);
     this.#world.sendLater(record, options.signals ?? []);
-    await this.#world.drain(deliverTwice);
-    if (faults.length === 0) await leftTimers();
-    this.#world.mustHaveNoMistake(track);
-    return (await outcomeOf(this.#world, record)) as Outcome<ResultOf<Returned>>;
+    return { record, track };
   }
 
   /**

@@ -178,12 +178,13 @@ export class World implements WorkerWorld {
    * Works until there is nothing left to do. Between two rounds of work it advances the time to the next message or
    * one-off.
    * @param twice True: two workers get every message.
+   * @param untilMs Leaves what is due after this time, and then has this time. Default: nothing is left.
    */
-  async drain(twice: boolean): Promise<void> {
+  async drain(twice: boolean, untilMs = Number.POSITIVE_INFINITY): Promise<void> {
     await loadLimits();
     for (let round = 0; round < maxRounds; round++) {
       const next = this.#nextMoment();
-      if (next === undefined) return;
+      if (next === undefined || next > untilMs) return this.#passUntil(untilMs);
       await this.clock.advance(Math.max(0, next - this.clock.now()));
       await this.#sendSignals();
       const ports = this.#ports();
@@ -198,6 +199,10 @@ export class World implements WorkerWorld {
       `The test kit stopped after ${maxRounds} rounds of work, as there is still work to do. ` +
         "Does a task submit new tasks without an end?",
     );
+  }
+
+  async #passUntil(ms: number): Promise<void> {
+    if (Number.isFinite(ms)) await this.clock.advance(Math.max(0, ms - this.clock.now()));
   }
 
   /** The visible messages of a tier, for both kinds of workers. */

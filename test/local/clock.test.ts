@@ -102,8 +102,9 @@ class Year {
   }
 }
 
-const startOf = "2027-01-01T00:00:00.000Z";
-const endOf = "2028-01-01T00:00:00.000Z";
+const year = new Date().getUTCFullYear() + 1;
+const startOf = `${year}-01-01T00:00:00.000Z`;
+const endOf = `${year + 1}-01-01T00:00:00.000Z`;
 
 test(
   "a year of 02:30 in Berlin, delays, retries, sleeps and expiry, over three restarts and a kill",
@@ -127,14 +128,14 @@ test(
       { retention_seconds: 2_592_000 },
     );
     const slept = await client.submit("probe.steps", { steps: 4, sleep_seconds: 90 * 86_400 });
-    const year = new Year();
+    const seenTasks = new Year();
     const did: Record<string, number> = {};
     const counted = ({ did: more }: Moved) => {
       for (const [name, count] of Object.entries(more)) did[name] = (did[name] ?? 0) + count;
     };
     const part = async (days: number) => {
       counted(await machine.move({ at: new Date(at(startOf) + days * dayMs).toISOString() }));
-      await year.read(machine.client);
+      await seenTasks.read(machine.client);
     };
     await part(25);
     // Each retry two hours after the one before, to the second in which its attempt ends.
@@ -169,11 +170,11 @@ test(
     await machine.restart();
     for (const days of [300, 325, 350]) await part(days);
     counted(await machine.move({ at: endOf }));
-    await year.read(machine.client);
+    await seenTasks.read(machine.client);
 
     const expected = halfPastTwo(at(startOf), at(endOf));
-    expect(expected).toHaveLength(364);
-    const fired = year.of("half past two");
+    expect(expected).toHaveLength((at(endOf) - at(startOf)) / dayMs - 1);
+    const fired = seenTasks.of("half past two");
     expect(fired.map(({ scheduled_for }) => scheduled_for)).toEqual(expected);
     expect(did.schedule_firings).toBeGreaterThan(300);
     for (const { scheduled_for, created_at, started_at } of fired) {
@@ -184,7 +185,7 @@ test(
       skipped: 0,
       last_error: null,
     });
-    const delayed = year.of("delayed");
+    const delayed = seenTasks.of("delayed");
     expect(delayed.map(({ run_at }) => at(run_at))).toEqual(delays);
     for (const { started_at, run_at } of delayed) {
       expect(at(started_at)).toBeGreaterThanOrEqual(at(run_at));

@@ -24,8 +24,10 @@ export interface ClockParts {
   players: readonly Player[];
   /** File of the lines of tasks. */
   logFile: string;
-  /** Deletes what is past its time, and looks for open tasks that nothing wakes, as a deployment does each day. */
+  /** Deletes what is past its time, and looks for open tasks that nothing wakes. */
   tidy(): Promise<void>;
+  /** Time from one tidying to the next, in milliseconds of the server's time. */
+  tidyEachMs(): number;
   /** The ids of the tasks that have expired by their records, and are not ended yet. */
   readExpired(): Promise<string[]>;
   /**
@@ -49,8 +51,8 @@ export class ServerClock {
 
   /** Makes it movable. Call this when the server has started. */
   start(parts: ClockParts): void {
-    const { players, tidy, logFile, readExpired, ...rest } = parts;
-    const mover = new Mover({ file: this.#file, players, tidy });
+    const { players, tidy, tidyEachMs, logFile, readExpired, ...rest } = parts;
+    const mover = new Mover({ file: this.#file, players, tidy, tidyEachMs });
     this.#parts = { mover, played: new Played(logFile, readExpired), ...rest };
   }
 

@@ -22,6 +22,12 @@ interface Parts {
   filesDir: string;
 }
 
+/**
+ * A deployment looks once a day for open tasks that nothing wakes. Where no message waits, no task is in a line, in which
+ * it could expire: then a move looks once a week.
+ */
+const dayMs = 86_400_000;
+
 /** Makes the server's clock movable, with all that goes by it. Returns a function that ends its move. */
 export function startClock(clock: ServerClock, parts: Parts): () => void {
   const { scheduler, consumers, submits, functions, purging, s3, sqs, filesDir } = parts;
@@ -36,6 +42,7 @@ export function startClock(clock: ServerClock, parts: Parts): () => void {
       await purging.round();
       s3.expire();
     },
+    tidyEachMs: () => (consumers.players.some((player) => player.nextAt() !== undefined) ? dayMs : 7 * dayMs),
     readExpired,
     prepareReset: () => prepareReset(sqs.store),
     afterReset: async () => {

@@ -9,8 +9,6 @@ const lookMs = 1;
 /** Looks in a row that must find all at rest: what has just ended may be about to begin something. */
 const restingLooks = 3;
 
-const dayMs = 86_400_000;
-
 /** Something that does what is due at a time. */
 export interface Player {
   /** Epoch milliseconds of the next thing that it will do. Undefined: nothing waits in it. */
@@ -22,8 +20,10 @@ export interface Player {
 export interface MoverParts {
   file: ClockFile;
   players: readonly Player[];
-  /** Deletes what is past its time, and looks for what nothing wakes. Called after each day that passed. */
+  /** Deletes what is past its time, and looks for what nothing wakes. */
   tidy(): Promise<void>;
+  /** Time from one tidying to the next, in milliseconds of the server's time. */
+  tidyEachMs(): number;
 }
 
 /** Where a move goes: by a time, or to one. */
@@ -114,7 +114,7 @@ export class Mover {
       const leftMs = moving.leftMs();
       if (leftMs <= 0) break;
       await this.#goOn(Math.min(Math.max(0, this.#nextAt() - serverNow()), leftMs), serverNow() + leftMs);
-      if (serverNow() - this.#tidiedAt < dayMs) continue;
+      if (serverNow() - this.#tidiedAt < this.#parts.tidyEachMs()) continue;
       this.#tidiedAt = serverNow();
       await this.#parts.tidy();
     }
