@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as z from "zod";
+import { upcastInput } from "../src/core/task/parsed-input.ts";
 import { defineTask } from "../src/core/task/task.ts";
-import { upcastInput } from "../src/core/task/version.ts";
 
 const send = async (to: string[], locale: string, _signal: AbortSignal) => ({ to, locale });
 

@@ -2,7 +2,7 @@
  * The package's entry `offload/testing`: the test kit, and a local server for tests over HTTP.
  * @module offload/testing
  */
-export { upcastInput } from "../core/task/version.ts";
+export { upcastInput } from "../core/task/parsed-input.ts";
 export { type Advanced, type LocalServerOptions, startLocalServer, type TestServer } from "../installed/test-server.ts";
 export {
   type AttemptReport,

@@ -10,7 +10,7 @@ import {
 } from "../core/model/keys.ts";
 import { iso } from "../core/model/record.ts";
 import type { ApiKeys, Clock, Log } from "../core/ports/tasks.ts";
-import { within } from "../core/ports/within.ts";
+import { within } from "../util/within.ts";
 import type { AuthorizerContext } from "./api.ts";
 import type { VerifiedToken } from "./jwt.ts";
 

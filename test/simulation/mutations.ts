@@ -432,7 +432,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a finished message becomes visible beside a slow one",
-    file: "work/batch-visibility.ts",
+    file: "work/batch-plan.ts",
     in: "finished",
     find: "    this.#finished.add(delivery);\n",
     replace: "",

@@ -4,7 +4,7 @@ import { type Grant, parseGrant } from "../../src/core/model/grant.ts";
 import { parseNotice } from "../../src/core/notify/notify.ts";
 import type { FirePayload, Outgoing } from "../../src/core/ports/tasks.ts";
 import { readPayload } from "../../src/core/schedules/fire.ts";
-import { newEnvelope } from "../../src/core/send/new-envelope.ts";
+import { newEnvelope } from "../../src/core/send/large-input.ts";
 import { internalTypes } from "../../src/core/task/internal-types.ts";
 import { messageAttributes } from "../../src/settings/config.ts";
 import { KeptLog } from "./memory-pipeline.ts";

@@ -3,7 +3,7 @@ import type { Envelope } from "../model/envelope.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Clock, NewId, Records } from "../ports/tasks.ts";
 import { longestDelaySeconds } from "./dispatch.ts";
-import { newEnvelope } from "./new-envelope.ts";
+import { newEnvelope } from "./large-input.ts";
 
 /*
  * A task's input is in its message, which only a worker can read. A copy in the record lets people read it, and control

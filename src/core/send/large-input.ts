@@ -1,14 +1,32 @@
 import { createHash } from "node:crypto";
 import { inputKey } from "../model/blob-keys.ts";
-import { type Envelope, largestEnvelopeBytes, messageText } from "../model/envelope.ts";
+import { type Envelope, largestEnvelopeBytes, messageText, schemaVersion } from "../model/envelope.ts";
 import { PermanentError } from "../model/errors.ts";
 import { Problem } from "../model/problem.ts";
-import type { TaskRecord } from "../model/record.ts";
+import { iso, type TaskRecord } from "../model/record.ts";
 import type { Blobs } from "../ports/blob.ts";
-import type { NewId } from "../ports/tasks.ts";
-import { newEnvelope } from "./new-envelope.ts";
+import type { Clock, NewId } from "../ports/tasks.ts";
 import { type BlobPorts, putListed } from "./put-listed.ts";
 import { textOf } from "./read-whole.ts";
+
+/** Builds the message of a task, of any size. */
+export function newEnvelope(ports: { clock: Clock; newId: NewId }, record: TaskRecord, input: unknown): Envelope {
+  return {
+    schema_version: schemaVersion,
+    message_id: ports.newId(),
+    task_id: record.task_id,
+    type: record.type,
+    tenant_id: record.tenant_id,
+    requested_by: record.requested_by,
+    correlation_id: record.correlation_id,
+    ...(record.traceparent === undefined ? {} : { traceparent: record.traceparent }),
+    enqueued_at: iso(ports.clock.now()),
+    max_attempts: record.max_attempts,
+    ...(record.input_version === undefined ? {} : { input_version: record.input_version }),
+    // An input that was left out is no null: its type may have a default.
+    ...(input === undefined ? {} : { input }),
+  };
+}
 
 /** The largest input, in bytes of its JSON: that of a request. */
 export const largestInputBytes = 1024 * 1024;

@@ -1,12 +1,12 @@
+import { within } from "../../util/within.ts";
 import { parseEnvelope } from "../model/envelope.ts";
 import { leaseSeconds } from "../model/lease.ts";
 import type { Visibility, WorkQueues } from "../ports/queues.ts";
 import type { Clock, Delivery, Log, Queues } from "../ports/tasks.ts";
-import { within } from "../ports/within.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
 import { Taker } from "../task/taker.ts";
 import { timeoutOf } from "../task/task-message.ts";
-import { hideSeconds } from "./batch-visibility.ts";
+import { hideSeconds } from "./batch-plan.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
 import { runTaken, takerFor } from "./run-taken.ts";
 import { sentAgain } from "./sent-again.ts";

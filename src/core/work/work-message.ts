@@ -1,3 +1,4 @@
+import { within } from "../../util/within.ts";
 import { parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import { LineUnavailable, PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
@@ -5,7 +6,6 @@ import type { Verdict } from "../model/verdict.ts";
 import type { Visibility } from "../ports/queues.ts";
 import type { Delivery, Log, NewId } from "../ports/tasks.ts";
 import { traceIdOf } from "../ports/tracing.ts";
-import { within } from "../ports/within.ts";
 import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { reportStarted } from "../send/report.ts";
 import type { Permit, Waiting } from "../task/limiter.ts";

@@ -1,10 +1,9 @@
+import { within } from "../../util/within.ts";
 import { leaseSeconds } from "../model/lease.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Delivery } from "../ports/tasks.ts";
-import { within } from "../ports/within.ts";
 import { type TaskMessage, timeoutOf } from "../task/task-message.ts";
-import { fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
-import { BatchVisibility } from "./batch-visibility.ts";
+import { BatchVisibility, fitsIn, planBatch, waitsMs } from "./batch-plan.ts";
 import { holdMarginSeconds } from "./run-claimed.ts";
 import { runTaken, type TakingPorts, takerFor } from "./run-taken.ts";
 import { sentAgain } from "./sent-again.ts";

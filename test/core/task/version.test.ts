@@ -9,8 +9,8 @@ import { iso } from "../../../src/core/model/record.ts";
 import { changeSchedule, runSchedule } from "../../../src/core/schedules/manage-schedules.ts";
 import { knownTypesOf } from "../../../src/core/task/catalog.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
+import { inputVersionOf, upcastInput } from "../../../src/core/task/parsed-input.ts";
 import { defineTask, registry, type TaskType, type Upcasts } from "../../../src/core/task/task.ts";
-import { inputVersionOf, upcastInput } from "../../../src/core/task/version.ts";
 import { memoryPipeline, newRecord, operator, type Pipeline } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 

@@ -1,4 +1,5 @@
 import { JoinedReads } from "../../../util/joined-reads.ts";
+import { within } from "../../../util/within.ts";
 import { WrittenLater } from "../../model/errors.ts";
 import { breakerName, type PausableWork, pauseName, pausesOf } from "../../model/line.ts";
 import {
@@ -16,7 +17,6 @@ import {
   type WantedSlot,
 } from "../../ports/flow.ts";
 import type { Clock, Log } from "../../ports/tasks.ts";
-import { within } from "../../ports/within.ts";
 
 /** A worker waits this long for settings, in milliseconds, while it knows earlier ones. */
 const patienceMs = 1_000;
