@@ -612,6 +612,14 @@ export const flowMutations: readonly Mutation[] = [
     replace: "",
   },
   {
+    name: "flow: a task gives its place back to wait for its next start",
+    file: "extras/limits/enter.ts",
+    in: "park",
+    find: "  if (place !== undefined && !keepsPlace) await leave(",
+    replace: "  if (place !== undefined) await leave(",
+    test: "test/core/extras/limits/rate.test.ts",
+  },
+  {
     name: "flow: a place is passed to a second task",
     test: "test/core/extras/limits/places.test.ts",
     file: "extras/limits/advance.ts",

@@ -83,6 +83,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a batch that has just enough time for its longest task reads a line first", 82122401, undefined],
     ["a parent reads its entries again, as the table refused to, in a round of its own", 82190455, undefined],
     ["a batch puts a task into a line, and another message of the batch starts it", 82196323, undefined],
+    ["tasks of a rate and of places wait for both", 81036677, "flow"],
     ["two processes count the ends of a parent that was cancelled as it began to wait", 82001618, undefined],
     ["a message starts a task whose worker could not put it into the line of a pause", 82087259, undefined],
     ["a process that stood still adds a task's entry to a line again", 81031743, "flow"],

@@ -19,10 +19,10 @@ import { dataOf, parseInput } from "../../task/parsed-input.ts";
 import type { TaskType } from "../../task/task.ts";
 import { canStart, type TaskMessage } from "../../task/task-message.ts";
 import { advance } from "./advance.ts";
-import { bucketName } from "./buckets.ts";
+import { bucketName, bucketsFor } from "./buckets.ts";
 import { leave, type Place } from "./held-place.ts";
-import { type LimitsInForce, limitsInForce, lineFor } from "./limit-lines.ts";
-import type { FlowPorts } from "./line-ports.ts";
+import { type LimitsInForce, limitsInForce, lineFor, paceOf, placesOf } from "./limit-lines.ts";
+import { aheadMs, type FlowPorts } from "./line-ports.ts";
 import { join, shardFor } from "./shards.ts";
 import { takePlace } from "./take-place.ts";
 import { takeStart } from "./take-start.ts";
@@ -49,6 +49,8 @@ export interface Stopped {
   slotMs?: number;
   /** The place with which the task was let go, and which it cannot use. Absent: none. */
   place?: Place | undefined;
+  /** True: the task has its place while it waits for its next start, which is near. */
+  keepsPlace?: boolean;
 }
 
 const admitted: Admitted = { as: "admitted" };
@@ -73,7 +75,10 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   const lines = await limitLines(ports, message, type, limits);
   if ("fault" in lines) return { as: "admitted", fault: lines.fault };
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
-  if (slot === "stopped") return stoppedBy(ports, message, lines.rate as Line);
+  if (slot === "stopped") {
+    const stopped = await stoppedBy(ports, message, lines.rate as Line);
+    return { ...stopped, keepsPlace: await mayKeep(ports, message, type, stopped.place) };
+  }
   const start = slot.slotMs === undefined ? {} : { ...slot, rate: lines.rate as Line };
   if (lines.concurrency === undefined) return { as: "admitted", ...start };
   const place = await takePlace(ports, message, lines.concurrency, type).catch(ofLine);
@@ -102,6 +107,24 @@ async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: Tas
 async function stoppedBy(ports: FlowPorts, message: TaskMessage, line: Line): Promise<Stopped> {
   const { grant } = message;
   return { as: "stopped", line, place: grant?.held ? await placeOf(ports, message, grant.bucket) : undefined };
+}
+
+/**
+ * True where a task's next start comes while it has its place: a task that gave the place back would wait for another
+ * one with its start, lose that start meanwhile, and so on. It goes before the tasks that have not had a start yet, as
+ * it was submitted before them. Its next message looks for the place in the first bucket that the task asks.
+ */
+async function mayKeep(
+  { flow, clock, bucketSize: size }: FlowPorts,
+  { envelope }: TaskMessage,
+  type: TaskType,
+  place: Place | undefined,
+): Promise<boolean> {
+  const pace = await paceOf(flow, type);
+  if (place === undefined || pace === undefined) return false;
+  const [asked] = bucketsFor(place.line, envelope.task_id, { limit: (await placesOf(flow, type)) ?? 1, size });
+  const isNear = clock.now() + aheadMs + 2 * pace.intervalMs < place.untilMs;
+  return isNear && place.bucket === asked?.index;
 }
 
 /**
@@ -159,7 +182,7 @@ const keyFault = (cause: unknown): PermanentError =>
 export async function park(
   ports: FlowPorts,
   message: TaskMessage,
-  { line, slotMs, place }: Stopped,
+  { line, slotMs, place, keepsPlace }: Stopped,
 ): Promise<{ unfit: TaskRecord | undefined } | undefined> {
   const { delivery, envelope, grant } = message;
   const now = ports.clock.now();
@@ -206,7 +229,7 @@ export async function park(
   ports.taker?.limitBehind(now - Date.parse(record.due_at));
   // The line may have become free before the task was in it.
   await advance(ports, line, { tier, added: waiting });
-  if (place !== undefined) await leave(ports, place, envelope, tier);
+  if (place !== undefined && !keepsPlace) await leave(ports, place, envelope, tier);
   return undefined;
 }
 

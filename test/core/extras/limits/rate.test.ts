@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { changeLimits } from "../../../../src/core/extras/limits/manage-flow.ts";
 import type { TaskType } from "../../../../src/core/task/task.ts";
@@ -143,6 +143,32 @@ test("a rate and places together: both hold", async () => {
   expect(starts).toHaveLength(20);
   expect(most).toBe(2);
   expect(mostWithin(starts, 1_000)).toBeLessThanOrEqual(5);
+});
+
+test("a task keeps its place while it waits for another start: it does not go from one line to the other and back", async () => {
+  const rateLimit = { limit: 1, perSeconds: 3 };
+  const { submitMany, pool, starts, pipeline, records } = setUp({ concurrency: { limit: 1 }, rateLimit });
+  const [type] = pipeline.registry.values();
+  (pipeline.registry as Map<string, TaskType>).set("test.task", {
+    ...(type as TaskType),
+    handler: async ({ n }: { n: number }) => {
+      starts.push({ n, at: pipeline.clock.now() });
+      await new Promise<void>((resolve) => pipeline.clock.after(8_000, resolve));
+    },
+  });
+  const parks = new Map<string, number>();
+  const change = records.change.bind(records);
+  vi.spyOn(records, "change").mockImplementation(async (key, given) => {
+    const changed = await change(key, given);
+    if (changed.done && given.set?.line !== undefined) parks.set(key.task_id, (parks.get(key.task_id) ?? 0) + 1);
+    return changed;
+  });
+  await submitMany(12);
+  await pool.pass(240_000, 200);
+  expect(starts.map(({ n }) => n)).toEqual(Array.from({ length: 12 }, (_, n) => n));
+  expect(mostWithin(starts, 3_000)).toBe(1);
+  // For a start, for a place, and for another start.
+  expect(Math.max(...parks.values())).toBeLessThanOrEqual(3);
 });
 
 test("a message of an earlier start waits for it in its worker, but not for long", async () => {
