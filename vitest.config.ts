@@ -7,7 +7,7 @@ const slowest = [
     (name) => `e2e/${name}`,
   ),
   ...["stray-tasks", "crash-notes", "state", "work", "waiting", "debugger", "reload"].map((name) => `local/${name}`),
-  ...["aws/outage", "contract/records", "core/control/run-operation", "core/steps/read-cost"],
+  ...["aws/outage", "contract/records", "simulation/many-worlds", "http/fairness"],
 ].map((name) => `/test/${name}.test.ts`);
 
 const place = ({ moduleId }: TestSpecification) => {
@@ -75,8 +75,16 @@ const builds = [
   "test/webhooks/receiver-guide.test.ts",
 ];
 
-/** Many worlds, and much data: minutes in all. `test/simulation/simulation.test.ts` has a hundred worlds. */
+/**
+ * Many worlds, much data, and hours of tasks in lines: minutes in all. `test/simulation/simulation.test.ts` has a hundred
+ * worlds.
+ */
 const worlds = [
+  "test/core/children/sleeping-coordinator.test.ts",
+  "test/core/control/{deaths,run-operation}.test.ts",
+  "test/core/extras/limits/{fast-rate,hand-over,pause,shards,successor}.test.ts",
+  "test/core/schedules/*.property.test.ts",
+  "test/core/steps/read-cost.test.ts",
   "test/simulation/many-worlds.test.ts",
   "test/scale/**/*.test.ts",
   "test/http/{fairness,fuzz,hostile}.test.ts",
@@ -268,7 +276,8 @@ export default defineConfig({
           name: "worlds",
           include: worlds,
           expect: expectSomething,
-          ...patience,
+          // They have what other tests leave of a processor.
+          testTimeout: 4 * patienceMs,
         },
       },
       {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type CallOptions, CallTimeout, ConnectionError, createClient } from "../../src/client/index.ts";
 import { accepted, FakeApi, task } from "./fake-api.ts";
 
@@ -14,7 +14,13 @@ interface Seen {
 }
 
 const closing: (() => Promise<unknown>)[] = [];
+// Waits before repeats are random: here they are none.
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0);
+});
+
 afterEach(async () => {
+  vi.restoreAllMocks();
   vi.unstubAllGlobals();
   for (const close of closing.splice(0)) await close();
 });

@@ -61,7 +61,8 @@ function failingTest(mutation: Mutation, file: string): string | undefined {
     copyProject(folder);
     breakCore(join(folder, "src/core"), mutation);
     const vitest = join(repository, "node_modules/vitest/vitest.mjs");
-    const run = spawnSync(process.execPath, [vitest, "run", "--project", "unit", "--reporter", "json", file], {
+    const projects = ["--project", "unit", "--project", "worlds"];
+    const run = spawnSync(process.execPath, [vitest, "run", ...projects, "--reporter", "json", file], {
       // A broken core can let a test run for ever.
       timeout: 600_000,
       killSignal: "SIGKILL",
