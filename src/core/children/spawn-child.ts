@@ -133,7 +133,7 @@ async function startAgain(ports: RoundPorts, child: TaskRecord, family: FamilyPl
   const now = ports.clock.now();
   await extras.beforeRound(ports, child);
   const purgeAt = Math.ceil(now / 1000) + longestQueueLifeSeconds + child.retention_seconds;
-  await extras.keep(ports, child, purgeAt);
+  await extras.keepAll(ports, child, purgeAt);
   await storeRound(ports, child, purgeAt);
   const changed = await ports.records.change(child, {
     when: unchanged(child),
