@@ -24,13 +24,12 @@ export class DynamoStepStore implements StepStore {
     return items.map(entryIn);
   }
 
-  async add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry> {
+  async add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StoredEntry> {
     const key = keys.step(owner, nameOf(entry));
-    if (await this.#table.putIf({ ...entry, ...key, purge_at: purgeAt }, isNew)) return entry;
+    const given = { ...entry, purge_at: purgeAt };
+    if (await this.#table.putIf({ ...given, ...key }, isNew)) return given;
     const item = await this.#table.get(key);
-    if (item === undefined) return entry;
-    const { purge_at: _, ...stored } = entryIn(item);
-    return stored;
+    return item === undefined ? given : entryIn(item);
   }
 
   saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean> {

@@ -9,12 +9,11 @@ export class MemoryStepStore implements StepStore {
     return copy([...this.#of(owner).values()].filter((entry) => kind === undefined || entry.kind === kind));
   }
 
-  async add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry> {
+  async add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StoredEntry> {
     const entries = this.#of(owner);
     const there = entries.get(nameOf(entry));
     if (there === undefined) entries.set(nameOf(entry), { ...entry, purge_at: purgeAt });
-    const { purge_at: _, ...stored } = there ?? { ...entry, purge_at: purgeAt };
-    return copy(stored);
+    return copy(there ?? { ...entry, purge_at: purgeAt });
   }
 
   async saveState(owner: StepOwner, state: NewState, purgeAt: number): Promise<boolean> {

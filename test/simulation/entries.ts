@@ -23,12 +23,11 @@ export class Entries {
   }
 
   /** Stores the entry unless there is one. Returns the one that is stored now, and true when it is the given one. */
-  add(owner: StepOwner, entry: StepEntry, purgeAt: number): { stored: StepEntry; added: boolean } {
+  add(owner: StepOwner, entry: StepEntry, purgeAt: number): { stored: StoredEntry; added: boolean } {
     const entries = this.#of(owner);
     const there = entries.get(entryKeyOf(entry));
     if (there === undefined) entries.set(entryKeyOf(entry), { ...copy(entry), purge_at: purgeAt });
-    const { purge_at: _, ...stored } = there ?? { ...entry, purge_at: purgeAt };
-    return { stored: copy(stored), added: there === undefined };
+    return { stored: copy(there ?? { ...entry, purge_at: purgeAt }), added: there === undefined };
   }
 
   saveState(owner: StepOwner, state: NewState, purgeAt: number): boolean {

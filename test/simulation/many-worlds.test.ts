@@ -90,6 +90,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a process that stood still adds a task with a key and a newer input to a line again", 81043854, "flow"],
     ["a lost dead letter that came back is retried, and completes", 82103309, undefined],
     ["a lost dead letter that came back is retried twice at once, and completes", 82142094, undefined],
+    ["the call of a signal has read the record before its task waited for children", 82173512, undefined],
     ["a client cancels a task that has just begun to wait for weeks", 82041138, undefined],
     ["a child that never had a message may no longer start, and its parent waits for it", 82191554, undefined],
     ["the table is down for hours, and checks of a line come in the meantime", 40000163, undefined],

@@ -308,7 +308,9 @@ export class StepLaws {
     if (claim.settled) return void this.#keptThroughWait(life);
     const requests = requestsOf(life, claim.total);
     requests.readsToKeep += 1;
-    const most = requests.sealed ? 1 + this.#watched.troubles() : 0;
+    // A signal that comes meanwhile is kept, too.
+    const signals = this.#recordOf(life)?.signals ?? 0;
+    const most = requests.sealed ? 1 + signals + this.#watched.troubles() : 0;
     if (requests.readsToKeep > most) this.#broken(life, "cost: entries are read once more than they have to be kept");
   }
 

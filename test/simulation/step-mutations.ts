@@ -93,7 +93,7 @@ export const stepMutations: readonly Mutation[] = [
     name: "steps: an attempt is suspended, although a signal came while it ran",
     file: "work/suspend.ts",
     in: "suspendUntil",
-    find: '      ...(waitingFor?.kind === "signal" && { signals: sameAs(record.signals) }),\n',
+    find: '      ...((waitingFor?.kind === "signal" || outlivesNewEntries(ports.clock, purgeAt)) && sameSignals(record)),\n',
     replace: "",
   },
   {
@@ -142,6 +142,22 @@ export const stepMutations: readonly Mutation[] = [
       replace:
         '      await wake(ports, current, changed.record);\n      await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));\n',
     },
+  },
+  {
+    name: "steps: a signal of an old record is kept for sixty days",
+    file: "steps/signal.ts",
+    in: "signal",
+    find: "await keepEntries(ports, changed.record, [stored], changed.record.purge_at);",
+    replace: "",
+    test: "test/core/steps/keep.test.ts",
+  },
+  {
+    name: "steps: a parent begins to wait, although a signal came since its entries were kept",
+    file: "work/settle-waiting.ts",
+    in: "settleWaiting",
+    find: "...(tries < mostTries && sameSignals(record)),",
+    replace: "",
+    test: "test/core/steps/keep.test.ts",
   },
   {
     name: "steps: a signal does not send the message of the task that waits for it",

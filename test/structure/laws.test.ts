@@ -206,7 +206,9 @@ describe("a change that keeps a record for longer keeps what is beside it", () =
       "limits/quota.ts",
       "send/extras.ts",
       "send/keep-entries.ts",
+      "children/attempt-submits.ts",
       "steps/attempt-steps.ts",
+      "steps/signal.ts",
       "unique/replace-input.ts",
     ];
     const places = all

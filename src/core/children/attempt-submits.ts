@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../model/record.ts";
-import type { StepStore } from "../ports/steps.ts";
+import type { StepStore, StoredEntry } from "../ports/steps.ts";
 import type { Clock } from "../ports/tasks.ts";
-import { newEntryPurgeAt } from "../send/keep-entries.ts";
+import { keepEntries, newEntryPurgeAt } from "../send/keep-entries.ts";
 import type { ChildSubmit } from "../task/context.ts";
 import { Numbering, printOf } from "../task/numbering.ts";
 
@@ -30,7 +30,8 @@ export class AttemptSubmits {
   readonly #traceparent: string | undefined;
   /** Submits that are not stored yet. */
   #own: Submitted[] = [];
-  #lists = 0;
+  /** Lists that this attempt has stored. */
+  readonly #lists: StoredEntry[] = [];
   #earlier: Promise<ReadonlyMap<string, Submitted>> | undefined;
 
   constructor(ports: SubmitterPorts, record: TaskRecord, traceparent: string | undefined, prefix = "") {
@@ -53,12 +54,19 @@ export class AttemptSubmits {
     return id;
   }
 
-  /** Stores what this attempt has submitted. */
-  async keep(): Promise<void> {
-    const purgeAt = newEntryPurgeAt(this.#ports.clock, this.#record);
+  /**
+   * Stores what this attempt has submitted.
+   * @param until Epoch second until which the record is kept in a wait of months. Absent: the attempt begins none.
+   */
+  async keep(until = 0): Promise<void> {
+    const { clock, steps } = this.#ports;
+    await keepEntries(this.#ports, this.#record, this.#lists, until);
+    const purgeAt = Math.max(until, newEntryPurgeAt(clock, this.#record));
     for (const list of listsOf(this.#own.splice(0))) {
-      const name = `${this.#record.attempts_total}.${this.#lists++}`;
-      await this.#ports.steps.add(this.#record, { kind: "submit", name, value: JSON.stringify(list) }, purgeAt);
+      const name = `${this.#record.attempts_total}.${this.#lists.length}`;
+      const value = JSON.stringify(list);
+      this.#lists.push({ kind: "submit", name, purge_at: purgeAt });
+      await steps.add(this.#record, { kind: "submit", name, value }, purgeAt);
     }
   }
 

@@ -51,7 +51,7 @@ export interface StepStore {
   /** Returns all entries of a task, or those of a kind, in no order. Reads consistently. */
   load(owner: StepOwner, kind?: StepEntry["kind"]): Promise<StoredEntry[]>;
   /** Stores an entry, unless there is one of its kind and name. Returns the entry that is stored now. */
-  add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StepEntry>;
+  add(owner: StepOwner, entry: StepEntry, purgeAt: number): Promise<StoredEntry>;
   /**
    * Stores the state, in place of an earlier one. Returns false when there is a later one: of a later attempt, or of
    * the same one with a higher number. So a late repeat of a request does not bring an earlier state back.

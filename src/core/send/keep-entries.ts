@@ -26,6 +26,10 @@ const readSeconds = 45 * daySeconds;
 export const newEntryPurgeAt = (clock: Clock, { purge_at }: TaskRecord): number =>
   Math.max(purge_at + 2 * daySeconds, Math.floor(clock.now() / 1000) + newSeconds);
 
+/** True for a record that is kept for longer than an entry that was stored a moment before. */
+export const outlivesNewEntries = (clock: Clock, purgeAt: number): boolean =>
+  purgeAt > Math.floor(clock.now() / 1000) + newSeconds;
+
 /** Keeps the entries that an attempt has read. */
 export const keepReadEntries = (ports: EntryPorts, record: TaskRecord, entries: readonly StoredEntry[]) =>
   keepEntries(ports, record, entries, Math.max(record.purge_at, Math.floor(ports.clock.now() / 1000) + readSeconds));

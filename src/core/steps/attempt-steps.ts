@@ -6,7 +6,13 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.t
 import type { Suspension } from "../model/suspension.ts";
 import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
 import type { Records } from "../ports/tasks.ts";
-import { type EntryPorts, keepEntries, keepReadEntries, newEntryPurgeAt } from "../send/keep-entries.ts";
+import {
+  type EntryPorts,
+  keepEntries,
+  keepReadEntries,
+  newEntryPurgeAt,
+  outlivesNewEntries,
+} from "../send/keep-entries.ts";
 import { mustBeOutside, runWithin } from "../task/context.ts";
 import { parsedValue, valueText } from "../task/json-value.ts";
 import { type KeptText, keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
@@ -36,8 +42,11 @@ export interface StepPorts extends EntryPorts, RestPorts {
 export interface Caused {
   /** Creates what is not created yet, before something is stored that a later attempt goes on behind. */
   keep(): Promise<void>;
-  /** Stores the submits, too: a later attempt goes on behind a state without them. */
-  keepAll(): Promise<void>;
+  /**
+   * Stores the submits, too: a later attempt goes on behind a state without them.
+   * @param until Epoch second until which the record is kept in a wait of months. Absent: the attempt begins none.
+   */
+  keepAll(until?: number): Promise<void>;
   counts(): CallCounts;
 }
 
@@ -74,6 +83,8 @@ export class AttemptSteps {
   #sequential = true;
   #flagged: boolean;
   #saving: Promise<void> = Promise.resolve();
+  /** The newest state that this attempt has stored. */
+  #saved: StoredEntry | undefined;
   #states = 0;
   readonly #effects = new Set<string>();
   #suspend!: (suspension: Suspension) => void;
@@ -278,15 +289,18 @@ export class AttemptSteps {
     const purge_at = newEntryPurgeAt(this.#ports.clock, this.#record);
     const stored = await this.#ports.steps.add(this.#record, entry, purge_at);
     const { value: _, ...rest } = stored;
-    (await this.#stored()).set(keyOf(entry), { ...rest, purge_at });
+    (await this.#stored()).set(keyOf(entry), rest);
     return stored;
   }
 
   async #suspension(waits: readonly OpenWait[], continues: boolean): Promise<Suspension> {
     if (continues) return { dueAt: this.#ports.clock.now() };
     const dueAt = Math.min(...waits.map(({ untilMs }) => untilMs));
-    const entries = [...(await this.#stored()).values()];
-    await keepEntries(this.#ports, this.#record, entries, this.#recordPurgeAt(dueAt));
+    const purgeAt = this.#recordPurgeAt(dueAt);
+    if (outlivesNewEntries(this.#ports.clock, purgeAt)) await this.#caused.keepAll(purgeAt);
+    const entries = new Map(await this.#stored());
+    if (this.#saved !== undefined) entries.set(keyOf(this.#saved), this.#saved);
+    await keepEntries(this.#ports, this.#record, [...entries.values()], purgeAt);
     const signals = waits.flatMap(({ signal }) => signal ?? []);
     const until = iso(dueAt);
     return { dueAt, waitingFor: signals.length === 0 ? { kind: "sleep", until } : { kind: "signal", signals, until } };
@@ -311,6 +325,7 @@ export class AttemptSteps {
     const state = { attempt, order: this.#states, value, ...counts };
     const purgeAt = newEntryPurgeAt(this.#ports.clock, this.#record);
     if (!(await steps.saveState(this.#record, state, purgeAt))) throw lostLease();
+    this.#saved = { kind: "state", name: "", purge_at: purgeAt };
   }
 }
 

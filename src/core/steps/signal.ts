@@ -7,7 +7,7 @@ import { isTerminal } from "../model/status.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { StepStore } from "../ports/steps.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
-import { newEntryPurgeAt } from "../send/keep-entries.ts";
+import { keepEntries, newEntryPurgeAt } from "../send/keep-entries.ts";
 import { valueText } from "../task/json-value.ts";
 
 export interface SignalPorts extends DispatchPorts {
@@ -37,6 +37,8 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
     const changed = await announce(ports, current, name);
     if (changed.done) {
+      // The record that the call began with may be old, and an earlier call may have stored the signal.
+      await keepEntries(ports, changed.record, [stored], changed.record.purge_at);
       await wake(ports, current, changed.record);
       return changed.record;
     }

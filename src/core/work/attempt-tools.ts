@@ -130,9 +130,9 @@ export class AttemptTools implements Caused {
   }
 
   /** Keeps all that the attempt has caused: a later one goes on behind it. */
-  async keepAll(): Promise<void> {
+  async keepAll(until?: number): Promise<void> {
     await this.#spawner?.keep();
-    await this.#submits?.keep();
+    await this.#submits?.keep(until);
   }
 
   /** Begins the default keys of calls. */

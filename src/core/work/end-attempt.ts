@@ -9,8 +9,8 @@ import type { Settled } from "../task/limiter.ts";
 
 /**
  * Makes the change that ends an attempt. If the task was extended at the same time, the change is made again with the
- * longer retention. If it was cancelled, the attempt is settled as cancelled. Otherwise the record has changed, and the
- * result is `stale`.
+ * longer retention, and so is that of a parent that waits if it got a signal. If the task was cancelled, the attempt is
+ * settled as cancelled. Otherwise the record has changed, and the result is `stale`.
  */
 export async function endAs(
   ports: EndPorts,
@@ -24,8 +24,11 @@ export async function endAs(
   const current = changed.record;
   const mine = current?.status === "processing" && current.attempts_total === record.attempts_total;
   if (!mine) return { as: "stale", record: current };
-  if (current.retention_seconds > record.retention_seconds) {
-    return endAs(ports, as, { ...record, retention_seconds: current.retention_seconds }, fenced, end);
+  const { retention_seconds, signals = 0 } = current;
+  const hasNewSignal = as === "waiting" && signals > (record.signals ?? 0);
+  if (retention_seconds > record.retention_seconds || hasNewSignal) {
+    const present = { ...record, retention_seconds, ...(hasNewSignal && { signals }) };
+    return endAs(ports, as, present, fenced, end);
   }
   if (as === "cancelled" || current.cancel_requested_at === undefined) return { as: "stale", record: current };
   return endCancelled(ports, record, fenced);
@@ -55,6 +58,11 @@ export const endCancelled = (
       },
     });
   });
+
+/** The condition that no signal has come whose entry the attempt has not kept for a long wait. */
+export const sameSignals = ({ signals }: TaskRecord): Change["when"] => ({
+  signals: signals === undefined ? { absent: true } : { is: signals },
+});
 
 /** The history entry of the record's running attempt. */
 export function attemptOf(

@@ -8,8 +8,11 @@ import { reportWaiting } from "../send/report-family.ts";
 import { sameRetention } from "../send/retention.ts";
 import type { Settled, Settling } from "../task/limiter.ts";
 import type { Ended } from "./attempt.ts";
-import { attemptOf, endAs } from "./end-attempt.ts";
+import { attemptOf, endAs, sameSignals } from "./end-attempt.ts";
 import { resultFields, saveResult } from "./pack-result.ts";
+
+/** After so many tries, a parent waits although it goes on getting signals. */
+const mostTries = 5;
 
 /** The parent waits for its children: without a lease or a message, as the last child's end goes on with it. */
 export async function settleWaiting(
@@ -26,13 +29,17 @@ export async function settleWaiting(
   await extras.keepRead(ports, claimed, purgeAt);
   if (aggregated !== undefined) await saveResult(ports, claimed, aggregated, purgeAt);
   const aggregates = type?.aggregate !== undefined && aggregated === undefined;
-  const settled = await endAs(ports, "waiting", claimed, fenced, (record) => {
+  let tries = 0;
+  const settled = await endAs(ports, "waiting", claimed, fenced, async (record) => {
+    if (record.signals !== claimed.signals) await extras.keepRead(ports, record, purgeAt);
     const now = iso(ports.clock.now());
+    tries += 1;
     return ports.records.change(record, {
       when: {
         ...fenced,
         ...sameRetention(record),
         cancel_requested_at: { absent: true },
+        ...(tries < mostTries && sameSignals(record)),
       },
       set: {
         updated_at: now,

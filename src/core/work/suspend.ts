@@ -6,10 +6,11 @@ import type { Suspension } from "../model/suspension.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
 import * as extras from "../send/extras.ts";
+import { outlivesNewEntries } from "../send/keep-entries.ts";
 import { keptInput } from "../send/kept-input.ts";
 import { purgeAtOfWaiting, sameRetention } from "../send/retention.ts";
 import type { Settled, Settling } from "../task/limiter.ts";
-import { endAs } from "./end-attempt.ts";
+import { endAs, sameSignals } from "./end-attempt.ts";
 
 /**
  * Suspends an attempt: its task is pending again until the given time, without a lease and without a message in flight.
@@ -48,18 +49,19 @@ function suspendUntil(
   { dueAt, waitingFor, fault }: Suspension,
   kept: string | undefined,
 ): Promise<Changed> {
+  const purgeAt = purgeAtOfWaiting(record, dueAt);
   return ports.records.change(record, {
     when: {
       ...fence(record),
       ...sameRetention(record),
       cancel_requested_at: { absent: true },
-      ...(waitingFor?.kind === "signal" && { signals: sameAs(record.signals) }),
+      ...((waitingFor?.kind === "signal" || outlivesNewEntries(ports.clock, purgeAt)) && sameSignals(record)),
     },
     set: {
       status: "pending",
       updated_at: iso(ports.clock.now()),
       due_at: iso(dueAt),
-      purge_at: purgeAtOfWaiting(record, dueAt),
+      purge_at: purgeAt,
       attempts: record.attempts - 1,
       waiting_for: waitingFor,
       ...fault,
@@ -68,5 +70,3 @@ function suspendUntil(
     remove: ["lease_until", "lease_token"],
   });
 }
-
-const sameAs = (value: number | undefined) => (value === undefined ? { absent: true as const } : { is: value });

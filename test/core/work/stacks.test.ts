@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { cancel, extend, retry } from "../../../src/core/control/control.ts";
 import { attemptsOf } from "../../../src/core/end/view.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
+import type { Part } from "../../../src/core/ports/tasks.ts";
 import { bytesOf } from "../../../src/util/item-bytes.ts";
 import { itemBytes, writeUnits } from "../../support/item-bytes.ts";
 import { memoryPipeline, type Pipeline, typeOf } from "../../support/memory-pipeline.ts";
@@ -33,10 +34,11 @@ function doing(deeds: readonly Deed[], more: object = {}) {
  */
 function watchWrites({ records }: Pipeline) {
   const units = { changes: 0, parts: 0 };
-  const until = new Map<string, number>();
-  const partsOf = ({ round, history }: TaskRecord) => [
-    ...history.filter(({ number, stack_of }) => number === stack_of).map(({ number }) => `stack#${round}#${number}`),
-    ...Array.from({ length: round - 1 }, (_, index) => `round#${index + 1}`),
+  const partsOf = ({ round, history }: TaskRecord): Part[] => [
+    ...history
+      .filter(({ number, stack_of }) => number === stack_of)
+      .map(({ number }) => `stack#${round}#${number}` as const),
+    ...Array.from({ length: round - 1 }, (_, index) => `round#${index + 1}` as const),
   ];
   const [change, savePart] = [records.change.bind(records), records.savePart.bind(records)];
   vi.spyOn(records, "change").mockImplementation(async (key, made) => {
@@ -46,14 +48,13 @@ function watchWrites({ records }: Pipeline) {
     units.changes += writeUnits(Math.max(was ?? 0, is ?? 0));
     if (changed.record !== undefined) {
       const { purge_at } = changed.record;
-      const gone = partsOf(changed.record).filter((part) => (until.get(part) ?? 0) < purge_at);
+      const gone = partsOf(changed.record).filter((part) => (records.purgeAtOf(key, part) ?? 0) < purge_at);
       expect(gone, "parts that are deleted before their record").toEqual([]);
     }
     return changed;
   });
   vi.spyOn(records, "savePart").mockImplementation((key, part, value, purgeAt) => {
     units.parts += writeUnits(bytesOf(typeof value === "string" ? value : JSON.stringify(value)) + 120);
-    until.set(part, Math.max(purgeAt, until.get(part) ?? 0));
     return savePart(key, part, value, purgeAt);
   });
   return units;
