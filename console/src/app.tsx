@@ -52,7 +52,7 @@ export function App() {
   if (!ready.value || config.value === undefined) return <Start error={error.value} />;
   if (identity.value === undefined) return <SignInPage />;
   return (
-    <>
+    <div class="shell">
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
         Skip to the page
       </button>
@@ -65,13 +65,13 @@ export function App() {
       <Said />
       <NewSecret />
       {help.value && <Shortcuts onClose={setting(help, false)} />}
-    </>
+    </div>
   );
 }
 
 /** The page until the console knows its deployment and the caller. */
 const Start = ({ error }: { error: Error | undefined }) => (
-  <main>
+  <main class="alone">
     <Page title="Offload">
       {error === undefined ? (
         <Loading />

@@ -1,13 +1,60 @@
+import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { channelState } from "./live.ts";
 import type { PageOf } from "./pages.tsx";
+import { Icon, isIcon, Logo } from "./parts/icon.tsx";
+import { Text } from "./parts/text.tsx";
 import { href, route } from "./route.ts";
 import { chosenTenant, config, identity, signOut } from "./session.ts";
 import { TenantChoice } from "./tenant.tsx";
 import { type Theme, theme } from "./theme.ts";
 
-/** Name, tenant and caller, and the links to the pages. */
+/** Parts of the list of pages that have a heading. */
+const parts: Readonly<Record<string, readonly string[]>> = {
+  Setup: ["types", "queues", "webhooks"],
+  Access: ["tenants", "keys", "audit"],
+};
+
+const headOf = (path = ""): string | undefined => Object.keys(parts).find((head) => parts[head]?.includes(path));
+
+/** Name, tenant and caller, and the links to the pages: a bar at the side, or a line above and one below the page. */
 export function Header({ pages }: { pages: readonly PageOf[] }) {
+  return (
+    <header class="side">
+      <div class="side-top">
+        <a class="brand" href={href([], { tenant: chosenTenant.value })}>
+          <Logo />
+          <span>Offload</span>
+        </a>
+        {config.value?.name && (
+          <span class="env">
+            <Text of={config.value.name} most={24} />
+          </span>
+        )}
+      </div>
+      <TenantChoice />
+      <Pages of={pages} />
+      <div class="side-foot">
+        <Channel />
+        <span class="who" title={`Principal ${identity.value?.principal}`}>
+          <Icon of="user" />
+          <span>
+            <strong>
+              <Text of={identity.value?.principal ?? ""} most={16} />
+            </strong>{" "}
+            <span class="role">{identity.value?.role}</span>
+          </span>
+        </span>
+        <ThemeChoice />
+        <button type="button" class="quiet icon" aria-label="Sign out" title="Sign out" onClick={() => signOut()}>
+          <Icon of="leave" />
+        </button>
+      </div>
+    </header>
+  );
+}
+
+function Pages({ of: pages }: { of: readonly PageOf[] }) {
   const current = route.value.steps[0] ?? pages[0]?.path;
   const keep = { tenant: chosenTenant.value };
   const links = useRef<HTMLElement>(null);
@@ -15,30 +62,17 @@ export function Header({ pages }: { pages: readonly PageOf[] }) {
     links.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [current]);
   return (
-    <header class="top">
-      <div class="top-line">
-        <a class="brand" href={href([], keep)}>
-          Offload <span class="muted">{config.value?.name}</span>
-        </a>
-        <TenantChoice />
-        <span class="spacer" />
-        <Channel />
-        <ThemeChoice />
-        <span class="who" title={`Principal ${identity.value?.principal}`}>
-          {identity.value?.role}
-        </span>
-        <button type="button" class="quiet" onClick={() => signOut()}>
-          Sign out
-        </button>
-      </div>
-      <nav aria-label="Pages" ref={links}>
-        {pages.map(({ path, title }) => (
-          <a key={path} href={href([path], keep)} aria-current={path === current ? "page" : undefined}>
-            {title}
+    <nav aria-label="Pages" ref={links}>
+      {pages.map(({ path, title }, index) => (
+        <Fragment key={path}>
+          {headOf(path) !== headOf(pages[index - 1]?.path) && <p class="nav-head">{headOf(path)}</p>}
+          <a href={href([path], keep)} aria-current={path === current ? "page" : undefined}>
+            {isIcon(path) && <Icon of={path} />}
+            <span>{title}</span>
           </a>
-        ))}
-      </nav>
-    </header>
+        </Fragment>
+      ))}
+    </nav>
   );
 }
 
@@ -52,6 +86,7 @@ function Channel() {
 function ThemeChoice() {
   return (
     <select
+      class="theme"
       aria-label="Colours"
       value={theme.value}
       onChange={(event) => {

@@ -48,22 +48,16 @@ export const pages: readonly PageOf[] = [
     component: later("Types", async () => (await import("./pages/types.tsx")).TypesPage),
   },
   {
-    path: "webhooks",
-    title: "Webhooks",
-    role: "viewer",
-    component: later("Webhooks", async () => (await import("./pages/webhooks.tsx")).WebhooksPage),
-  },
-  {
-    path: "audit",
-    title: "Audit",
-    role: "viewer",
-    component: later("Audit", async () => (await import("./pages/audit.tsx")).AuditPage),
-  },
-  {
     path: "queues",
     title: "Queues",
     role: "admin",
     component: later("Queues", async () => (await import("./pages/queues.tsx")).QueuesPage),
+  },
+  {
+    path: "webhooks",
+    title: "Webhooks",
+    role: "viewer",
+    component: later("Webhooks", async () => (await import("./pages/webhooks.tsx")).WebhooksPage),
   },
   {
     path: "tenants",
@@ -76,5 +70,11 @@ export const pages: readonly PageOf[] = [
     title: "Keys",
     role: "admin",
     component: later("Keys", async () => (await import("./pages/keys.tsx")).KeysPage),
+  },
+  {
+    path: "audit",
+    title: "Audit",
+    role: "viewer",
+    component: later("Audit", async () => (await import("./pages/audit.tsx")).AuditPage),
   },
 ];

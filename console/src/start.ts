@@ -1,7 +1,7 @@
 import { ProblemError } from "../../src/client/errors.ts";
 import { setClock } from "./clock.ts";
 import { replaceWith } from "./route.ts";
-import { type Config, config, keptToken, signIn, signOut } from "./session.ts";
+import { type Config, config, keptToken, signedOutBecause, signIn, signOut } from "./session.ts";
 
 /**
  * Reads the deployment's settings, and continues the tab's session.
@@ -14,8 +14,12 @@ export async function resume(): Promise<void> {
     return (await import("./oidc.ts")).endSignIn();
   const link = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
   if (link !== undefined) replaceWith(location.pathname, "#/");
-  const token = (link === undefined || !config.value.local ? undefined : await keyOfLink(link)) ?? keptToken();
-  if (token === null) return;
+  const ofLink = link === undefined || !config.value.local ? undefined : await keyOfLink(link);
+  const token = ofLink ?? keptToken();
+  if (token === null) {
+    if (link !== undefined) signedOutBecause.value = linkUsed;
+    return;
+  }
   try {
     await signIn(token);
   } catch (error) {
@@ -23,6 +27,9 @@ export async function resume(): Promise<void> {
     signOut("Your session has ended. Sign in again.");
   }
 }
+
+const linkUsed =
+  "This link was used, or is of an earlier start of the server. `npx offload dev` prints another one at its next start; a key works now.";
 
 /** The key of a link that the local server has printed. It works once. Undefined: it has been used. */
 async function keyOfLink(token: string): Promise<string | undefined> {

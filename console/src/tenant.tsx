@@ -16,7 +16,22 @@ interface FirstTenants {
 const first = signal<FirstTenants | undefined>(undefined);
 
 /** The tenant whose tasks are shown. Admins can choose another one. */
-export const TenantChoice = () => (may("admin") ? <Choice /> : <span class="tenant">{tenant.value}</span>);
+export const TenantChoice = () =>
+  may("admin") ? (
+    <Choice />
+  ) : (
+    <span class="tenant">
+      <Mark />
+      <Text of={tenant.value} most={64} />
+    </span>
+  );
+
+/** The first letter of the tenant. */
+const Mark = () => (
+  <span class="tenant-mark" aria-hidden="true">
+    {tenant.value === allTenants ? "∗" : tenant.value.slice(0, 1).toUpperCase()}
+  </span>
+);
 
 function Choice() {
   const given = useSignal("");
@@ -38,6 +53,7 @@ function Choice() {
         changeQuery({ tenant: wanted });
       }}
     >
+      <Mark />
       <label>
         <span class="for-readers">Tenant</span>
         <input

@@ -152,7 +152,6 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
       /^preact$/,
       /^@preact\/signals$/,
       /^@tanstack\/virtual-core$/,
-      /^uplot$/,
       /^oauth4webapi$/,
       /^@cfworker\/json-schema$/,
       /^console\/src\/app\.css$/,

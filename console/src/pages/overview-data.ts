@@ -17,7 +17,10 @@ export interface Trouble {
   kind: "alarm" | "breaker" | "failing" | "retrying" | "paused" | "full" | "waits" | "schedule";
   /** The name of the thing. */
   name: string;
+  /** The fault, after the name. */
   text: string;
+  /** The reason, in the words of the error or of the person who stopped it. Absent: there is none. */
+  why?: string | undefined;
   since: string | null;
   /** Steps of the page that has more. Undefined: none has. */
   place: string[] | undefined;
@@ -40,7 +43,8 @@ export const troublesOfGroups = ({ groups }: LetterGroups, nowMs: number): Troub
     .sort((a, b) => (a.last_failed_at < b.last_failed_at ? 1 : -1))
     .map(({ type, error, count, first_failed_at: since }) => ({
       ...{ kind: "failing", name: type, since, place: ["dead-letters"] },
-      text: `${count} ${count === 1 ? "task" : "tasks"} failed permanently: ${error ?? "no error text"}`,
+      text: `${count} ${count === 1 ? "task" : "tasks"} failed for good`,
+      why: error ?? undefined,
     }));
 
 /** Tasks that failed and wait for another attempt, by type. */
@@ -49,8 +53,11 @@ export function troublesOfRetrying(tasks: readonly TaskView[]): Trouble[] {
   return types.map((type) => {
     const own = tasks.filter((task) => task.type === type);
     const number = `${own.length}${tasks.length >= mostRetrying ? " or more" : ""}`;
-    const text = `${number} ${number === "1" ? "task" : "tasks"} failed and wait for another attempt: ${own[0]?.error ?? "no error text"}`;
-    return { kind: "retrying", name: type, text, since: null, place: ["tasks"] };
+    const text =
+      number === "1"
+        ? "1 task failed and waits for another attempt"
+        : `${number} tasks failed and wait for another attempt`;
+    return { kind: "retrying", name: type, text, why: own[0]?.error ?? undefined, since: null, place: ["tasks"] };
   });
 }
 
@@ -67,9 +74,11 @@ export function troublesOfTypes(
   nowMs = Date.now(),
 ): Trouble[] {
   const found: Trouble[] = [];
-  const add = (kind: Trouble["kind"], name: string, text: string, since: string | null) =>
-    found.push({ kind, name, text, since, place: ["types"] });
-  if (tenant_paused_since !== null) add("paused", tenant, "no task of the tenant starts", tenant_paused_since);
+  const add = (kind: Trouble["kind"], name: string, text: string, since: string | null, place = ["types", name]) =>
+    found.push({ kind, name, text, since, place });
+  if (tenant_paused_since !== null) {
+    add("paused", tenant, "no task of the tenant starts", tenant_paused_since, ["types"]);
+  }
   for (const { name, breaker, paused, waiting_since, waits_for_limit, stopped_tenants = [] } of types) {
     for (const one of stopped_tenants) found.push(troubleOfStopped(name, one));
     const oldest = !waiting_since ? "" : `; the oldest task waits for ${duration(nowMs - Date.parse(waiting_since))}`;
@@ -94,7 +103,7 @@ function troubleOfWait(name: string, waits: TypeList["types"][number]["waits_for
   const { tasks, complete, since } = waits;
   const number = `${tasks}${complete ? "" : " or more"} ${tasks === 1 ? "task" : "tasks"}`;
   const text = `${number} in the lines of its limits; the oldest waits for ${duration(waitsMs)}`;
-  return [{ kind: "waits", name, text, since, place: ["types"] }];
+  return [{ kind: "waits", name, text, since, place: ["types", name] }];
 }
 
 const reasonOf = ({ reason }: { reason?: string | undefined }): string =>
@@ -114,7 +123,8 @@ const troubleOfStopped = (
   name: `${type} of ${tenant_id}`,
   text: `its tasks wait${open === null ? reasonOf({ reason }) : ""}`,
   since: open ?? paused_since,
-  place: ["types"],
+  place: ["types", type],
+  tenant_id,
 });
 
 export const troublesOfQueues = ({ queues }: QueuesAnswer): Trouble[] =>

@@ -3,7 +3,8 @@ import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { Loaded } from "../load.ts";
-import { Failure, Section } from "../parts/layout.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { Failure, Loading } from "../parts/layout.tsx";
 import { now, Text, Time } from "../parts/text.tsx";
 import { hrefOf, may, tenantName } from "../session.ts";
 import {
@@ -30,19 +31,29 @@ interface Sources {
 /** Errors that are listed; the page has the others below. */
 const mostErrors = 3;
 
-const words: Record<Trouble["kind"], string> = {
-  alarm: "Alarm",
-  breaker: "Breaker open",
-  failing: "Failing",
-  retrying: "Tried again",
-  paused: "Paused",
-  full: "Full",
-  waits: "Waiting",
-  schedule: "Schedule",
+/** Shape, word for readers of the screen, and the step that its button leads to. */
+const kinds: Record<Trouble["kind"], [IconName, string, string]> = {
+  alarm: ["warn", "Alarm", ""],
+  breaker: ["breaker", "Breaker open", "See the type"],
+  failing: ["failed", "Failing", "See the tasks"],
+  retrying: ["retrying", "Tried again", "See the tasks"],
+  paused: ["paused", "Paused", "See more"],
+  full: ["warn", "Full", "See the tier"],
+  waits: ["waiting", "Waiting", "See the type"],
+  schedule: ["warn", "Schedule", "See the schedule"],
 };
 
-/** Faults of now, and things that somebody has stopped. A source that cannot be read is named, and hides no other. */
-export function Troubles({ alarms, types, queues, schedules, groups, retrying }: Sources) {
+/** Faults of now, and things that somebody has stopped. */
+interface Found {
+  troubles: Trouble[];
+  /** Sources that cannot be read. They hide no other. */
+  errors: { name: string; error: Error }[];
+  isRead: boolean;
+  /** False: there is more than what was read. */
+  isWhole: boolean;
+}
+
+export function troublesIn({ alarms, types, queues, schedules, groups, retrying }: Sources): Found {
   const isAdmin = may("admin");
   const all: [name: string, of: Loaded<unknown>, troubles: Trouble[]][] = [
     ...(isAdmin ? [part("alarms", alarms, (value) => troublesOfAlarms(value.alarms))] : []),
@@ -52,12 +63,28 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
     ...(isAdmin ? [part("queues", queues, troublesOfQueues)] : []),
     part("schedules", schedules, (value) => troublesOfSchedules(value.schedules, types.value?.types, now.value)),
   ];
-  const troubles = all.flatMap(([, , found]) => found);
-  const errors = all.flatMap(([name, { error }]) => (error === undefined ? [] : [{ name, error }]));
-  const isRead = all.every(([, { value }]) => value !== undefined);
-  const isWhole = [groups, retrying, schedules].every(({ value }) => value?.complete !== false);
+  return {
+    troubles: all.flatMap(([, , found]) => found),
+    errors: all.flatMap(([name, { error }]) => (error === undefined ? [] : [{ name, error }])),
+    isRead: all.every(([, { value }]) => value !== undefined),
+    isWhole: [groups, retrying, schedules].every(({ value }) => value?.complete !== false),
+  };
+}
+
+/** The troubles in words, each with its next step. */
+export function Troubles({ of: { troubles, errors, isRead, isWhole } }: { of: Found }) {
   return (
-    <Section title={troubles.length === 0 ? "Now" : `Now: ${troubles.length} to look at`}>
+    <section class="part">
+      <div class="verdict">
+        <h2>{verdictOf(troubles.length, isRead)}</h2>
+        {troubles.length === 0 && isRead && (
+          <p class="all-well">
+            {may("admin") ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails or stands still,
+            no task that failed for good in the last hour or waits for another attempt
+            {isWhole ? "." : ", among what was read: there are more dead letters, tasks or schedules."}
+          </p>
+        )}
+      </div>
       {errors.map(({ name, error }) => (
         <div key={name}>
           <p class="muted">The {name} could not be read:</p>
@@ -65,27 +92,21 @@ export function Troubles({ alarms, types, queues, schedules, groups, retrying }:
         </div>
       ))}
       {troubles.length > 0 && (
-        <ul class="troubles">
+        <ol class="troubles">
           {troubles.map((trouble) => (
-            <TroubleLine key={`${trouble.kind} ${trouble.name} ${trouble.text}`} of={trouble} />
+            <TroubleLine key={`${trouble.kind} ${trouble.name} ${trouble.text} ${trouble.why}`} of={trouble} />
           ))}
-        </ul>
+        </ol>
       )}
-      {troubles.length === 0 && isRead && (
-        <p class="all-well">
-          ✓ {isAdmin ? "No alarm, no" : "No"} open breaker, nothing paused, no schedule that fails or stands still, no
-          permanent failure in the last hour, no task that waits for another attempt
-          {isWhole ? "." : ", among what was read: there are more dead letters, tasks or schedules."}
-        </p>
-      )}
-      {!isRead && errors.length === 0 && (
-        <p class="muted" role="status">
-          Loading …
-        </p>
-      )}
-    </Section>
+      {!isRead && errors.length === 0 && <Loading />}
+    </section>
   );
 }
+
+const verdictOf = (count: number, isRead: boolean): string => {
+  if (count > 0) return `${count} ${count === 1 ? "thing needs" : "things need"} you`;
+  return isRead ? "Nothing needs you" : "Now";
+};
 
 const part = <T,>(
   name: string,
@@ -94,20 +115,32 @@ const part = <T,>(
 ): [name: string, of: Loaded<unknown>, troubles: Trouble[]] => [name, of, of.value === undefined ? [] : find(of.value)];
 
 function TroubleLine({ of }: { of: Trouble }) {
-  const { kind, name, text, since, place } = of;
+  const { kind, name, text, why, since, place } = of;
+  const [icon, word, step] = kinds[kind];
+  const mayOpen = place !== undefined && (place[0] !== "queues" || may("admin"));
   const title = <Text of={name} most={128} />;
   return (
-    <li class={kind}>
-      <strong class="kind">{words[kind]}</strong>
-      <span>
-        {place === undefined || (place[0] === "queues" && !may("admin")) ? (
-          <strong>{title}</strong>
-        ) : (
-          <a href={hrefOf(place, of)}>{title}</a>
+    <li>
+      <Icon of={icon} />
+      <div>
+        <p class="say">
+          <span class="for-readers kind">{word}</span>{" "}
+          {mayOpen ? <a href={hrefOf(place, of)}>{title}</a> : <strong>{title}</strong>}: <Text of={text} most={400} />
+        </p>
+        {why !== undefined && (
+          <p class="why">
+            <code>
+              <Text of={why} most={300} />
+            </code>
+          </p>
         )}
-        : <Text of={text} most={400} />
-      </span>
+      </div>
       <span class="muted">{since !== null && <Time at={since} />}</span>
+      {mayOpen && step !== "" && (
+        <a class="button small" href={hrefOf(place, of)}>
+          {step}
+        </a>
+      )}
     </li>
   );
 }

@@ -7,16 +7,18 @@ import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
 import { Answer, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
-import { Text, Time } from "../parts/text.tsx";
+import { Status, Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
 import { api, chosenTenant, hrefOf, may, type PathOf, tenant, tenantName } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
 import { mostRetrying, type QueuesAnswer } from "./overview-data.ts";
-import { Troubles } from "./overview-trouble.tsx";
+import { Troubles, troublesIn } from "./overview-trouble.tsx";
 import { readSchedules, type SchedulesRead } from "./schedules-data.ts";
 import { RuleText, ZonedTime } from "./schedules-texts.tsx";
+import { TaskStatus, WhatHappens } from "./task-state.tsx";
 
 /** Pages of schedules that are read to find those due next. */
 const schedulePages = 5;
@@ -41,17 +43,46 @@ export function OverviewPage() {
   const retrying = useLive(`retrying ${tenant.value}`, readRetrying);
   const alarms = useAdmin<{ alarms: AlarmView[] }>("/alarms", { alarms: [] });
   const queues = useAdmin<QueuesAnswer>("/queues", { queues: {} });
+  const found = troublesIn({ alarms, types, queues, schedules, groups, retrying });
+  const { length } = found.troubles;
   return (
-    <Page title="Overview">
-      <Troubles {...{ alarms, types, queues, schedules, groups, retrying }} />
+    <Page title="Overview" about={tenantName.value} state={length === 0 ? undefined : `${length} need you`}>
+      <Troubles of={found} />
+      {may("admin") && <Tiles of={queues} />}
+      {may("admin") && <Charts />}
       <FailingMost of={groups} />
       {may("admin") && <Tiers of={queues} />}
-      {may("admin") && <Charts />}
       <div class="cards">
-        <NewestFailed />
+        <NewestTasks />
         <DueNext of={schedules} />
       </div>
     </Page>
+  );
+}
+
+/** The numbers of tasks of all tenants that run, wait and retry now. */
+function Tiles({ of }: { of: Loaded<QueuesAnswer> }) {
+  const all = Object.values(of.value?.queues ?? {});
+  if (all.length === 0) return null;
+  const sum = (name: "in_flight" | "visible" | "delayed" | "retrying" | "dead_letters") =>
+    count(all.reduce((total, queue) => total + queue[name], 0));
+  const tiles: [IconName, string, string, string][] = [
+    ["processing", "Running", sum("in_flight"), linkTo(["tasks"], { status: "processing" })],
+    ["pending", "Waiting for a worker", sum("visible"), linkTo(["tasks"], { status: "pending" })],
+    ["scheduled", "Delayed", sum("delayed"), linkTo(["tasks"], { status: "scheduled" })],
+    ["retrying", "Retrying", sum("retrying"), linkTo(["tasks"], { status: "pending" })],
+  ];
+  return (
+    <section class="tiles" aria-label="Tasks of all tenants now">
+      {tiles.map(([icon, name, value, place]) => (
+        <a key={name} href={place}>
+          <p class="tile-name">
+            <Icon of={icon} /> {name}
+          </p>
+          <p class="big">{value}</p>
+        </a>
+      ))}
+    </section>
   );
 }
 
@@ -77,7 +108,7 @@ function FailingMost({ of: groups }: { of: Loaded<LetterGroups> }) {
         {(of) => (
           <>
             {of.groups.length === 0 ? (
-              <Nothing>No task of {tenantName.value} has failed permanently.</Nothing>
+              <Nothing>No dead letters. Tasks that fail for good come here.</Nothing>
             ) : (
               <Groups of={of.groups.slice(0, groupsShown)} />
             )}
@@ -178,14 +209,14 @@ function TierState({ of: { paused, paused_since, refusing_since } }: { of: Queue
   if (refusing_since) {
     return (
       <span class="status failed">
-        ✗ full <Time at={refusing_since} />
+        <Icon of="failed" /> full <Time at={refusing_since} />
       </span>
     );
   }
-  if (!paused) return <span class="status completed">✓ open</span>;
+  if (!paused) return <Status of="open" />;
   return (
-    <span class="status pending">
-      ‖ paused <Time at={paused_since} />
+    <span class="status paused">
+      <Icon of="paused" /> paused <Time at={paused_since} />
     </span>
   );
 }
@@ -196,12 +227,11 @@ function readRetrying(signal: AbortSignal): Promise<Some> {
   return readSome(query, mostRetrying, signal);
 }
 
-/** Failed tasks that the page shows, and pages that are read to find them, as a page of the list may be short. */
-const failedShown = 5;
-const failedPages = 4;
+/** Tasks that the page shows, and pages that are read to find them, as a page of the list may be short. */
+const newestShown = 8;
+const mostPages = 4;
 
-const readFailed = (signal: AbortSignal): Promise<Some> =>
-  readSome({ status: "failed", limit: failedShown }, failedShown, signal);
+const readNewest = (signal: AbortSignal): Promise<Some> => readSome({ limit: newestShown }, newestShown, signal);
 
 /** Tasks of the first pages of a list. */
 interface Some {
@@ -213,7 +243,7 @@ interface Some {
 async function readSome(query: QueryValues, most: number, signal: AbortSignal): Promise<Some> {
   const found: TaskView[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < failedPages && found.length < most; page++) {
+  for (let page = 0; page < mostPages && found.length < most; page++) {
     const path = { ...query, cursor };
     const answer: { tasks: TaskView[]; next_cursor: string | null } = await api.get("/tasks", path, { signal });
     found.push(...answer.tasks);
@@ -223,34 +253,31 @@ async function readSome(query: QueryValues, most: number, signal: AbortSignal): 
   return { tasks: found.slice(0, most), complete: false };
 }
 
-function NewestFailed() {
-  const tasks = useLive(`failed ${tenant.value}`, readFailed);
+function NewestTasks() {
+  const tasks = useLive(`newest ${tenant.value}`, readNewest, { leastMs: 2_000 });
   return (
-    <Section title="Newest failed tasks" actions={<a href={linkTo(["tasks"], { status: "failed" })}>All failed</a>}>
+    <Section title="Newest tasks" actions={<a href={linkTo(["tasks"])}>All tasks</a>}>
       <Answer of={tasks}>
-        {({ tasks: of, complete }) =>
+        {({ tasks: of }) =>
           of.length === 0 ? (
-            <Nothing>
-              {complete
-                ? "No task has failed permanently."
-                : "No task has failed permanently among the newest; older ones were not read."}
-            </Nothing>
+            <Nothing>No task yet. Tasks of {tenantName.value} come here as they are submitted.</Nothing>
           ) : (
             <Table
-              label="Newest failed tasks"
+              label="Newest tasks"
               rows={of}
               keyOf={({ task_id }) => task_id}
               columns={[
+                { name: "Status", cell: (task) => <TaskStatus of={task} /> },
                 {
-                  name: "Type",
+                  name: "Task",
                   cell: (task) => (
-                    <a class="nowrap" href={hrefOf(["tasks", task.task_id], task)}>
+                    <a class="whole nowrap" href={hrefOf(["tasks", task.task_id], task)}>
                       <Text of={task.type} most={64} />
                     </a>
                   ),
                 },
-                { name: "Error", cell: ({ error }) => <ErrorText of={error} /> },
-                { name: "Failed", cell: ({ finished_at }) => <Time at={finished_at} /> },
+                { name: "What happens", cell: (task) => <WhatHappens of={task} /> },
+                { name: "Age", numeric: true, cell: ({ created_at }) => <Time at={created_at} /> },
               ]}
             />
           )

@@ -1,5 +1,5 @@
 import type { ScheduleView } from "../../../src/client/schedules.ts";
-import { Time } from "../parts/text.tsx";
+import { Status, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { ruleWords } from "../rule-words.ts";
 import { chosenTenant } from "../session.ts";
@@ -39,21 +39,11 @@ export function RuleText({ of }: { of: ScheduleView }) {
   );
 }
 
-const stateTexts = {
-  active: { mark: "✓", className: "completed" },
-  failing: { mark: "✕", className: "failed" },
-  paused: { mark: "‖", className: "pending" },
-  ended: { mark: "⊘", className: "cancelled" },
-};
+const shapes = { active: "open", failing: "failed", paused: "paused", ended: "cancelled" };
 
 export function ScheduleState({ of }: { of: ScheduleView }) {
   const state = stateOf(of);
-  const { mark, className } = stateTexts[state];
-  return (
-    <span class={`status ${className}`}>
-      <span aria-hidden="true">{mark}</span> {state}
-    </span>
-  );
+  return <Status of={shapes[state]} word={state} />;
 }
 
 /** The time of the last task, with a link to it. */

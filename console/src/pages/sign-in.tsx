@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { Logo } from "../parts/icon.tsx";
 import { Failure, Page } from "../parts/layout.tsx";
 import { config, signedOutBecause, signIn } from "../session.ts";
 import { typing } from "../signals.ts";
@@ -20,7 +21,10 @@ export function SignInPage() {
   };
   const withIssuer = () => run(async () => (await import("../oidc.ts")).beginSignIn());
   return (
-    <main id="main" class="sign-in">
+    <main id="main" class="sign-in alone">
+      <p class="brand">
+        <Logo /> Offload
+      </p>
       <Page title="Sign in">
         {signedOutBecause.value !== "" && <p role="status">{signedOutBecause.value}</p>}
         <form

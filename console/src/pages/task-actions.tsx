@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
+import { nowMs } from "../clock.ts";
 import { parsed } from "../json-text.ts";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Time } from "../parts/text.tsx";
@@ -12,9 +13,10 @@ import { hasEnded } from "./task-data.ts";
 import { JsonField, type TaskDialog, TaskForm } from "./task-form.tsx";
 import { ReplayDialog } from "./task-replay.tsx";
 
-type Name = "cancel" | "retry" | "replay" | "priority" | "signal" | "extend";
+type Name = "now" | "cancel" | "retry" | "replay" | "priority" | "signal" | "extend";
 
 const dialogs: Readonly<Record<Name, (props: TaskDialog) => ComponentChildren>> = {
+  now: (props) => <RunNowDialog {...props} />,
   cancel: (props) => <CancelDialog {...props} />,
   retry: (props) => <RetryDialog {...props} />,
   replay: (props) => <ReplayDialog {...props} />,
@@ -28,6 +30,7 @@ function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
   const { status, waiting_for } = task;
   const waits = status === "pending" || status === "scheduled";
   const all: [Name, string, boolean][] = [
+    ["now", "Run now …", waits && waiting_for === null && isLater(task)],
     ["retry", "Retry …", status === "failed"],
     ["replay", "Edit input and replay …", status === "failed"],
     ["signal", "Send signal …", waiting_for?.kind === "signal"],
@@ -38,6 +41,13 @@ function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
   return !mayChange() ? [] : all.flatMap(([name, text, is]) => (is ? [[name, text]] : []));
 }
 
+/** One safe button is filled; what destroys is outlined in red. */
+const classes: { readonly [Act in Name]?: string } = { now: "primary", retry: "primary", cancel: "danger" };
+
+/** True when the task waits for its time: a delay, or a wait before another attempt. */
+const isLater = ({ status, next_attempt_at: next }: TaskView): boolean =>
+  status === "scheduled" || (next !== null && Date.parse(next) > nowMs());
+
 /** The buttons for what can be done with a task now. Each asks first. */
 export function TaskActions(props: Omit<TaskDialog, "onClose">) {
   const open = useSignal<Name | undefined>(undefined);
@@ -47,7 +57,7 @@ export function TaskActions(props: Omit<TaskDialog, "onClose">) {
   return (
     <>
       {allowed(props.task, props.type).map(([name, text]) => (
-        <button key={name} type="button" class={name === "retry" ? "primary" : undefined} onClick={setting(open, name)}>
+        <button key={name} type="button" class={classes[name]} onClick={setting(open, name)}>
           {text}
         </button>
       ))}
@@ -57,6 +67,19 @@ export function TaskActions(props: Omit<TaskDialog, "onClose">) {
 }
 
 const nothing = () => ({});
+
+function RunNowDialog(props: TaskDialog) {
+  return (
+    <TaskForm
+      {...{ props, body: nothing, part: "/run-now" }}
+      title="Run the task now"
+      action="Run now"
+      done="The task is due."
+    >
+      <p>The task does not wait for its time. A place, a rate or a pause that it has to wait for is not skipped.</p>
+    </TaskForm>
+  );
+}
 
 function CancelDialog(props: TaskDialog) {
   const isRunning = props.task.status === "processing";

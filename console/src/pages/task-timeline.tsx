@@ -2,8 +2,9 @@ import { useSignal } from "@preact/signals";
 import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { count, duration } from "../format.ts";
+import type { IconName } from "../parts/icon.tsx";
 import { Nothing, Section } from "../parts/layout.tsx";
-import { now, Text, Time } from "../parts/text.tsx";
+import { now, Status, Text, Time } from "../parts/text.tsx";
 import { setting } from "../signals.ts";
 import { type Bar, longestMs, type Round, roundsOf } from "./task-rounds.ts";
 import { Stack } from "./task-trouble.tsx";
@@ -96,16 +97,22 @@ function RoundTable({
   );
 }
 
-const texts: Readonly<Record<string, string>> = {
-  running: "▶ runs",
-  waiting: "… waits",
-  completed: "✓ completed",
-  failed: "✕ failed",
-  retried: "↻ retried",
-  crashed: "✕ crashed",
-  timed_out: "⌛ timed out",
-  cancelled: "⊘ cancelled",
+/** Icon and word of an outcome. */
+const marks: Readonly<Record<string, [IconName, string]>> = {
+  running: ["processing", "runs"],
+  waiting: ["pending", "waits"],
+  completed: ["completed", "completed"],
+  failed: ["failed", "failed"],
+  retried: ["retrying", "retried"],
+  crashed: ["failed", "crashed"],
+  timed_out: ["failed", "timed out"],
+  cancelled: ["cancelled", "cancelled"],
 };
+
+function statusOf(outcome: string): { of: string; word: string } {
+  const [of, word] = marks[outcome] ?? ["open", outcome];
+  return { of, word };
+}
 
 function AttemptRow({ bar, scaleMs, task }: { bar: Bar; scaleMs: number; task: TaskView }) {
   const { number, outcome, waitMs, runMs, startedAt, attempt } = bar;
@@ -121,7 +128,7 @@ function AttemptRow({ bar, scaleMs, task }: { bar: Bar; scaleMs: number; task: T
         )}
       </th>
       <td class="outcome">
-        <span class={`attempt ${outcome}`}>{texts[outcome] ?? outcome}</span>
+        <Status {...statusOf(outcome)} />
         {isRunning && task.progress !== null && ` ${task.progress} %`}
       </td>
       <td class="number">{duration(waitMs)}</td>

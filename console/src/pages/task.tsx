@@ -2,7 +2,7 @@ import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Answer, Failure, Page } from "../parts/layout.tsx";
-import { Id, Status, Text } from "../parts/text.tsx";
+import { Id, Text } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { chosenTenant, config, may, maySeeInputs } from "../session.ts";
 import { useTaskTypes } from "../task-types.ts";
@@ -11,6 +11,7 @@ import { Children } from "./task-children.tsx";
 import { stateOf, taskPath, useTask, useTaskPart } from "./task-data.ts";
 import { Deliveries, Input, Log, Steps, TaskFacts } from "./task-parts.tsx";
 import { Result } from "./task-result.tsx";
+import { TaskStatus } from "./task-state.tsx";
 import { Timeline } from "./task-timeline.tsx";
 import { TraceSection } from "./task-trace.tsx";
 import { Trouble } from "./task-trouble.tsx";
@@ -30,6 +31,8 @@ export function TaskPage({ taskId }: { taskId: string }) {
   return (
     <Page
       title={task.value?.type ?? "Task"}
+      about={<a href={href(["tasks"], { tenant: chosenTenant.value })}>Tasks</a>}
+      state={task.value?.status}
       actions={task.value && <TaskActions task={task.value} {...{ type, onChange }} />}
     >
       <Answer of={task}>{(view) => <Parts task={view} />}</Answer>
@@ -59,13 +62,14 @@ function Parts({ task }: { task: TaskView }) {
   );
 }
 
-function Head({ task: { status, task_id, tags, progress } }: { task: TaskView }) {
+function Head({ task }: { task: TaskView }) {
+  const { task_id, tags } = task;
   const keep = { tenant: chosenTenant.value };
   return (
     <div class="task-head">
-      <span role="status">
-        <Status of={status} />
-        {status === "processing" && progress !== null && ` ${progress} %`}
+      <span role="status" class="pill">
+        <TaskStatus of={task} />
+        {task.status === "processing" && task.progress !== null && ` ${task.progress} %`}
       </span>
       <Id of={task_id} />
       {Object.entries(tags).map(([name, value]) => (

@@ -1,13 +1,14 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
-import { count } from "../format.ts";
+import { count, duration } from "../format.ts";
 import { addShortcuts } from "../keyboard.ts";
 import { Failure, Nothing } from "../parts/layout.tsx";
-import { Status, Text, Time } from "../parts/text.tsx";
+import { Text, Time } from "../parts/text.tsx";
 import { VirtualRows } from "../parts/virtual-list.tsx";
 import { go } from "../route.ts";
 import { chosenTenant, hrefOf } from "../session.ts";
 import type { TaskList } from "../task-list.ts";
+import { TaskStatus, WhatHappens } from "./task-state.tsx";
 
 /** The rows of a list, with the shortcuts that go through them. */
 export function Rows({ list }: { list: TaskList }) {
@@ -47,8 +48,12 @@ export function Rows({ list }: { list: TaskList }) {
       <div class="vtable" role="table" aria-label="Tasks" aria-rowcount={list.complete.value ? tasks.length + 1 : -1}>
         <div role="rowgroup">
           <div class="row head" role="row" aria-rowindex={1}>
-            {["Status", "Type", "Tags, error", "Priority", "Attempts", "Submitted"].map((name, index) => (
-              <span key={name} role="columnheader" class={[undefined, undefined, "details", "wide", "wide"][index]}>
+            {["Status", "Task", "What happens", "Attempts", "Ran", "Age"].map((name, index) => (
+              <span
+                key={name}
+                role="columnheader"
+                class={[undefined, undefined, "details", "wide number", "wide number", "number"][index]}
+              >
                 {name}
               </span>
             ))}
@@ -84,6 +89,10 @@ export function Rows({ list }: { list: TaskList }) {
   );
 }
 
+/** Time from the start of the last attempt to the end. */
+const ranText = ({ started_at: from, finished_at: to }: TaskView): string =>
+  from === null || to === null ? "–" : duration(Date.parse(to) - Date.parse(from));
+
 function Row({
   task,
   index,
@@ -108,32 +117,28 @@ function Row({
   return (
     <div class="row" role="row" aria-rowindex={index + 2} aria-current={isSelected ? "true" : undefined} style={style}>
       <span role="cell">
-        <Status of={task.status} />
+        <TaskStatus of={task} />
       </span>
       <span role="cell">
         <a ref={link} href={place}>
           <Text of={task.type} most={64} />
-        </a>
-      </span>
-      <span role="cell" class="details">
+        </a>{" "}
         {Object.entries(task.tags).map(([name, value]) => (
           <span key={name} class="tag">
             <Text of={`${name}=${value}`} most={60} />
           </span>
         ))}
-        {task.error !== null && <Text of={task.error} most={200} />}
-        {task.status === "processing" && task.progress !== null && `${task.progress} % `}
-        {task.status === "processing" && task.progress_message != null && (
-          <Text of={task.progress_message} most={200} />
-        )}
       </span>
-      <span role="cell" class="wide">
-        {task.priority}
+      <span role="cell" class="details">
+        <WhatHappens of={task} />
       </span>
       <span role="cell" class="wide number">
-        {task.attempts}
+        {task.attempts}/{task.max_attempts}
       </span>
-      <span role="cell">
+      <span role="cell" class="wide number">
+        {ranText(task)}
+      </span>
+      <span role="cell" class="number">
         <Time at={task.created_at} />
       </span>
     </div>

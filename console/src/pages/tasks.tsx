@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import { count } from "../format.ts";
 import { Curl } from "../parts/curl.tsx";
 import { later } from "../parts/later.tsx";
 import { Failure, Page } from "../parts/layout.tsx";
@@ -46,6 +47,9 @@ function bulkOf(action: "cancel" | "retry", query: Readonly<Record<string, strin
   };
 }
 
+const foundText = ({ tasks: { value: tasks }, complete }: TaskList): string =>
+  tasks.length === 0 ? "" : `${count(tasks.length)}${complete.value ? " found" : " or more found"}`;
+
 function Tasks() {
   const { query } = route.value;
   const wanted = apiQuery(query);
@@ -62,13 +66,18 @@ function Tasks() {
   const offer = (action: "cancel" | "retry") => {
     const offered = fault === undefined ? bulkOf(action, query, list) : undefined;
     return (
-      <button type="button" disabled={offered === undefined} onClick={setting(bulk, offered)}>
+      <button
+        type="button"
+        class={action === "cancel" ? "danger" : undefined}
+        disabled={offered === undefined}
+        onClick={setting(bulk, offered)}
+      >
         {action === "cancel" ? "Cancel" : "Retry"} all found …
       </button>
     );
   };
   return (
-    <Page title="Tasks" actions={may("operator") && [offer("cancel"), offer("retry")]}>
+    <Page title="Tasks" about={foundText(list)} actions={may("operator") && [offer("retry"), offer("cancel")]}>
       <Filters query={query} />
       {fault === undefined ? <Rows list={list} /> : <Failure error={fault} />}
       <Curl of={{ path: "/tasks", query: wanted }} />

@@ -2,118 +2,99 @@ import type { TypeList } from "../../../src/client/flow.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
 import { count, duration } from "../format.ts";
 import { useLive } from "../live-load.ts";
-import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
-import { Json } from "../parts/json.tsx";
-import { Answer, Facts, Nothing, Page } from "../parts/layout.tsx";
-import { Text, Time } from "../parts/text.tsx";
+import { Answer, Nothing, Page } from "../parts/layout.tsx";
+import { Table } from "../parts/table.tsx";
+import { Status, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { api, chosenTenant, may, mayChange, tenant } from "../session.ts";
-import { useShown } from "../signals.ts";
-import { LimitsDialog, PauseDialog } from "./types-dialogs.tsx";
+import { api, chosenTenant, tenant } from "../session.ts";
+import { TypePage } from "./types-one.tsx";
+import { stateOf } from "./types-state.ts";
 
-type Open = { act: "tenant" | "all" | "limits"; of: TypeView };
+/** The list of task types, or one of them. */
+export function TypesPage({ rest }: { rest: readonly string[] }) {
+  const [name] = rest;
+  return name === undefined ? <Types /> : <TypePage key={name} name={name} />;
+}
 
-/** The task types: limits, pauses and breakers. */
-export function TypesPage() {
+function Types() {
   const types = useLive(`types ${tenant.value}`, (signal) => api.get<TypeList>("/types", undefined, { signal }));
-  const { value: open, show, close } = useShown<Open>(types.reload);
+  const all = types.value?.types ?? [];
+  const sick = all.filter((type) => stateOf(type).of !== "open").length;
   return (
-    <Page title="Types">
+    <Page
+      title="Types"
+      about={all.length === 0 ? "" : count(all.length)}
+      state={sick === 0 ? undefined : `${sick} stand still`}
+    >
       <Answer of={types}>
         {(answer) =>
           answer.types.length === 0 ? (
-            <Nothing>The deployment has no task types.</Nothing>
+            <Nothing>No task types. A file in the folder of tasks defines one.</Nothing>
           ) : (
-            answer.types.map((type) => <TypeCard key={type.name} {...{ type, show }} />)
+            <section class="card">
+              <Table
+                label="Types"
+                rows={answer.types.toSorted(inTrouble)}
+                keyOf={({ name }) => name}
+                columns={columns}
+              />
+            </section>
           )
         }
       </Answer>
       <Curl of={{ path: "/types" }} />
-      {open?.act === "limits" && <LimitsDialog of={open.of} onClose={close} />}
-      {(open?.act === "tenant" || open?.act === "all") && (
-        <PauseDialog of={open.of} all={open.act === "all"} onClose={close} />
-      )}
     </Page>
   );
 }
 
-function TypeCard({ type, show }: { type: TypeView; show: (open: Open) => void }) {
-  const { name, paused } = type;
-  const keep = { type: name, tenant: chosenTenant.value };
-  const verb = (since: string | null | undefined) => (since == null ? "Pause" : "Resume");
-  return (
-    <article class="card">
-      <header class="card-head">
-        <h2>
+/** Trouble first, then by name. */
+const inTrouble = (one: TypeView, other: TypeView): number => {
+  const rank = (type: TypeView) => (stateOf(type).of === "open" ? 1 : 0);
+  return rank(one) - rank(other) || one.name.localeCompare(other.name);
+};
+
+const columns = [
+  {
+    name: "Type",
+    cell: ({ name, description }: TypeView) => (
+      <>
+        <a class="whole" href={href(["types", name], { tenant: chosenTenant.value })}>
           <Text of={name} most={64} />
-        </h2>
-        <div class="actions">
-          <a href={href(["tasks"], keep)}>Tasks of {name}</a>
-          <a href={href(["dead-letters"], keep)}>Dead letters of {name}</a>
-          {mayChange() && <a href={href(["submit"], keep)}>Submit {name}</a>}
-          <Ask onClick={() => show({ act: "tenant", of: type })}>
-            {verb(paused?.tenant)} {name} for {tenant.value} …
-          </Ask>
-          {may("admin") && (
-            <Ask onClick={() => show({ act: "all", of: type })}>
-              {verb(paused?.all)} {name} for all …
-            </Ask>
-          )}
-          {may("admin") && (type.concurrency !== null || type.rate_limit !== null) && (
-            <Ask onClick={() => show({ act: "limits", of: type })}>Limits of {name} …</Ask>
-          )}
-        </div>
-      </header>
-      {type.description && (
-        <p>
-          <Text of={type.description} most={500} />
-        </p>
-      )}
-      <Paused whom="all tenants" since={paused?.all} />
-      <Paused whom={tenant.value} since={paused?.tenant} />
-      <TypeFacts type={type} />
-      <details>
-        <summary>Schema of the input</summary>
-        <Json of={type.input_schema} label={`Schema of the input of ${name}`} />
-      </details>
-    </article>
-  );
-}
+        </a>
+        <span class="sub">
+          <Text of={description} most={120} />
+        </span>
+      </>
+    ),
+  },
+  {
+    name: "State",
+    cell: (type: TypeView) => {
+      const { of, word } = stateOf(type);
+      return <Status of={of} word={word} />;
+    },
+  },
+  {
+    name: "Oldest waits",
+    cell: ({ waiting_since, waits_for_limit }: TypeView) => oldest(waiting_since, waits_for_limit),
+  },
+  { name: "Priority", cell: ({ priority }: TypeView) => priority },
+  { name: "Limits", cell: (type: TypeView) => <span class="nowrap">{limitsText(type)}</span> },
+  { name: "Attempts", numeric: true, cell: ({ max_attempts }: TypeView) => count(max_attempts) },
+  { name: "Time-out", numeric: true, cell: ({ timeout_seconds }: TypeView) => duration(timeout_seconds * 1000) },
+];
 
-const Paused = ({ whom, since }: { whom: string; since: string | null | undefined }) =>
-  since == null ? null : (
-    <p class="status pending">
-      Paused for {whom} since <Time at={since} />: accepted tasks wait.
-    </p>
-  );
+const oldest = (since: string | null | undefined, waits: TypeView["waits_for_limit"]) => (
+  <Time at={since ?? waits?.since} />
+);
 
-const shared = ({ keyed, scope }: { keyed: boolean; scope: string }): string =>
-  `${keyed ? " of one key" : ""}${scope === "deployment" ? ", all tenants together" : ", each tenant"}`;
-
-function TypeFacts({ type }: { type: TypeView }) {
-  const { concurrency, rate_limit: rate, breaker } = type;
-  return (
-    <Facts
-      of={[
-        ["Priority", type.priority],
-        ["Runs on", type.runs_on],
-        ["Time-out", duration(type.timeout_seconds * 1000)],
-        ["Most attempts", count(type.max_attempts)],
-        ["Version", count(type.version)],
-        concurrency !== null && ["At the same time", `${count(concurrency.limit)}${shared(concurrency)}`],
-        rate !== null && ["Starts", `${count(rate.limit)} in ${duration(rate.per_seconds * 1000)}${shared(rate)}`],
-        breaker !== null && [
-          "Breaker",
-          breaker.state === "closed" ? (
-            `closed, ${count(breaker.failures_in_a_row)} of ${count(breaker.failures)} failures`
-          ) : (
-            <span key="open" class="status failed">
-              open until <Time at={breaker.open_until} />
-            </span>
-          ),
-        ],
-      ]}
-    />
-  );
+/** The limits of a type in short, such as `3 at once per key`. */
+function limitsText({ concurrency, rate_limit: rate }: TypeView): string {
+  const per = (keyed: boolean) => (keyed ? " per key" : "");
+  const texts = [
+    concurrency !== null && `${count(concurrency.limit)} at once${per(concurrency.keyed)}`,
+    rate !== null && `${count(rate.limit)} in ${duration(rate.per_seconds * 1000)}${per(rate.keyed)}`,
+  ];
+  return texts.filter(Boolean).join(", ") || "none";
 }

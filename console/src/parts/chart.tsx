@@ -1,10 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import type uPlot from "uplot";
 import { localTime } from "../format.ts";
 import { toggling } from "../signals.ts";
-import { theme } from "../theme.ts";
-import { Failure } from "./layout.tsx";
 import { Table } from "./table.tsx";
 
 /** A line of a chart. Null: there is no value at that time. */
@@ -20,12 +16,14 @@ export interface ChartData {
   lines: readonly ChartLine[];
 }
 
-const heightPixels = 190;
-
 /** Rows of the table, newest first. */
 const mostRows = 300;
 
-/** Lines over time, with the same values as a table. The library is loaded when the first chart is shown. */
+/** Size of the drawing, which is stretched to its place. */
+const wide = 600;
+const high = 160;
+
+/** Lines over time, with the same values as a table. */
 export function Chart({
   label,
   data,
@@ -37,110 +35,64 @@ export function Chart({
   /** A value as people read it. */
   format: (value: number) => string;
 }) {
-  const host = useRef<HTMLDivElement>(null);
-  const error = useSignal<Error | undefined>(undefined);
-  const colours = useColours();
-  useEffect(() => {
-    let plot: uPlot | undefined;
-    let isOver = false;
-    const observer = new ResizeObserver(([entry]) => {
-      if (entry !== undefined) plot?.setSize({ width: entry.contentRect.width, height: heightPixels });
-    });
-    const draw = async () => {
-      try {
-        const { default: Plot } = await import("uplot");
-        const { current } = host;
-        if (isOver || current === null) return;
-        plot = new Plot(optionsOf(current, data, format), [[...data.times], ...data.lines.map(valuesOf)], current);
-        observer.observe(current);
-      } catch (thrown) {
-        error.value = thrown as Error;
-      }
-    };
-    void draw();
-    return () => {
-      isOver = true;
-      observer.disconnect();
-      plot?.destroy();
-    };
-  }, [JSON.stringify(data), colours]);
+  const { times, lines } = data;
+  const top = topOf(lines);
+  const ends = [times[0], times[Math.floor(times.length / 2)], times.at(-1)];
   return (
     <div class="chart">
       <ul class="legend">
-        {data.lines.map(({ name, colour }, index) => (
+        {lines.map(({ name, colour }, index) => (
           <li key={name}>
             <span class={`swatch ${colour}${isDashed(index) ? " dashed" : ""}`} aria-hidden="true" /> {name}
           </li>
         ))}
       </ul>
-      {error.value !== undefined && <Failure error={error.value} />}
-      <div ref={host} class="plot" role="img" aria-label={`${label}. The table below has the values.`} />
+      <div class="plot" role="img" aria-label={`${label}. The table below has the values.`}>
+        <svg class="i" viewBox={`0 0 ${wide} ${high}`} preserveAspectRatio="none" aria-hidden="true">
+          <path class="grid" d={`M0 0H${wide}M0 ${high / 2}H${wide}M0 ${high}H${wide}`} />
+          {lines.map(({ name, colour, values }, index) => (
+            <path key={name} class={`${colour}${isDashed(index) ? " dashed" : ""}`} d={pathOf(values, top)} />
+          ))}
+        </svg>
+        <span class="most" aria-hidden="true">
+          {format(top)}
+        </span>
+      </div>
+      <div class="axis" aria-hidden="true">
+        {ends.map((time) => (
+          <span key={time}>{time !== undefined && clock(time)}</span>
+        ))}
+      </div>
       <AsTable {...{ label, data, format }} />
     </div>
   );
 }
 
-/** Another text when the colours of the page are others. */
-function useColours(): string {
-  const isDark = useSignal(matchMedia("(prefers-color-scheme: dark)").matches);
-  useEffect(() => {
-    const query = matchMedia("(prefers-color-scheme: dark)");
-    const change = () => {
-      isDark.value = query.matches;
-    };
-    query.addEventListener("change", change);
-    return () => query.removeEventListener("change", change);
-  }, []);
-  return `${theme.value} ${isDark.value}`;
-}
-
-const valuesOf = ({ values }: ChartLine): (number | null)[] => [...values];
-
 /** Lines differ by more than their colours. */
 const isDashed = (index: number): boolean => index % 2 === 1;
 
-/** The colour that a class of the style sheet gives in this place. */
-function colourOf(host: HTMLElement, name: string): string {
-  const probe = document.createElement("span");
-  probe.className = `swatch ${name}`;
-  host.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
+/** The value at the top edge: the largest one, rounded up to 1, 2 or 5 with zeros behind it. */
+function topOf(lines: readonly ChartLine[]): number {
+  const largest = lines.reduce((most, { values }) => values.reduce<number>((a, b) => Math.max(a, b ?? 0), most), 0);
+  if (largest === 0) return 1;
+  const unit = 10 ** Math.floor(Math.log10(largest));
+  return ([1, 2, 5].find((factor) => factor * unit >= largest) ?? 10) * unit;
 }
 
-function optionsOf(host: HTMLElement, { lines }: ChartData, format: (value: number) => string): uPlot.Options {
-  const axis = { stroke: colourOf(host, "muted"), grid: { stroke: colourOf(host, "line"), width: 1 } };
-  return {
-    width: host.clientWidth,
-    height: heightPixels,
-    legend: { show: false },
-    cursor: { show: false },
-    scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
-    axes: [
-      { ...axis, ticks: { show: false }, size: 28, values: (_, times) => times.map(clock) },
-      { ...axis, ticks: { show: false }, size: 68, values: (_, values) => values.map(format) },
-    ],
-    series: [
-      {},
-      ...lines.map(({ name, colour, values }, index) => ({
-        label: name,
-        points: { size: 5, fill: colourOf(host, colour), filter: () => lonely(values) },
-        stroke: colourOf(host, colour),
-        width: 2,
-        ...(isDashed(index) && { dash: [6, 4] }),
-      })),
-    ],
-  };
+/** The line through the values. Between times without a value there is none; a value alone is a short line. */
+function pathOf(values: ChartLine["values"], top: number): string {
+  const step = wide / Math.max(1, values.length - 1);
+  return values
+    .map((value, index) => {
+      if (value === null) return "";
+      const [x, y] = [index * step, (high * (1 - value / top)).toFixed(1)];
+      if (typeof values[index - 1] === "number") return `L${x.toFixed(1)} ${y}`;
+      // Without a neighbour it would be no line.
+      const isAlone = typeof values[index + 1] !== "number";
+      return isAlone ? `M${(x - 4).toFixed(1)} ${y}h8` : `M${x.toFixed(1)} ${y}`;
+    })
+    .join("");
 }
-
-/** Values between two times without any: no line goes to them, so they get a dot. */
-const lonely = (values: ChartLine["values"]): number[] =>
-  values.flatMap((value, index) =>
-    typeof value === "number" && typeof values[index - 1] !== "number" && typeof values[index + 1] !== "number"
-      ? [index]
-      : [],
-  );
 
 const clock = (seconds: number): string =>
   new Date(seconds * 1_000).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });

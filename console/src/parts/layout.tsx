@@ -2,32 +2,43 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ProblemError } from "../../../src/client/errors.ts";
 import type { Loaded } from "../load.ts";
+import { config } from "../session.ts";
 import { Text } from "./text.tsx";
 
 /** A page: its heading gets the focus when the page is opened, so that screen readers say where they are. */
 export function Page({
   title,
+  about,
+  state,
   actions,
   children,
 }: {
   title: string;
+  /** Beside the title. */
+  about?: ComponentChildren;
+  /** Before the title in the window's: what is wrong, or how many there are. */
+  state?: string | undefined;
   actions?: ComponentChildren;
   children: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Offload`;
     heading.current?.focus({ preventScroll: true });
   }, [title]);
+  const whole = [state, title, ["Offload", config.value?.name].filter(Boolean).join(" ")].filter(Boolean).join(" · ");
+  useEffect(() => {
+    document.title = whole;
+  }, [whole]);
   return (
     <>
       <header class="page-head">
         <h1 ref={heading} tabIndex={-1}>
           {title}
         </h1>
+        {about !== undefined && <p class="about">{about}</p>}
         <div class="actions">{actions}</div>
       </header>
-      {children}
+      <div class="page">{children}</div>
     </>
   );
 }
@@ -43,12 +54,12 @@ export function Section({
   children: ComponentChildren;
 }) {
   return (
-    <section class="card">
-      <header class="card-head">
+    <section class="part">
+      <header class="part-head">
         <h2>{title}</h2>
         <div class="actions">{actions}</div>
       </header>
-      {children}
+      <div class="card">{children}</div>
     </section>
   );
 }

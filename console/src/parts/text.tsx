@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { nowMs } from "../clock.ts";
 import { fromNow, localTime, shortened, visible } from "../format.ts";
+import { Icon, isIcon } from "./icon.tsx";
 
 /** The present time, which texts such as `3 min ago` follow. */
 export const now = signal(nowMs());
@@ -24,28 +25,12 @@ export function Time({ at, exact = false }: { at: string | null | undefined; exa
   );
 }
 
-const marks: Readonly<Record<string, string>> = {
-  scheduled: "◷",
-  pending: "…",
-  processing: "▶",
-  completed: "✓",
-  failed: "✕",
-  cancelled: "⊘",
-  expired: "⌛",
-  delivered: "✓",
-  healthy: "✓",
-  failing: "✕",
-  disabled: "⊘",
-};
-
-/** A status, by a mark and a word besides its colour. */
-export function Status({ of }: { of: string }) {
-  return (
-    <span class={`status ${of}`}>
-      <span aria-hidden="true">{marks[of] ?? "•"}</span> {of}
-    </span>
-  );
-}
+/** A status, by a shape and a word besides its colour. @param word Default: the status. */
+export const Status = ({ of, word = of }: { of: string; word?: string }) => (
+  <span class={`status ${of}`}>
+    {isIcon(of) && <Icon of={of} />} {word}
+  </span>
+);
 
 /** An id in full, which a click selects. */
 export function Id({ of }: { of: string }) {

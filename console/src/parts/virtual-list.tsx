@@ -8,7 +8,7 @@ import {
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-const narrow = matchMedia("(max-width: 640px)");
+const narrow = matchMedia("(max-width: 760px)");
 
 /** Height of a row in pixels, as the style sheet has it: one line, or two on a narrow screen. */
 const rowPixels = () => (narrow.matches ? 62 : 38);

@@ -21,6 +21,13 @@ describeConsole("the pages for admins", {}, (here) => {
     await page.context().close();
   });
 
+  test("a link that was used says so, and how to get in", { timeout: 300_000 }, async () => {
+    page = await here.browser.open(undefined, "#token=used");
+    await page.getByRole("status").getByText("This link was used").waitFor();
+    expect(page.url()).not.toContain("used");
+    await page.context().close();
+  });
+
   test("a submitter has only the pages of its role", { timeout: 300_000 }, async () => {
     page = await here.browser.open("dev-acme-sub");
     const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
@@ -107,7 +114,7 @@ describeConsole("the pages for admins", {}, (here) => {
     await globex.ended(failing.task_id);
     const admin = await here.browser.open("dev-admin", "#/");
     await admin.getByLabel("Tenant, now all tenants").waitFor();
-    await admin.getByRole("heading", { name: /to look at/ }).waitFor();
+    await admin.getByRole("heading", { name: /needs? you/ }).waitFor();
     await admin.getByRole("region", { name: "What fails most" }).getByText("probe.fail").waitFor();
     await admin.getByRole("link", { name: "Dead letters", exact: true }).click();
     await admin.getByRole("heading", { name: "1 × probe.fail" }).waitFor();

@@ -74,21 +74,25 @@ describeConsole("dead letters, types and queues", {}, (here) => {
 
   test("a paused type's tasks wait, and start when it is resumed", { timeout: 300_000 }, async () => {
     await page.goto(`${here.url}/console#/types`);
-    const type = card("Returns its value.");
+    await page.getByRole("row").filter({ hasText: "Returns its value." }).getByText("runs").waitFor();
     await clean("types");
-    await type.getByRole("button", { name: "Pause probe.echo for acme …" }).click();
+    await page.getByRole("link", { name: "probe.echo", exact: true }).click();
+    await clean("type");
+    await page.getByRole("button", { name: "Pause for acme …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
-    await type.getByText(/Paused for .*: accepted tasks wait/).waitFor();
+    await page.getByText(/Paused for .*: accepted tasks wait/).waitFor();
     await clean("type-paused");
     const { task_id } = await here.operator.submit("probe.echo", { value: 1 }, { tags: { order: "2001" } });
     await here.operator.waitFor(task_id, ({ waiting_for }) => waiting_for?.kind === "pause");
     await page.goto(`${here.url}/console#/tasks?q=2001`);
-    await page.getByRole("table", { name: "Tasks" }).getByText("pending").waitFor();
+    await page.getByRole("table", { name: "Tasks" }).getByText("paused", { exact: true }).waitFor();
     await clean("type-paused-tasks");
     await page.goto(`${here.url}/console#/types`);
-    await type.getByRole("button", { name: "Resume probe.echo for acme …" }).click();
+    expect(await page.getByRole("row").nth(1).textContent()).toMatch(/^probe\.echo.*paused for acme/);
+    await page.getByRole("link", { name: "probe.echo", exact: true }).click();
+    await page.getByRole("button", { name: "Resume for acme …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
-    await type.getByText("Paused for acme").waitFor({ state: "detached" });
+    await page.getByText(/^Paused for acme since/).waitFor({ state: "detached" });
     await page.goto(`${here.url}/console#/tasks?q=2001`);
     await page.getByRole("table", { name: "Tasks" }).getByText("completed").waitFor();
   });

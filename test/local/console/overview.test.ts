@@ -11,7 +11,7 @@ describeConsole("the overview", {}, (here) => {
 
   const clean = (name: string) => expectClean(page, name);
   const part = (name: string | RegExp): Locator =>
-    page.locator("section.card").filter({ has: page.getByRole("heading", { name, level: 2 }) });
+    page.locator("section.part").filter({ has: page.getByRole("heading", { name, level: 2 }) });
   const rows = (name: string): Locator => page.getByRole("region", { name, exact: true }).locator("tbody tr");
   const fails = async (message: string) => {
     const task = await here.operator.submit("probe.fail", { kind: "permanent", message });
@@ -21,9 +21,9 @@ describeConsole("the overview", {}, (here) => {
 
   test("nothing is wrong, and each part says so", { timeout: 300_000 }, async () => {
     page = await here.browser.open("dev-acme", "#/overview");
-    await part("Now").getByText("nothing paused").waitFor();
-    await page.getByText("No task of acme has failed permanently.").waitFor();
-    await page.getByText("No task has failed permanently.", { exact: true }).waitFor();
+    await part("Nothing needs you").getByText("nothing paused").waitFor();
+    await page.getByText("No dead letters. Tasks that fail for good come here.").waitFor();
+    await page.getByText("No task yet. Tasks of acme come here as they are submitted.").waitFor();
     await page.getByText("No schedule has a next time.").waitFor();
     expect(await page.getByRole("heading", { name: /Tiers|Throughput/ }).count()).toBe(0);
     await clean("overview-quiet");
@@ -38,8 +38,8 @@ describeConsole("the overview", {}, (here) => {
     for (const schedule of [later, soon]) expectStatus(await here.operator.post("/schedules", schedule), 201);
     expectStatus(await here.operator.post("/types/probe.sleep/pause", {}), 200);
     await fails("order 1001: the printer is on fire");
-    await rows("Newest failed tasks").filter({ hasText: "1001" }).waitFor();
-    await part(/to look at/)
+    await rows("Newest tasks").filter({ hasText: "1001" }).waitFor();
+    await part(/need you/)
       .getByText("Paused")
       .waitFor();
     await expect
@@ -70,9 +70,7 @@ describeConsole("the overview", {}, (here) => {
   test("an admin sees the tiers, alarms, and what the deployment measured", { timeout: 300_000 }, async () => {
     expectStatus(await here.admin.post("/queues/low/pause", {}), 200);
     page = await here.browser.open("dev-admin");
-    await part(/4 to look at/)
-      .getByText("tier low")
-      .waitFor();
+    await part("4 things need you").getByText("tier low").waitFor();
     await rows("Tiers").filter({ hasText: "low" }).getByText("paused").waitFor();
     // Figures of the local server are of the present period.
     await part("Throughput and waits")
@@ -80,7 +78,7 @@ describeConsole("the overview", {}, (here) => {
       .waitFor();
     await part("Throughput and waits").getByText("As a table").first().click();
     await page.getByRole("region", { name: /^Ended tasks/ }).waitFor();
-    await expect.poll(() => page.locator(".plot canvas").count(), patient).toBe(2);
+    await expect.poll(() => page.locator(".plot svg").count(), patient).toBe(2);
     await clean("overview-admin");
     await page.getByRole("combobox", { name: "Time" }).selectOption("12");
     await part("Throughput and waits")
@@ -101,13 +99,17 @@ describeConsole("the overview", {}, (here) => {
     });
     await page.goto(`${here.url}/console#/overview`);
     await page.reload();
-    await part(/6 to look at/).waitFor();
+    await part("6 things need you").waitFor();
     const lines = await page.locator(".troubles .kind").allTextContents();
     expect(lines).toEqual(["Alarm", "Failing", "Failing", "Breaker open", "Paused", "Paused"]);
-    await page.getByText("2 tasks failed permanently: order 1002: the printer is on fire").waitFor();
+    await page.locator(".troubles").getByText("2 tasks failed for good").waitFor();
+    await page.locator(".troubles").getByText("order 1002: the printer is on fire").waitFor();
+    expect(await page.title()).toBe("6 need you · Overview · Offload local");
     await page.getByText("The oldest task has waited for an hour.").waitFor();
-    await expect.poll(() => page.locator(".plot canvas").count(), patient).toBe(2);
-    expect(await drawn("--good")).toBe(true);
+    await expect.poll(() => page.locator(".plot svg").count(), patient).toBe(2);
+    const line = page.locator(".plot path.good").first();
+    expect((await line.getAttribute("d"))?.match(/L/g)).toHaveLength(59);
+    expect(await line.evaluate((path) => getComputedStyle(path).stroke)).toMatch(/^rgb/);
     await clean("overview-charts");
   });
 
@@ -119,10 +121,10 @@ describeConsole("the overview", {}, (here) => {
       await route.fulfill({ response: answer, json: { ...rest, queues: { ...queues, critical } } });
     });
     await page.reload();
-    await part(/to look at/)
+    await part(/need you/)
       .getByText("it is full, and refuses submits")
       .waitFor();
-    await rows("Tiers").filter({ hasText: "critical" }).getByText("✗ full").waitFor();
+    await rows("Tiers").filter({ hasText: "critical" }).getByText("full").waitFor();
     await clean("overview-full");
   });
 
@@ -143,22 +145,6 @@ describeConsole("the overview", {}, (here) => {
   test("the browser has nothing to complain about, such as the CSP", () => {
     expect(here.browser.problems).toEqual([]);
   });
-
-  /** True when a chart has a pixel of a colour of the style sheet, such as that of completed tasks. */
-  const drawn = (name: string): Promise<boolean> =>
-    page.evaluate((name) => {
-      const probe = document.createElement("span");
-      probe.style.color = `var(${name})`;
-      document.body.append(probe);
-      const wanted = getComputedStyle(probe).color.match(/\d+/g)?.slice(0, 3).map(Number) ?? [];
-      probe.remove();
-      const canvas = document.querySelector<HTMLCanvasElement>(".plot canvas");
-      const data = canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
-      for (let place = 0; place < data.length; place += 4) {
-        if (wanted.every((value, part) => data[place + part] === value) && data[place + 3] === 255) return true;
-      }
-      return false;
-    }, name);
 });
 
 /** An alarm, an open breaker, and figures of three hours: what the local server does not have. */

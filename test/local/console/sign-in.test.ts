@@ -20,7 +20,7 @@ describeConsole("a sign-in with the deployment's issuer", settings, (here) => {
     await page.getByRole("heading", { name: "Tasks" }).waitFor();
     expect(page.url()).toBe(`${here.url}/console#/tasks?status=failed`);
     expect(await page.getByLabel("Status").inputValue()).toBe("failed");
-    expect(await page.getByTitle("Principal olga").textContent()).toBe("operator");
+    expect(await page.getByTitle("Principal olga").textContent()).toBe("olga operator");
     expect(issuer.answered).toEqual([200]);
     await page.context().close();
   });

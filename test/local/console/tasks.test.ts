@@ -166,7 +166,7 @@ describeConsole("the list of tasks", {}, (here) => {
   test("progress of a running task comes by push", { timeout: 300_000 }, async () => {
     await page.getByRole("button", { name: "Clear" }).click();
     const { task_id } = await here.operator.submit("probe.sleep", { ms: 30_000 }, { tags: { order: "1004" } });
-    await rows().filter({ hasText: "order=1004" }).filter({ hasText: "processing" }).waitFor();
+    await rows().filter({ hasText: "order=1004" }).filter({ hasText: "running" }).waitFor();
     await pushNotice(
       pushPorts(),
       changeNotice({ tenant_id: "acme", requested_by: principalOf("dev-acme"), task_id, progress: 42 }),

@@ -1,0 +1,12 @@
+import type { TypeView } from "../../../src/operations/views.ts";
+import { tenant } from "../session.ts";
+
+/** The state of a type: its shape, and its words. */
+export function stateOf({ paused, breaker, stopped_tenants: stopped = [] }: TypeView): { of: string; word: string } {
+  if (breaker?.state === "open") return { of: "breaker", word: "breaker open" };
+  if (paused?.all != null) return { of: "paused", word: "paused for all" };
+  if (paused?.tenant != null) return { of: "paused", word: `paused for ${tenant.value}` };
+  if (stopped.length > 0)
+    return { of: "paused", word: `stopped for ${stopped.map((one) => one.tenant_id).join(", ")}` };
+  return { of: "open", word: "runs" };
+}
