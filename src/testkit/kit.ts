@@ -155,8 +155,8 @@ export class TestKit {
   }
 
   /**
-   * Lets the kit's time pass, as `npx offload clock` does with a local server: delays, retries, sleeps and ends of waits
-   * of the tasks that were started happen, each at its time.
+   * Lets the kit's time pass, as `npx offload clock` does with a local server: delays, retries, sleeps and ends of
+   * waits of the tasks that were started happen, each at its time.
    * @param time A duration such as `2d`, `90m` or `1d 12h`, or the time to which it goes.
    * @throws RangeError for a text that is no duration, and for a time that has passed
    */

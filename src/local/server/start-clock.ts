@@ -23,8 +23,8 @@ interface Parts {
 }
 
 /**
- * A deployment looks once a day for open tasks that nothing wakes. Where no message waits, no task is in a line, in which
- * it could expire: then a move looks once a week.
+ * A deployment looks once a day for open tasks that nothing wakes. Where no message waits, no task is in a line, in
+ * which it could expire: then a move looks once a week.
  */
 const dayMs = 86_400_000;
 
