@@ -88,6 +88,7 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["a message starts a task whose worker could not put it into the line of a pause", 82087259, undefined],
     ["a process that stood still adds a task's entry to a line again", 81031743, "flow"],
     ["a process that stood still adds a task with a key and a newer input to a line again", 81043854, "flow"],
+    ["a lost dead letter that came back runs a step that never ended", 82132219, undefined],
     ["a lost dead letter that came back is retried, and completes", 82103309, undefined],
     ["a lost dead letter that came back is retried twice at once, and completes", 82142094, undefined],
     ["the call of a signal has read the record before its task waited for children", 82173512, undefined],

@@ -150,7 +150,10 @@ export class Witness extends Lives {
   /** A letter does not say when its task was created. The steps of the next attempts belong to the record that the task has now. */
   #cameBack(record: TaskRecord): void {
     const life = this.lives.get(record.task_id);
-    if (life !== undefined) life.createdAt = record.created_at;
+    if (life === undefined) return;
+    // A step's idempotency key is made of that time, too.
+    if (life.createdAt !== record.created_at) life.steps.keys.clear();
+    life.createdAt = record.created_at;
   }
 
   /** The table has deleted the record with its retention, and a sweep has found a letter of it that no sweep had deleted in 14 days. */
