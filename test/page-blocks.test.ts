@@ -194,6 +194,14 @@ const taskCases: TaskCase[] = [
     effects: ({ address }: { address: string }) => [`fetch GET https://maps.example.com/search?q=${address}`],
   },
   {
+    page: "docs/step-retries.md",
+    type: "order.pay",
+    inputs: [{ order: "1" }, { order: "2" }],
+    effects: ({ order }: { order: string }) => [`fetch POST https://pay.example.com/charges/${order}`],
+    answer: ({ url }) => Response.json({ id: new URL(url).pathname }),
+    results: [{ charge: "/charges/1" }, { charge: "/charges/2" }],
+  },
+  {
     page: "docs/steps.md",
     type: "trip.book",
     inputs: [{ trip: "1" }, { trip: "2" }],

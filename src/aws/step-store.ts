@@ -58,7 +58,16 @@ export class DynamoStepStore implements StepStore {
 
 const nameOf = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string => `${kind}:${name}`;
 
-const kinds: readonly string[] = ["step", "sleep", "wait", "signal", "state", "submit"] satisfies StepEntry["kind"][];
+const kinds: readonly string[] = [
+  "step",
+  "try",
+  "sleep",
+  "wait",
+  "signal",
+  "read",
+  "state",
+  "submit",
+] satisfies StepEntry["kind"][];
 
 /**
  * An attempt that passed over an entry would do again what it tells of.

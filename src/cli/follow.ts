@@ -170,6 +170,10 @@ function waitsFor({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): stri
   if (waiting_for === null || waiting_for === undefined) return "";
   if (!isSuspended(waiting_for)) return `, waits for ${stoppedBy[waiting_for.kind]}${placeText(waiting_for.place)}`;
   if (waiting_for.kind === "sleep") return `, sleeps${inWords(waiting_for.until, ", goes on")}`;
+  if (waiting_for.kind === "step") {
+    const what = `attempt ${waiting_for.attempt} of the step ${plain(waiting_for.step)}`;
+    return `, waits for ${what}${inWords(waiting_for.until, ", which starts")}`;
+  }
   const seconds = Math.max(0, (Date.parse(waiting_for.until) - Date.now()) / 1000);
   return `, waits for the signal ${waiting_for.signals.map(plain).join(" or ")}, at most ${span(seconds)}`;
 }

@@ -107,13 +107,13 @@ export function addChildren(
 
 function stepsTable(steps: readonly StepView[], terminal: Terminal, looks: Looks): string {
   if (steps.length === 0) return "No steps are stored.";
-  const rows = steps.map(({ order, kind, name, until, timed_out, result, result_bytes }) => [
+  const rows = steps.map(({ order, kind, name, until, timed_out, result, result_bytes, error }) => [
     order,
     kind,
     name,
     timed_out ? "timed out" : until,
     result_bytes,
-    result === null ? undefined : JSON.stringify(result),
+    error == null ? (result === null ? undefined : JSON.stringify(result)) : `failed: ${error}`,
   ]);
   return table(["call", "kind", "name", "until", "bytes", "result"], rows, terminal, looks);
 }

@@ -20,6 +20,7 @@ export {
   WorkerStopping,
 } from "../core/model/errors.ts";
 export type { Tier } from "../core/model/tier.ts";
+export { StepFailed, StepTimedOut } from "../core/steps/step-failed.ts";
 export {
   type ChildSubmit,
   currentTask,
@@ -39,5 +40,6 @@ export {
 } from "../core/task/environment.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "../core/task/result.ts";
 export type { RetryPolicy } from "../core/task/retry.ts";
+export type { StepAttempt, StepOptions } from "../core/task/step-options.ts";
 export { type DefinedTask, defineTask, type TaskOptions, type TaskType, type Upcasts } from "../core/task/task.ts";
 export type { BreakerOption, ConcurrencyOption, RateLimitOption } from "../core/task/type-limits.ts";

@@ -88,6 +88,7 @@ const waitingFor = withName(
     z.discriminatedUnion("kind", [
       z.object({ kind: z.literal("sleep"), until: time }),
       z.object({ kind: z.literal("signal"), signals: z.array(z.string()), until: time }),
+      z.object({ kind: z.literal("step"), step: z.string(), attempt: count, until: time }),
       z.object({ kind: z.literal("pause"), of: z.enum(["tier", "type", "tenant"]), place }),
       z.object({ kind: z.literal("breaker"), place }),
       z.object({ kind: z.literal("concurrency"), place }),

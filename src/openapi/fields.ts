@@ -90,8 +90,10 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     children: "Numbers of the children. Null: the task has none.",
   },
   WaitingFor: {
-    kind: "`sleep`: the task waits for a time. `signal`: for one of some signals. `pause`: for the end of a pause. `breaker`: until its type fails less. `concurrency`: for a place. `rate`: for its turn.",
+    kind: "`sleep`: the task waits for a time. `signal`: for one of some signals. `step`: for the next attempt of a step. `pause`: for the end of a pause. `breaker`: until its type fails less. `concurrency`: for a place. `rate`: for its turn.",
     signals: "Names of the signals.",
+    step: "Name of the step.",
+    attempt: "Number of the step's next attempt in the round, from 2.",
     until: "The task continues at this time at the latest.",
     of: "The thing that is paused.",
     place: "Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists.",

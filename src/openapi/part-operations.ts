@@ -16,12 +16,15 @@ const step = withName(
       kind: z
         .enum(entryKinds)
         .describe(
-          "`signal`: the answer to a wait of the same name. `state`: the last checkpoint. `submit`: tasks that an attempt submitted.",
+          "`try`: one attempt of a step that has attempts of its own. `signal`: the answer to a wait of the same name. `read`: the end of a wait that several signals may end. `state`: the last checkpoint. `submit`: tasks that an attempt submitted.",
         ),
       name: z.string().describe("Name of the entry, unique among those of its kind."),
       order: z.int().nullable().describe("Number of the handler's call, from 1. Null: it is no call of the handler."),
-      until: z.string().nullable().describe("End of a sleep, or time at which a wait times out."),
-      timed_out: z.boolean().describe("True for the signal of a wait that timed out."),
+      until: z
+        .string()
+        .nullable()
+        .describe("End of a sleep, time at which a wait times out, or start of the step's next attempt."),
+      timed_out: z.boolean().describe("True for the signal, and for the end, of a wait that timed out."),
       attempt: z.int().nullable().describe("Number of the attempt that stored a state, over all rounds."),
       result: z
         .unknown()
@@ -29,6 +32,7 @@ const step = withName(
           "Result of the step. Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive.",
         ),
       result_bytes: z.int().nullable().describe("Size of the result's JSON. Null: there is none."),
+      error: z.string().nullable().describe("Error of a step's attempt that failed. Null: it did not fail."),
     }),
   ),
 );

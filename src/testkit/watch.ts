@@ -1,4 +1,5 @@
 import { attemptIsOpen, runInContext, type TaskContext } from "../core/task/context.ts";
+import type { StepAttempt, StepOptions } from "../core/task/step-options.ts";
 import type { TaskType } from "../core/task/task.ts";
 import { inShort } from "../util/foreign-value.ts";
 import type { Lines, LogLine, Step, Track } from "./track.ts";
@@ -77,16 +78,23 @@ function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: 
 function watchedSteps(
   task: TaskContext,
   step: MakeStep,
-): Pick<TaskContext, "step" | "sleep" | "waitFor" | "checkpoint" | "continueLater"> {
+): Pick<TaskContext, "step" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater"> {
   const before = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
     const fault = step(name);
     if (fault !== undefined) await fault;
     return call();
   };
   return {
-    step: (name, run) =>
-      before(`task.step(${inText(name)})`, () => task.step(name, stepping(step, `step ${inText(name)}`, run))),
+    step: <T>(name: string, ...given: [StepRun<T>] | [StepOptions, StepRun<T>]) =>
+      before(`task.step(${inText(name)})`, () => {
+        const watched = (run: StepRun<T>) => stepping(step, `step ${inText(name)}`, run);
+        if (given.length < 2) return task.step(name, watched(given[0] as StepRun<T>));
+        return task.step(name, given[0] as StepOptions, watched(given[1] as StepRun<T>));
+      }),
     sleep: (seconds) => before(`task.sleep(${inText(seconds)})`, () => task.sleep(seconds)),
+    sleepUntil: (date) => before(`task.sleepUntil(${inText(date)})`, () => task.sleepUntil(date)),
+    waitForAny: (signals, options) =>
+      before(`task.waitForAny(${Object.keys(signals ?? {}).join(", ")})`, () => task.waitForAny(signals, options)),
     waitFor: (name, options) => before(`task.waitFor(${inText(name)})`, () => task.waitFor(name, options)),
     checkpoint: (state) => before("task.checkpoint", () => task.checkpoint(state)),
     continueLater: () => before("task.continueLater", () => task.continueLater()),
@@ -127,8 +135,13 @@ function progressOf(percent: unknown): number | undefined {
 }
 
 /** Makes a step of the end of the author's code. What is no function is for the core to refuse. */
-const stepping = <T>(step: MakeStep, name: string, run: (key: string) => Promise<T> | T): typeof run =>
-  typeof run === "function" ? (key) => stepAfter(step, name, () => run(key)) : run;
+const stepping = <Given extends unknown[], T>(
+  step: MakeStep,
+  name: string,
+  run: (...given: Given) => Promise<T> | T,
+): typeof run => (typeof run === "function" ? (...given) => stepAfter(step, name, () => run(...given)) : run);
+
+type StepRun<T> = (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T;
 
 /** Runs code of the author, and then a step: a worker that dies there has done the work, and has not stored it. */
 async function stepAfter<T>(step: MakeStep, name: string, call: () => Promise<T> | T): Promise<T> {

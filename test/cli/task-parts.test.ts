@@ -3,15 +3,19 @@ import { offload, problem, StubApi } from "./stub-api.ts";
 
 const step = {
   ...{ kind: "step", name: "charge \u001b[31mcard", order: 1, until: null, timed_out: false },
-  ...{ attempt: null, result: { paid: true }, result_bytes: 13 },
+  ...{ attempt: null, result: { paid: true }, result_bytes: 13, error: null },
 };
+const failed = { ...step, kind: "try", name: "mail #1", result: null, result_bytes: null, error: "no \u001b[31mroute" };
 const timedOut = { ...step, kind: "signal", name: "approved", order: null, timed_out: true, result: null };
 
 describe("tasks steps", () => {
   test("is a table in the order of the calls, without escapes of its content", async () => {
-    await using api = await StubApi.start(() => ({ json: { steps: [step, { ...timedOut, result_bytes: null }] } }));
+    await using api = await StubApi.start(() => ({
+      json: { steps: [step, { ...timedOut, result_bytes: null }, failed] },
+    }));
     const { code, out } = await offload(api.url, ["tasks", "steps", "t-1"]);
     expect(code).toBe(0);
+    expect(out).toMatch(/^1 +try +mail #1 +- +- +failed: no .*route$/m);
     expect(out).toMatch(/^CALL +KIND +NAME +UNTIL +BYTES +RESULT\n1 +step +charge .*card +- +13 +\{"paid":true\}\n/);
     expect(out).toMatch(/^- +signal +approved +timed out +- +-$/m);
     expect(out).not.toContain("\u001b");

@@ -55,7 +55,7 @@ describe("the rounds of a task", () => {
   });
 
   test("a suspended attempt goes on, and an ended task has no attempt to come", () => {
-    const waiting_for = { kind: "sleep", until: second(200) } as const;
+    const waiting_for = { kind: "step", step: "charge", attempt: 2, until: second(200) } as const;
     const view = task({ status: "pending", attempts: 1, started_at: second(10), waiting_for });
     expect(shown(view)).toEqual([[1, [1, "waiting", 10, 90]]]);
     expect(shown(task({ status: "failed", attempts: 1 }), [attempt(1, 1, 2, 5, "failed")])).toEqual([

@@ -66,6 +66,45 @@ describe.concurrent("steps and waits", () => {
     expect(await operator.ended(task_id)).toMatchObject({ status: "completed", result: { signal: "first" } });
   });
 
+  test("a step is tried again by itself, and its task's attempts do not move", async () => {
+    const input = { failures: 2, base_seconds: 2 };
+    const { task_id } = await operator.submit("probe.tries", input, options);
+    const waiting = (await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null)) as Waiting;
+    expect(waiting).toMatchObject({ status: "pending", attempts: 1, error: null });
+    expect(waiting.waiting_for).toMatchObject({ step: "fails", until: expect.stringMatching(/Z$/) });
+    const task = await operator.ended(task_id);
+    expect(task).toMatchObject({ status: "completed", attempts: 1, result: { attempts: [3, 1], failed: null } });
+    expect(epoch(task.finished_at)).toBeGreaterThanOrEqual(epoch(waiting.waiting_for?.until));
+    expect(await operator.attempts(task_id)).toMatchObject([{ number: 1, outcome: "completed" }]);
+    const { steps } = expectStatus(await operator.get(`/tasks/${task_id}/steps`), 200).json<{ steps: Task[] }>();
+    expect(steps.map(({ error }) => error).filter((error) => error !== null)).toHaveLength(2);
+  });
+
+  test.each([true, false])("a step that fails for good can be caught (%s), or fails its task", async (catches) => {
+    const input = { failures: 100, max_attempts: 2, catches };
+    const { task_id } = await operator.submit("probe.tries", input, options);
+    const task = await operator.ended(task_id);
+    const cause = "attempt 2 of the step fails, as its input requested";
+    const error = `step "fails" failed after 2 attempts: ${cause}`;
+    if (catches) expect(task).toMatchObject({ status: "completed", result: { failed: { step: "fails", cause } } });
+    else expect(task).toMatchObject({ status: "failed", attempts: 1, error_type: "StepFailed", error });
+  });
+
+  test("one of several signals ends a wait, and a date ends one, too", async () => {
+    const input = { names: ["approve", "reject"], timeout_seconds: 3600 };
+    const { task_id } = await operator.submit("probe.any", input, options);
+    const task = (await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null)) as Waiting;
+    expect(task.waiting_for).toMatchObject({ kind: "signal", signals: ["approve", "reject"] });
+    expectStatus(await signal(task_id, "reject", { by: "eve" }), 202);
+    const ended = await operator.ended(task_id);
+    expect(ended).toMatchObject({ status: "completed", result: { signal: { name: "reject", body: { by: "eve" } } } });
+    const until = new Date(Date.now() + 3_000).toISOString();
+    const late = await operator.submit("probe.any", { names: ["never"], until }, options);
+    const { status, result } = await operator.ended(late.task_id);
+    expect({ status, result }).toMatchObject({ status: "completed", result: { signal: null } });
+    expect(Date.parse((result as { now: string }).now)).toBeGreaterThanOrEqual(Date.parse(until));
+  });
+
   test("a task that waits can be cancelled", async () => {
     const { task_id } = await waiting("approved", 3600);
     expectStatus(await operator.post(`/tasks/${task_id}/cancel`, {}), 200);

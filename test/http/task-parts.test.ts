@@ -93,8 +93,8 @@ describe("GET /tasks/{task_id}/steps", () => {
     const { json } = await ask(control, `/tasks/${record.task_id}/steps`);
     const rest = { until: null, timed_out: false, attempt: null };
     expect(json.steps).toEqual([
-      { ...rest, kind: "step", name: "a", order: 1, result: { charged: true }, result_bytes: 16 },
-      { ...rest, kind: "step", name: "b", order: 2, result: null, result_bytes: 20_002 },
+      { ...rest, kind: "step", name: "a", order: 1, result: { charged: true }, result_bytes: 16, error: null },
+      { ...rest, kind: "step", name: "b", order: 2, result: null, result_bytes: 20_002, error: null },
       {
         ...rest,
         kind: "sleep",
@@ -103,6 +103,7 @@ describe("GET /tasks/{task_id}/steps", () => {
         until: "2027-01-01T00:00:00.000Z",
         result: null,
         result_bytes: null,
+        error: null,
       },
     ]);
   });

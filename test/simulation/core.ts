@@ -22,6 +22,7 @@ import * as notify from "../../src/core/notify/notify.ts";
 import * as fire from "../../src/core/schedules/fire.ts";
 import * as rescue from "../../src/core/schedules/rescue.ts";
 import * as signal from "../../src/core/steps/signal.ts";
+import * as tries from "../../src/core/steps/tries.ts";
 import * as submit from "../../src/core/submit/submit.ts";
 import * as batch from "../../src/core/submit/submit-batch.ts";
 import * as catalog from "../../src/core/task/catalog.ts";
@@ -68,6 +69,7 @@ export const realCore = {
   submitUnique: unique,
   sweep,
   task,
+  tries,
   view,
   work,
 };
@@ -110,6 +112,7 @@ const paths: Record<keyof Core, string> = {
   submitUnique: "unique/submit-unique.ts",
   sweep: "control/sweep.ts",
   task: "task/task.ts",
+  tries: "steps/tries.ts",
   view: "end/view.ts",
   work: "work/work.ts",
 };

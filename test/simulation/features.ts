@@ -4,7 +4,17 @@ import { lostType } from "./plans.ts";
 
 /** Features of tasks, and events, that worlds combine. */
 export const features = [
-  ...(["children", "submits of handlers", "steps", "sleeps", "signals", "checkpoints", "one-offs", "lines"] as const),
+  ...([
+    "children",
+    "submits of handlers",
+    "steps",
+    "tries",
+    "sleeps",
+    "signals",
+    "checkpoints",
+    "one-offs",
+    "lines",
+  ] as const),
   ...(["pauses", "unique keys", "batches", "callbacks", "attempts", "retries", "cancels", "expiry"] as const),
   ...(["other releases", "late processes", "deaths"] as const),
 ] as const;

@@ -97,6 +97,7 @@ function featuresOf({ witness, schedules }: World): Feature[] {
   const { counts } = witness.steps;
   return witness.features.with({
     steps: counts.step > 0,
+    tries: counts.try > 0,
     sleeps: counts.nap > 0,
     signals: counts.answered > 0,
     checkpoints: counts.state > 0,

@@ -52,9 +52,33 @@ async function makeUntried(world: World, run: Run, call: StepCall, task: TaskCon
     const body = await task.waitFor(call.name, { timeoutSeconds: call.seconds });
     steps.waitReturned(run, call.name, call.seconds, prompt, body);
   } else {
+    if (call.tries !== undefined) return makeTries(world, run, call, task);
     const value = await task.step(call.name, (key) => runStep(world, run, call, key));
     steps.stepReturned(run, call.name, value);
   }
+}
+
+/** A step that is tried again by itself. */
+async function makeTries(
+  world: World,
+  run: Run,
+  call: Extract<StepCall, { do: "step" }>,
+  task: TaskContext,
+): Promise<void> {
+  const { steps } = world.witness;
+  const { name, tries = 1, waitSeconds = 1 } = call;
+  const options = { maxAttempts: tries, retry: { baseSeconds: waitSeconds, factor: 1 } };
+  let value: unknown;
+  try {
+    value = await task.step(name, options, (key, { attempt }) => {
+      steps.tryBegins(run, name, attempt, tries);
+      return runStep(world, run, call, key);
+    });
+  } catch (error) {
+    steps.stepFailed(run, name, tries, error);
+    throw error;
+  }
+  steps.stepReturned(run, name, value);
 }
 
 async function runStep(

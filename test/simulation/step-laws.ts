@@ -25,7 +25,7 @@ const textOf = (value: unknown): string => JSON.stringify(value) ?? "undefined";
 /** Laws of steps, sleeps, waits, signals and checkpoints. */
 export class StepLaws {
   /** Calls that returned, by kind, for the test that the worlds are not empty. */
-  readonly counts = { step: 0, nap: 0, wait: 0, answered: 0, state: 0, suspended: 0, act: 0 };
+  readonly counts = { step: 0, nap: 0, wait: 0, answered: 0, state: 0, suspended: 0, act: 0, try: 0, failed: 0 };
   /** What the code of an attempt does, and has done since it began to wait last. */
   readonly #works = new WeakMap<TaskContext, { underWay: number; done: number }>();
   readonly #watched: Watched;
@@ -61,7 +61,9 @@ export class StepLaws {
     if (life === undefined) return "";
     const { effects, stored, keys } = life.steps;
     const done = effects.get(name) ?? [];
-    if (done.includes(task.attemptOverall)) this.#broken(life, `one attempt did the effect of the step ${name} twice`);
+    const hasTries = this.#triesOf(life, name).length > 0;
+    if (done.includes(task.attemptOverall) && !hasTries)
+      this.#broken(life, `one attempt did the effect of the step ${name} twice`);
     const before = stored.get(`step:${name}`);
     if (before !== undefined && before.atMs < run.claimedAt)
       this.#broken(life, `the effect of the step ${name} is repeated, although its result was stored`);
@@ -74,11 +76,57 @@ export class StepLaws {
     return `${name} by ${task.attemptOverall}`;
   }
 
+  /** The stored ends of a step's tries, in their order over all rounds. */
+  #triesOf(life: Life, name: string) {
+    const tries: { atMs: number; entry: StepEntry }[] = [];
+    for (;;) {
+      const next = life.steps.stored.get(`try:${name} #${tries.length + 1}`);
+      if (next === undefined) return tries;
+      tries.push(next);
+    }
+  }
+
+  /** A try begins after the wait of the one before, as the next one of its round, and none after the step's end. */
+  tryBegins(run: Run, name: string, attempt: number, tries: number): void {
+    const { life, claimedAt, round } = run;
+    if (life === undefined) return;
+    this.counts.try += 1;
+    const all = this.#triesOf(life, name);
+    const before = all.filter(({ atMs }) => atMs < claimedAt).map(({ entry }) => entry);
+    if (before.some(({ error }) => error === undefined))
+      this.#broken(life, `the step ${name} is tried again, although its result was stored`);
+    if (attempt > tries) this.#broken(life, `attempt ${attempt} of the step ${name} begins, of at most ${tries}`);
+    const ofRound = all.map(({ entry }) => entry).filter((entry) => entry.round === round);
+    if (attempt <= before.filter((entry) => entry.round === round).length)
+      this.#broken(life, `attempt ${attempt} of the step ${name} begins again, although its end was stored`);
+    const last = attempt > 1 ? ofRound[attempt - 2] : undefined;
+    if (attempt === 1 || last?.until === undefined) {
+      if (attempt > 1)
+        this.#broken(life, `attempt ${attempt} of the step ${name} begins, and none before it has failed`);
+      return;
+    }
+    const early = Date.parse(last.until) - this.#watched.time.now;
+    if (early > skewMs) this.#broken(life, `attempt ${attempt} of the step ${name} begins ${early} ms too early`);
+  }
+
+  /** A step has failed for good: after all its tries, in the same way in each attempt. */
+  stepFailed({ life, round }: Run, name: string, tries: number, error: unknown): void {
+    if (life === undefined) return;
+    const { name: kind, attempts, message } = error as Error & { attempts?: number };
+    if (kind !== "StepFailed") {
+      this.#broken(life, `the step ${name} with tries of its own threw ${String(error)}`);
+      return;
+    }
+    this.counts.failed += 1;
+    if (attempts !== tries) this.#broken(life, `the step ${name} failed after ${attempts} attempts, of ${tries}`);
+    this.#returned(life, `failed ${round}:${name}`, message, `the step ${name}`);
+  }
+
   stepReturned({ life }: Run, name: string, value: unknown): void {
     if (life === undefined) return;
     this.counts.step += 1;
     this.#returned(life, `step:${name}`, textOf(value), `the step ${name}`);
-    const stored = life.steps.stored.get(`step:${name}`);
+    const stored = life.steps.stored.get(`step:${name}`) ?? this.#triesOf(life, name).at(-1);
     if (stored === undefined) this.#broken(life, `the step ${name} returned, and no result is stored`);
     else if ((stored.entry.value ?? "undefined") !== textOf(value))
       this.#broken(life, `the step ${name} returned ${textOf(value)}, and ${stored.entry.value} is stored`);

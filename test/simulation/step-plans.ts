@@ -2,8 +2,11 @@ import type { Dice } from "./dice.ts";
 
 /** A call of a handler that later attempts find done. */
 export type StepCall =
-  /** `risk`: probability that the worker dies in it, or that it throws. `empty`: it returns undefined. */
-  | { do: "step"; name: string; ms: number; risk: number; empty: boolean }
+  /**
+   * `risk`: probability that the worker dies in it, or that it throws. `empty`: it returns undefined. `tries`: most
+   * attempts of its own; absent: it has none.
+   */
+  | { do: "step"; name: string; ms: number; risk: number; empty: boolean; tries?: number; waitSeconds?: number }
   | { do: "nap"; place: number; seconds: number }
   | { do: "wait"; name: string; seconds: number };
 
@@ -99,6 +102,9 @@ export class StepPlanner {
     const name = draw < 0.7 ? this.#names.pop() : undefined;
     if (name !== undefined) return { do: "wait", name, seconds: drawWaitSeconds(dice) };
     const risk = dice.chance(0.25) ? 0.4 : 0;
-    return { do: "step", name: `s${place}`, ms: dice.spread(1, 3000), risk, empty: dice.chance(0.15) };
+    const step = { do: "step", name: `s${place}`, ms: dice.spread(1, 3000), risk, empty: dice.chance(0.15) } as const;
+    // Without a draw, which would change the worlds of all seeds.
+    if (risk === 0 || place % 2 === 0) return step;
+    return { ...step, risk: 0.7, tries: 1 + (place % 4), waitSeconds: place % 3 === 0 ? 2_000 : 20 };
   }
 }

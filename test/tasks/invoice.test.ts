@@ -44,11 +44,16 @@ function attempt(onProgress: (percent: number) => void = () => undefined, signal
     once: unused,
     step: unused,
     sleep: unused,
+    sleepUntil: unused,
     waitFor: unused,
+    waitForAny: unused,
     state: undefined,
     checkpoint: unused,
     continueLater: unused,
     remainingMs: unused,
+    now: () => new Date(0),
+    maxAttempts: 5,
+    isLastAttempt: false,
   };
   return context;
 }

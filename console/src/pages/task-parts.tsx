@@ -55,7 +55,8 @@ function StepTime({ of: { until, attempt } }: { of: StepView }) {
   );
 }
 
-function StepResult({ of: { result, result_bytes, timed_out, name } }: { of: StepView }) {
+function StepResult({ of: { result, result_bytes, timed_out, name, error } }: { of: StepView }) {
+  if (error != null) return <Text of={`failed: ${error}`} most={300} />;
   if (timed_out) return <span class="muted">timed out</span>;
   if (result !== undefined && result !== null) {
     const text = JSON.stringify(result);

@@ -138,6 +138,12 @@ function waitText(wait: WaitView, { type, priority }: TaskView): ComponentChildr
           The signal <Text of={wait.signals.join(" or ")} />, until <Time at={wait.until} exact />.
         </>
       );
+    case "step":
+      return (
+        <>
+          Attempt {wait.attempt} of its step <Text of={wait.step} />, at <Time at={wait.until} exact />.
+        </>
+      );
     case "pause":
       return pauseText(wait.of, type, priority);
     case "breaker":

@@ -115,6 +115,8 @@ function whyNot(record: TaskRecord, nowIso: string): string {
   const status = statusAt(record, nowIso);
   if (status !== "pending" && status !== "scheduled") return `this task is ${status}`;
   if (wait?.kind === "sleep") return `this task sleeps in its handler, until ${wait.until}`;
+  if (wait?.kind === "step")
+    return `this task waits for attempt ${wait.attempt} of its step ${wait.step}, at ${wait.until}`;
   if (wait?.kind === "signal") return `this task's handler waits for the signal ${wait.signals.join(" or ")}`;
   if (wait !== undefined) return `this task is held back by ${stops[wait.kind]}`;
   if (line !== undefined) return "this task waits in a line for its turn";

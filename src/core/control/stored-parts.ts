@@ -19,7 +19,7 @@ export interface StepView {
   name: string;
   /** Number of the handler's call, from 1. Null: the handler did not make it. */
   order: number | null;
-  /** End of a sleep, or time at which a wait times out. */
+  /** End of a sleep, time at which a wait times out, or start of a step's next attempt. */
   until: string | null;
   timed_out: boolean;
   /** Number of the attempt that stored a state, over all rounds. */
@@ -28,6 +28,8 @@ export interface StepView {
   result: unknown;
   /** Null: there is none. */
   result_bytes: number | null;
+  /** Error of a step's attempt that failed. Null: it did not fail. */
+  error: string | null;
 }
 
 /**
@@ -52,7 +54,7 @@ export async function stepsOf(
 }
 
 /** The entry without its result. */
-const viewOf = ({ kind, name, order, until, timed_out, attempt, value }: StepEntry): StepView => ({
+const viewOf = ({ kind, name, order, until, timed_out, attempt, value, error }: StepEntry): StepView => ({
   kind,
   name,
   order: order ?? null,
@@ -61,6 +63,7 @@ const viewOf = ({ kind, name, order, until, timed_out, attempt, value }: StepEnt
   attempt: attempt ?? null,
   result: null,
   result_bytes: value === undefined ? null : Buffer.byteLength(value),
+  error: error ?? null,
 });
 
 function shownResult(room: AnswerRoom, value: string | undefined): unknown {

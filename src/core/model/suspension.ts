@@ -27,7 +27,9 @@ export type SuspendedFor =
   /** For a time. */
   | { kind: "sleep"; until: string }
   /** For one of these signals, at most until then. */
-  | { kind: "signal"; signals: string[]; until: string };
+  | { kind: "signal"; signals: string[]; until: string }
+  /** For the next try of a step: its number in the round, from 2. */
+  | { kind: "step"; step: string; attempt: number; until: string };
 
 /** The end of an attempt that goes on later, as the same attempt. */
 export interface Suspension {
@@ -41,4 +43,4 @@ export interface Suspension {
 
 /** True for the wait of an attempt that has started. */
 export const isSuspended = (wait: WaitView | undefined): wait is SuspendedFor =>
-  wait?.kind === "sleep" || wait?.kind === "signal";
+  wait?.kind === "sleep" || wait?.kind === "signal" || wait?.kind === "step";

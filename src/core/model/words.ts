@@ -11,11 +11,12 @@ export const attemptOutcomes = ["completed", "failed", "retried", "crashed", "ti
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
 /**
- * Kinds of entries. `step`: a step that returned. `sleep`, `wait`: a sleep or wait that began. `signal`: the answer to
- * a wait of the same name. `state`: the last checkpoint, which alone is replaced. `submit`: tasks that an attempt
- * submitted.
+ * Kinds of entries. `step`: a step that returned. `try`: the end of one try of a step that has several. `sleep`,
+ * `wait`: a sleep or wait that began. `signal`: the answer to a wait of the same name. `read`: the end of a
+ * wait that several signals may end. `state`: the last checkpoint, which alone is replaced. `submit`: tasks that an
+ * attempt submitted.
  */
-export const entryKinds = ["step", "sleep", "wait", "signal", "state", "submit"] as const;
+export const entryKinds = ["step", "try", "sleep", "wait", "signal", "read", "state", "submit"] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
 /** Places to look for the cause of an error. */

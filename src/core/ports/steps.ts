@@ -1,3 +1,4 @@
+import type { ErrorKind } from "../model/errors.ts";
 import type { TaskKey } from "../model/record.ts";
 import type { EntryKind } from "../model/words.ts";
 
@@ -16,14 +17,25 @@ export interface StepEntry {
    * in the same order.
    */
   sequential?: true;
-  /** End of a sleep, or time at which a wait times out. ISO 8601. */
+  /** End of a sleep, time at which a wait times out, or the earliest start of a step's next try. ISO 8601. */
   until?: string;
-  /** JSON text of a result, a signal's body, a state, or a list of keys and task ids. Absent: undefined. */
+  /**
+   * JSON text of a result, a signal's body, the name of the signal that ended a wait, a state, or a list of keys and
+   * task ids. Absent: undefined.
+   */
   value?: string;
   /** The fault of a step that was done and whose result could not be stored. Absent: `value` is its result. */
   fault?: string;
-  /** True for the signal of a wait that timed out. */
+  /** Time at which a signal came. ISO 8601. */
+  at?: string;
+  /** True for the signal, and for the end, of a wait that timed out. */
   timed_out?: true;
+  /** Round of a step's try that failed. Absent: it returned. */
+  round?: number;
+  /** The error of a step's try that failed. */
+  error?: string;
+  error_type?: string;
+  error_kind?: ErrorKind;
   /** Number of the attempt that stored a state, over all rounds. */
   attempt?: number;
   /** Children, and submits, that the handler had numbered when it stored a state. Absent: none. */

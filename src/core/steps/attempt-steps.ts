@@ -1,26 +1,21 @@
-import type * as z from "zod";
 import { AttemptCrashed, PermanentError } from "../model/errors.ts";
 import { taskIdOf } from "../model/idempotency.ts";
 import { fence } from "../model/lease.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
-import type { Records } from "../ports/tasks.ts";
-import {
-  type EntryPorts,
-  keepEntries,
-  keepReadEntries,
-  newEntryPurgeAt,
-  outlivesNewEntries,
-} from "../send/keep-entries.ts";
+import { keepEntries, keepReadEntries, newEntryPurgeAt, outlivesNewEntries } from "../send/keep-entries.ts";
 import { mustBeOutside, runWithin } from "../task/context.ts";
 import { parsedValue, valueText } from "../task/json-value.ts";
 import { type KeptText, keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
 import { runInStep } from "../task/numbering.ts";
 import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
 import { type Call, entryOf, inWords, keyOf, wakeOf } from "../task/step-calls.ts";
-import { checkedMs, checkedSignalName, checkedStepName } from "../task/step-names.ts";
-import { type OpenWait, Rest, type RestPorts } from "./rest.ts";
+import { checkedMs, checkedSignalName, checkedStepName, type WaitEnd } from "../task/step-names.ts";
+import type { StepAttempt } from "../task/step-options.ts";
+import type { TaskType } from "../task/task.ts";
+import { type OpenWait, Rest } from "./rest.ts";
+import type { AnySignal, StepPorts, StepTools, Tries } from "./step-tools.ts";
 
 /** Most steps, sleeps and waits of one task: an attempt reads them all. */
 export const mostCalls = 1_000;
@@ -34,9 +29,8 @@ export const mostResultBytes = 16 * 1024 * 1024;
 /** Orders of the calls of `aggregate` follow those of the handler, in each round. */
 const roundOrders = 10_000;
 
-export interface StepPorts extends EntryPorts, RestPorts {
-  records: Records;
-}
+/** Returns the end of a wait that begins now; both in epoch milliseconds. @throws PermanentError */
+type UntilAt = (nowMs: number) => number | Promise<number>;
 
 /** The tasks that the attempt has spawned and submitted. */
 export interface Caused {
@@ -61,14 +55,14 @@ export interface StoredState extends CallCounts {
  * An entry is stored once and for all: of two attempts that run at the same time, because one of them has lost its
  * lease, both go on with the entry that was stored first.
  */
-export class AttemptSteps {
+export class AttemptSteps implements StepTools {
   /** Decides when the attempt is suspended. */
   readonly rest: Rest;
   /** Resolves when the attempt is suspended; otherwise never. */
   readonly suspended: Promise<Suspension>;
-  readonly #ports: StepPorts;
-  readonly #record: TaskRecord;
-  readonly #schema: z.ZodType | undefined;
+  readonly ports: StepPorts;
+  readonly record: TaskRecord;
+  readonly type: TaskType;
   readonly #caused: Caused;
   readonly #prefix: string;
   readonly #firstOrder: number;
@@ -78,6 +72,8 @@ export class AttemptSteps {
   #sleeps = 0;
   /** Calls under way, those that wait included. */
   #open = 0;
+  /** True when a step has had tries of its own in an earlier attempt. */
+  #hasTries = false;
   /** Bytes of the results that are stored, as far as the attempt knows. */
   #resultBytes = 0;
   #sequential = true;
@@ -91,24 +87,17 @@ export class AttemptSteps {
   #fail!: (error: unknown) => void;
 
   /**
-   * @param schema Schema of the states. Undefined: any JSON.
    * @param caused What the attempt spawns and submits.
    * @param aggregates True for the attempt that aggregates: its calls are its own in each round, as the children's
    * results may differ.
    */
-  constructor(
-    ports: StepPorts,
-    record: TaskRecord,
-    schema: z.ZodType | undefined,
-    caused: Caused,
-    aggregates: boolean,
-  ) {
-    this.#ports = ports;
+  constructor(ports: StepPorts, record: TaskRecord, type: TaskType, caused: Caused, aggregates: boolean) {
+    this.ports = ports;
     this.#caused = caused;
-    this.#record = record;
+    this.record = record;
     this.#prefix = aggregates ? `aggregate ${record.round}: ` : "";
     this.#firstOrder = aggregates ? record.round * roundOrders : 0;
-    this.#schema = schema;
+    this.type = type;
     this.#flagged = record.checkpointed === true;
     this.suspended = new Promise((resolve, reject) => {
       this.#suspend = resolve;
@@ -126,17 +115,27 @@ export class AttemptSteps {
    * @throws InvalidInput when it does not fit the type's schema any more
    */
   async state(): Promise<StoredState | undefined> {
-    const { value: text, spawned = 0, submitted = 0 } = (await this.#stored()).get("state:") ?? {};
+    const { value: text, spawned = 0, submitted = 0 } = (await this.stored()).get("state:") ?? {};
     if (text === undefined) return undefined;
     return { value: dataOf(await this.#check(parsedValue(text))), spawned, submitted };
   }
 
   #check(state: unknown): Parsed | Promise<Parsed> {
-    return this.#schema === undefined ? { data: state } : parseBy(this.#schema, state, "state");
+    const { state: schema } = this.type;
+    return schema === undefined ? { data: state } : parseBy(schema, state, "state");
   }
 
-  async step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T> {
-    return this.#call("step", checkedStepName(name), async (call, stored) => {
+  /**
+   * @param signal The attempt's.
+   * @param tries Options of the step, and what its tries need. Undefined: a failure is the attempt's.
+   */
+  async step<T>(
+    name: string,
+    run: (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T,
+    signal: AbortSignal,
+    tries?: Tries,
+  ): Promise<T> {
+    return this.call("step", checkedStepName(name), async (call, stored) => {
       const what = inWords(call);
       if (stored !== undefined) {
         const kept = keptIn(stored);
@@ -144,13 +143,35 @@ export class AttemptSteps {
         delete stored.value;
         return mustBeKept(kept, what) as T;
       }
-      const { tenant_id, task_id, created_at } = this.#record;
+      const { tenant_id, task_id, created_at } = this.record;
       const idempotencyKey = taskIdOf(tenant_id, "step", JSON.stringify([task_id, created_at, call.name]));
-      const made = () => runWithin({ kind: "step", name }, () => run(idempotencyKey));
-      const { text, fault } = this.#fitting(keptText(await this.#effect(call.name, made), what), what);
-      const first = await this.#add({ ...call, ...(text !== undefined && { value: text }), ...(fault && { fault }) });
-      return mustBeKept(keptIn(first), what) as T;
+      const made = (attempt: StepAttempt) =>
+        runWithin({ kind: "step", name }, async () => run(idempotencyKey, attempt));
+      if (tries !== undefined || this.#hasTries) {
+        const { tried } = await import("./tries.ts");
+        return (await tried(this, call, { run: made, signal, ...tries })) as T;
+      }
+      return (await this.plainStep(call, () => made({ attempt: 1, signal }))) as T;
     });
+  }
+
+  /** Runs a step whose failure is the attempt's. */
+  async plainStep(call: Call, made: () => Promise<unknown>): Promise<unknown> {
+    const what = inWords(call);
+    const kept = this.kept(await this.effect(call, made), what);
+    const first = await this.add({ ...call, ...kept });
+    return mustBeKept(keptIn(first), what);
+  }
+
+  /** The name of a call as the handler gave it. */
+  ownName({ name }: Call): string {
+    return name.slice(this.#prefix.length);
+  }
+
+  /** The result of a step as it is stored. */
+  kept(value: unknown, what: string): Pick<StepEntry, "value" | "fault"> {
+    const { text, fault } = this.#fitting(keptText(value, what), what);
+    return { ...(text !== undefined && { value: text }), ...(fault && { fault }) };
   }
 
   /**
@@ -164,7 +185,8 @@ export class AttemptSteps {
     return { text: undefined, fault };
   }
 
-  async #effect<T>(name: string, made: () => Promise<T> | T): Promise<T> {
+  /** Runs the function of a step. */
+  async effect<T>({ name }: Call, made: () => Promise<T> | T): Promise<T> {
     this.#effects.add(name);
     try {
       return await runInStep(name, made);
@@ -176,27 +198,58 @@ export class AttemptSteps {
   async sleep(seconds: number): Promise<void> {
     mustBeOutside("task.sleep");
     const ms = checkedMs(seconds, "sleep: seconds");
+    return this.#sleep((nowMs) => nowMs + ms);
+  }
+
+  async sleepUntil(date: Date | string): Promise<void> {
+    mustBeOutside("task.sleepUntil");
+    return this.#sleep(async (nowMs) => (await import("./wait-ends.ts")).untilTime(date, "sleepUntil")(nowMs));
+  }
+
+  #sleep(untilAt: UntilAt): Promise<void> {
     this.#sleeps += 1;
-    return this.#call("sleep", String(this.#sleeps), async (call, stored) => {
-      const until = iso(this.#ports.clock.now() + ms);
-      const untilMs = Date.parse((stored ?? (await this.#add({ ...call, until }))).until ?? until);
-      const isWoken = (await this.#stored()).has(keyOf(wakeOf(call)));
-      if (!isWoken && this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs });
+    return this.call("sleep", String(this.#sleeps), async (call, stored) => {
+      const untilMs = await this.#begun(call, stored, untilAt);
+      const isWoken = (await this.stored()).has(keyOf(wakeOf(call)));
+      if (!isWoken && this.ports.clock.now() < untilMs) await this.rest.wait({ untilMs });
+    });
+  }
+
+  /** Stores the end of a sleep or wait that begins. Returns the end that was stored first, in epoch milliseconds. */
+  async #begun(call: Call, stored: StepEntry | undefined, untilAt: UntilAt): Promise<number> {
+    if (stored?.until !== undefined) return Date.parse(stored.until);
+    const until = iso(await untilAt(this.ports.clock.now()));
+    return Date.parse((await this.add({ ...call, until })).until ?? until);
+  }
+
+  /** Most waits end after some seconds: the code of the others is loaded when it is needed. */
+  #endOf(end: WaitEnd | undefined, what: string): UntilAt {
+    if (end?.until !== undefined) return async (nowMs) => (await import("./wait-ends.ts")).checkedEnd(end, what)(nowMs);
+    const ms = checkedMs(end?.timeoutSeconds as number, `${what}: timeoutSeconds`);
+    return (nowMs) => nowMs + ms;
+  }
+
+  /** @returns The signal that came first; undefined when the wait timed out. */
+  async waitForAny(given: object, end: WaitEnd): Promise<AnySignal | undefined> {
+    mustBeOutside("task.waitForAny");
+    const names = Object.keys(given ?? {}).toSorted();
+    return this.call("wait", names.join("|"), async (call, stored) => {
+      const { anySignal } = await import("./any-signal.ts");
+      return anySignal(this, call, names, (untilAt) => this.#begun(call, stored, untilAt), end);
     });
   }
 
   /** @returns The signal's body; undefined when the wait timed out. */
-  async waitFor(name: string, timeoutSeconds: number): Promise<unknown> {
+  async waitFor(name: string, end: WaitEnd): Promise<unknown> {
     mustBeOutside("task.waitFor");
-    const ms = checkedMs(timeoutSeconds, "waitFor: timeoutSeconds");
-    return this.#call("wait", checkedSignalName(name), async (call, stored) => {
-      const until = iso(this.#ports.clock.now() + ms);
-      const untilMs = Date.parse((stored ?? (await this.#add({ ...call, until }))).until ?? until);
-      const signal = (await this.#stored()).get(`signal:${name}`);
+    const untilAt = this.#endOf(end, "waitFor");
+    return this.call("wait", checkedSignalName(name), async (call, stored) => {
+      const untilMs = await this.#begun(call, stored, untilAt);
+      const signal = (await this.stored()).get(`signal:${name}`);
       if (signal !== undefined) return signalValue(signal);
-      if (this.#ports.clock.now() < untilMs) await this.rest.wait({ untilMs, signal: name });
+      if (this.ports.clock.now() < untilMs) await this.rest.wait({ untilMs, signals: [name] });
       // The time-out is stored, too: a signal that comes later must not change what this task did.
-      return signalValue(await this.#add({ kind: "signal", name, timed_out: true }));
+      return signalValue(await this.add({ kind: "signal", name, timed_out: true }));
     });
   }
 
@@ -230,14 +283,14 @@ export class AttemptSteps {
   }
 
   /** Runs a call of the handler with its entry from an earlier attempt, if there is one. */
-  async #call<T>(
+  async call<T>(
     kind: "step" | "sleep" | "wait",
     name: string,
     run: (call: Call, stored: StepEntry | undefined) => Promise<T>,
   ): Promise<T> {
     const call = this.#begin(kind, name);
     try {
-      const stored = await this.#stored();
+      const stored = await this.stored();
       return await run(call, entryOf(call, stored));
     } finally {
       await this.rest.ready();
@@ -270,61 +323,71 @@ export class AttemptSteps {
   }
 
   /** The entries of earlier attempts, by kind and name. A first attempt has none, unless a signal came before it. */
-  #stored(): Promise<Map<string, StoredEntry>> {
+  stored(): Promise<Map<string, StoredEntry>> {
     this.#entries ??= this.#load();
     return this.#entries;
   }
 
   async #load(): Promise<Map<string, StoredEntry>> {
-    const { attempts_total: attempts, signals = 0 } = this.#record;
+    const { attempts_total: attempts, signals = 0 } = this.record;
     if (attempts <= 1 && signals === 0) return new Map();
-    const entries = await this.#ports.steps.load(this.#record);
-    await keepReadEntries(this.#ports, this.#record, entries);
-    for (const { kind, value = "" } of entries) if (kind === "step") this.#resultBytes += Buffer.byteLength(value);
+    const entries = await this.ports.steps.load(this.record);
+    await keepReadEntries(this.ports, this.record, entries);
+    for (const { kind, value = "" } of entries) {
+      if (kind === "try") this.#hasTries = true;
+      if (kind === "step" || kind === "try") this.#resultBytes += Buffer.byteLength(value);
+    }
     return new Map(entries.map((entry) => [keyOf(entry), entry]));
   }
 
-  async #add(entry: StepEntry): Promise<StepEntry> {
+  /** Stores an entry. Returns the entry that was stored first. */
+  async add(entry: StepEntry): Promise<StepEntry> {
     await this.#caused.keep();
-    const purge_at = newEntryPurgeAt(this.#ports.clock, this.#record);
-    const stored = await this.#ports.steps.add(this.#record, entry, purge_at);
-    const { value: _, ...rest } = stored;
-    (await this.#stored()).set(keyOf(entry), rest);
+    const purge_at = newEntryPurgeAt(this.ports.clock, this.record);
+    const stored = await this.ports.steps.add(this.record, entry, purge_at);
+    const { value, ...rest } = stored;
+    // The results of steps may be large, and their calls have them.
+    const hasLarge = entry.kind === "step" || entry.kind === "try";
+    (await this.stored()).set(keyOf(entry), { ...rest, ...(!hasLarge && value !== undefined && { value }) });
     return stored;
   }
 
   async #suspension(waits: readonly OpenWait[], continues: boolean): Promise<Suspension> {
-    if (continues) return { dueAt: this.#ports.clock.now() };
-    const dueAt = Math.min(...waits.map(({ untilMs }) => untilMs));
+    if (continues) return { dueAt: this.ports.clock.now() };
+    const first = waits.reduce((a, b) => (b.untilMs < a.untilMs ? b : a));
+    const { untilMs: dueAt, step } = first;
     const purgeAt = this.#recordPurgeAt(dueAt);
-    if (outlivesNewEntries(this.#ports.clock, purgeAt)) await this.#caused.keepAll(purgeAt);
-    const entries = new Map(await this.#stored());
+    if (outlivesNewEntries(this.ports.clock, purgeAt)) await this.#caused.keepAll(purgeAt);
+    const entries = new Map(await this.stored());
     if (this.#saved !== undefined) entries.set(keyOf(this.#saved), this.#saved);
-    await keepEntries(this.#ports, this.#record, [...entries.values()], purgeAt);
-    const signals = waits.flatMap(({ signal }) => signal ?? []);
+    await keepEntries(this.ports, this.record, [...entries.values()], purgeAt);
+    const signals = [...new Set(waits.flatMap(({ signals }) => signals ?? []))];
     const until = iso(dueAt);
-    return { dueAt, waitingFor: signals.length === 0 ? { kind: "sleep", until } : { kind: "signal", signals, until } };
+    // A signal has to find its name in the record, whatever ends first.
+    if (signals.length > 0) return { dueAt, waitingFor: { kind: "signal", signals, until } };
+    if (step === undefined) return { dueAt, waitingFor: { kind: "sleep", until } };
+    return { dueAt, waitingFor: { kind: "step", step: step.name, attempt: step.attempt, until } };
   }
 
   /** Epoch second until which the record is kept while it waits. */
   #recordPurgeAt(dueAt: number): number {
-    return Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + this.#record.retention_seconds;
+    return Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + this.record.retention_seconds;
   }
 
   async #saveState(value: string, counts: CallCounts): Promise<void> {
     await this.#caused.keepAll();
-    const { records, steps } = this.#ports;
-    const { attempts_total: attempt } = this.#record;
+    const { records, steps } = this.ports;
+    const { attempts_total: attempt } = this.record;
     if (!this.#flagged) {
       // Before the state, so that no later attempt misses it.
-      const changed = await records.change(this.#record, { when: fence(this.#record), set: { checkpointed: true } });
+      const changed = await records.change(this.record, { when: fence(this.record), set: { checkpointed: true } });
       if (!changed.done) throw lostLease();
       this.#flagged = true;
     }
     this.#states += 1;
     const state = { attempt, order: this.#states, value, ...counts };
-    const purgeAt = newEntryPurgeAt(this.#ports.clock, this.#record);
-    if (!(await steps.saveState(this.#record, state, purgeAt))) throw lostLease();
+    const purgeAt = newEntryPurgeAt(this.ports.clock, this.record);
+    if (!(await steps.saveState(this.record, state, purgeAt))) throw lostLease();
     this.#saved = { kind: "state", name: "", purge_at: purgeAt };
   }
 }

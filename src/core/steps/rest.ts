@@ -18,7 +18,10 @@ export interface RestPorts {
 export interface OpenWait {
   /** Epoch milliseconds. */
   untilMs: number;
-  signal?: string;
+  /** Any of these ends it. */
+  signals?: readonly string[];
+  /** The step that is tried again then. */
+  step?: { name: string; attempt: number };
 }
 
 /**
@@ -97,6 +100,16 @@ export class Rest {
       await this.ready();
       this.end(false);
     }
+  }
+
+  /** Lets a step wait between two of its tries: its call began as a call that does not wait. */
+  async pause(wait: OpenWait): Promise<void> {
+    this.#begun += 1;
+    this.#loading ??= this.#load();
+    await this.ready();
+    await this.wait(wait);
+    this.#begun -= 1;
+    if (this.#begun === 0 || this.#closed) this.#endDoubt();
   }
 
   /** Resolves when the time of the wait comes in this attempt. If it is suspended, a later one makes the same call. */

@@ -5,7 +5,7 @@ import { Problem } from "../model/problem.ts";
 import { iso, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
-import type { StepStore } from "../ports/steps.ts";
+import type { StepEntry, StepStore } from "../ports/steps.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
 import { keepEntries, newEntryPurgeAt } from "../send/keep-entries.ts";
 import { valueText } from "../task/json-value.ts";
@@ -30,7 +30,8 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
   const value = valueText(body ?? null, "the signal") ?? "null";
   await mustHaveRoom(ports, record, name, value);
   // Stored first: an attempt that sees that there is a signal finds it.
-  const stored = await ports.steps.add(record, { kind: "signal", name, value }, newEntryPurgeAt(ports.clock, record));
+  const entry = { kind: "signal", name, value, at: iso(askedMs) } as const;
+  const stored = await ports.steps.add(record, entry, newEntryPurgeAt(ports.clock, record));
   if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
   if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
   let current: TaskRecord | undefined = record;
@@ -64,7 +65,7 @@ async function mustHaveRoom({ steps }: SignalPorts, record: TaskRecord, name: st
   const signals = entries.filter(({ kind }) => kind === "signal");
   // A repeat stores nothing.
   if (signals.some((entry) => entry.name === name)) return;
-  const waitedFor = new Set(entries.filter(({ kind }) => kind === "wait").map((entry) => entry.name));
+  const waitedFor = new Set(entries.filter(({ kind }) => kind === "wait").flatMap(namesOfWait));
   const unread = signals.filter((entry) => !waitedFor.has(entry.name));
   const bytes = unread.reduce((sum, entry) => sum + Buffer.byteLength(entry.value ?? ""), Buffer.byteLength(value));
   if (unread.length < mostUnread && bytes <= mostUnreadBytes) return;
@@ -89,9 +90,11 @@ async function hasAnswered(
   // The record that the call began with may be old.
   if (Date.parse(record.finished_at ?? "") < askedMs) return false;
   const waits = await steps.load(record, "wait");
-  // The waits of `aggregate` have its name before theirs.
-  return waits.some((wait) => wait.name === name || wait.name.endsWith(`: ${name}`));
+  return waits.some((wait) => namesOfWait(wait).includes(name));
 }
+
+/** The names of the signals that a wait waits for. The waits of `aggregate` have its name before theirs. */
+const namesOfWait = ({ name }: StepEntry): string[] => name.replace(/^aggregate \d+: /, "").split("|");
 
 function mustBeOpen(record: TaskRecord, nowMs: number): void {
   const status = statusAt(record, iso(nowMs));

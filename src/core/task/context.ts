@@ -3,6 +3,8 @@ import { sharedByAllCopies } from "../../util/copies.ts";
 import { PermanentError } from "../model/errors.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Redact } from "./redact.ts";
+import type { WaitEnd } from "./step-names.ts";
+import type { StepAttempt, StepOptions } from "./step-options.ts";
 import type { TaskFile } from "./task-file.ts";
 
 /** A unique submit: 1 to 256 characters that name its task among those of its type that have not ended. */
@@ -206,9 +208,20 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
    * the attempt as `unavailable`, as a worker of the earlier release may still run; with the last attempt the task
    * fails. At most 1,000 calls. The calls of `aggregate` are its own, and new in each round.
    * @param name 1 to 100 characters, unique among the task's steps.
+   * @param run Gets the step's idempotency key, and the number and the signal of its attempt.
    * @example const payment = await task.step("charge", (key) => pay(order, { idempotencyKey: key }));
    */
-  step<T>(name: string, run: (idempotencyKey: string) => Promise<T> | T): Promise<T>;
+  step<T>(name: string, run: (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T): Promise<T>;
+  /**
+   * Runs a step with attempts of its own. The task waits for the step's next attempt without a worker, and its own
+   * attempts do not change. After the last one it throws `StepFailed`: not caught, that fails the task for good.
+   * @example await task.step("charge", { maxAttempts: 5, retry: { baseSeconds: 10 } }, (key) => pay(order, key));
+   */
+  step<T>(
+    name: string,
+    options: StepOptions,
+    run: (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T,
+  ): Promise<T>;
   /**
    * Goes on after that many seconds, 0 to 31,536,000 (a year). The attempt ends meanwhile and costs nothing: all that
    * runs beside a sleep must be a step, until one of several waits has ended. Neither the sleep nor what follows counts
@@ -216,13 +229,28 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
    */
   sleep(seconds: number): Promise<void>;
   /**
+   * Goes on at a date, or at an ISO text with its offset from UTC, at most a year away. Otherwise as `sleep`.
+   * @example await task.sleepUntil("2027-04-07T08:00:00+02:00");
+   */
+  sleepUntil(date: Date | string): Promise<void>;
+  /**
    * Goes on when the task gets the signal of this name (`POST /tasks/{id}/signals/{name}`), also when it has come
-   * before, and returns the signal's body. Undefined: no signal came within `timeoutSeconds`, 0 to 31,536,000. The
-   * attempt ends meanwhile, as with `sleep`.
+   * before, and returns the signal's body. Undefined: no signal came within `timeoutSeconds`, 0 to 31,536,000, or
+   * before `until`, a date or ISO text. The attempt ends meanwhile, as with `sleep`.
    * @param name 1 to 64 letters, digits, `.`, `_` and `-`, unique among the task's waits.
    * @example const answer = await task.waitFor<{ by: string }>("approved", { timeoutSeconds: 86_400 });
    */
-  waitFor<T = unknown>(name: string, options: { timeoutSeconds: number }): Promise<T | undefined>;
+  waitFor<T = unknown>(name: string, options: WaitEnd): Promise<T | undefined>;
+  /**
+   * Waits for one of several signals, as `waitFor` does for one. Returns the name and the body of the first signal.
+   * Undefined: no signal came in time.
+   * @param signals The names as its keys, at most 10. Their values are empty.
+   * @example const answer = await task.waitForAny({ approve: {}, reject: {} }, { timeoutSeconds: 86_400 });
+   */
+  waitForAny<Name extends string>(
+    signals: Readonly<Record<Name, Readonly<Record<string, never>>>>,
+    options: WaitEnd,
+  ): Promise<{ name: Name; body: unknown } | undefined>;
   /**
    * The state that `checkpoint` stored last, in an earlier attempt. Undefined: there is none. The type's option `state`
    * is its schema.
@@ -242,6 +270,12 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   continueLater(): Promise<never>;
   /** Milliseconds until the attempt times out. */
   remainingMs(): number;
+  /** The present time of the server, or of the test kit. */
+  now(): Date;
+  /** The most attempts of the task in a round. */
+  readonly maxAttempts: number;
+  /** True when no attempt follows if this one fails. */
+  readonly isLastAttempt: boolean;
 }
 
 /** The one form that both forms of a handler's submit, and of its spawn, are recorded in. */
@@ -364,12 +398,3 @@ export function mustNotBeWithin({ kind, name }: Within): void {
   if (!within.some((one) => one.kind === kind && one.name === name)) return;
   throw new PermanentError(`${named({ kind, name })} was called within itself: it would wait for its own end`);
 }
-
-/** Headers that carry a task's ids to other services. */
-export const traceHeadersOf = ({
-  correlationId,
-  traceparent,
-}: Pick<TaskIdentity, "correlationId" | "traceparent">): Record<string, string> => ({
-  "x-correlation-id": correlationId,
-  ...(traceparent === undefined ? {} : { traceparent }),
-});

@@ -18,13 +18,18 @@ class Thrown {
   }
 }
 
+/** The error of a function of the author within a call of the context. Undefined: it threw none. */
+export const thrownBy = (error: unknown): Thrown | undefined => (error instanceof Thrown ? error : undefined);
+
 /** Makes a function of the author whose error the handler gets. What is no function is for the call to refuse. */
-export const byAuthor = <T>(run: (key: string) => Promise<T> | T): ((key: string) => Promise<T>) =>
+export const byAuthor = <Given extends unknown[], T>(
+  run: (...given: Given) => Promise<T> | T,
+): ((...given: Given) => Promise<T>) =>
   typeof run !== "function"
     ? run
-    : async (key) => {
+    : async (...given) => {
         try {
-          return await run(key);
+          return await run(...given);
         } catch (error) {
           throw new Thrown(error);
         }

@@ -15,6 +15,13 @@ export interface Call extends Pick<StepEntry, "kind" | "name" | "sequential"> {
   order: number;
 }
 
+/** Name of the entry of a step's try, by its number over all rounds, from 1. */
+export const tryName = (name: string, number: number): string => `${name} #${number}`;
+
+/** The call that made an entry: the first try of a step is made by the step's call. */
+const callOf = ({ kind, name }: StepEntry): Pick<StepEntry, "kind" | "name"> =>
+  kind === "try" ? { kind: "step", name: name.slice(0, name.lastIndexOf(" #")) } : { kind, name };
+
 export const keyOf = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string => `${kind}:${name}`;
 
 export const inWords = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string =>
@@ -27,10 +34,11 @@ export const inWords = ({ kind, name }: Pick<StepEntry, "kind" | "name">): strin
 export function entryOf(call: Call, stored: ReadonlyMap<string, StepEntry>): StepEntry | undefined {
   const own = stored.get(keyOf(call));
   if (!call.sequential) return own;
+  const first = own ?? stored.get(keyOf({ kind: "try", name: tryName(call.name, 1) }));
   const there = [...stored.values()].find(({ order, sequential }) => order === call.order && sequential === true);
-  const moved = own?.sequential === true && own.order !== call.order;
-  if ((there === undefined || keyOf(there) === keyOf(call)) && !moved) return own;
-  const before = there === undefined ? `was call ${own?.order}` : `was ${inWords(there)}`;
+  const moved = first?.sequential === true && first.order !== call.order;
+  if ((there === undefined || keyOf(callOf(there)) === keyOf(call)) && !moved) return own;
+  const before = there === undefined ? `was call ${first?.order}` : `was ${inWords(callOf(there))}`;
   throw new StepsChanged(
     `call ${call.order} of the handler is ${inWords(call)} now, and ${before} in an earlier attempt. ` +
       "The calls of a task that has started must keep their names and their order: finish such tasks with the earlier code, or submit them again",

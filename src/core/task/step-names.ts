@@ -6,10 +6,10 @@ import { wellFormed } from "../model/well-formed.ts";
 export const isSignalName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name);
 
 /** @throws PermanentError */
-export function checkedSignalName(name: string): string {
+export function checkedSignalName(name: string, what = "waitFor"): string {
   if (typeof name === "string" && isSignalName(name)) return name;
   throw new PermanentError(
-    `waitFor: a name has 1 to 64 letters, digits, ".", "_" or "-", and starts with a letter or digit; got ${inShort(name)}`,
+    `${what}: a name has 1 to 64 letters, digits, ".", "_" or "-", and starts with a letter or digit; got ${inShort(name)}`,
   );
 }
 
@@ -23,10 +23,15 @@ export function checkedStepName(name: string): string {
 }
 
 /** The longest sleep and wait, in seconds: a year. */
-const longestWaitSeconds = 31_536_000;
+export const longestWaitSeconds = 31_536_000;
 
 /** Milliseconds of a sleep or wait. @throws PermanentError */
 export function checkedMs(seconds: number, what: string): number {
   if (typeof seconds === "number" && seconds >= 0 && seconds <= longestWaitSeconds) return Math.ceil(seconds * 1000);
   throw new PermanentError(`${what} must be a number from 0 to ${longestWaitSeconds}, got ${inShort(seconds)}`);
 }
+
+/** The end of a wait: at a time, or after some seconds. */
+export type WaitEnd =
+  | { timeoutSeconds: number; until?: undefined }
+  | { until: Date | string; timeoutSeconds?: undefined };

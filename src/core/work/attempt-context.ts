@@ -12,11 +12,13 @@ import {
   currentTask,
   mustNotBeWithin,
   type TaskContext,
-  traceHeadersOf,
+  type TaskIdentity,
   type WhileOpen,
 } from "../task/context.ts";
 import { checkedOnceKey, onceOwner, runOnce } from "../task/once.ts";
 import { byAuthor, type ForHandler, forHandler } from "../task/own-fault.ts";
+import type { WaitEnd } from "../task/step-names.ts";
+import type { StepAttempt, StepOptions } from "../task/step-options.ts";
 import type { TaskType } from "../task/task.ts";
 import { taskFiles } from "../task/task-file.ts";
 import type { AttemptTools, ToolPorts } from "./attempt-tools.ts";
@@ -103,9 +105,13 @@ export function contextOf(
     spawn: (...given: Parameters<typeof checkedSpawn>) => spawnOne(spawning, "spawn", given),
     // The iterables of `spawnAll` are the author's code.
     spawnAll: (...given: Parameters<typeof spawnAll>[1]) => whileOpen("spawnAll", () => spawnAll(spawning, given)),
-    ...stepsOf(tools, guarded),
+    ...stepsOf({ ports, tools, signal, log }, guarded),
     state: state?.value,
     remainingMs,
+    now: () => new Date(ports.clock.now()),
+    maxAttempts: record.max_attempts,
+    // Attempts that aggregate are counted anew.
+    isLastAttempt: record.attempts - (record.closing_from ?? 0) >= record.max_attempts,
     submit: (...given: Parameters<typeof childSubmitOf>) =>
       counted("submit", async () => tools.submits.submit(checkedSubmit(...given))),
     once: <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T) =>
@@ -123,19 +129,30 @@ export function contextOf(
   });
 }
 
+/** The function of a step. */
+type StepRun<T> = (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T;
+
 /** The members of a handler's context that store what the next attempt goes on with. */
 const stepsOf = (
-  tools: AttemptTools,
+  { ports, tools, signal, log }: Pick<ContextParts, "tools" | "signal" | "log"> & { ports: AttemptPorts },
   guarded: WhileOpen,
-): Pick<TaskContext, "step" | "sleep" | "waitFor" | "checkpoint" | "continueLater"> => ({
-  step: (name, run) =>
+): Pick<TaskContext, "step" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater"> => ({
+  step: <T>(name: string, ...given: [StepRun<T>] | [StepOptions, StepRun<T>]) =>
     guarded("step", async () => {
+      const [run, options] = given.length < 2 ? [given[0]] : [given[1], given[0] as StepOptions];
       mustBeFunction("step", run);
-      return tools.steps.step(name, byAuthor(run));
+      const tries = options === undefined ? undefined : { options, log, stackOf: ports.stackOf };
+      return tools.steps.step(name, byAuthor(run as StepRun<T>), signal, tries);
     }),
   sleep: (seconds) => guarded("sleep", () => tools.steps.sleep(seconds)),
-  waitFor: <T>(name: string, options: { timeoutSeconds: number }) =>
-    guarded("waitFor", () => tools.steps.waitFor(name, options?.timeoutSeconds) as Promise<T | undefined>),
+  sleepUntil: (date) => guarded("sleepUntil", () => tools.steps.sleepUntil(date)),
+  waitFor: <T>(name: string, options: WaitEnd) =>
+    guarded("waitFor", () => tools.steps.waitFor(name, options) as Promise<T | undefined>),
+  waitForAny: <Name extends string>(signals: object, options: WaitEnd) =>
+    guarded(
+      "waitForAny",
+      () => tools.steps.waitForAny(signals, options) as Promise<{ name: Name; body: unknown } | undefined>,
+    ),
   checkpoint: (state) => guarded("checkpoint", () => tools.steps.checkpoint(state)),
   continueLater: () => guarded("continueLater", () => tools.steps.continueLater()),
 });
@@ -143,5 +160,14 @@ const stepsOf = (
 /** @throws PermanentError */
 function mustBeFunction(what: string, given: unknown): void {
   if (typeof given === "function") return;
-  throw new PermanentError(`task.${what}: expected a function as its second argument, got ${inShort(given)}`);
+  throw new PermanentError(`task.${what}: expected a function as its last argument, got ${inShort(given)}`);
 }
+
+/** Headers that carry a task's ids to other services. */
+const traceHeadersOf = ({
+  correlationId,
+  traceparent,
+}: Pick<TaskIdentity, "correlationId" | "traceparent">): Record<string, string> => ({
+  "x-correlation-id": correlationId,
+  ...(traceparent === undefined ? {} : { traceparent }),
+});

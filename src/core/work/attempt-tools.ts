@@ -4,7 +4,8 @@ import type { SealedFamily, Spawner } from "../children/spawner.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import type { CallCounts } from "../ports/steps.ts";
-import { AttemptSteps, type Caused, type StepPorts } from "../steps/attempt-steps.ts";
+import { AttemptSteps, type Caused } from "../steps/attempt-steps.ts";
+import type { StepPorts } from "../steps/step-tools.ts";
 import type { TaskType } from "../task/task.ts";
 
 export interface ToolPorts extends SpawnPorts, SubmitterPorts, StepPorts {}
@@ -75,7 +76,7 @@ export class AttemptTools implements Caused {
 
   #makeSteps(): AttemptSteps {
     const { record, type } = this.#running;
-    const steps = new AttemptSteps(this.#ports, record, type.state, this, this.#aggregates);
+    const steps = new AttemptSteps(this.#ports, record, type, this, this.#aggregates);
     steps.rest.open(() => this.#remainingMs());
     if (this.#closed) steps.rest.close();
     this.#suspend(steps.suspended);

@@ -9,10 +9,14 @@ import * as closeFamily from "../end/close-family.ts";
 import * as keepForRound from "../end/keep-for-round.ts";
 import * as requestCancelChildren from "../end/request-cancel-children.ts";
 import * as notices from "../extras/notices/notices.ts";
+import * as anySignal from "../steps/any-signal.ts";
+import * as tries from "../steps/tries.ts";
+import * as waitEnds from "../steps/wait-ends.ts";
 import * as settleWaiting from "./settle-waiting.ts";
 
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
   ...[spawner, bury, childResults, closeFamily, keepForRound],
+  ...[anySignal, tries, waitEnds],
   ...[requestCancelChildren, notices, settleWaiting],
 ];

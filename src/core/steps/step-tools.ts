@@ -1,0 +1,50 @@
+import type { TaskRecord } from "../model/record.ts";
+import type { StackOf } from "../model/stack.ts";
+import type { StepEntry, StoredEntry } from "../ports/steps.ts";
+import type { Random, Records } from "../ports/tasks.ts";
+import type { EntryPorts } from "../send/keep-entries.ts";
+import type { TaskLog } from "../task/context.ts";
+import type { Call } from "../task/step-calls.ts";
+import type { StepOptions } from "../task/step-options.ts";
+import type { TaskType } from "../task/task.ts";
+import type { Rest, RestPorts } from "./rest.ts";
+
+export interface StepPorts extends EntryPorts, RestPorts {
+  records: Records;
+  random: Random;
+  /** Multiplies the waits between tries of a step. */
+  timeScale: number;
+}
+
+/** The options of a step, and the parts of its attempt that its tries need. */
+export interface Tries {
+  options: StepOptions;
+  log: Pick<TaskLog, "warn">;
+  stackOf: StackOf;
+}
+
+/** The signal that ended a wait for one of several. */
+export interface AnySignal {
+  name: string;
+  body: unknown;
+}
+
+/** The parts of an attempt with which the code of rare calls works. It is loaded with their first use. */
+export interface StepTools {
+  readonly ports: StepPorts;
+  readonly record: TaskRecord;
+  readonly type: TaskType;
+  readonly rest: Rest;
+  /** The entries of earlier attempts, and those that this one has stored, by kind and name. */
+  stored(): Promise<Map<string, StoredEntry>>;
+  /** Stores an entry. Returns the entry that was stored first. */
+  add(entry: StepEntry): Promise<StepEntry>;
+  /** The result of a step as it is stored. */
+  kept(value: unknown, what: string): Pick<StepEntry, "value" | "fault">;
+  /** Runs the function of a step. */
+  effect<T>(call: Call, made: () => Promise<T> | T): Promise<T>;
+  /** Runs a step whose failure is the attempt's. */
+  plainStep(call: Call, made: () => Promise<unknown>): Promise<unknown>;
+  /** The name of a call as the handler gave it. */
+  ownName(call: Call): string;
+}

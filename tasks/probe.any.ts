@@ -1,0 +1,18 @@
+import { defineTask } from "offload";
+import * as z from "zod";
+
+export default defineTask({
+  name: "probe.any",
+  description: "Waits for one of several signals, and returns its name and body; null when none came in time.",
+  input: z.strictObject({
+    names: z.array(z.string().min(1).max(64)).min(1).max(10),
+    timeout_seconds: z.number().min(0).max(31_536_000).nullable().default(null),
+    until: z.iso.datetime({ offset: true }).nullable().default(null),
+  }),
+  timeoutSeconds: 30,
+  handler: async ({ names, timeout_seconds, until }, task) => {
+    const end = until === null ? { timeoutSeconds: timeout_seconds ?? 60 } : { until };
+    const signals = Object.fromEntries(names.map((name) => [name, {}]));
+    return { signal: (await task.waitForAny(signals, end)) ?? null, now: task.now().toISOString() };
+  },
+});
