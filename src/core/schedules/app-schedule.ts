@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { checkNow } from "../model/invalid.ts";
+import { checkNow } from "../model/check-now.ts";
 import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";

@@ -1,5 +1,6 @@
 import { nearestNames } from "../../util/nearest.ts";
-import { checkNow, inputProblem, parseInput } from "../model/invalid.ts";
+import { checkNow } from "../model/check-now.ts";
+import { inputProblem, parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
 import type { KnownType } from "../task/catalog.ts";
 import { type SubmitBody, submitSchema } from "./submit-body.ts";

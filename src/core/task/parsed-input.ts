@@ -1,7 +1,7 @@
 import type * as z from "zod";
+import { isAsyncError } from "../model/check-now.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { InputTooNew, InvalidInput } from "../model/errors.ts";
-import { isAsyncError } from "../model/invalid.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { addUndefined } from "./left-out.ts";
 import type { TaskType } from "./task.ts";
