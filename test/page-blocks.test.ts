@@ -659,6 +659,11 @@ const programCases: ProgramCase[] = [
   },
   { page: "docs/wait.md", text: "client.signal(", effects: ['client.signal t1 decision {"approved":true}'] },
   { page: "docs/unique.md", text: 'mode: "debounce"', effects: ["client.submit report.daily"] },
+  {
+    page: "docs/keys.md",
+    text: "client.cancel(publish)",
+    effects: ["client.submit post.publish", "client.task", "client.status", "client.cancel"],
+  },
 ];
 
 /** The blocks that run nowhere here. The list only gets shorter. */

@@ -55,6 +55,9 @@ function notingClient(effects: Effects): unknown {
     submit: async () => ({ task_id: "t1" }),
     result: async () => ({ ok: true }),
     signal: async () => undefined,
+    status: async () => ({ task_id: "t1", status: "pending" }),
+    cancel: async () => undefined,
+    task: (named) => ({ task_id: JSON.stringify(named) }),
     async *submitMany(_type: unknown, inputs: unknown) {
       for (const _ of inputs as unknown[]) yield { task: { task_id: "t1" } };
     },
