@@ -183,6 +183,28 @@ describe("a task in the kit", () => {
     expect(outcome).toMatchObject({ progressMessage: "90 rows", progressData: { percent: 90 } });
   });
 
+  test("the outcome has that of onFailed, whose steps can fail, too", async () => {
+    const failing = defineTask({
+      name: "order.pay",
+      input: z.int(),
+      handler: () => {
+        throw new PermanentError("the card is refused");
+      },
+      onFailed: async (order, { error }, task) => task.step("tell", () => `${order}: ${error}`),
+    });
+    const kit = testKit([failing]);
+    const outcome = await kit.run(failing, 7);
+    expect(outcome).toMatchObject({ status: "failed", deadLetter: true });
+    expect(outcome.onFailed).toMatchObject({
+      status: "completed",
+      result: "7: the card is refused",
+      onFailed: undefined,
+    });
+    await kit.crashEverywhere(failing, 7, ({ status, onFailed }) => {
+      expect([status, onFailed?.result]).toEqual(["failed", "7: the card is refused"]);
+    });
+  });
+
   test("a task waits, and is delayed, in the kit's time", async () => {
     const plain = typeOf(() => "ran");
     const kit = testKit([plain], { startsAt: new Date("2030-01-01T00:00:00Z") });

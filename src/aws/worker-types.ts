@@ -81,4 +81,5 @@ function failedType(file: string, log: Log, cause: unknown): TaskType | undefine
 }
 
 /** @throws TypeError for a name that no type has */
-const failing = (name: string, handler: () => unknown): TaskType => defineTask({ name, input: z.unknown(), handler });
+const failing = (name: string, handler: () => unknown): TaskType =>
+  defineTask({ name, input: z.unknown(), handler, onFailed: handler });

@@ -38,6 +38,7 @@ export {
   type TaskEnvironment,
   type VariableOption,
 } from "../core/task/environment.ts";
+export type { TaskFailure } from "../core/task/failure.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "../core/task/result.ts";
 export type { RetryPolicy } from "../core/task/retry.ts";
 export type { StepAttempt, StepOptions } from "../core/task/step-options.ts";

@@ -1,7 +1,7 @@
 import { chainTenants, mergeTenants, type PageQuery, type ReadOfTenant } from "../core/control/all-tenants.ts";
 import { listTasks, taskSortKey } from "../core/control/list.ts";
 import { searchTasks } from "../core/control/search.ts";
-import { childrenOf, type ViewPorts, viewOf } from "../core/end/view.ts";
+import { childrenOf, onFailedOf, type ViewPorts, viewOf } from "../core/end/view.ts";
 import { iso, type TaskRecord } from "../core/model/record.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
@@ -18,7 +18,12 @@ export interface TaskListPorts extends ViewPorts {
 /** Tasks without their results that are stored beside the records. */
 export const viewsOf = (ports: TaskListPorts, records: readonly TaskRecord[]): Promise<TaskView[]> => {
   const nowIso = iso(ports.clock.now());
-  return Promise.all(records.map(async (record) => viewOf(record, nowIso, undefined, await childrenOf(ports, record))));
+  return Promise.all(
+    records.map(async (record) => {
+      const [children, onFailed] = await Promise.all([childrenOf(ports, record), onFailedOf(ports, record)]);
+      return viewOf(record, nowIso, { children, onFailed });
+    }),
+  );
 };
 
 /** A search has its own order in each tenant: what it finds comes one tenant after the other. */

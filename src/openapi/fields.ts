@@ -88,7 +88,10 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     scheduled_for: "The scheduled time that submitted the task.",
     parent_id: "The task whose handler submitted this one.",
     children: "Numbers of the children. Null: the task has none.",
+    caused_by: "The failed task whose `onFailed` this task runs.",
+    on_failed: "The task that runs the `onFailed` of this failed task. Null: there is none, or it has not started.",
   },
+  OnFailed: { task_id: "Its id.", status: "Its status." },
   WaitingFor: {
     kind: "`sleep`: the task waits for a time. `signal`: for one of some signals. `step`: for the next attempt of a step. `pause`: for the end of a pause. `breaker`: until its type fails less. `concurrency`: for a place. `rate`: for its turn.",
     signals: "Names of the signals.",
@@ -131,6 +134,7 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     first_failed_at: "End of the first failed round.",
     last_failed_at: "End of the last attempt.",
     needs_review: "True when a person must decide: the handler threw `BusinessRuleViolation`.",
+    caused_by: "The failed task whose `onFailed` failed. Null: the letter is of another type.",
     input: "Input of the task.",
   },
   DeadLetterGroups: {

@@ -1,5 +1,6 @@
 import { attemptsOf, resultOf } from "../core/end/view.ts";
 import type { ErrorKind } from "../core/model/errors.ts";
+import { onFailedId } from "../core/model/on-failed-name.ts";
 import {
   type Attempt,
   iso,
@@ -80,6 +81,8 @@ export interface Outcome<Result = unknown> {
    * once.
    */
   children: readonly SpawnedChild[];
+  /** The outcome of the type's `onFailed` for the round that failed. Undefined: it did not run. */
+  onFailed: Outcome | undefined;
   /** The handler's log lines of all attempts. */
   log: readonly LogLine[];
   /** Time from the submit to the end, in seconds of the kit's time, with delays, waits and leases of dead workers. */
@@ -119,6 +122,7 @@ export async function outcomeOf(world: World, key: TaskKey): Promise<Outcome> {
     progressData: note.progress_data ?? undefined,
     submitted: await submittedOf(world, track),
     children: await childrenOf(world, track),
+    onFailed: await onFailedOf(world, record),
     log: track.lines,
     seconds: secondsBetween(record.created_at, record.finished_at ?? record.start_by ?? record.updated_at),
     timeline: timelineOf(track, record, status, stored),
@@ -173,6 +177,12 @@ function submittedOf(world: World, track: Track): Promise<ChildReport[]> {
     return { ...child, outcome: ran ? await outcomeOf(world, key) : undefined };
   });
   return Promise.all(children);
+}
+
+async function onFailedOf(world: World, record: TaskRecord): Promise<Outcome | undefined> {
+  const key = { tenant_id: record.tenant_id, task_id: onFailedId(record) };
+  if (record.status !== "failed" || (await world.stores.records.get(key)) === undefined) return undefined;
+  return outcomeOf(world, key);
 }
 
 async function childrenOf(world: World, { key: { tenant_id }, spawned }: Track): Promise<SpawnedChild[]> {

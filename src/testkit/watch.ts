@@ -29,20 +29,23 @@ type MakeStep = (name: string, fields?: LogLine["fields"]) => Promise<void> | un
  */
 export function watchedType(type: TaskType, watch: Watch): TaskType {
   const watched =
-    <Given>(name: string, code: (given: Given, task: TaskContext) => unknown) =>
-    (given: Given, task: TaskContext) => {
+    <Given extends unknown[]>(name: string, code: (...given: [...Given, TaskContext]) => unknown) =>
+    (...all: [...Given, TaskContext]) => {
+      const task = all.at(-1) as TaskContext;
+      const given = all.slice(0, -1) as Given;
       const isOpen = attemptIsOpen();
       const step: MakeStep = (name, fields) => (isOpen() ? watch.step({ name, fields }, task.signal) : undefined);
       const context = watchedContext(task, watch, step);
       return stepAfter(step, name, () => {
         watch.mustStart();
-        return runInContext(context, () => code(given, context));
+        return runInContext(context, () => code(...given, context));
       });
     };
-  const { handler, aggregate } = type;
+  const { handler, aggregate, onFailed } = type;
   return {
     ...type,
     handler: watched("handler", handler as (input: unknown, task: TaskContext) => unknown),
+    onFailed: onFailed && watched("onFailed", onFailed),
     aggregate: aggregate && watched("aggregate", aggregate),
   };
 }

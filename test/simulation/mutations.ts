@@ -2,6 +2,7 @@ import { flowMutations } from "./flow-mutations.ts";
 import { historyMutations } from "./history-mutations.ts";
 import { keptMutations } from "./kept-mutations.ts";
 import type { Mutation } from "./mutation.ts";
+import { onFailedMutations } from "./on-failed-mutations.ts";
 import { priorityMutations } from "./priority-mutations.ts";
 import { receiverMutations } from "./receiver-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
@@ -15,6 +16,7 @@ const about = (theme: Theme, list: readonly Mutation[]): Mutation[] => list.map(
 export const mutations: readonly Mutation[] = [
   ...about("steps", stepMutations),
   ...about("flow", flowMutations),
+  ...onFailedMutations,
   ...priorityMutations,
   ...about("keys", uniqueMutations),
   ...historyMutations,
@@ -625,8 +627,8 @@ export const mutations: readonly Mutation[] = [
     name: "nobody is told of a cancelled task",
     file: "extras/notices/index.ts",
     in: "tellEnd",
-    find: "if (!isTerminal(record.status) || isInternal(record)) return;",
-    replace: 'if (!isTerminal(record.status) || record.status === "cancelled" || isInternal(record)) return;',
+    find: "if (!isTerminal(record.status) || isOwnName(record.type)) return;",
+    replace: 'if (!isTerminal(record.status) || record.status === "cancelled" || isOwnName(record.type)) return;',
   },
   {
     name: "a retry forgets to tell of the round before",

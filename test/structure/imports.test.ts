@@ -248,7 +248,9 @@ describe("who may import whom", () => {
 });
 
 test("the code of attempts and ends that loads late is in the list of what a program with a clock of its own loads", () => {
-  const rooms = ["children", "end", "extras/notices", "steps", "work"].map((room) => `src/core/${room}`);
+  const rooms = ["children", "end", "extras/notices", "extras/on-failed", "steps", "work"].map(
+    (room) => `src/core/${room}`,
+  );
   const list = importsOf(all.find(({ path }) => path === "src/core/work/late-code.ts") ?? { path: "", text: "" });
   const late = rooms.flatMap(inFolder).flatMap(({ path, text }) => {
     const calls = text.match(/(?<!typeof )\bimport\("[^"]+"\)/g) ?? [];

@@ -11,6 +11,8 @@ const endedTask = (more: Partial<TaskView>): TaskView => ({
   status: "completed",
   priority: "normal",
   progress: 100,
+  caused_by: null,
+  on_failed: null,
   progress_message: null,
   progress_data: null,
   attempts: 1,

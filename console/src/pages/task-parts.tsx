@@ -199,6 +199,21 @@ export function TaskFacts({ task }: { task: TaskView }) {
               <Id of={task.parent_id} />
             </a>,
           ],
+          task.caused_by != null && [
+            "Runs the onFailed of",
+            <a key="link" href={href(["tasks", task.caused_by], keep)}>
+              <Id of={task.caused_by} />
+            </a>,
+          ],
+          task.on_failed != null && [
+            "Its onFailed",
+            <span key="link">
+              <a href={href(["tasks", task.on_failed.task_id], keep)}>
+                <Id of={task.on_failed.task_id} />
+              </a>{" "}
+              {task.on_failed.status}
+            </span>,
+          ],
           ["Priority", task.priority],
           ["Attempts", `${task.attempts} of at most ${task.max_attempts}`],
           time("Submitted", task.created_at),

@@ -40,6 +40,8 @@ export interface DeadLetterView {
   needs_review: boolean;
   /** Places of the last error and its causes. Null: there is no error with a place, or the type is sensitive. */
   stack: string | null;
+  /** The failed task whose `onFailed` failed. Null: the letter is of another type. */
+  caused_by: string | null;
   input: unknown;
 }
 
@@ -162,6 +164,7 @@ async function viewOf(ports: ReadPorts, record: TaskRecord): Promise<DeadLetterV
     last_failed_at: failedAt,
     needs_review: record.needs_review === true,
     stack: record.history.at(-1)?.stack ?? null,
+    caused_by: record.caused_by ?? null,
     input: envelope?.input ?? null,
   };
 }

@@ -1,5 +1,5 @@
 import type { Envelope } from "../model/envelope.ts";
-import { isInternal } from "../model/internal-names.ts";
+import { isOwnName } from "../model/internal-names.ts";
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
@@ -22,7 +22,7 @@ export interface GivenInput {
  * @throws Problem `invalid_input`, `unknown_task_type`; `conflict` for a task of Offload's own
  */
 export function checkGiven(types: KnownTypes, record: TaskRecord, input: unknown): GivenInput {
-  if (isInternal(record)) throw new Problem("conflict", "This task is one of Offload's own, and keeps its input.");
+  if (isOwnName(record.type)) throw new Problem("conflict", "This task is one of Offload's own, and keeps its input.");
   return { input, version: checkTask(types, { type: record.type, input }).version };
 }
 

@@ -1,5 +1,6 @@
 import { childPages, type FamilyReadPorts } from "../end/child-results.ts";
 import type { Identity } from "../model/identity.ts";
+import { onFailedName } from "../model/internal-names.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Status } from "../model/status.ts";
 import { isSuspended } from "../model/suspension.ts";
@@ -58,8 +59,12 @@ export const isRetrying = (record: TaskRecord, nowMs: number): boolean =>
   !isSuspended(record.waiting_for) &&
   statusAt(record, iso(nowMs)) === "pending";
 
-/** True for a record that a filter's status, type, tier and tags select. */
+/**
+ * True for a record that a filter's status, type, tier and tags select. A task that runs `onFailed` is shown beside its
+ * failed task: a list has it only when it asks for the type.
+ */
 export const isSelected = (filter: TaskFilter, record: TaskRecord, nowMs: number): boolean =>
+  (filter.type !== undefined || record.type !== onFailedName) &&
   (filter.status === undefined || statusAt(record, iso(nowMs)) === filter.status) &&
   (filter.retrying === undefined || filter.retrying === isRetrying(record, nowMs)) &&
   (filter.type === undefined || record.type === filter.type) &&

@@ -119,7 +119,9 @@ async function byWholeId(ports: SearchPorts, { identity, filter, text, nowMs }: 
   if (text.length !== 36) return [];
   const record = await ports.records.get({ tenant_id: identity.tenantId, task_id: text });
   const isOwn = identity.role !== "submitter" || record?.requested_by === identity.principal;
-  return record !== undefined && isOwn && isAllowed(filter, record, nowMs) ? [record] : [];
+  return record !== undefined && isOwn && isAllowed({ ...filter, type: filter.type ?? record.type }, record, nowMs)
+    ? [record]
+    : [];
 }
 
 /**

@@ -6,7 +6,7 @@ import { Problem } from "../model/problem.ts";
 import { type Attempt, iso, type ResultReference, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { isSuspended } from "../model/suspension.ts";
-import { type ChildrenView, type TaskView, taskView } from "../model/task-view.ts";
+import { type ChildrenView, type OnFailedView, type TaskView, taskView } from "../model/task-view.ts";
 import type { AttemptOutcome } from "../model/words.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Families } from "../ports/family.ts";
@@ -46,8 +46,26 @@ const orNull = <T>(value: T | undefined): T | null => value ?? null;
 const resultIn = (record: TaskRecord): Pick<TaskRecord, "outcome" | "result" | "result_ref"> =>
   record.family_aggregated === true && record.status !== "completed" ? {} : record;
 
-/** The client's view of a record at a given time. `beside` is the result if it is stored beside the record. */
-export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, children?: ChildrenView): TaskView {
+/** The parts of a view that are not in the record. */
+interface Beside {
+  /** The result, if it is stored beside the record. */
+  beside?: unknown;
+  children?: ChildrenView | undefined;
+  onFailed?: OnFailedView | null;
+}
+
+/** The task that runs the `onFailed` of a failed task. Null: there is none, or it has not started. */
+export async function onFailedOf(ports: ViewPorts, record: TaskRecord): Promise<OnFailedView | null> {
+  if (record.on_failed_attempts === undefined || record.status !== "failed") return null;
+  return (await import("./on-failed-of.ts")).readOnFailed(ports, record);
+}
+
+/** The client's view of a record at a given time. */
+export function viewOf(
+  record: TaskRecord,
+  nowIso: string,
+  { beside, children, onFailed = null }: Beside = {},
+): TaskView {
   const status = statusAt(record, nowIso);
   const { outcome, result, result_ref } = resultIn(record);
   const isApart = result_ref !== undefined && beside === undefined;
@@ -65,6 +83,7 @@ export function viewOf(record: TaskRecord, nowIso: string, beside?: unknown, chi
     result: orNull(result_ref === undefined ? result : beside),
     result_url: isApart || record.acknowledged_at !== undefined ? `/tasks/${record.task_id}/result` : null,
     children: children ?? null,
+    on_failed: onFailed,
   });
 }
 
@@ -77,12 +96,12 @@ export interface ViewPorts {
 /** The view of one task, with its result if it is small enough for the answer. */
 export async function viewTask(ports: ViewPorts, record: TaskRecord): Promise<TaskView> {
   const nowIso = iso(ports.clock.now());
-  const children = await childrenOf(ports, record);
+  const [children, onFailed] = await Promise.all([childrenOf(ports, record), onFailedOf(ports, record)]);
   const reference = record.result_ref;
   if (record.status !== "completed" || reference === undefined || !isInline(reference))
-    return viewOf(record, nowIso, undefined, children);
+    return viewOf(record, nowIso, { children, onFailed });
   const text = await ports.records.loadPart(record, `result#${reference.part}`);
-  return viewOf(record, nowIso, typeof text === "string" ? JSON.parse(text) : null, children);
+  return viewOf(record, nowIso, { beside: typeof text === "string" ? JSON.parse(text) : null, children });
 }
 
 /** True when the status answer contains the result: not that of a file, of an encrypted result, or of large JSON. */

@@ -13,6 +13,12 @@ export const internalTypeNames = {
   purgeBlobs: "offload.purge_blobs",
 } as const;
 
+/**
+ * The type of the tasks that run `onFailed`, which is code of authors. Clients cannot submit it; it obeys pauses, and
+ * can be cancelled, as other tasks.
+ */
+export const onFailedName = "offload.on_failed";
+
 const names: readonly string[] = Object.values(internalTypeNames);
 
 /** True for a task of Offload's own. */

@@ -282,6 +282,13 @@ export interface TaskRecord extends TaskKey {
   scheduled_for?: string;
   /** submit: the task whose handler submitted this one. Absent: a client or schedule submitted it. */
   parent_id?: string;
+  /** The start of an `onFailed`: the failed task. Absent: the task runs none. */
+  caused_by?: string;
+  /**
+   * submit, from a type with `onFailed`; settle, where the type has it since: the most attempts of the task that runs
+   * it. Absent: no task follows when this one fails.
+   */
+  on_failed_attempts?: number;
   /** spawn: the leaf of the parent's family that counts this child's end. Absent: no family counts it. */
   family_leaf?: string;
   /** spawn: the child's place in that leaf. */

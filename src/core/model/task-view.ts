@@ -39,6 +39,9 @@ export interface TaskView {
   scheduled_for: string | null;
   parent_id: string | null;
   children: ChildrenView | null;
+  caused_by: string | null;
+  /** Only of a task that was read by itself or in a list: the task that runs the `onFailed` of its failed round. */
+  on_failed: OnFailedView | null;
   /** Only in a list of all tenants. */
   tenant_id?: string | undefined;
 }
@@ -56,6 +59,7 @@ type Computed = Pick<
   | "result"
   | "result_url"
   | "children"
+  | "on_failed"
 >;
 
 /** The message and the data of a task's progress. */
@@ -97,7 +101,15 @@ export const taskView = (record: TaskRecord, computed: Computed): TaskView => ({
   scheduled_for: record.scheduled_for ?? null,
   parent_id: record.parent_id ?? null,
   children: computed.children,
+  caused_by: record.caused_by ?? null,
+  on_failed: computed.on_failed,
 });
+
+/** The task that runs `onFailed`. */
+export interface OnFailedView {
+  task_id: string;
+  status: Status;
+}
 
 /**
  * The children of a task as clients see them. While they are open, the numbers of a large family lag by some children.

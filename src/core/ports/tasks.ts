@@ -82,6 +82,8 @@ export type Part =
    * The notes of a process that ended about the attempt that ended with it, by the attempt's number over all rounds.
    */
   | `crash#${number}`
+  /** The message of a failed task; beside the record of the task that runs its `onFailed`. */
+  | "failed"
   /** Until when a class of errors of a type is known; not beside a record. */
   | `failure#${string}`
   /** Messages that sweeps of one DLQ deleted recently; not beside a record. */

@@ -20,6 +20,8 @@ export interface SubmitCall {
   schedule?: { scheduleId: string; scheduledFor?: string };
   /** Set for a handler's submit: the id of the handler's task. */
   parentId?: string;
+  /** Set for a submit of `onFailed`: the id of the failed task. */
+  causedBy?: string;
   /** Set for a spawned child: its place in the parent's family. */
   family?: FamilyPlace;
   /** Files that came with the submit, by the ids that its body names. They are stored once it has been admitted. */

@@ -32,6 +32,8 @@ export interface CatalogEntry {
   keep_input?: true;
   /** True when channels get the results. Absent: they do not. */
   push_result?: true;
+  /** True when the type has `onFailed`. Absent: it has none. */
+  on_failed?: true;
   /** Files that a task takes, by name. Absent: none. */
   files?: TaskType["files"];
 }
@@ -93,6 +95,7 @@ const ruledBy = (type: TaskType) => ({
   ...limitsOf(type),
   ...sensitiveOf(type),
   ...keepInputOf(type),
+  ...(type.onFailed && { on_failed: true as const }),
 });
 
 const filesOf = ({ files }: TaskType) => (Object.keys(files).length === 0 ? {} : { files });

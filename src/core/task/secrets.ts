@@ -61,6 +61,12 @@ export function secretLoader(ports: SecretPorts, secrets: Secrets): () => Promis
 export const withSecrets = (types: readonly TaskType[], load: () => Promise<void>): TaskType[] =>
   types.map((type) => ({
     ...type,
+    ...(type.onFailed && {
+      onFailed: async (...given) => {
+        await load();
+        return type.onFailed?.(...given);
+      },
+    }),
     handler: async (input, task) => {
       await load();
       return type.handler(input, task);

@@ -6,6 +6,7 @@ import type { Tier } from "../model/tier.ts";
 import { type ChecksOf, calledAt, nameIn } from "./check-options.ts";
 import type { Children, ChildrenOptions } from "./children.ts";
 import type { Submittable, TaskContext } from "./context.ts";
+import type { ReadInput, TaskFailure } from "./failure.ts";
 import { filesFault } from "./file-options.ts";
 import { partWithoutJson } from "./input-parts.ts";
 import type { NoAggregate, ResultOfTask, ReturnsFit } from "./result-type.ts";
@@ -143,6 +144,14 @@ export interface TaskOptions<
     task: TaskContext<z.output<State>> & WithFiles<Files>,
   ) => Promise<Aggregated> | Aggregated;
   /**
+   * Runs when a task of this type has failed for good, whatever the cause: also a crash, a time-out, a refused input,
+   * children that failed. Not after a cancel or an expiry. It is a task of its own, of the type `offload.on_failed`,
+   * once for each round that fails, with this type's attempts, waits and time-out. The input is as the handler gets it;
+   * as it was submitted where the schema refuses it; undefined where it is lost.
+   * @example async ({ order }, { error }, task) => task.step("tell", () => mail(order, error))
+   */
+  onFailed?: (input: z.output<Input>, failure: TaskFailure, task: TaskContext) => unknown;
+  /**
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
    * A second call for the same task is always possible: use `task.step` for effects that must not happen twice.
    */
@@ -179,7 +188,10 @@ export interface TaskType extends LimitedType {
   readonly state: z.ZodType | undefined;
   readonly children: ChildrenOptions<never> | undefined;
   readonly aggregate: ((children: Children, task: TaskContext) => unknown) | undefined;
+  readonly onFailed: ((input: never, failure: TaskFailure, task: TaskContext) => unknown) | undefined;
   readonly handler: (input: never, task: TaskContext) => unknown;
+  /** Only of Offload's own type: reads what an attempt starts with. Absent: the message has it. */
+  readonly readInput?: ReadInput;
 }
 
 /**
@@ -256,6 +268,7 @@ export function defineTask<
     state: options.state,
     children: options.children as TaskType["children"],
     aggregate: options.aggregate as TaskType["aggregate"],
+    onFailed: options.onFailed as TaskType["onFailed"],
     handler: options.handler as TaskType["handler"],
   };
 }

@@ -100,6 +100,7 @@ export const typeOptions = {
   state: schema,
   children: object("children", children),
   aggregate: func,
+  onFailed: func,
   handler: func,
   types: anything,
 } satisfies Checks;

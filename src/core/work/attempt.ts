@@ -64,6 +64,8 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
     if (running.envelope.input_ref !== undefined && !isClosing(running)) {
       given.input = await storedInput(ports, running.envelope);
     }
+    const { readInput } = running.type;
+    if (readInput !== undefined) given.input = await readInput(running.record, given.input);
     // After all that takes time.
     mustHoldLease(ports, running.record);
   } catch (error) {

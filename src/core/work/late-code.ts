@@ -7,16 +7,20 @@ import * as bury from "../end/bury.ts";
 import * as childResults from "../end/child-results.ts";
 import * as closeFamily from "../end/close-family.ts";
 import * as keepForRound from "../end/keep-for-round.ts";
+import * as onFailedOf from "../end/on-failed-of.ts";
 import * as requestCancelChildren from "../end/request-cancel-children.ts";
 import * as notices from "../extras/notices/notices.ts";
+import * as startOnFailed from "../extras/on-failed/start.ts";
 import * as anySignal from "../steps/any-signal.ts";
 import * as tries from "../steps/tries.ts";
 import * as waitEnds from "../steps/wait-ends.ts";
+import * as failedInput from "./failed-input.ts";
+import * as onFailed from "./on-failed.ts";
 import * as settleWaiting from "./settle-waiting.ts";
 
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
   ...[spawner, bury, childResults, closeFamily, keepForRound],
   ...[anySignal, tries, waitEnds],
-  ...[requestCancelChildren, notices, settleWaiting],
+  ...[requestCancelChildren, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
 ];

@@ -67,7 +67,7 @@ const sendAgain = ({ queues, log }: WorkPorts, begun: Begun): Promise<void> =>
 /**
  * The message of a task that a line let go, as if it had passed through the queue. Undefined: it is not an envelope.
  */
-function messageOf({ registry, clock }: WorkPorts, task: WaitingTask, grant: Grant): TaskMessage | undefined {
+function messageOf(ports: WorkPorts, task: WaitingTask, grant: Grant): TaskMessage | undefined {
   const { id, tier, runsOn } = task;
   const body = messageText(task.envelope);
   const parsed = parseEnvelope(body);
@@ -82,7 +82,7 @@ function messageOf({ registry, clock }: WorkPorts, task: WaitingTask, grant: Gra
     receiveCount: 1,
     solo: false,
     redrives: 0,
-    sentAt: clock.now(),
+    sentAt: ports.clock.now(),
   };
-  return { delivery, envelope, type: registry.get(envelope.type), grant };
+  return { delivery, envelope, type: ports.registry.get(envelope.type), grant };
 }

@@ -177,16 +177,20 @@ const failedAs = (failure: Classified, otherwise: "retried" | "failed"): Attempt
 
 async function settleDead(
   ports: SettlePorts,
-  { record: claimed, envelope, stack }: Settling,
+  { record: claimed, envelope, stack, type }: Settling,
   failure: Classified,
   fenced: Change["when"],
 ): Promise<Settled> {
+  const onFailed = type?.onFailed && { on_failed_attempts: type.maxAttempts };
   const settled = await endAs(ports, "failed", claimed, fenced, async (record) => {
     const attempt = attemptOf(record, iso(ports.clock.now()), failedAs(failure, "failed"), failure, stack);
     const { failForGood } = await import("../end/bury.ts");
     return failForGood(ports, record, envelope, failure, {
       when: { ...fenced, cancel_requested_at: { absent: true } },
-      set: { history: await historyBefore(ports, record, attempt, letterRetention(ports, record).purge_at) },
+      set: {
+        ...onFailed,
+        history: await historyBefore(ports, record, attempt, letterRetention(ports, record).purge_at),
+      },
       append: attempt,
     });
   });

@@ -1,6 +1,7 @@
 import { within } from "../../util/within.ts";
-import { parseEnvelope, parseLineCheck } from "../model/envelope.ts";
+import { type Envelope, parseEnvelope, parseLineCheck } from "../model/envelope.ts";
 import { LineUnavailable, PortUnavailable, WrittenLater } from "../model/errors.ts";
+import { onFailedName } from "../model/internal-names.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Visibility } from "../ports/queues.ts";
@@ -9,6 +10,7 @@ import { traceIdOf } from "../ports/tracing.ts";
 import { laterReleaseSeconds, sayLater } from "../send/later-release.ts";
 import { reportStarted } from "../send/report.ts";
 import type { Permit, Waiting } from "../task/limiter.ts";
+import type { TaskType } from "../task/task.ts";
 import type { TaskMessage } from "../task/task-message.ts";
 import { beginSeconds } from "./batch-plan.ts";
 import { claim, mustRunAlone, resolveUnclaimed } from "./claim.ts";
@@ -266,8 +268,13 @@ export async function readMessage(ports: RunPorts, delivery: Delivery): Promise<
   const parsed = parseEnvelope(delivery.body);
   if (!parsed.ok) return burySafely(ports, delivery, parsed.reason);
   const { envelope } = parsed;
-  return { delivery, envelope, type: ports.registry.get(envelope.type), grant: delivery.grant };
+  return { delivery, envelope, type: await typeOf(ports, envelope), grant: delivery.grant };
 }
+
+const typeOf = async (ports: RunPorts, envelope: Envelope): Promise<TaskType | undefined> =>
+  envelope.type === onFailedName
+    ? (await import("./on-failed.ts")).typeOf(ports, envelope)
+    : ports.registry.get(envelope.type);
 
 /**
  * A DLQ that refuses the message, for example because it is too long once wrapped, must not stop the other messages.

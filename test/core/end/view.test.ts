@@ -61,6 +61,8 @@ describe("a task as clients see it", () => {
         scheduled_for: null,
         parent_id: null,
         children: null,
+        caused_by: null,
+        on_failed: null,
       }),
     );
   });
@@ -132,7 +134,8 @@ describe("a task as clients see it", () => {
   test("of a family, progress never goes back", () => {
     const none = { completed: 0, failed: 0, cancelled: 0, expired: 0 };
     const shown = (more: Partial<TaskRecord>, open: number, total: number, sealed = true) =>
-      viewOf(newRecord({ status: "processing", ...more }), now, undefined, { ...none, open, total, sealed }).progress;
+      viewOf(newRecord({ status: "processing", ...more }), now, { children: { ...none, open, total, sealed } })
+        .progress;
     const all = [
       shown({ progress: 40 }, 10, 10, false),
       shown({ progress: 40 }, 10, 10),

@@ -1,5 +1,5 @@
 import { PortUnavailable } from "../../model/errors.ts";
-import { isInternal } from "../../model/internal-names.ts";
+import { isOwnName } from "../../model/internal-names.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import { isTerminal } from "../../model/status.ts";
 import type { EndPorts, Extra } from "../../ports/extra.ts";
@@ -13,7 +13,7 @@ const code = () => import("./notices.ts");
  */
 async function tellEnd(ports: EndPorts, record: TaskRecord): Promise<void> {
   const { notices } = ports;
-  if (!isTerminal(record.status) || isInternal(record)) return;
+  if (!isTerminal(record.status) || isOwnName(record.type)) return;
   const receives = await notices.receives(record.tenant_id);
   const isHeard = receives || record.callback !== undefined || notices.events || (await notices.hears(record, true));
   if (isHeard) await notices.send([await (await code()).endNotice(ports, record, receives)]);
@@ -31,7 +31,7 @@ export const notices: Extra = {
   async changed(ports, record, change) {
     const { notices, log } = ports;
     try {
-      if (isInternal(record) || !(await notices.hears(record, false))) return;
+      if (isOwnName(record.type) || !(await notices.hears(record, false))) return;
       await notices.send([(await code()).changeNotice(ports, record, change)]);
     } catch (error) {
       if (!(error instanceof PortUnavailable)) throw error;

@@ -13,7 +13,7 @@ export async function endNotice(ports: EndPorts, record: TaskRecord, receives: b
     kind: "end",
     id: endId(record),
     ...aboutOf(record),
-    task: { ...viewOf(record, iso(ports.clock.now()), undefined, children), result: null },
+    task: { ...viewOf(record, iso(ports.clock.now()), { children }), result: null },
     ...(callback && { callback }),
     ...(receives && { receivers: true }),
     ...(push_result && { push_result }),
