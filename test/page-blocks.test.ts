@@ -55,6 +55,12 @@ const taskCases: TaskCase[] = [
     fails: "failed on purpose",
   },
   {
+    page: "docs/on-failed.md",
+    type: "order.pay",
+    inputs: [{ order: "41" }, { order: "42" }],
+    fails: "the card is refused",
+  },
+  {
     page: "docs/cancel.md",
     type: "feed.copy",
     inputs: [{ pages: 1 }, { pages: 2 }],
