@@ -1,6 +1,4 @@
 import type { ComponentType } from "preact";
-import { OverviewPage } from "./pages/overview.tsx";
-import { TasksPage } from "./pages/tasks.tsx";
 import { later } from "./parts/later.tsx";
 import type { Role } from "./session.ts";
 
@@ -20,8 +18,18 @@ export interface PageOf {
 
 /** All pages, in the order of the navigation. */
 export const pages: readonly PageOf[] = [
-  { path: "overview", title: "Overview", role: "viewer", component: OverviewPage },
-  { path: "tasks", title: "Tasks", role: "submitter", component: TasksPage },
+  {
+    path: "overview",
+    title: "Overview",
+    role: "viewer",
+    component: later("Overview", async () => (await import("./pages/overview.tsx")).OverviewPage),
+  },
+  {
+    path: "tasks",
+    title: "Tasks",
+    role: "submitter",
+    component: later("Tasks", async () => (await import("./pages/tasks.tsx")).TasksPage),
+  },
   {
     path: "dead-letters",
     title: "Dead letters",
