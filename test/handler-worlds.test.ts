@@ -57,9 +57,10 @@ describe.each(worlds)("in %s", (_, open) => {
       const { result } = seen(await runOne(open, type));
       expect(result).toEqual(
         [
-          ...["attempt", "attemptOverall", "checkpoint", "continueLater", "correlationId", "files", "log", "once"],
-          ...["progress", "remainingMs", "requestedBy", "signal", "sleep", "spawn", "spawnAll", "state", "step"],
-          ...["submit", "taskId", "tenantId", "traceHeaders", "traceparent", "type", "waitFor"],
+          ...["attempt", "attemptOverall", "checkpoint", "continueLater", "correlationId", "files", "isLastAttempt"],
+          ...["log", "maxAttempts", "now", "once", "progress", "remainingMs", "requestedBy", "signal", "sleep"],
+          ...["sleepUntil", "spawn", "spawnAll", "state", "step", "submit", "taskId", "tenantId", "traceHeaders"],
+          ...["traceparent", "type", "waitFor", "waitForAny"],
         ].sort(),
       );
     });
@@ -209,6 +210,49 @@ describe.each(worlds)("in %s", (_, open) => {
       const found = seen(await runOne(open, type, { delaySeconds: 60 }));
       expect(found).toMatchObject({ status: "completed", result: "done", attempts: [{}, {}] });
       expect(found.seconds).toBe(60 + 86_400 + 30);
+    });
+
+    test("a sleep until a date ends at it, by the task's clock, and one until a date of the past at once", async () => {
+      const type = typeOf(async (_, task) => {
+        const { from, until } = await task.step("dates", () => {
+          const nowMs = task.now().getTime();
+          return { from: new Date(nowMs).toISOString(), until: new Date(nowMs + 86_400_000).toISOString() };
+        });
+        await task.sleepUntil(until);
+        await task.sleepUntil(new Date(from));
+        return task.now().getTime() - Date.parse(from);
+      });
+      expect(seen(await runOne(open, type))).toMatchObject({ status: "completed", result: 86_400_000 });
+    });
+
+    test("of several signals the one that came is the answer; without one the wait ends", async () => {
+      const type = typeOf(async (_, task) => [
+        (await task.waitForAny({ approve: {}, reject: {} }, { timeoutSeconds: 60 })) ?? null,
+        (await task.waitForAny({ more: {}, less: {} }, { timeoutSeconds: 60 })) ?? null,
+      ]);
+      const found = seen(await runOne(open, type, { signals: [{ name: "reject", body: { by: "ada" } }] }));
+      expect(found).toMatchObject({
+        status: "completed",
+        result: [{ name: "reject", body: { by: "ada" } }, null],
+        seconds: 60,
+      });
+    });
+
+    test("a step with attempts of its own waits between them, and the task's attempts do not move", async () => {
+      const tries: number[] = [];
+      const type = typeOf(async (_, task) => {
+        const retry = { baseSeconds: 100, factor: 1, maxSeconds: 100 };
+        const charged = await task.step("charge", { maxAttempts: 3, retry }, (_key, { attempt }) => {
+          tries.push(attempt);
+          if (attempt < 3) throw new Error("not yet");
+          return "charged";
+        });
+        return [charged, task.attempt, task.maxAttempts, task.isLastAttempt];
+      });
+      const found = seen(await runOne(open, type));
+      expect(found).toMatchObject({ status: "completed", result: ["charged", 1, expect.any(Number), false] });
+      expect(tries).toEqual([1, 2, 3]);
+      expect(found.seconds).toBeGreaterThanOrEqual(100);
     });
 
     test("a signal that came before its wait is its answer, and a wait without one ends", async () => {
