@@ -44,6 +44,7 @@ describe("the list", () => {
       first_failed_at: first?.dead_letter_at,
       last_failed_at: first?.dead_letter_at,
       needs_review: false,
+      caused_by: null,
       stack: expect.stringMatching(/^PermanentError: broken\n {4}at handler \(.*operations-pipeline\.ts:\d+:\d+\)/),
       input: { n: 0 },
     });

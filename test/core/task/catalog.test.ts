@@ -213,6 +213,9 @@ describe("a schema on its way through the catalogue", () => {
       "probe.created": { location: "/a" },
       "probe.keyed": { key: "k", ms: 10 },
       "probe.rated": { key: "k" },
+      "probe.any": { names: ["approve", "reject"] },
+      "probe.tries": { failures: 1 },
+      "probe.onfailed": { how: "permanent" },
     };
     const check = (type: TaskType) => {
       const copy = throughCatalog(type.input);
