@@ -77,7 +77,7 @@ export async function startS3(options: S3Options): Promise<S3> {
     [localS3AccessKey, secret],
   ]);
   const secretOf = (accessKey: string) => secrets.get(roleOf(accessKey) === undefined ? accessKey : localS3AccessKey);
-  const wall = options.clock?.now ?? (() => Date.now());
+  const wall = () => options.clock?.now() ?? Date.now();
   const shared: Server = { store, buckets: new Set(buckets), secretOf, wall, clock, folder, faults };
   const http = createServer((message, response) => answer(message, response, shared));
   // Node's own limit would end uploads after five minutes. A stalled one ends earlier, in `receiveBody`.
