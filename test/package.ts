@@ -74,7 +74,7 @@ async function expectDone(project: string, url: string, key: string): Promise<vo
 async function expectConsole(url: string): Promise<void> {
   for (const [path, type, text] of [
     ["/console", "text/html; charset=utf-8", /<script type="module" src="\/console\/app.js">/],
-    ["/console/app.js", "text/javascript; charset=utf-8", /.{10000}/s],
+    ["/console/app.js", "text/javascript; charset=utf-8", /.{5000}/s],
     ["/console/app.css", "text/css; charset=utf-8", /:root/],
     ["/console/config.json", "application/json", /"local":true/],
   ] as const) {

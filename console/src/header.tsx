@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { channelState } from "./live.ts";
 import type { PageOf } from "./pages.tsx";
 import { Icon, isIcon, Logo } from "./parts/icon.tsx";
+import { beside } from "./parts/later.tsx";
 import { Text } from "./parts/text.tsx";
 import { href, route } from "./route.ts";
 import { chosenTenant, config, identity, signOut } from "./session.ts";
@@ -16,6 +17,9 @@ const parts: Readonly<Record<string, readonly string[]>> = {
 };
 
 const headOf = (path = ""): string | undefined => Object.keys(parts).find((head) => parts[head]?.includes(path));
+
+/** No deployment has a clock that moves, and so none loads its code. */
+const ServerClock = beside(async () => (await import("./parts/server-clock.tsx")).ServerClock);
 
 /** Name, tenant and caller, and the links to the pages: a bar at the side, or a line above and one below the page. */
 export function Header({ pages }: { pages: readonly PageOf[] }) {
@@ -36,6 +40,7 @@ export function Header({ pages }: { pages: readonly PageOf[] }) {
       <Pages of={pages} />
       <div class="side-foot">
         <Channel />
+        {config.value?.local && <ServerClock />}
         <span class="who" title={`Principal ${identity.value?.principal}`}>
           <Icon of="user" />
           <span>

@@ -208,8 +208,13 @@ describe("the budget of a task with neither retries nor extras", () => {
       "UpdateItemCommand",
     ]);
     sent.length = 0;
-    await submittedAs("probe.echo", { value: 2 }, unique);
-    expect(commands()).toEqual(["GetItemCommand", "GetItemCommand", "PutItemCommand", "UpdateItemCommand"]);
+    await submittedAs("probe.echo", { value: 2 }, { unique: { key: "budget", mode: "replace" } });
+    const joined = ["GetItemCommand", "GetItemCommand", "PutItemCommand", "UpdateItemCommand"];
+    expect(commands()).toEqual(joined);
+    sent.length = 0;
+    // A later start: the key is kept for longer.
+    await submittedAs("probe.echo", { value: 2 }, { ...unique, delay_seconds: 700 });
+    expect(commands()).toEqual([...joined, "UpdateItemCommand"]);
     sent.length = 0;
     await submittedAs("probe.echo", { value: 3 }, { unique: { key: "budget" } });
     expect(commands()).toEqual(["GetItemCommand", "GetItemCommand"]);

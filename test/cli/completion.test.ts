@@ -16,7 +16,7 @@ describe("suggestions", () => {
   test("groups and commands are suggested, with their descriptions", async () => {
     expect(await suggested("t")).toEqual(["tasks", "types", "trace", "top"]);
     expect(await suggested("")).toContain("completion");
-    expect(await suggested("tasks", "re")).toEqual(["result", "retry"]);
+    expect(await suggested("tasks", "re")).toEqual(["result", "retry", "reschedule"]);
     expect((await bare(["complete", "--", "tasks", "ext"])).out).toBe(
       "extend\tkeep a task and its result for longer\n",
     );
@@ -24,7 +24,7 @@ describe("suggestions", () => {
 
   test("options are suggested, also after an option with a value", async () => {
     expect(await suggested("tasks", "list", "--sta")).toEqual(["--status"]);
-    expect(await suggested("tasks", "list", "--status", "failed", "--u")).toEqual(["--url", "--utc"]);
+    expect(await suggested("tasks", "list", "--status", "failed", "--u")).toEqual(["--unique-key", "--url", "--utc"]);
     expect(await suggested("dev", "--dyn")).toEqual(["--dynamodb-port"]);
     expect(await suggested("dev", "--no-reload", "--po")).toEqual(["--port"]);
   });

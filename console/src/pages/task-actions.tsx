@@ -5,18 +5,20 @@ import { tiers } from "../../../src/core/model/tier.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
 import { nowMs } from "../clock.ts";
 import { parsed } from "../json-text.ts";
+import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { Time } from "../parts/text.tsx";
-import { may, mayChange } from "../session.ts";
+import { config, may, mayChange } from "../session.ts";
 import { setting } from "../signals.ts";
 import { hasEnded } from "./task-data.ts";
 import { JsonField, type TaskDialog, TaskForm } from "./task-form.tsx";
 import { ReplayDialog } from "./task-replay.tsx";
 
-type Name = "now" | "cancel" | "retry" | "replay" | "priority" | "signal" | "extend";
+type Name = "now" | "clock" | "cancel" | "retry" | "replay" | "priority" | "signal" | "extend";
 
 const dialogs: Readonly<Record<Name, (props: TaskDialog) => ComponentChildren>> = {
   now: (props) => <RunNowDialog {...props} />,
+  clock: (props) => <ClockDialog {...props} />,
   cancel: (props) => <CancelDialog {...props} />,
   retry: (props) => <RetryDialog {...props} />,
   replay: (props) => <ReplayDialog {...props} />,
@@ -31,6 +33,7 @@ function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
   const waits = status === "pending" || status === "scheduled";
   const all: [Name, string, boolean][] = [
     ["now", "Run now …", waits && waiting_for === null && isLater(task)],
+    ["clock", "Move the clock until it goes on …", config.value?.local === true && nextTimeOf(task) !== undefined],
     ["retry", "Retry …", status === "failed"],
     ["replay", "Edit input and replay …", status === "failed"],
     ["signal", "Send signal …", waiting_for?.kind === "signal"],
@@ -39,6 +42,14 @@ function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
     ["cancel", "Cancel …", !hasEnded(task) && type?.cancellable !== false],
   ];
   return !mayChange() ? [] : all.flatMap(([name, text, is]) => (is ? [[name, text]] : []));
+}
+
+/** The time for which a task waits: a delay, a retry, a sleep, or the end of a wait. Undefined: it waits for none. */
+function nextTimeOf({ status, waiting_for: waitingFor, next_attempt_at, run_at }: TaskView): string | undefined {
+  if (status !== "pending" && status !== "scheduled") return undefined;
+  const until = waitingFor !== null && "until" in waitingFor ? waitingFor.until : undefined;
+  const at = until ?? next_attempt_at ?? run_at;
+  return at != null && Date.parse(at) > nowMs() ? at : undefined;
 }
 
 /** One safe button is filled; what destroys is outlined in red. */
@@ -78,6 +89,21 @@ function RunNowDialog(props: TaskDialog) {
     >
       <p>The task does not wait for its time. A place, a rate or a pause that it has to wait for is not skipped.</p>
     </TaskForm>
+  );
+}
+
+function ClockDialog({ task, onClose, onChange }: TaskDialog) {
+  const at = nextTimeOf(task);
+  const run = async () => {
+    await (await import("../parts/server-clock.tsx")).moveClock({ at });
+    onChange();
+  };
+  return (
+    <FormDialog title="Move the server's clock" action="Move it forward" onClose={onClose} run={run}>
+      <p>
+        To <Time at={at} exact />, when this task goes on. All else that is due until then happens, too.
+      </p>
+    </FormDialog>
   );
 }
 

@@ -3,6 +3,23 @@ import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { Failure, Loading, Page } from "./layout.tsx";
 
+/** A part of a page whose code is loaded when it is shown. It is not there until then, nor when that fails. */
+export function beside(load: () => Promise<ComponentType>): ComponentType {
+  return function Beside() {
+    const loaded = useSignal<{ part?: ComponentType }>({});
+    useEffect(() => {
+      load().then(
+        (part) => {
+          loaded.value = { part };
+        },
+        () => {},
+      );
+    }, []);
+    const { part: Part } = loaded.value;
+    return Part === undefined ? null : <Part />;
+  };
+}
+
 /** A page whose code is loaded when it is opened. @param title Heading until then. */
 export function later<Props extends object>(
   title: string,

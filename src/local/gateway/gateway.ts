@@ -15,6 +15,7 @@ import {
   payloadBytes,
 } from "../lambda/invocation.ts";
 import { type Endpoint, open } from "../net/endpoint.ts";
+import { movedMs, serverNow } from "../time/moved-time.ts";
 import { eventOf } from "./gateway-event.ts";
 import type { Submits } from "./submits.ts";
 import { asksForWebSocket, withoutUpgrade } from "./upgrade.ts";
@@ -292,6 +293,8 @@ function send(response: ServerResponse, request: IncomingMessage, answer: Answer
   const body = Buffer.isBuffer(answer.body) ? answer.body : Buffer.from(answer.body, "utf8");
   if (!request.complete) answered.add(request.socket);
   const withBody = answer.status !== 304 && answer.status !== 204;
+  // Ages are right by it where the server's clock is moved: Node's own header has the machine's time.
+  if (movedMs() !== 0) response.setHeader("date", new Date(serverNow()).toUTCString());
   response.writeHead(answer.status, { ...answer.headers, ...(withBody ? { "content-length": body.length } : {}) });
   response.end(withBody && request.method !== "HEAD" ? body : undefined);
 }
