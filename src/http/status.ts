@@ -44,9 +44,9 @@ export function taskReads(ports: StatusPorts) {
   return {
     readHealth: (call) => call.json({ status: "ok", ...ports.health }),
     readIdentity: (call) => {
-      const { tenantId, principal, role, inputs = false } = identify(call, "submitter", "all");
+      const { tenantId, principal, role, inputs } = identify(call, "submitter", "all");
       call.header("cache-control", "no-store");
-      return call.json({ tenant_id: tenantId, principal, role, inputs });
+      return call.json({ tenant_id: tenantId, principal, role, ...(inputs && { inputs }) });
     },
     readOpenApi: (call) => {
       call.header("cache-control", "public, max-age=300");

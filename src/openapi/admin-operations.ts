@@ -21,7 +21,7 @@ const identity = withName(
       tenant_id: z.string().describe("Tenant of the caller, or the one that an admin names by `tenant`."),
       principal: z.string().describe("Id of the API key, or subject of the token."),
       role: z.enum(roles),
-      inputs: z.boolean(),
+      inputs: z.literal(true).optional(),
     }),
   ),
 );

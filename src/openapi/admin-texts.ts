@@ -20,7 +20,7 @@ const tenantLimitFields: Texts = {
 
 /** Meanings of the fields of callers, keys, tenants and measurements, by schema. */
 export const adminTexts: Readonly<Record<string, Texts>> = {
-  Identity: { role: "Role of the caller.", inputs: "True: a viewer that may read inputs and logs." },
+  Identity: { role: "Role of the caller.", inputs: "A viewer that may read inputs and logs. Absent for all others." },
   Key: keyFields,
   NewKey: keyFields,
   NewKeyRequest: {

@@ -15,8 +15,8 @@ import type { LogLine } from "../core/ports/task-logs.ts";
 /** The caller. */
 export interface Caller extends Pick<Identity, "principal" | "role"> {
   tenant_id: string;
-  /** True: a viewer that may read inputs and logs. */
-  inputs: boolean;
+  /** A viewer that may read inputs and logs. Absent for all others. */
+  inputs?: true | undefined;
 }
 
 /** An API key without its secret. Times are null until they apply. */

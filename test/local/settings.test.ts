@@ -42,7 +42,7 @@ test.each<[NodeJS.ProcessEnv, Partial<Record<Variable, string>>, string]>([
 
 test("the message about wrong keys never shows them", () => {
   const expected =
-    /^(--keys|OFFLOAD_KEYS): expected token:tenant:role, where role is one of [a-z, ]+; entry 2 is different$/;
+    /^(--keys|OFFLOAD_KEYS): expected token:tenant:role, where role is one of [a-z, ]+, or token:tenant:viewer:inputs; entry 2 is different$/;
   const keys = "secret:acme:operator,secret:acme";
   expect(() => readLocalSettings({ OFFLOAD_KEYS: keys }, false)).toThrow(expected);
   expect(() => readLocalSettings({}, false, { OFFLOAD_KEYS: keys })).toThrow(expected);
