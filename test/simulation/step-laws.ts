@@ -110,8 +110,9 @@ export class StepLaws {
   }
 
   /** A step has failed for good: after all its tries, in the same way in each attempt. */
-  stepFailed({ life, round }: Run, name: string, tries: number, error: unknown): void {
-    if (life === undefined) return;
+  stepFailed({ life, round, task }: Run, name: string, tries: number, error: unknown): void {
+    // The attempt has ended: what its code throws then says nothing about the step.
+    if (life === undefined || task.signal.aborted) return;
     const { name: kind, attempts, message } = error as Error & { attempts?: number };
     if (kind !== "StepFailed") {
       this.#broken(life, `the step ${name} with tries of its own threw ${String(error)}`);

@@ -135,7 +135,7 @@ export class AttemptSteps implements StepTools {
     signal: AbortSignal,
     tries?: Tries,
   ): Promise<T> {
-    return this.call("step", checkedStepName(name), async (call, stored) => {
+    const runStep = async (call: Call, stored: StepEntry | undefined): Promise<T> => {
       const what = inWords(call);
       if (stored !== undefined) {
         const kept = keptIn(stored);
@@ -152,7 +152,9 @@ export class AttemptSteps implements StepTools {
         return (await tried(this, call, { run: made, signal, ...tries })) as T;
       }
       return (await this.plainStep(call, () => made({ attempt: 1, signal }))) as T;
-    });
+    };
+    // Code that goes on beside a step that may wait is followed from the start.
+    return this.call("step", checkedStepName(name), runStep, tries !== undefined);
   }
 
   /** Runs a step whose failure is the attempt's. */
@@ -287,19 +289,20 @@ export class AttemptSteps implements StepTools {
     kind: "step" | "sleep" | "wait",
     name: string,
     run: (call: Call, stored: StepEntry | undefined) => Promise<T>,
+    mayWait = kind !== "step",
   ): Promise<T> {
-    const call = this.#begin(kind, name);
+    const call = this.#begin(kind, name, mayWait);
     try {
       const stored = await this.stored();
       return await run(call, entryOf(call, stored));
     } finally {
       await this.rest.ready();
       this.#open -= 1;
-      this.rest.end(kind !== "step");
+      this.rest.end(mayWait);
     }
   }
 
-  #begin(kind: "step" | "sleep" | "wait", own: string): Call {
+  #begin(kind: "step" | "sleep" | "wait", own: string, mayWait: boolean): Call {
     const name = this.#prefix + own;
     if (this.#called.has(keyOf({ kind, name }))) {
       throw new PermanentError(`${inWords({ kind, name })} was called twice: each call of a task needs its own name`);
@@ -313,7 +316,7 @@ export class AttemptSteps implements StepTools {
     this.#called.add(keyOf({ kind, name }));
     this.#calls += 1;
     this.#open += 1;
-    this.rest.begin(kind !== "step");
+    this.rest.begin(mayWait);
     return {
       kind,
       name,

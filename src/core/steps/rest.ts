@@ -102,14 +102,10 @@ export class Rest {
     }
   }
 
-  /** Lets a step wait between two of its tries: its call began as a call that does not wait. */
+  /** Lets a step wait between two of its tries. */
   async pause(wait: OpenWait): Promise<void> {
-    this.#begun += 1;
-    this.#loading ??= this.#load();
     await this.ready();
     await this.wait(wait);
-    this.#begun -= 1;
-    if (this.#begun === 0 || this.#closed) this.#endDoubt();
   }
 
   /** Resolves when the time of the wait comes in this attempt. If it is suspended, a later one makes the same call. */
