@@ -68,6 +68,8 @@ async function makeTries(
   const { steps } = world.witness;
   const { name, tries = 1, waitSeconds = 1 } = call;
   const options = { maxAttempts: tries, retry: { baseSeconds: waitSeconds, factor: 1 } };
+  // It may wait between its tries, and so the handler waits anew.
+  steps.rests(run.task);
   let value: unknown;
   try {
     value = await task.step(name, options, (key, { attempt }) => {
