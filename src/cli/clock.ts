@@ -53,7 +53,7 @@ async function show(terminal: Terminal, { url, json }: ClockOptions): Promise<vo
   if (moving !== null) terminal.note(`It moves to ${moving.to}.${waits(moving.waits_for)}`);
 }
 
-/** Gives an order, and shows the way of the clock until it is done. */
+/** Sends an order, and shows the way of the clock until it is done. */
 async function give(terminal: Terminal, { url, json }: ClockOptions, order: ClockOrder): Promise<void> {
   const watching = new AbortController();
   const stopListening = terminal.onInterrupt(() => void stopClock(url).catch(() => {}));

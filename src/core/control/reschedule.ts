@@ -8,7 +8,7 @@ import { reportRescheduled } from "../send/report.ts";
 import { sameRetention } from "../send/retention.ts";
 import { isUnstarted, movedStart } from "../send/start-time.ts";
 import { deleteOneOff } from "./control.ts";
-import { envelopeOf, notAtHand, notWaiting, runNow, waitsForItsTime } from "./run-now.ts";
+import { envelopeOf, notAtHand, notWaiting, runNow, stillWaits, waitsForItsTime } from "./run-now.ts";
 
 /** Number of tries while the task changes at the same time. */
 const mostTries = 3;
@@ -55,12 +55,7 @@ async function moveTo(ports: EndPorts, record: TaskRecord, dueMs: number): Promi
   await extras.keepAll(ports, record, moved.purge_at);
   const changed = await ports.records.change(record, {
     when: {
-      status: { is: "pending" },
-      attempts_total: { is: record.attempts_total },
-      due_at: { is: record.due_at },
-      waiting_for: { absent: true },
-      line: { absent: true },
-      start_by: { above: nowIso, orAbsent: true },
+      ...stillWaits(record, nowIso),
       purge_at: { is: record.purge_at },
       ...sameRetention(record),
     },

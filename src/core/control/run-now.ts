@@ -62,14 +62,7 @@ async function hasten(ports: EndPorts, record: TaskRecord, nowIso: string): Prom
     return { done: true, record };
   }
   const changed = await ports.records.change(record, {
-    when: {
-      status: { is: "pending" },
-      attempts_total: { is: record.attempts_total },
-      due_at: { is: record.due_at },
-      waiting_for: { absent: true },
-      line: { absent: true },
-      start_by: { above: nowIso, orAbsent: true },
-    },
+    when: stillWaits(record, nowIso),
     set: { due_at: nowIso, updated_at: nowIso },
   });
   if (changed.done) {
@@ -135,3 +128,14 @@ export const notAtHand = ({ due_at }: TaskRecord) =>
     "not_waiting",
     `This task cannot start before ${due_at}: its input is in a message that nobody can read earlier.`,
   );
+
+/** The condition that a task still waits for the time that was read, and for nothing else. */
+export const stillWaits = (record: TaskRecord, nowIso: string) =>
+  ({
+    status: { is: "pending" },
+    attempts_total: { is: record.attempts_total },
+    due_at: { is: record.due_at },
+    waiting_for: { absent: true },
+    line: { absent: true },
+    start_by: { above: nowIso, orAbsent: true },
+  }) as const;

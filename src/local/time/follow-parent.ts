@@ -1,7 +1,7 @@
 import { type Followed, isMoved, type Moved } from "./followers.ts";
 import { moveDate, moveDateVariable, movedVariable, moveTo, resetTime, useMovedTime } from "./moved-time.ts";
 
-/** Gives this process, which a server has started, the server's time; with `--move-date` to its `Date`, too. */
+/** Sets this process, which a server has started, to its time; with `--move-date` its `Date`, too. */
 export function useTimeOfParent(env: NodeJS.ProcessEnv): void {
   useMovedTime(Number(env[movedVariable] ?? 0));
   if (env[moveDateVariable] === "1") moveDate();
@@ -19,7 +19,7 @@ function sayFollowed(): void {
 }
 
 /**
- * Gives this process the server's time, which it then follows. Node hands over no message twice: what comes for others,
+ * Sets this process to the server's time, and follows it. Node hands over no message twice: what comes for others,
  * before they listen, is kept for them. A process that no server has started has the machine's time.
  */
 export function followParent(env: NodeJS.ProcessEnv): { passOn(): void } {
