@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { hasGoneOnAt, nextTimeOf } from "../core/model/goes-on.ts";
 import { type ClockOrder, ClockRefused, orderClock, readClock, stopClock } from "../installed/server-clock.ts";
 import { durationSeconds } from "../util/duration.ts";
 import { parseTime } from "../util/time-text.ts";
@@ -35,7 +36,7 @@ export const register: Register = (command, terminal) => {
     .addHelpText("after", examples)
     .action(async (time: string | undefined, options: ClockOptions) => {
       if (time !== undefined && options.until !== undefined) throw new UsageError("give a time or --until, not both");
-      const order = options.until === undefined ? orderOf(time) : { at: await nextTimeOf(options, options.until) };
+      const order = options.until === undefined ? orderOf(time) : { at: await clockTimeOf(options, options.until) };
       try {
         if (order === undefined) await show(terminal, options);
         else await give(terminal, options, order);
@@ -95,14 +96,12 @@ function orderOf(time: string | undefined): ClockOrder | undefined {
   throw new UsageError(`${JSON.stringify(time)} is no time to move to: expected one such as ${expected}`);
 }
 
-/** The time at which a waiting task goes on. @throws CommandFailed for a task that waits for no time */
-async function nextTimeOf(options: ClockOptions, id: string): Promise<string> {
+/** The time at which a waiting task has gone on. @throws CommandFailed for a task that waits for no time */
+async function clockTimeOf(options: ClockOptions, id: string): Promise<string> {
   const task = await clientOf(options).status(id);
-  const { waiting_for: waitingFor, status } = task;
-  const until = waitingFor !== null && "until" in waitingFor ? waitingFor.until : undefined;
-  const at = until ?? task.next_attempt_at ?? task.run_at;
-  if (at != null && (status === "pending" || status === "scheduled")) return at;
-  throw new CommandFailed(`the task ${plain(id)} waits for no time: it is ${status}`);
+  const next = nextTimeOf(task);
+  if (next !== undefined) return hasGoneOnAt(next);
+  throw new CommandFailed(`the task ${plain(id)} waits for no time: it is ${task.status}`);
 }
 
 function explained(error: unknown, url: string): unknown {

@@ -56,7 +56,10 @@ test.each([
     seen.path === "/tasks/t1" ? { json: { ...none, ...task } } : clock(seen),
   );
   expect((await offload(api.url, ["clock", "--until", "t1"])).code).toBe(0);
-  expect(api.seen.find(({ method }) => method === "POST")?.body).toEqual({ at: stands.now });
+  expect(api.seen.find(({ method }) => method === "POST")?.body).toEqual({
+    // A queue's delay is in whole seconds.
+    at: new Date(Date.parse(stands.now) + 1000).toISOString(),
+  });
 });
 
 test("--until a task that waits for no time moves nothing", async () => {

@@ -61,9 +61,9 @@ describe("onFailed", () => {
       (await operator.get(`/tasks?limit=100&${query}`)).json<{ tasks: Failed[] }>().tasks;
     expect((await listed("type=offload.on_failed")).map((one) => one.task_id)).toContain(first.task_id);
     expect((await listed("status=failed")).map((one) => one.task_id)).not.toContain(first.task_id);
-    // The index of lists follows the record.
+    // The index of lists follows the record. The type narrows what a page looks through.
     await until("the list to have it", async () => {
-      const [row] = await listed(`tag=of:${tag}`);
+      const [row] = await listed(`type=${type}&tag=of:${tag}`);
       return row?.on_failed?.task_id === first.task_id ? row : undefined;
     });
     await operator.post(`/tasks/${task_id}/retry`);

@@ -109,8 +109,9 @@ export class UniqueLaws {
   changed(before: TaskRecord, after: TaskRecord, from: Invocation): void {
     if (after.attempts_total > before.attempts_total) this.#claimed(after);
     if (after.due_at < before.due_at) this.#earlier.add(from);
-    if (from.unique !== undefined && after.due_at > before.due_at) {
+    if ((from.unique !== undefined || from.kind === "control") && after.due_at > before.due_at)
       this.#lives.costs.postponed(after.task_id);
+    if (from.unique !== undefined && after.due_at > before.due_at) {
       const most = Date.parse(after.created_at) + (from.unique.maxWaitSeconds ?? 0) * 1000;
       if (from.unique.mode === "debounce" && Date.parse(after.due_at) > most)
         this.#lives.violated("unique: it waits longer than its most", after.task_id);

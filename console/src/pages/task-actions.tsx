@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { hasGoneOnAt, nextTimeOf } from "../../../src/core/model/goes-on.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
@@ -33,7 +34,7 @@ function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
   const waits = status === "pending" || status === "scheduled";
   const all: [Name, string, boolean][] = [
     ["now", "Run now …", waits && waiting_for === null && isLater(task)],
-    ["clock", "Move the clock until it goes on …", config.value?.local === true && nextTimeOf(task) !== undefined],
+    ["clock", "Move the clock until it goes on …", config.value?.local === true && clockTimeOf(task) !== undefined],
     ["retry", "Retry …", status === "failed"],
     ["replay", "Edit input and replay …", status === "failed"],
     ["signal", "Send signal …", waiting_for?.kind === "signal"],
@@ -44,12 +45,10 @@ function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
   return !mayChange() ? [] : all.flatMap(([name, text, is]) => (is ? [[name, text]] : []));
 }
 
-/** The time for which a task waits: a delay, a retry, a sleep, or the end of a wait. Undefined: it waits for none. */
-function nextTimeOf({ status, waiting_for: waitingFor, next_attempt_at, run_at }: TaskView): string | undefined {
-  if (status !== "pending" && status !== "scheduled") return undefined;
-  const until = waitingFor !== null && "until" in waitingFor ? waitingFor.until : undefined;
-  const at = until ?? next_attempt_at ?? run_at;
-  return at != null && Date.parse(at) > nowMs() ? at : undefined;
+/** The time to which the clock has to go for the task to go on. Undefined: the task waits for none. */
+function clockTimeOf(task: TaskView): string | undefined {
+  const next = nextTimeOf(task);
+  return next !== undefined && Date.parse(next) > nowMs() ? hasGoneOnAt(next) : undefined;
 }
 
 /** One safe button is filled; what destroys is outlined in red. */
@@ -93,7 +92,7 @@ function RunNowDialog(props: TaskDialog) {
 }
 
 function ClockDialog({ task, onClose, onChange }: TaskDialog) {
-  const at = nextTimeOf(task);
+  const at = clockTimeOf(task);
   const run = async () => {
     await (await import("../parts/server-clock.tsx")).moveClock({ at });
     onChange();
