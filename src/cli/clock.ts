@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasGoneOnAt, nextTimeOf } from "../core/model/goes-on.ts";
 import { type ClockOrder, ClockRefused, orderClock, readClock, stopClock } from "../installed/server-clock.ts";
 import { durationSeconds } from "../util/duration.ts";
+import { hasGoneOnAt, nextTimeOf } from "../util/next-time.ts";
 import { parseTime } from "../util/time-text.ts";
 import { span } from "./age.ts";
 import { type Connection, clientOf, withConnection } from "./client.ts";

@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { hasGoneOnAt, nextTimeOf } from "../../../src/core/model/goes-on.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
+import { hasGoneOnAt, nextTimeOf } from "../../../src/util/next-time.ts";
 import { nowMs } from "../clock.ts";
 import { parsed } from "../json-text.ts";
 import { FormDialog } from "../parts/dialog.tsx";
