@@ -199,14 +199,14 @@ describe("who may import whom", () => {
     expect(statements.filter(({ found }) => !/^(import|export) type /.test(found))).toEqual([]);
   });
 
-  test("the console imports only types from the core, the views and the routes, the words of the core's lists, and the rules of numbers and of the calendar", () => {
+  test("the console imports only types from the core, the views and the routes, the words of the core's lists, and the rules of numbers, of the calendar and of waits", () => {
     const statement = /^(?:import|export)\b[^;]*? from "(?:\.\.\/)+src\/(?:core|util|operations|http)\/[^"]+"/gm;
     const statements = inFolder("console").flatMap(({ path, text }) =>
       [...text.matchAll(statement)].map(([found]) => ({ path, found })),
     );
     expect(statements.length).toBeGreaterThan(1);
     const allowed =
-      /^(import|export) type |\/(core\/model\/(errors|status|tier)|core\/schedules\/cron|util\/(duration|exact-number|time-zone))\.ts"$/;
+      /^(import|export) type |\/(core\/model\/(errors|status|tier)|core\/schedules\/cron|util\/(duration|next-time|exact-number|time-zone))\.ts"$/;
     expect(statements.filter(({ found }) => !allowed.test(found))).toEqual([]);
   });
 
