@@ -5,7 +5,8 @@ import { describe, expect, expectTypeOf, onTestFinished, test, vi } from "vitest
 import * as z from "zod";
 import { BusinessRuleViolation, PermanentError, RetryAfter } from "../src/core/model/errors.ts";
 import { Problem } from "../src/core/model/problem.ts";
-import { currentTask, type TaskContext } from "../src/core/task/context.ts";
+import { currentTask } from "../src/core/task/ambient.ts";
+import type { TaskContext } from "../src/core/task/context.ts";
 import { file, withOutcome } from "../src/core/task/result.ts";
 import { defineTask, type TaskOptions, type TaskType } from "../src/core/task/task.ts";
 import { testKit } from "../src/testkit/kit.ts";

@@ -1,5 +1,5 @@
 import { format } from "node:util";
-import { currentRedaction, currentTask } from "../core/task/context.ts";
+import { currentRedaction, currentTask } from "../core/task/ambient.ts";
 import { bareLines } from "./log.ts";
 import { metricLineOf } from "./metric-lines.ts";
 

@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { RunningAttempt, Watchdog } from "../core/ports/tasks.ts";
-import { runningTask } from "../core/task/context.ts";
+import { runningTask } from "../core/task/ambient.ts";
 
 /*
  * The memory that this thread and the watchdog's have together. A text for each running attempt is there, so that the

@@ -3,7 +3,7 @@ import { Session } from "node:inspector/promises";
 import type { CrashNote } from "../core/model/crash-note.ts";
 import { type Place, type PlaceOf, stackText } from "../core/model/stack.ts";
 import type { RunningAttempt } from "../core/ports/tasks.ts";
-import { attemptExpression } from "../core/task/context.ts";
+import { attemptExpression } from "../core/task/ambient.ts";
 import { isAbsolute, join, pathOfUrl, relative, slashed } from "../machine/paths.ts";
 import { fromEnv } from "../settings/config.ts";
 import { property } from "../util/foreign-value.ts";

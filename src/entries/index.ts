@@ -21,16 +21,8 @@ export {
 } from "../core/model/errors.ts";
 export type { Tier } from "../core/model/tier.ts";
 export { StepFailed, StepTimedOut } from "../core/steps/step-failed.ts";
-export {
-  type ChildSubmit,
-  currentTask,
-  type SubmitOptions,
-  type Submittable,
-  type TaskContext,
-  type TaskLog,
-  traceHeaders,
-  type UniqueOptions,
-} from "../core/task/context.ts";
+export { currentTask, traceHeaders } from "../core/task/ambient.ts";
+export type { TaskContext, TaskLog } from "../core/task/context.ts";
 export {
   defineEnvironment,
   type EnvironmentOptions,
@@ -39,6 +31,7 @@ export {
   type VariableOption,
 } from "../core/task/environment.ts";
 export type { TaskFailure } from "../core/task/failure.ts";
+export type { ChildSubmit, SubmitOptions, Submittable, UniqueOptions } from "../core/task/handler-submit.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "../core/task/result.ts";
 export type { RetryPolicy } from "../core/task/retry.ts";
 export type { StepAttempt, StepOptions } from "../core/task/step-options.ts";

@@ -1,4 +1,4 @@
-import { strayReceiver } from "../core/task/context.ts";
+import { strayReceiver } from "../core/task/ambient.ts";
 
 /** Events of a process for errors that no code has caught. */
 const events = ["unhandledRejection", "uncaughtException"] as const;

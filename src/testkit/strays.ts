@@ -1,5 +1,5 @@
 import { createHook } from "node:async_hooks";
-import { strayReceiver } from "../core/task/context.ts";
+import { strayReceiver } from "../core/task/ambient.ts";
 import { catchStrayErrors } from "../machine/stray-errors.ts";
 import { nowMs, setImmediate, setTimeout } from "../machine/timers.ts";
 

@@ -1,6 +1,7 @@
 import type { TaskKey } from "../core/model/record.ts";
 import type { Log } from "../core/ports/tasks.ts";
-import type { ChildSubmit, TaskLog } from "../core/task/context.ts";
+import type { TaskLog } from "../core/task/context.ts";
+import type { ChildSubmit } from "../core/task/handler-submit.ts";
 import { type ChildPath, type Fault, type Faults, ofChild } from "./faults.ts";
 
 /** A task that a handler submitted. */

@@ -1,4 +1,5 @@
-import { attemptIsOpen, runInContext, type TaskContext } from "../core/task/context.ts";
+import { attemptIsOpen, runInContext } from "../core/task/ambient.ts";
+import type { TaskContext } from "../core/task/context.ts";
 import type { StepAttempt, StepOptions } from "../core/task/step-options.ts";
 import type { TaskType } from "../core/task/task.ts";
 import { inShort } from "../util/foreign-value.ts";

@@ -17,7 +17,7 @@ import type { Clock, Delivery, NewId, Random } from "../core/ports/tasks.ts";
 import { noTracing } from "../core/ports/tracing.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import type { KnownType } from "../core/task/catalog.ts";
-import type { ChildSubmit } from "../core/task/context.ts";
+import type { ChildSubmit } from "../core/task/handler-submit.ts";
 import { internalOptions } from "../core/task/internal-types.ts";
 import { defineTask, registry, type TaskType } from "../core/task/task.ts";
 import { submitUnique } from "../core/unique/submit-unique.ts";

@@ -25,8 +25,8 @@ import * as signal from "../../src/core/steps/signal.ts";
 import * as tries from "../../src/core/steps/tries.ts";
 import * as submit from "../../src/core/submit/submit.ts";
 import * as batch from "../../src/core/submit/submit-batch.ts";
+import * as ambient from "../../src/core/task/ambient.ts";
 import * as catalog from "../../src/core/task/catalog.ts";
-import * as context from "../../src/core/task/context.ts";
 import * as task from "../../src/core/task/task.ts";
 import * as unique from "../../src/core/unique/submit-unique.ts";
 import * as attempt from "../../src/core/work/attempt.ts";
@@ -42,7 +42,7 @@ export const realCore = {
   change,
   changePriority: priority,
   child,
-  context,
+  ambient,
   control,
   drain,
   actOnLetter: letters,
@@ -85,7 +85,7 @@ const paths: Record<keyof Core, string> = {
   change: "model/change.ts",
   changePriority: "control/change-priority.ts",
   child: "children/child.ts",
-  context: "task/context.ts",
+  ambient: "task/ambient.ts",
   control: "control/control.ts",
   actOnLetter: "control/act-on-task.ts",
   drain: "work/drain.ts",

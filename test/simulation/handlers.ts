@@ -274,7 +274,7 @@ async function runUnkept(world: World, from: Invocation, task: TaskContext): Pro
 
 /** Code that nobody awaits fails, and the handler goes on until its time is over. */
 function stray(world: World, run: Run, ms: number): Promise<never> {
-  const receive = world.core.context.strayReceiver();
+  const receive = world.core.ambient.strayReceiver();
   workBegins(run.from);
   run.from.process.after(ms, () => {
     const error = new Error(`strays after ${ms} ms`);

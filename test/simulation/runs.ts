@@ -160,7 +160,7 @@ export class Runs {
     const over = this.#watched.time.now > run.untilMs && !from.process.stood;
     await take();
     const broken = (text: string) => this.#lives.violated(text, task.taskId);
-    const ambient = this.#watched.core.context.currentTask();
+    const ambient = this.#watched.core.ambient.currentTask();
     // An attempt that is ended with its process is over before its end is stored, and so is one whose end could not be stored.
     const mayBeOver = from.interrupted || from.answered || from.process.stood || run.cancelledNow;
     const isOver = !this.#isOpen(run) || (task.signal.aborted && mayBeOver) || this.#hasEndedIt(task);

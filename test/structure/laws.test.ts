@@ -183,7 +183,7 @@ describe("a test that stands still for a process has a time limit", () => {
 describe("a change that keeps a record for longer keeps what is beside it", () => {
   /** They set no later time of an open task's record: they withdraw or end a task, have the time of an entry, name a new input. */
   const others = [
-    ...["submit/send-task.ts", "steps/attempt-steps.ts", "work/end-attempt.ts", "control/change-input.ts"],
+    ...["submit/send-task.ts", "steps/checkpoints.ts", "work/end-attempt.ts", "control/change-input.ts"],
   ].map((path) => `src/core/${path}`);
   const setting = /\bpurge_at(?:: (?!\{)|, | \})/;
   const changing = all.filter(

@@ -2,7 +2,7 @@ import type { TaskRecord } from "../model/record.ts";
 import type { StepStore, StoredEntry } from "../ports/steps.ts";
 import type { Clock } from "../ports/tasks.ts";
 import { keepEntries, newEntryPurgeAt } from "../send/keep-entries.ts";
-import type { ChildSubmit } from "../task/context.ts";
+import type { ChildSubmit } from "../task/handler-submit.ts";
 import { Numbering, printOf } from "../task/numbering.ts";
 
 export interface SubmitterPorts {

@@ -4,7 +4,7 @@ import type { TaskRecord } from "../model/record.ts";
 import { submit } from "../submit/submit.ts";
 import type { SubmitCall } from "../submit/submit-call.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
-import type { ChildSubmit, UniqueOptions } from "../task/context.ts";
+import type { ChildSubmit, UniqueOptions } from "../task/handler-submit.ts";
 
 /**
  * The idempotency key of a handler's submit. No client can send it, because their keys have no line breaks. A parent's

@@ -6,7 +6,7 @@ import { countsIn, endIn, endText, type FamilyNode, type FamilyPlace, type Leaf 
 import type { TaskRecord } from "../model/record.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { FamilyPage } from "../ports/family.ts";
-import type { NamedSpawn } from "../task/context.ts";
+import type { NamedSpawn } from "../task/handler-submit.ts";
 import { printOf } from "../task/numbering.ts";
 import { type At, firstPlaces, hasPlace, type KnownPage, type KnownPages, placeBit } from "./known-pages.ts";
 

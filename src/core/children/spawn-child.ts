@@ -16,7 +16,7 @@ import { endOfRound, storeRound } from "../send/parts.ts";
 import { reportChanged } from "../send/report.ts";
 import { submit } from "../submit/submit.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
-import type { NamedSpawn } from "../task/context.ts";
+import type { NamedSpawn } from "../task/handler-submit.ts";
 import { storedFiles } from "../task/task-file.ts";
 import { asTaskError, childCall } from "./child.ts";
 

@@ -7,7 +7,7 @@ import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../model/fami
 import { spawnedId } from "../model/idempotency.ts";
 import { fence } from "../model/lease.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { NamedSpawn } from "../task/context.ts";
+import type { NamedSpawn } from "../task/handler-submit.ts";
 import { Numbering, printOf } from "../task/numbering.ts";
 import { type At, hasPlace, type KnownPage, KnownPages, leadingPlaces, placeBit } from "./known-pages.ts";
 import { keyTwice, lostLease, PageWriter, type Spawned, type SpawnPorts } from "./page-writer.ts";

@@ -1,21 +1,20 @@
-import { AttemptCrashed, PermanentError } from "../model/errors.ts";
+import { PermanentError } from "../model/errors.ts";
 import { taskIdOf } from "../model/idempotency.ts";
-import { fence } from "../model/lease.ts";
 import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
-import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
+import type { StepEntry, StoredEntry } from "../ports/steps.ts";
 import { keepEntries, keepReadEntries, newEntryPurgeAt, outlivesNewEntries } from "../send/keep-entries.ts";
-import { mustBeOutside, runWithin } from "../task/context.ts";
-import { parsedValue, valueText } from "../task/json-value.ts";
+import { mustBeOutside, runWithin } from "../task/ambient.ts";
 import { type KeptText, keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
 import { runInStep } from "../task/numbering.ts";
-import { dataOf, type Parsed, parseBy } from "../task/parsed-input.ts";
-import { type Call, entryOf, inWords, keyOf, wakeOf } from "../task/step-calls.ts";
-import { checkedMs, checkedSignalName, checkedStepName, type WaitEnd } from "../task/step-names.ts";
+import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
+import { checkedStepName } from "../task/step-names.ts";
 import type { StepAttempt } from "../task/step-options.ts";
 import type { TaskType } from "../task/task.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { type OpenWait, Rest } from "./rest.ts";
-import type { AnySignal, StepPorts, StepTools, Tries } from "./step-tools.ts";
+import type { CallKind, Caused, StepPorts, StepTools, Tries } from "./step-tools.ts";
+import { Waits } from "./waits.ts";
 
 /** Most steps, sleeps and waits of one task: an attempt reads them all. */
 export const mostCalls = 1_000;
@@ -28,26 +27,6 @@ export const mostResultBytes = 16 * 1024 * 1024;
 
 /** Orders of the calls of `aggregate` follow those of the handler, in each round. */
 const roundOrders = 10_000;
-
-/** Returns the end of a wait that begins now; both in epoch milliseconds. @throws PermanentError */
-type UntilAt = (nowMs: number) => number | Promise<number>;
-
-/** The tasks that the attempt has spawned and submitted. */
-export interface Caused {
-  /** Creates what is not created yet, before something is stored that a later attempt goes on behind. */
-  keep(): Promise<void>;
-  /**
-   * Stores the submits, too: a later attempt goes on behind a state without them.
-   * @param until Epoch second until which the record is kept in a wait of months. Absent: the attempt begins none.
-   */
-  keepAll(until?: number): Promise<void>;
-  counts(): CallCounts;
-}
-
-/** The state of a checkpoint, and what the handler had numbered then. */
-export interface StoredState extends CallCounts {
-  value: unknown;
-}
 
 /**
  * The steps, sleeps, waits and checkpoints of one attempt. Nothing is read or written before the handler's first call.
@@ -63,13 +42,14 @@ export class AttemptSteps implements StepTools {
   readonly ports: StepPorts;
   readonly record: TaskRecord;
   readonly type: TaskType;
+  readonly waits: Waits = new Waits(this);
+  readonly checkpoints: Checkpoints;
   readonly #caused: Caused;
   readonly #prefix: string;
   readonly #firstOrder: number;
   #entries: Promise<Map<string, StoredEntry>> | undefined;
   readonly #called = new Set<string>();
   #calls = 0;
-  #sleeps = 0;
   /** Calls under way, those that wait included. */
   #open = 0;
   /** True when a step has had tries of its own in an earlier attempt. */
@@ -77,11 +57,6 @@ export class AttemptSteps implements StepTools {
   /** Bytes of the results that are stored, as far as the attempt knows. */
   #resultBytes = 0;
   #sequential = true;
-  #flagged: boolean;
-  #saving: Promise<void> = Promise.resolve();
-  /** The newest state that this attempt has stored. */
-  #saved: StoredEntry | undefined;
-  #states = 0;
   readonly #effects = new Set<string>();
   #suspend!: (suspension: Suspension) => void;
   #fail!: (error: unknown) => void;
@@ -98,7 +73,7 @@ export class AttemptSteps implements StepTools {
     this.#prefix = aggregates ? `aggregate ${record.round}: ` : "";
     this.#firstOrder = aggregates ? record.round * roundOrders : 0;
     this.type = type;
-    this.#flagged = record.checkpointed === true;
+    this.checkpoints = new Checkpoints(this, caused);
     this.suspended = new Promise((resolve, reject) => {
       this.#suspend = resolve;
       this.#fail = reject;
@@ -108,21 +83,6 @@ export class AttemptSteps implements StepTools {
     });
     // It is observed only while the handler runs.
     this.suspended.catch(() => {});
-  }
-
-  /**
-   * Reads the state of the last checkpoint. Undefined: there is none. Only a record with `checkpointed` has one.
-   * @throws InvalidInput when it does not fit the type's schema any more
-   */
-  async state(): Promise<StoredState | undefined> {
-    const { value: text, spawned = 0, submitted = 0 } = (await this.stored()).get("state:") ?? {};
-    if (text === undefined) return undefined;
-    return { value: dataOf(await this.#check(parsedValue(text))), spawned, submitted };
-  }
-
-  #check(state: unknown): Parsed | Promise<Parsed> {
-    const { state: schema } = this.type;
-    return schema === undefined ? { data: state } : parseBy(schema, state, "state");
   }
 
   /**
@@ -197,82 +157,6 @@ export class AttemptSteps implements StepTools {
     }
   }
 
-  async sleep(seconds: number): Promise<void> {
-    mustBeOutside("task.sleep");
-    const ms = checkedMs(seconds, "sleep: seconds");
-    return this.#sleep((nowMs) => nowMs + ms);
-  }
-
-  async sleepUntil(date: Date | string): Promise<void> {
-    mustBeOutside("task.sleepUntil");
-    return this.#sleep(async (nowMs) => (await import("./wait-ends.ts")).untilTime(date, "sleepUntil")(nowMs));
-  }
-
-  #sleep(untilAt: UntilAt): Promise<void> {
-    this.#sleeps += 1;
-    return this.call("sleep", String(this.#sleeps), async (call, stored) => {
-      const untilMs = await this.#begun(call, stored, untilAt);
-      const isWoken = (await this.stored()).has(keyOf(wakeOf(call)));
-      if (!isWoken && this.ports.clock.now() < untilMs) await this.rest.wait({ untilMs });
-    });
-  }
-
-  /** Stores the end of a sleep or wait that begins. Returns the end that was stored first, in epoch milliseconds. */
-  async #begun(call: Call, stored: StepEntry | undefined, untilAt: UntilAt): Promise<number> {
-    if (stored?.until !== undefined) return Date.parse(stored.until);
-    const until = iso(await untilAt(this.ports.clock.now()));
-    return Date.parse((await this.add({ ...call, until })).until ?? until);
-  }
-
-  /** Most waits end after some seconds: the code of the others is loaded when it is needed. */
-  #endOf(end: WaitEnd | undefined, what: string): UntilAt {
-    if (end?.until !== undefined) return async (nowMs) => (await import("./wait-ends.ts")).checkedEnd(end, what)(nowMs);
-    const ms = checkedMs(end?.timeoutSeconds as number, `${what}: timeoutSeconds`);
-    return (nowMs) => nowMs + ms;
-  }
-
-  /** @returns The signal that came first; undefined when the wait timed out. */
-  async waitForAny(given: object, end: WaitEnd): Promise<AnySignal | undefined> {
-    mustBeOutside("task.waitForAny");
-    const names = Object.keys(given ?? {}).toSorted();
-    return this.call("wait", names.join("|"), async (call, stored) => {
-      const { anySignal } = await import("./any-signal.ts");
-      return anySignal(this, call, names, (untilAt) => this.#begun(call, stored, untilAt), end);
-    });
-  }
-
-  /** @returns The signal's body; undefined when the wait timed out. */
-  async waitFor(name: string, end: WaitEnd): Promise<unknown> {
-    mustBeOutside("task.waitFor");
-    const untilAt = this.#endOf(end, "waitFor");
-    return this.call("wait", checkedSignalName(name), async (call, stored) => {
-      const untilMs = await this.#begun(call, stored, untilAt);
-      const signal = (await this.stored()).get(`signal:${name}`);
-      if (signal !== undefined) return signalValue(signal);
-      if (this.ports.clock.now() < untilMs) await this.rest.wait({ untilMs, signals: [name] });
-      // The time-out is stored, too: a signal that comes later must not change what this task did.
-      return signalValue(await this.add({ kind: "signal", name, timed_out: true }));
-    });
-  }
-
-  /** Stores the state that the next attempt starts with. States are stored in the order of the calls. */
-  async checkpoint(state: unknown): Promise<void> {
-    const checked = this.#check(state);
-    if (!(checked instanceof Promise)) dataOf(checked);
-    const value = valueText(state ?? null, "the state of task.checkpoint", "state") ?? "null";
-    this.rest.begin(false);
-    const counts = this.#caused.counts();
-    const saved = this.#saving.then(async () => {
-      if (checked instanceof Promise) dataOf(await checked);
-      await this.#saveState(value, counts);
-    });
-    this.#saving = saved.catch(() => {});
-    return saved.finally(async () => {
-      await this.rest.ready();
-      this.rest.end(false);
-    });
-  }
-
   async continueLater(): Promise<never> {
     mustBeOutside("task.continueLater");
     this.rest.continueLater();
@@ -286,7 +170,7 @@ export class AttemptSteps implements StepTools {
 
   /** Runs a call of the handler with its entry from an earlier attempt, if there is one. */
   async call<T>(
-    kind: "step" | "sleep" | "wait",
+    kind: CallKind,
     name: string,
     run: (call: Call, stored: StepEntry | undefined) => Promise<T>,
     mayWait = kind !== "step",
@@ -302,7 +186,7 @@ export class AttemptSteps implements StepTools {
     }
   }
 
-  #begin(kind: "step" | "sleep" | "wait", own: string, mayWait: boolean): Call {
+  #begin(kind: CallKind, own: string, mayWait: boolean): Call {
     const name = this.#prefix + own;
     if (this.#called.has(keyOf({ kind, name }))) {
       throw new PermanentError(`${inWords({ kind, name })} was called twice: each call of a task needs its own name`);
@@ -362,7 +246,8 @@ export class AttemptSteps implements StepTools {
     const purgeAt = this.#recordPurgeAt(dueAt);
     if (outlivesNewEntries(this.ports.clock, purgeAt)) await this.#caused.keepAll(purgeAt);
     const entries = new Map(await this.stored());
-    if (this.#saved !== undefined) entries.set(keyOf(this.#saved), this.#saved);
+    const { saved } = this.checkpoints;
+    if (saved !== undefined) entries.set(keyOf(saved), saved);
     await keepEntries(this.ports, this.record, [...entries.values()], purgeAt);
     const signals = [...new Set(waits.flatMap(({ signals }) => signals ?? []))];
     const until = iso(dueAt);
@@ -376,25 +261,4 @@ export class AttemptSteps implements StepTools {
   #recordPurgeAt(dueAt: number): number {
     return Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + this.record.retention_seconds;
   }
-
-  async #saveState(value: string, counts: CallCounts): Promise<void> {
-    await this.#caused.keepAll();
-    const { records, steps } = this.ports;
-    const { attempts_total: attempt } = this.record;
-    if (!this.#flagged) {
-      // Before the state, so that no later attempt misses it.
-      const changed = await records.change(this.record, { when: fence(this.record), set: { checkpointed: true } });
-      if (!changed.done) throw lostLease();
-      this.#flagged = true;
-    }
-    this.#states += 1;
-    const state = { attempt, order: this.#states, value, ...counts };
-    const purgeAt = newEntryPurgeAt(this.ports.clock, this.record);
-    if (!(await steps.saveState(this.record, state, purgeAt))) throw lostLease();
-    this.#saved = { kind: "state", name: "", purge_at: purgeAt };
-  }
 }
-
-const lostLease = () => new AttemptCrashed("the attempt lost its lease before it could store its state");
-
-const signalValue = ({ timed_out, value }: StepEntry): unknown => (timed_out === true ? undefined : parsedValue(value));

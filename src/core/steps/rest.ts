@@ -1,6 +1,6 @@
 import type { Follow, Following } from "../ports/activity.ts";
 import type { Clock } from "../ports/tasks.ts";
-import { asOwnWork, codeOfAttempt } from "../task/context.ts";
+import { asOwnWork, codeOfAttempt } from "../task/ambient.ts";
 
 /** Pause between two looks at what the code has under way, in milliseconds. */
 const lookMs = 250;

@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../model/record.ts";
 import type { StackOf } from "../model/stack.ts";
-import type { StepEntry, StoredEntry } from "../ports/steps.ts";
+import type { CallCounts, StepEntry, StoredEntry } from "../ports/steps.ts";
 import type { Random, Records } from "../ports/tasks.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
 import type { TaskLog } from "../task/context.ts";
@@ -15,6 +15,21 @@ export interface StepPorts extends EntryPorts, RestPorts {
   /** Multiplies the waits between tries of a step. */
   timeScale: number;
 }
+
+/** The tasks that the attempt has spawned and submitted. */
+export interface Caused {
+  /** Creates what is not created yet, before something is stored that a later attempt goes on behind. */
+  keep(): Promise<void>;
+  /**
+   * Stores the submits, too: a later attempt goes on behind a state without them.
+   * @param until Epoch second until which the record is kept in a wait of months. Absent: the attempt begins none.
+   */
+  keepAll(until?: number): Promise<void>;
+  counts(): CallCounts;
+}
+
+/** The kinds of calls that a handler makes. */
+export type CallKind = "step" | "sleep" | "wait";
 
 /** The options of a step, and the parts of its attempt that its tries need. */
 export interface Tries {
@@ -37,6 +52,13 @@ export interface StepTools {
   readonly rest: Rest;
   /** The entries of earlier attempts, and those that this one has stored, by kind and name. */
   stored(): Promise<Map<string, StoredEntry>>;
+  /** Runs a call of the handler with its entry from an earlier attempt, if there is one. */
+  call<T>(
+    kind: CallKind,
+    name: string,
+    run: (call: Call, stored: StepEntry | undefined) => Promise<T>,
+    mayWait?: boolean,
+  ): Promise<T>;
   /** Stores an entry. Returns the entry that was stored first. */
   add(entry: StepEntry): Promise<StepEntry>;
   /** The result of a step as it is stored. */

@@ -4,7 +4,7 @@ import { PermanentError } from "../model/errors.ts";
 import { iso } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
 import type { StepEntry } from "../ports/steps.ts";
-import { asOwnWork, mustBeOutside } from "../task/context.ts";
+import { asOwnWork, mustBeOutside } from "../task/ambient.ts";
 import { keptIn, mustBeKept } from "../task/kept-value.ts";
 import { thrownBy } from "../task/own-fault.ts";
 import { decideRetry, type RetryPolicy } from "../task/retry.ts";

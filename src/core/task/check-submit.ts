@@ -1,14 +1,7 @@
 import { isPromise } from "../../util/foreign-value.ts";
 import { Misuse, PermanentError } from "../model/errors.ts";
 import { anything, type Check, type Checks, type ChecksOf, optionsFault, text } from "./check-options.ts";
-import {
-  type ChildSubmit,
-  childSubmitOf,
-  type SpawnOptions,
-  type SubmitOptions,
-  type Submittable,
-  type UniqueOptions,
-} from "./context.ts";
+import type { ChildSubmit, SpawnOptions, SubmitOptions, Submittable, UniqueOptions } from "./handler-submit.ts";
 import { jsonText } from "./json-value.ts";
 
 /** Two objects have the same text, so they cannot be keys. Nor can halves of characters, which are the same bytes. */
@@ -39,6 +32,14 @@ const filesOfTask: Check = (value) =>
   typeof value === "object" ? undefined : "an object of files of task.files, by their names in the child's type";
 
 export const spawnChecks: ChecksOf<SpawnOptions> = { ...common, files: filesOfTask };
+
+/** The one form that both forms of a handler's submit, and of its spawn, are recorded in. */
+export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
+  given: Submittable | (ChildSubmit & Options),
+  input?: unknown,
+  options?: Options,
+): ChildSubmit & Options =>
+  "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
 
 /** A submit of a handler, in the one form that both forms are recorded in, with an input of its own. */
 export const checkedSubmit = (...given: Parameters<typeof childSubmitOf<SubmitOptions>>): ChildSubmit =>

@@ -1,91 +1,15 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-import { sharedByAllCopies } from "../../util/copies.ts";
-import { PermanentError } from "../model/errors.ts";
-import type { Tier } from "../model/tier.ts";
-import type { Redact } from "./redact.ts";
+import type {
+  ChildSpawn,
+  ChildSubmit,
+  NamedSpawn,
+  SpawnAllOptions,
+  SpawnOptions,
+  SubmitOptions,
+  Submittable,
+} from "./handler-submit.ts";
 import type { WaitEnd } from "./step-names.ts";
 import type { StepAttempt, StepOptions } from "./step-options.ts";
 import type { TaskFile } from "./task-file.ts";
-
-/** A unique submit: 1 to 256 characters that name its task among those of its type that have not ended. */
-export interface UniqueOptions {
-  key: string;
-  /**
-   * When a task has the key: `existing` returns that task, `reject` fails the attempt as `permanent`, `replace` gives
-   * it the new input as long as it waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
-   */
-  mode?: "existing" | "reject" | "replace" | "debounce";
-  /** Wait after each submit in seconds, 1 to 86,400. Required with `debounce`, and only allowed there. */
-  waitSeconds?: number;
-  /**
-   * The most seconds from the first submit until the task is due, up to 604,800. Only with `debounce`. Default: ten
-   * times `waitSeconds`.
-   */
-  maxWaitSeconds?: number;
-}
-
-/** Options of a handler's submit; all but `key` are those of a client's submit. */
-export interface SubmitOptions {
-  /** Tier of the task. Default: the type's own. */
-  priority?: Tier;
-  /** Run no earlier than this many seconds from now, 0 to 31,536,000. Default: 0. */
-  delaySeconds?: number;
-  /**
-   * The task expires when no attempt has started this many seconds after it is first due, 1 to 1,209,600. Default: it
-   * does not expire.
-   */
-  expiresInSeconds?: number;
-  /** Most attempts, 1 to 20. Default: the type's own. */
-  maxAttempts?: number;
-  /** Tags by which clients find the task, at most 10. Default: none. */
-  tags?: Record<string, string>;
-  /**
-   * Effect of a key that another task of the type has that has not ended. Default: the task has no key. A child that
-   * `spawn` creates cannot have one.
-   * @example { unique: { key: "shop-7", mode: "debounce", waitSeconds: 30 } }
-   */
-  unique?: UniqueOptions;
-  /**
-   * Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt.
-   */
-  key?: string;
-}
-
-/** A handler's submit of a type by its name, such as a type of another service. */
-export interface ChildSubmit extends SubmitOptions {
-  /** Name of the task type. */
-  type: string;
-  /** Input of the task, as JSON. */
-  input?: unknown;
-}
-
-/** Options of a handler's spawn. */
-export interface SpawnOptions extends Omit<SubmitOptions, "unique"> {
-  /**
-   * Files of this task for the child, by their names in the child's type. They are kept as long as this task. Default:
-   * none.
-   */
-  files?: Readonly<Record<string, TaskFile | undefined>>;
-}
-
-/** A handler's spawn of a type by its name. */
-export interface NamedSpawn extends Omit<ChildSubmit, "unique">, SpawnOptions {}
-
-/** A child to spawn: a type by its definition or its name, and its input. */
-export type ChildSpawn = Omit<NamedSpawn, "type"> & { type: Submittable | string };
-
-/** Options of a handler's spawn of many children of one type. */
-export interface SpawnAllOptions<Input> extends Omit<SpawnOptions, "key"> {
-  /** Names a child within the task, so that a retry does not spawn it again. Default: its number, from 0. */
-  key?: (input: Input, index: number) => string;
-}
-
-/** The part of a task type that a handler's submit needs. Every type that `defineTask` returns fits. */
-export interface Submittable<Input = unknown> {
-  readonly name: string;
-  /** Never set: carries the input's type for the compiler. */
-  readonly types?: { input: Input; output: unknown };
-}
 
 /**
  * A line of a handler's log: a text and fields, or an error; an error takes the place of the fields, too. Anything else
@@ -278,123 +202,8 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   readonly isLastAttempt: boolean;
 }
 
-/** The one form that both forms of a handler's submit, and of its spawn, are recorded in. */
-export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
-  given: Submittable | (ChildSubmit & Options),
-  input?: unknown,
-  options?: Options,
-): ChildSubmit & Options =>
-  "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
-
 /**
  * Makes a call of the context while its attempt is open. After the end the call is reported, has no effect, and never
  * resolves.
  */
 export type WhileOpen = <T>(what: string, call: () => Promise<T>) => Promise<T>;
-
-/** A step, or an effect of `once`, whose function runs. */
-interface Within {
-  kind: "step" | "once";
-  name: string;
-}
-
-/** The attempt to which code belongs. */
-export interface Ambient {
-  /** Undefined: its handler has not started. */
-  context?: TaskContext;
-  isOpen(): boolean;
-  /**
-   * Takes an error that the code threw where nobody could catch it: in a timer, in a listener, in a promise that nobody
-   * awaits.
-   */
-  stray(error: unknown): void;
-  /** Removes what a sensitive type keeps secret from a text. Undefined: the type is not sensitive. */
-  redact?: Redact;
-  /** The steps and the effects within which the code runs, outermost first. */
-  within?: readonly Within[];
-  /** True for what Offload does itself for the attempt. */
-  own?: true;
-}
-
-const storage = sharedByAllCopies("attempt", () => new AsyncLocalStorage<Ambient>());
-
-/** Returns the redaction of the sensitive type whose handler this code is; undefined for every other code. */
-export const currentRedaction = (): Redact | undefined => storage.getStore()?.redact;
-
-/** Returns the context of the attempt that this code runs in; undefined outside of an attempt, or after its end. */
-export function currentTask(): TaskContext | undefined {
-  const store = storage.getStore();
-  return store?.isOpen() === true ? store.context : undefined;
-}
-
-/** Returns the attempt that this code runs in, open or not; undefined outside of an attempt. */
-export const runningTask = (): TaskIdentity | undefined => storage.getStore()?.context;
-
-/**
- * An expression whose value is the id of the task that the code runs in, for a debugger that has stopped this process.
- */
-export const attemptExpression = 'globalThis[Symbol.for("offload.attempt")]?.getStore()?.context?.taskId';
-
-/** Returns a function that returns true as long as the attempt that this code runs in is open. */
-export const attemptIsOpen = (): (() => boolean) => storage.getStore()?.isOpen ?? (() => false);
-
-/**
- * Returns a function that is true in the code of the attempt that this code runs in, but for its steps and effects,
- * which end with their calls.
- */
-export function codeOfAttempt(): () => boolean {
-  const isOpen = storage.getStore()?.isOpen;
-  return () => {
-    const now = storage.getStore();
-    return now !== undefined && now.isOpen === isOpen && now.within === undefined && now.own !== true;
-  };
-}
-
-/** Does something of Offload's own for an attempt, such as to start a timer: that is no work of its code. */
-export function asOwnWork<T>(call: () => T): T {
-  const store = storage.getStore();
-  return store === undefined ? call() : storage.run({ ...store, own: true }, call);
-}
-
-/** Takes a stray error of the code that runs now. Undefined: the code belongs to no attempt. */
-export const strayReceiver = (): ((error: unknown) => void) | undefined => storage.getStore()?.stray;
-
-/**
- * Returns `traceHeaders()` of the attempt that this code runs in; no headers outside of an attempt. For shared HTTP
- * clients.
- */
-export const traceHeaders = (): Record<string, string> => currentTask()?.traceHeaders() ?? {};
-
-/** Runs `call`, and everything that it starts, as code of an attempt. */
-export const runAmbient = <T>(ambient: Ambient, call: () => T): T => storage.run(ambient, call);
-
-/** Runs `call`, and everything that it starts, with this ambient context, as long as the attempt is open. */
-export const runInContext = <T>(context: TaskContext, call: () => T): T =>
-  storage.run({ isOpen: () => false, stray: () => {}, ...storage.getStore(), context }, call);
-
-/** Runs the function of a step or of an effect. */
-export function runWithin<T>(within: Within, call: () => T): T {
-  const store = storage.getStore();
-  return store === undefined ? call() : storage.run({ ...store, within: [...(store.within ?? []), within] }, call);
-}
-
-const named = ({ kind, name }: Within): string => `${kind} ${JSON.stringify(name)}`;
-
-/**
- * A call that ends the attempt would leave a step half done.
- * @throws PermanentError within the function of a step or of an effect of `once`
- */
-export function mustBeOutside(what: string): void {
-  const [outer] = storage.getStore()?.within ?? [];
-  if (outer === undefined) return;
-  throw new PermanentError(
-    `${what} was called within ${named(outer)}, which it would leave half done: call it outside`,
-  );
-}
-
-/** @throws PermanentError within the function of the same step or effect, which would wait for itself */
-export function mustNotBeWithin({ kind, name }: Within): void {
-  const within = storage.getStore()?.within ?? [];
-  if (!within.some((one) => one.kind === kind && one.name === name)) return;
-  throw new PermanentError(`${named({ kind, name })} was called within itself: it would wait for its own end`);
-}

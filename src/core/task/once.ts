@@ -3,7 +3,8 @@ import { taskIdOf } from "../model/idempotency.ts";
 import type { TaskRecord } from "../model/record.ts";
 import { wellFormed } from "../model/well-formed.ts";
 import type { Clock, OnceDone, OnceStore } from "../ports/tasks.ts";
-import { mustNotBeWithin, runWithin, type TaskLog } from "./context.ts";
+import { mustNotBeWithin, runWithin } from "./ambient.ts";
+import type { TaskLog } from "./context.ts";
 import { type Kept, keptIn, keptText, mustBeKept } from "./kept-value.ts";
 
 /** Retention of an outcome, in seconds: longer than any record's. */

@@ -5,16 +5,11 @@ import { PermanentError } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { StackOf } from "../model/stack.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";
-import type { StoredState } from "../steps/attempt-steps.ts";
+import type { StoredState } from "../steps/checkpoints.ts";
+import { currentTask, mustNotBeWithin } from "../task/ambient.ts";
+import type { childSubmitOf } from "../task/check-submit.ts";
 import { type checkedSpawn, checkedSubmit } from "../task/check-submit.ts";
-import {
-  type childSubmitOf,
-  currentTask,
-  mustNotBeWithin,
-  type TaskContext,
-  type TaskIdentity,
-  type WhileOpen,
-} from "../task/context.ts";
+import type { TaskContext, TaskIdentity, WhileOpen } from "../task/context.ts";
 import { checkedOnceKey, onceOwner, runOnce } from "../task/once.ts";
 import { byAuthor, type ForHandler, forHandler } from "../task/own-fault.ts";
 import type { WaitEnd } from "../task/step-names.ts";
@@ -144,16 +139,16 @@ const stepsOf = (
       const tries = options === undefined ? undefined : { options, log, stackOf: ports.stackOf };
       return tools.steps.step(name, byAuthor(run as StepRun<T>), signal, tries);
     }),
-  sleep: (seconds) => guarded("sleep", () => tools.steps.sleep(seconds)),
-  sleepUntil: (date) => guarded("sleepUntil", () => tools.steps.sleepUntil(date)),
+  sleep: (seconds) => guarded("sleep", () => tools.steps.waits.sleep(seconds)),
+  sleepUntil: (date) => guarded("sleepUntil", () => tools.steps.waits.sleepUntil(date)),
   waitFor: <T>(name: string, options: WaitEnd) =>
-    guarded("waitFor", () => tools.steps.waitFor(name, options) as Promise<T | undefined>),
+    guarded("waitFor", () => tools.steps.waits.waitFor(name, options) as Promise<T | undefined>),
   waitForAny: <Name extends string>(signals: object, options: WaitEnd) =>
     guarded(
       "waitForAny",
-      () => tools.steps.waitForAny(signals, options) as Promise<{ name: Name; body: unknown } | undefined>,
+      () => tools.steps.waits.waitForAny(signals, options) as Promise<{ name: Name; body: unknown } | undefined>,
     ),
-  checkpoint: (state) => guarded("checkpoint", () => tools.steps.checkpoint(state)),
+  checkpoint: (state) => guarded("checkpoint", () => tools.steps.checkpoints.checkpoint(state)),
   continueLater: () => guarded("continueLater", () => tools.steps.continueLater()),
 });
 

@@ -4,8 +4,8 @@ import type { SealedFamily, Spawner } from "../children/spawner.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import type { CallCounts } from "../ports/steps.ts";
-import { AttemptSteps, type Caused } from "../steps/attempt-steps.ts";
-import type { StepPorts } from "../steps/step-tools.ts";
+import { AttemptSteps } from "../steps/attempt-steps.ts";
+import type { Caused, StepPorts } from "../steps/step-tools.ts";
 import type { TaskType } from "../task/task.ts";
 
 export interface ToolPorts extends SpawnPorts, SubmitterPorts, StepPorts {}

@@ -4,8 +4,9 @@ import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, Work
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import { storedInput } from "../send/large-input.ts";
-import type { StoredState } from "../steps/attempt-steps.ts";
-import { type Ambient, asOwnWork, runAmbient, runInContext, type TaskContext } from "../task/context.ts";
+import type { StoredState } from "../steps/checkpoints.ts";
+import { type Ambient, asOwnWork, runAmbient, runInContext } from "../task/ambient.ts";
+import type { TaskContext } from "../task/context.ts";
 import { handlerLog } from "../task/handler-log.ts";
 import { forHandler, isOwnEnd } from "../task/own-fault.ts";
 import { dataOf, inputVersionOf, parseInput } from "../task/parsed-input.ts";
@@ -59,7 +60,7 @@ export async function runAttempt(ports: AttemptPorts, running: Running): Promise
     // Only an attempt with children, a state, or an input that is too large for a message, waits for it: the others
     // start at once.
     if (mayHaveChildren(running)) await tools.loadSpawner();
-    if (running.record.checkpointed) given.state = await tools.steps.state();
+    if (running.record.checkpointed) given.state = await tools.steps.checkpoints.state();
     if (given.state !== undefined) tools.startBehind(given.state);
     if (running.envelope.input_ref !== undefined && !isClosing(running)) {
       given.input = await storedInput(ports, running.envelope);

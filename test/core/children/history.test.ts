@@ -9,7 +9,8 @@ import { pause } from "../../../src/core/extras/limits/manage-flow.ts";
 import { PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import { signal } from "../../../src/core/steps/signal.ts";
-import type { ChildSubmit, TaskContext } from "../../../src/core/task/context.ts";
+import type { TaskContext } from "../../../src/core/task/context.ts";
+import type { ChildSubmit } from "../../../src/core/task/handler-submit.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 

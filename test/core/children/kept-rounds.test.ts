@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { submitChild } from "../../../src/core/children/child.ts";
 import { extend, retry } from "../../../src/core/control/control.ts";
 import { PermanentError } from "../../../src/core/model/errors.ts";
-import type { ChildSubmit, TaskContext } from "../../../src/core/task/context.ts";
+import type { TaskContext } from "../../../src/core/task/context.ts";
+import type { ChildSubmit } from "../../../src/core/task/handler-submit.ts";
 import { deletedBefore } from "../../support/beside.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 

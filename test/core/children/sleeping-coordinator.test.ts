@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import { submitChild } from "../../../src/core/children/child.ts";
-import type { ChildSubmit, TaskContext } from "../../../src/core/task/context.ts";
+import type { TaskContext } from "../../../src/core/task/context.ts";
+import type { ChildSubmit } from "../../../src/core/task/handler-submit.ts";
 import { defineTask } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 

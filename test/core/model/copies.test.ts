@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { classify } from "../../../src/core/model/classify.ts";
 import { PermanentError, RetryAfter, TaskError } from "../../../src/core/model/errors.ts";
-import { currentTask, runAmbient, type TaskContext } from "../../../src/core/task/context.ts";
+import { currentTask, runAmbient } from "../../../src/core/task/ambient.ts";
+import type { TaskContext } from "../../../src/core/task/context.ts";
 import { FileResult, OutcomeResult } from "../../../src/core/task/result.ts";
 
 type Copy<Module> = () => Promise<Module>;
@@ -37,7 +38,7 @@ test("files and outcomes of another copy are known", async () => {
 });
 
 test("code of another copy finds the attempt that it runs in", async () => {
-  const other = await copyOf<typeof import("../../../src/core/task/context.ts")>("task/context.ts");
+  const other = await copyOf<typeof import("../../../src/core/task/ambient.ts")>("task/ambient.ts");
   const context = { taskId: "t" } as TaskContext;
   const ambient = { context, isOpen: () => true, stray: () => {} };
   const found = runAmbient(ambient, () => [currentTask(), other.currentTask()]);

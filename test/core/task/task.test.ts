@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import type { SubmitOptions, Submittable, TaskContext } from "../../../src/core/task/context.ts";
+import type { TaskContext } from "../../../src/core/task/context.ts";
+import type { SubmitOptions, Submittable } from "../../../src/core/task/handler-submit.ts";
 import { FileResult, file, OutcomeResult, withOutcome } from "../../../src/core/task/result.ts";
 import { defineTask, registry, type TaskOptions } from "../../../src/core/task/task.ts";
 

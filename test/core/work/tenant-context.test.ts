@@ -5,7 +5,8 @@ import { submitChild } from "../../../src/core/children/child.ts";
 import type { Identity } from "../../../src/core/model/identity.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { SubmitCall } from "../../../src/core/submit/submit-call.ts";
-import { type ChildSubmit, currentTask, traceHeaders } from "../../../src/core/task/context.ts";
+import { currentTask, traceHeaders } from "../../../src/core/task/ambient.ts";
+import type { ChildSubmit } from "../../../src/core/task/handler-submit.ts";
 import probeContext from "../../../tasks/probe.context.ts";
 import { gate, memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";
 

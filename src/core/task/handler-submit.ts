@@ -1,0 +1,82 @@
+import type { Tier } from "../model/tier.ts";
+import type { TaskFile } from "./task-file.ts";
+
+/** A unique submit: 1 to 256 characters that name its task among those of its type that have not ended. */
+export interface UniqueOptions {
+  key: string;
+  /**
+   * When a task has the key: `existing` returns that task, `reject` fails the attempt as `permanent`, `replace` gives
+   * it the new input as long as it waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
+   */
+  mode?: "existing" | "reject" | "replace" | "debounce";
+  /** Wait after each submit in seconds, 1 to 86,400. Required with `debounce`, and only allowed there. */
+  waitSeconds?: number;
+  /**
+   * The most seconds from the first submit until the task is due, up to 604,800. Only with `debounce`. Default: ten
+   * times `waitSeconds`.
+   */
+  maxWaitSeconds?: number;
+}
+
+/** Options of a handler's submit; all but `key` are those of a client's submit. */
+export interface SubmitOptions {
+  /** Tier of the task. Default: the type's own. */
+  priority?: Tier;
+  /** Run no earlier than this many seconds from now, 0 to 31,536,000. Default: 0. */
+  delaySeconds?: number;
+  /**
+   * The task expires when no attempt has started this many seconds after it is first due, 1 to 1,209,600. Default: it
+   * does not expire.
+   */
+  expiresInSeconds?: number;
+  /** Most attempts, 1 to 20. Default: the type's own. */
+  maxAttempts?: number;
+  /** Tags by which clients find the task, at most 10. Default: none. */
+  tags?: Record<string, string>;
+  /**
+   * Effect of a key that another task of the type has that has not ended. Default: the task has no key. A child that
+   * `spawn` creates cannot have one.
+   * @example { unique: { key: "shop-7", mode: "debounce", waitSeconds: 30 } }
+   */
+  unique?: UniqueOptions;
+  /**
+   * Names this submit within the task, so that a retry does not submit it again. Default: its number in the attempt.
+   */
+  key?: string;
+}
+
+/** A handler's submit of a type by its name, such as a type of another service. */
+export interface ChildSubmit extends SubmitOptions {
+  /** Name of the task type. */
+  type: string;
+  /** Input of the task, as JSON. */
+  input?: unknown;
+}
+
+/** Options of a handler's spawn. */
+export interface SpawnOptions extends Omit<SubmitOptions, "unique"> {
+  /**
+   * Files of this task for the child, by their names in the child's type. They are kept as long as this task. Default:
+   * none.
+   */
+  files?: Readonly<Record<string, TaskFile | undefined>>;
+}
+
+/** A handler's spawn of a type by its name. */
+export interface NamedSpawn extends Omit<ChildSubmit, "unique">, SpawnOptions {}
+
+/** A child to spawn: a type by its definition or its name, and its input. */
+export type ChildSpawn = Omit<NamedSpawn, "type"> & { type: Submittable | string };
+
+/** Options of a handler's spawn of many children of one type. */
+export interface SpawnAllOptions<Input> extends Omit<SpawnOptions, "key"> {
+  /** Names a child within the task, so that a retry does not spawn it again. Default: its number, from 0. */
+  key?: (input: Input, index: number) => string;
+}
+
+/** The part of a task type that a handler's submit needs. Every type that `defineTask` returns fits. */
+export interface Submittable<Input = unknown> {
+  readonly name: string;
+  /** Never set: carries the input's type for the compiler. */
+  readonly types?: { input: Input; output: unknown };
+}
