@@ -1,13 +1,12 @@
 import type { Context } from "aws-lambda";
-import { DynamoAppScheduleStates } from "../src/aws/app-schedule-states.ts";
 import { appSchedules } from "../src/aws/app-schedules.ts";
 import { appTriggers } from "../src/aws/app-triggers.ts";
 import { endsInTime } from "../src/aws/call-times.ts";
 import { endingPorts } from "../src/aws/ending-ports.ts";
 import { firingsOf } from "../src/aws/firings.ts";
 import { newId } from "../src/aws/ids.ts";
+import { lazyPort } from "../src/aws/lazy-port.ts";
 import { lazyRescue } from "../src/aws/lazy-rescue.ts";
-import { lazyScheduleGate } from "../src/aws/lazy-schedule-gate.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { SqsRefusedEvents } from "../src/aws/refused-events.ts";
@@ -15,7 +14,10 @@ import { SchedulerRules } from "../src/aws/rules.ts";
 import { DynamoSchedules } from "../src/aws/schedules.ts";
 import { DynamoFirings, DynamoTenants } from "../src/aws/tenants.ts";
 import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
+import type { SubmitGate } from "../src/core/limits/gate.ts";
 import { fireArrived } from "../src/core/schedules/fire.ts";
+import type { FireEventPorts } from "../src/core/schedules/fire-event.ts";
+import type { AppScheduleStates } from "../src/core/schedules/ports.ts";
 import { tenantNoter } from "../src/core/schedules/tenants.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
@@ -24,19 +26,25 @@ const dispatching = dispatchPorts(config, createLog("fire"));
 const dispatch = { ...dispatching, ...endingPorts(dispatching.table) };
 const { table, scheduler, ...base } = dispatch;
 const tenants = new DynamoTenants(table);
+const types = catalogTypes(process.env);
+const refusedEvents = new SqsRefusedEvents(config.firingsDlqUrl);
 const ports = {
   ...base,
   newId,
-  types: catalogTypes(process.env),
+  types,
   appSchedules: appSchedules(process.env),
-  appStates: new DynamoAppScheduleStates(table),
+  appStates: lazyPort<AppScheduleStates>(
+    async () => new (await import("../src/aws/app-schedule-states.ts")).DynamoAppScheduleStates(table),
+  ),
   schedules: new DynamoSchedules(table),
   rules: new SchedulerRules(scheduler, config),
   tenants,
   firings: new DynamoFirings(table),
   triggers: appTriggers(process.env),
-  refusedEvents: new SqsRefusedEvents(config.firingsDlqUrl),
-  scheduleGate: lazyScheduleGate(config, dispatch),
+  refusedEvents,
+  actOnEvent: async (...given: Parameters<FireEventPorts["actOnEvent"]>) =>
+    (await import("../src/aws/act-on-event.ts")).actOnEventWith({ ...dispatch, newId, types, refusedEvents }, ...given),
+  scheduleGate: lazyPort<SubmitGate>(async () => (await import("../src/aws/gate.ts")).scheduleGateOf(config, dispatch)),
   ...lazyRescue(config, dispatch),
   noteTenantOfEvent: tenantNoter(tenants, base.log),
 };

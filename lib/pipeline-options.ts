@@ -20,8 +20,14 @@ interface Rules {
 }
 
 /** The task type of each schedule or trigger, by its name. */
-const typesOf = (all: readonly { readonly name: string; readonly task: { readonly type: string } }[]) =>
-  Object.fromEntries(all.map(({ name, task }) => [name, task.type]));
+const typesOf = (all: readonly OfType[]): Record<string, string> =>
+  Object.fromEntries(all.map(({ name, task, act }) => [name, (task ?? act)?.type ?? ""]));
+
+interface OfType {
+  readonly name: string;
+  readonly task?: { readonly type: string } | undefined;
+  readonly act?: { readonly type: string } | undefined;
+}
 
 /** Metadata of the template, for `npx offload doctor`. */
 export const acceptedBy = (

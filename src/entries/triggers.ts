@@ -3,7 +3,13 @@
  * `tasks/triggers.ts` needs it.
  * @module offload/triggers
  */
-export { defineTrigger, type InputFromEvent, type TriggerOptions } from "../core/schedules/define-trigger.ts";
+export {
+  type ActTriggerOptions,
+  defineTrigger,
+  type InputFromEvent,
+  type KeyOfTask,
+  type TriggerOptions,
+} from "../core/schedules/define-trigger.ts";
 export type { EventPath } from "../core/schedules/event-path.ts";
 export type { EventPattern, PatternFields, PatternValues } from "../core/schedules/pattern.ts";
 export type { PatternMatch } from "../core/schedules/pattern-matches.ts";

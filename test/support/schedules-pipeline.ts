@@ -2,11 +2,13 @@ import { PortUnavailable } from "../../src/core/model/errors.ts";
 import { iso, type TaskRecord } from "../../src/core/model/record.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { fire } from "../../src/core/schedules/fire.ts";
+import type { FireEventPorts } from "../../src/core/schedules/fire-event.ts";
 import { createSchedule } from "../../src/core/schedules/manage-schedules.ts";
 import type { Rules, SchedulerRule } from "../../src/core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedules/schedule-record.ts";
 import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
+import { actOnEvent } from "../../src/core/unique/act-on-event.ts";
 import { MemoryRefusedEvents } from "../../src/memory/events.ts";
 import {
   MemoryAppScheduleStates,
@@ -51,8 +53,12 @@ export function schedulesPipeline(
   const pipeline = memoryPipeline(types);
   const { clock } = pipeline;
   const rules = new ShakyRules();
+  const refusedEvents = new MemoryRefusedEvents();
+  const actOnEventOf: FireEventPorts["actOnEvent"] = (...given) =>
+    actOnEvent({ ...pipeline.ports, refusedEvents }, ...given);
   const ports = {
     ...pipeline.ports,
+    actOnEvent: actOnEventOf,
     schedules: new MemorySchedules(),
     rules,
     checks: new MemoryRuleChecks(),
@@ -61,7 +67,7 @@ export function schedulesPipeline(
     appStates: new MemoryAppScheduleStates(),
     appSchedules: new Map(apps.map((schedule) => [schedule.name, schedule])),
     triggers: new Map(triggers.map((trigger) => [trigger.name, trigger])),
-    refusedEvents: new MemoryRefusedEvents(),
+    refusedEvents,
   };
   const task = { type: types[0]?.name ?? "", input: { value: 1 } };
 

@@ -4,6 +4,7 @@ import { tenantPattern } from "../model/keys.ts";
 import type { Tier } from "../model/tier.ts";
 import type { Catalog } from "../task/catalog.ts";
 import { anything, type ChecksOf, calledAt, nameIn, optionsFault } from "../task/check-options.ts";
+import { isSignalName } from "../task/step-names.ts";
 import { type DefinedTask, namePattern } from "../task/task.ts";
 import { offloadSource, ownBus } from "./bus-event.ts";
 import { type EventPath, type TemplateText, templateTexts } from "./event-path.ts";
@@ -58,6 +59,31 @@ export interface TriggerOptions<Input> {
   retentionSeconds?: number;
 }
 
+/** A function of the event. It can place its values, also within texts, and not look at them. */
+// biome-ignore lint/suspicious/noExplicitAny: events have any form
+type OfEvent<Value> = (event: any) => Value;
+
+/** The task of a unique key. */
+export interface KeyOfTask {
+  /** The type of the task. */
+  type: { readonly name: string } | string;
+  /** The unique key, of those that the operators of the tenant share: `(event) => `order-${event.detail.id}``. */
+  key: string | OfEvent<unknown>;
+}
+
+/** The options of a trigger that acts on a task that is there: exactly one of `cancel` and `signal`. */
+export interface ActTriggerOptions extends Pick<TriggerOptions<unknown>, "name" | "bus" | "pattern" | "tenantId"> {
+  /** Each matching event cancels the task of a key. */
+  cancel?: KeyOfTask;
+  /** Each matching event sends a signal to the task of a key. Default of `body`: null. */
+  signal?: KeyOfTask & { name: string; body?: unknown };
+}
+
+/** The values of options are checked one by one. */
+const actOptions: ChecksOf<ActTriggerOptions> = {
+  ...{ name: anything, bus: anything, pattern: anything, tenantId: anything, cancel: anything, signal: anything },
+};
+
 /** The values of options are checked one by one. */
 const triggerOptions: ChecksOf<TriggerOptions<unknown>> = {
   ...{ name: anything, bus: anything, pattern: anything, tenantId: anything, type: anything, input: anything },
@@ -81,24 +107,103 @@ const busPattern = /^(?=.{1,1600}$)(arn:[\w-]+:events:[\w-]+:\d{12}:event-bus\/)
  *   input: { bucket: "$.detail.bucket.name", key: "$.detail.object.key" },
  * });
  */
-export function defineTrigger<Input>(options: TriggerOptions<Input>): AppTrigger {
-  const fault = optionsFault(options, triggerOptions) ?? faultOf(options);
-  if (fault !== undefined) {
-    throw new TypeError(`defineTrigger(${nameIn(options)}): ${fault}${calledAt(defineTrigger)}`);
-  }
-  const { name, bus = "default", pattern, tenantId } = options;
-  return { name, bus, pattern, tenant_id: tenantId, task: taskOf(options) as TriggeredTask };
+export function defineTrigger<Input>(options: TriggerOptions<Input>): AppTrigger & { task: TriggeredTask };
+/**
+ * Defines a trigger that cancels the task of a unique key, or sends it a signal.
+ * @example
+ * defineTrigger({
+ *   name: "order.paid",
+ *   pattern: { source: ["shop"], "detail-type": ["Paid"] },
+ *   tenantId: "acme",
+ *   signal: { type: "order.ship", key: (event) => `order-${event.detail.id}`, name: "paid" },
+ * });
+ */
+export function defineTrigger(options: ActTriggerOptions): AppTrigger;
+export function defineTrigger(options: TriggerOptions<unknown> | ActTriggerOptions): AppTrigger {
+  const acts = options instanceof Object && ("cancel" in options || "signal" in options);
+  const made = acts ? actTrigger(options as ActTriggerOptions) : taskTrigger(options as TriggerOptions<unknown>);
+  if (typeof made !== "string") return made;
+  throw new TypeError(`defineTrigger(${nameIn(options)}): ${made}${calledAt(defineTrigger)}`);
 }
 
-function faultOf<Input>(options: TriggerOptions<Input>): string | undefined {
-  const { name, bus = "default", pattern, tenantId, type, input, tags } = options;
+type Common = Pick<TriggerOptions<unknown>, "name" | "bus" | "pattern" | "tenantId">;
+
+const commonOf = ({ name, bus = "default", pattern, tenantId }: Common) => ({
+  name,
+  bus,
+  pattern,
+  tenant_id: tenantId,
+});
+
+/** Returns the trigger, or its fault. */
+const taskTrigger = (options: TriggerOptions<unknown>): AppTrigger | string =>
+  optionsFault(options, triggerOptions) ??
+  faultOf(options) ?? { ...commonOf(options), task: taskOf(options) as TriggeredTask };
+
+/** Returns the trigger, or its fault. */
+function actTrigger(options: ActTriggerOptions): AppTrigger | string {
+  const { cancel, signal } = options;
+  const of = cancel ?? signal;
+  if (of === undefined || (cancel !== undefined && signal !== undefined)) return "expected one of cancel and signal";
+  const type = typeof of.type === "string" ? of.type : of.type?.name;
+  if (typeof type !== "string") return "type must be a task type, or its name";
+  const fromEvent = (value: unknown) => (typeof value === "function" ? templateBy(value as () => unknown) : value);
+  const key = fromEvent(of.key);
+  if (typeof key !== "string" || key === "") return "key must be a text, or a function of the event that returns one";
+  const act = { type, key, ...(signal && { signal: { name: signal.name, body: fromEvent(signal.body) ?? null } }) };
+  const { tenantId } = options;
+  return (
+    optionsFault(options, actOptions) ??
+    commonFault(options, templateTexts({ key, signal: act.signal, tenantId })) ??
+    (signal === undefined || isSignalName(signal.name) ? undefined : "signal.name must be the name of a signal") ?? {
+      ...commonOf(options),
+      act,
+    }
+  );
+}
+
+/** The path that an object of `recordedEvent` stands for. */
+const pathOf = Symbol("path of the event");
+
+/** An event whose values are not there yet: each names its path. */
+const recordedEvent = (path: string): object =>
+  new Proxy(
+    {},
+    {
+      get(_, name) {
+        if (name === pathOf) return path;
+        if (name === Symbol.toPrimitive) return () => `<${path}>`;
+        if (typeof name === "symbol") return undefined;
+        return recordedEvent(
+          path + (/^\d+$/.test(name) ? `[${name}]` : /^[\w-]+$/.test(name) ? `.${name}` : `["${name}"]`),
+        );
+      },
+    },
+  );
+
+/** Replaces each object of `recordedEvent` by its path. */
+function asTemplate(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const path = (value as { [pathOf]?: string })[pathOf];
+  if (path !== undefined) return path;
+  if (Array.isArray(value)) return value.map(asTemplate);
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, asTemplate(one)]));
+}
+
+/**
+ * The template that a function makes of an event. The function runs once, when the trigger is defined: it may place
+ * values of the event, also within texts, and not look at them.
+ */
+const templateBy = (read: (event: never) => unknown): unknown => asTemplate(read(recordedEvent("$") as never));
+
+/** The fault of the options that all triggers have. */
+function commonFault({ name, bus = "default", pattern, tenantId }: Common, places: TemplateText[]): string | undefined {
   if (typeof name !== "string" || !namePattern.test(name) || name.length > longestName) {
     return `name must be lower case words joined by '.', '-' or '_', at most ${longestName} characters`;
   }
   if (typeof bus !== "string" || !busPattern.test(bus)) return "bus must be default, own, or the name or ARN of a bus";
   const wrong = patternFault(pattern);
   if (wrong !== undefined) return `pattern: ${wrong}`;
-  const places = templateTexts({ input, tags, tenantId });
   const wrongPath = places.find((one) => one.wrongPath !== undefined);
   if (wrongPath !== undefined) {
     return (
@@ -109,6 +214,14 @@ function faultOf<Input>(options: TriggerOptions<Input>): string | undefined {
   if (typeof tenantId !== "string" || !(tenantPattern.test(tenantId) || tenantId.startsWith("$."))) {
     return `tenantId must be a path such as $.detail.tenant_id, or match ${tenantPattern}`;
   }
+  return undefined;
+}
+
+function faultOf<Input>(options: TriggerOptions<Input>): string | undefined {
+  const { tenantId, type, input, tags } = options;
+  const places = templateTexts({ input, tags, tenantId });
+  const fault = commonFault(options, places);
+  if (fault !== undefined) return fault;
   if (type?.input === undefined) return "type must be a task type, the default export of a file in tasks/";
   const task = triggeredTaskSchema.safeParse(taskOf(options));
   if (!task.success) return reasonOf(task.error.issues[0]);
@@ -166,18 +279,19 @@ export function appTriggers(
 ): readonly AppTrigger[] {
   const names = new Set<string>();
   for (const trigger of triggers) {
-    const { name, task } = trigger;
+    const { name, task, act } = trigger;
+    const type = task?.type ?? act?.type;
     if (names.has(name)) throw new TypeError(`two triggers are named ${name}: give each its own name`);
     names.add(name);
-    if (!catalog.some((entry) => entry.name === task.type)) {
+    if (!catalog.some((entry) => entry.name === type)) {
       throw new TypeError(
-        `the trigger ${name} submits ${task.type}, which is not a task type of this app: ` +
-          `expected a file tasks/${task.type}.ts; add it, or remove the trigger from tasks/triggers.ts`,
+        `the trigger ${name} ${task === undefined ? "is for" : "submits"} ${type}, which is not a task type of this app: ` +
+          `expected a file tasks/${type}.ts; add it, or remove the trigger from tasks/triggers.ts`,
       );
     }
     if (isLoop(trigger, offloadSource + deployment)) {
       throw new TypeError(
-        `the trigger ${name} matches only ends of its own tasks, of the type ${task.type}: each task would submit the next one; ` +
+        `the trigger ${name} matches only ends of its own tasks, of the type ${type}: each task would submit the next one; ` +
           "match other types in detail.type, or other sources",
       );
     }
@@ -187,6 +301,7 @@ export function appTriggers(
 
 /** True when only events of the trigger's own tasks can match. Other loops are stopped while they run. */
 function isLoop({ bus, pattern, task }: AppTrigger, ownSource: string): boolean {
+  if (task === undefined) return false;
   const { source, detail } = pattern;
   const fromHere = source === undefined ? bus === ownBus : source.every((value) => value === ownSource);
   const types = (detail as PatternFields | undefined)?.type;

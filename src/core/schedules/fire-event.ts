@@ -1,23 +1,20 @@
-import { tenantPattern } from "../model/keys.ts";
-import { withoutValues } from "../model/problem.ts";
-import type { Log } from "../ports/tasks.ts";
 import { isTraceparent } from "../ports/tracing.ts";
 import { submit } from "../submit/submit.ts";
 import { isCorrelationId, type SubmitCall } from "../submit/submit-call.ts";
 import type { SubmitPorts } from "../submit/submit-ports.ts";
 import { type BusEvent, offloadSource } from "./bus-event.ts";
-import { fill, fillAsText, PathMissing } from "./event-path.ts";
-import type { RefusedEvents } from "./events-ports.ts";
-import { countRefusal, type FiringOutcome, isFinalRefusal } from "./fire-schedule.ts";
-import type { AppTrigger, EventFiring } from "./trigger.ts";
+import { fill, fillAsText } from "./event-path.ts";
+import { EventRefused, type RefusalPorts, refusalOf, refused, tenantOf } from "./event-refusal.ts";
+import { type FiringOutcome, isFinalRefusal } from "./fire-schedule.ts";
+import type { AppTrigger, EventFiring, TriggerAct, TriggeredTask } from "./trigger.ts";
 
-export interface FireEventPorts extends SubmitPorts {
+export interface FireEventPorts extends SubmitPorts, RefusalPorts {
   /** By name. */
   triggers: ReadonlyMap<string, AppTrigger>;
-  refusedEvents: RefusedEvents;
+  /** Cancels or signals the task that an event names. */
+  actOnEvent: (firing: EventFiring, trigger: AppTrigger, act: TriggerAct) => Promise<FiringOutcome>;
   /** Saves the tenant of an event's task in the directory, as `noteTenant` does for a client's task. */
   noteTenantOfEvent?: SubmitPorts["noteTenant"];
-  log: Log;
 }
 
 /**
@@ -35,11 +32,6 @@ const hopSuffix = /:hop-(\d{1,4})$/;
 /** Length to which the correlation id of an event is cut before the suffix. */
 const longestBase = 112;
 
-/** The event cannot become a task, however often it is delivered. */
-class EventRefused extends Error {
-  static override readonly name: string = "EventRefused";
-}
-
 /**
  * Submits the task of an event: exactly one for each trigger and event, even if the event is delivered more than once.
  * The task's id is derived from both. A refused event is reported, kept in the dead-letter queue, and not delivered
@@ -54,10 +46,13 @@ export async function fireEvent(ports: FireEventPorts, firing: EventFiring): Pro
     ports.log.info("event ignored", { ...fields, outcome: "ignored", reason: "the app does not define this trigger" });
     return "ignored";
   }
+  const { task, act } = trigger;
+  if (act !== undefined) return ports.actOnEvent(firing, trigger, act);
+  if (task === undefined) return "ignored";
   try {
     const noteTenant = ports.noteTenantOfEvent;
     const submitPorts = noteTenant === undefined ? ports : { ...ports, noteTenant };
-    const { record } = await submit(submitPorts, callOf(ports, trigger, event));
+    const { record } = await submit(submitPorts, callOf(ports, { ...trigger, task }, event));
     const { tenant_id, task_id } = record;
     ports.log.info("trigger fired", { ...fields, outcome: "submitted", tenant_id, task_id });
     return "submitted";
@@ -66,27 +61,14 @@ export async function fireEvent(ports: FireEventPorts, firing: EventFiring): Pro
     if (reason === undefined) throw error;
     // The event already has a task, of an earlier version of the trigger.
     if (isFinalRefusal(error) && error.code === "idempotency_key_reused") return "submitted";
-    await ports.refusedEvents.keep(firing);
-    countRefusal(ports, trigger.task);
-    ports.log.error("an event's task was refused; the event is in the dead-letter queue of firings", {
-      ...fields,
-      outcome: "refused",
-      error: reason,
-    });
-    return "refused";
+    return refused(ports, firing, task, reason);
   }
 }
 
-function refusalOf(error: unknown): string | undefined {
-  if (error instanceof EventRefused || error instanceof PathMissing) return error.message;
-  return isFinalRefusal(error) ? withoutValues(error) : undefined;
-}
-
 /** @throws EventRefused, PathMissing */
-function callOf(ports: FireEventPorts, trigger: AppTrigger, event: BusEvent): SubmitCall {
+function callOf(ports: FireEventPorts, trigger: AppTrigger & { task: TriggeredTask }, event: BusEvent): SubmitCall {
   const { tags, ...task } = trigger.task;
-  const tenantId = fillAsText(trigger.tenant_id, event);
-  if (!tenantPattern.test(tenantId)) throw new EventRefused(`the value at ${trigger.tenant_id} is not a tenant's id`);
+  const tenantId = tenantOf(trigger, event);
   const filledTags = Object.entries(tags ?? {}).map(([tag, value]) => [tag, fillAsText(value, event)]);
   return {
     identity: { tenantId, principal: `${triggerPrincipal}${trigger.name}`, role: "operator" },

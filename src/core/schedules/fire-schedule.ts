@@ -268,7 +268,7 @@ interface ScheduledSubmit {
 
 /** Counts a refused task of a schedule or a trigger in the metrics, in the tier that it would have had. */
 export function countRefusal(
-  { metrics, types }: SubmitPorts,
+  { metrics, types }: Pick<SubmitPorts, "metrics" | "types">,
   { type, priority }: Pick<ScheduledTask, "type" | "priority">,
 ): void {
   metrics.add("schedule_refused", 1, { tier: priority ?? types.get(type)?.priority ?? "normal", type });

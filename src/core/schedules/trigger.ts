@@ -25,6 +25,14 @@ export const triggeredTaskSchema = z.strictObject({
   retention_seconds: z.int().min(leastRetentionSeconds).max(2_592_000).optional(),
 });
 
+/** The act of a trigger on the task of a key. Texts may have paths of the event. */
+export interface TriggerAct {
+  type: string;
+  key: string;
+  /** The signal of this name, with this body. Absent: the task is cancelled. */
+  signal?: { name: string; body: unknown } | undefined;
+}
+
 export type TriggeredTask = z.output<typeof triggeredTaskSchema>;
 
 /** A trigger of the app, as data. */
@@ -35,7 +43,10 @@ export interface AppTrigger {
   pattern: EventPattern;
   /** A tenant, or a path of the event. */
   tenant_id: string;
-  task: TriggeredTask;
+  /** The task that it submits. Absent: it has an act. */
+  task?: TriggeredTask | undefined;
+  /** The act on a task that is there. Absent: it submits a task. */
+  act?: TriggerAct | undefined;
 }
 
 const triggersSchema = z.array(
@@ -44,7 +55,8 @@ const triggersSchema = z.array(
     bus: z.string(),
     pattern: z.custom<EventPattern>(),
     tenant_id: z.string(),
-    task: triggeredTaskSchema,
+    task: triggeredTaskSchema.optional(),
+    act: z.custom<TriggerAct>().optional(),
   }),
 );
 

@@ -30,6 +30,12 @@ export default [
     type: convert,
     input: { url: "s3://<$.detail.bucket.name>/<$.detail.object.key>", bytes: "$.detail.object.size" },
   }),
+  defineTrigger({
+    name: "upload.removed",
+    pattern: { source: ["aws.s3"], "detail-type": ["Object Deleted"] },
+    tenantId: "acme",
+    cancel: { type: convert, key: (event) => "file:" + event.detail.object.key },
+  }),
 ];
 `;
 
@@ -90,6 +96,19 @@ describe("events on a local server", { timeout: 300_000 }, () => {
     });
     await vi.waitFor(() => expect(server.output().split("trigger fired")).toHaveLength(5), patience);
     expect(await tasksOf(id)).toHaveLength(1);
+  });
+
+  test("an event cancels the task of a key", async () => {
+    const unique = { key: "file:in/b.mov" };
+    const body = {
+      type: "video.convert",
+      input: { url: "s3://uploads/in/b.mov", bytes: 1 },
+      delay_seconds: 3_600,
+      unique,
+    };
+    const { task_id } = expectStatus(await client.post("/tasks", body), 202).json<{ task_id: string }>();
+    await post({ ...uploaded("uploads"), "detail-type": "Object Deleted", detail: { object: { key: "in/b.mov" } } });
+    expect(await client.ended(task_id)).toMatchObject({ status: "cancelled" });
   });
 
   test("events are listed, newest first", async () => {
