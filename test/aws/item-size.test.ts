@@ -1,10 +1,10 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import { keptText, recordBytesOf } from "../../src/core/send/kept-input.ts";
 import { itemBytesOf, unitBytes } from "../../src/util/item-bytes.ts";
+import fc from "../support/fast-check.ts";
 import { itemBytes } from "../support/item-bytes.ts";
 import { memoryPipeline, operator, submitter, typeOf } from "../support/memory-pipeline.ts";
 
@@ -41,8 +41,10 @@ test("the size of an item is that of DynamoDB's rules, and never less", () => {
     fc.boolean(),
     fc.constant(null),
   );
+  // The SDK's `marshall`, which judges here, loses an attribute with this name.
+  const name = fc.string().filter((text) => text !== "__proto__");
   const { value } = fc.letrec((tie) => ({
-    value: fc.oneof({ depthSize: "small" }, leaf, fc.array(tie("value")), fc.dictionary(fc.string(), tie("value"))),
+    value: fc.oneof({ depthSize: "small" }, leaf, fc.array(tie("value")), fc.dictionary(name, tie("value"))),
   }));
   fc.assert(
     fc.property(fc.dictionary(fc.string({ minLength: 1 }), value), (item) => {

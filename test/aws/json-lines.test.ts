@@ -1,10 +1,10 @@
 import { Logger } from "@aws-lambda-powertools/logger";
 import { Metrics } from "@aws-lambda-powertools/metrics";
-import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createLog } from "../../src/aws/log.ts";
 import { createMetrics } from "../../src/aws/metrics.ts";
 import { metricNamespace } from "../../src/core/model/metrics.ts";
+import fc from "../support/fast-check.ts";
 
 // Powertools is the judge: it writes each entry beside ours.
 

@@ -7,7 +7,6 @@ import * as sdkScheduler from "@aws-sdk/client-scheduler";
 import * as sdkQueues from "@aws-sdk/client-sqs";
 import * as sdkTable from "@aws-sdk/lib-dynamodb";
 import { marshall, unmarshall } from "@aws-sdk/util-dynamodb";
-import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fromAttributes, toAttributes } from "../../src/aws/lean/attributes.ts";
 import { DynamoDBClient as LeanTableClient } from "../../src/aws/lean/client-dynamodb.ts";
@@ -15,6 +14,7 @@ import * as leanScheduler from "../../src/aws/lean/client-scheduler.ts";
 import * as leanQueues from "../../src/aws/lean/client-sqs.ts";
 import { endpointOf } from "../../src/aws/lean/environment.ts";
 import * as leanTable from "../../src/aws/lean/lib-dynamodb.ts";
+import fc from "../support/fast-check.ts";
 
 /** What a client sent. */
 interface Sent {

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { indexQuery } from "../../src/aws/index-query.ts";
+import fc from "../support/fast-check.ts";
 
 const read = {
   index: "tenant",

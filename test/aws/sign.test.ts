@@ -1,8 +1,8 @@
 import { SignatureV4 } from "@smithy/signature-v4";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Credentials } from "../../src/aws/lean/environment.ts";
 import { type Signable, Signer } from "../../src/aws/lean/sign.ts";
+import fc from "../support/fast-check.ts";
 import { Sha256 } from "../support/sha256.ts";
 
 // The SDK's signer is the judge: each request is signed by both.

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyChange, type Change, type Test } from "../../src/core/model/change.ts";
 import { iso, type TaskKey, type TaskRecord } from "../../src/core/model/record.ts";
 import type { Page, Part, Records } from "../../src/core/ports/tasks.ts";
+import fc from "../support/fast-check.ts";
 import { envelopeOf, newRecord } from "../support/memory-pipeline.ts";
 
 /** What a test needs of an implementation of `Records`. */

@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import type { Dice } from "../simulation/dice.ts";
+import fc from "../support/fast-check.ts";
 
 /*
  * Values for the schemas of an OpenAPI document: most fit their schema, some are odd on purpose.

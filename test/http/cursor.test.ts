@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Problem } from "../../src/core/model/problem.ts";
 import { type CursorScope, Cursors } from "../../src/http/cursor.ts";
+import fc from "../support/fast-check.ts";
 import { operator, submitter } from "../support/memory-pipeline.ts";
 
 const cursors = new Cursors("a key that nobody can guess");

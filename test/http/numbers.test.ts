@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Problem } from "../../src/core/model/problem.ts";
 import { parseJson } from "../../src/http/body.ts";
+import fc from "../support/fast-check.ts";
 
 /** The decimal value of a number's text, as digits and a power of ten: nothing is rounded. */
 function exact(text: string): string {

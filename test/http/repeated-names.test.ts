@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Problem } from "../../src/core/model/problem.ts";
 import { parseJson } from "../../src/http/body.ts";
+import fc from "../support/fast-check.ts";
 import { filePorts } from "../support/file-ports.ts";
 import { echo, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";

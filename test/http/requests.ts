@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { routes } from "../../src/http/routes.ts";
+import fc from "../support/fast-check.ts";
 
 /*
  * Requests that nobody would send by accident, for the whole API. What is only known when a request is made has a

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createApi, type GatewayEvent } from "../../src/http/api.ts";
 import { serve } from "../../src/http/serve.ts";
+import fc from "../support/fast-check.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");

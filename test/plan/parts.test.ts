@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ArrivalRates, type Burst, knownArrivals, randomArrivals } from "../../src/plan/arrivals.ts";
 import { Backlog } from "../../src/plan/backlog.ts";
@@ -7,6 +6,7 @@ import { PerSecond } from "../../src/plan/gauges.ts";
 import { EventHeap } from "../../src/plan/heap.ts";
 import { Histogram } from "../../src/plan/histogram.ts";
 import { seededRandom } from "../../src/plan/random.ts";
+import fc from "../support/fast-check.ts";
 
 const sorted = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b);
 const times = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 3_000 });

@@ -1,9 +1,9 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { knownArrivals } from "../../src/plan/arrivals.ts";
 import { awsModel } from "../../src/plan/model.ts";
 import { readScenario, type ScenarioInput } from "../../src/plan/scenario.ts";
 import { type Outcome, simulate } from "../../src/plan/simulate.ts";
+import fc from "../support/fast-check.ts";
 
 const unbounded = { requestsPerSecond: 1e9, burst: 1e9 };
 const run = (input: ScenarioInput, arrivals?: readonly number[]) =>

@@ -210,6 +210,11 @@ describe("who may import whom", () => {
     expect(statements.filter(({ found }) => !allowed.test(found))).toEqual([]);
   });
 
+  test("property tests have the values of this repository's runs", () => {
+    const direct = all.filter(({ path, text }) => isWithin(path, "test") && text.includes('from "fast' + '-check"'));
+    expect(direct.map(({ path }) => path)).toEqual(["test/support/fast-check.ts"]);
+  });
+
   test("no shipped file imports a test", () => {
     const shipped = all.filter(({ path }) => !isWithin(path, "test"));
     expect(shipped.filter((source) => importsOf(source).some((target) => isWithin(target, "test")))).toEqual([]);

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isPrintable } from "../../tasks/invoice/fields.ts";
 import { formatsFor, paperOf } from "../../tasks/invoice/format.ts";
@@ -7,6 +6,7 @@ import { girocode } from "../../tasks/invoice/girocode.ts";
 import { labelsFor } from "../../tasks/invoice/labels.ts";
 import { orderSchema } from "../../tasks/invoice/order.ts";
 import { totalsOf } from "../../tasks/invoice/totals.ts";
+import fc from "../support/fast-check.ts";
 
 const example = (name: string): unknown =>
   JSON.parse(readFileSync(new URL(`../../examples/${name}`, import.meta.url), "utf8"));

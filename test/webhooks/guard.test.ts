@@ -1,9 +1,9 @@
 import { type AddressInfo, connect, createServer, type LookupFunction } from "node:net";
-import fc from "fast-check";
 import ipaddr from "ipaddr.js";
 import { expect, test } from "vitest";
 import { isPublicAddress } from "../../src/core/notify/public-address.ts";
 import { AddressRefused, blockedAddresses, guardedLookup } from "../../src/webhooks/guard.ts";
+import fc from "../support/fast-check.ts";
 
 const signal = new AbortController().signal;
 

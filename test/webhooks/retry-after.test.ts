@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { retryAfterSeconds } from "../../src/webhooks/retry-after.ts";
+import fc from "../support/fast-check.ts";
 
 const now = Date.UTC(2027, 0, 1, 12);
 

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
-import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { deriveSecret } from "../../src/core/notify/secret.ts";
 import { signedHeaders } from "../../src/webhooks/sign.ts";
+import fc from "../support/fast-check.ts";
 
 const key = Buffer.alloc(32, 7);
 const [first, second] = [deriveSecret(key, "acme", 2), deriveSecret(key, "acme", 1)];

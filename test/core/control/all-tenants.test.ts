@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chainTenants, mergeTenants, type ReadOfTenant } from "../../../src/core/control/all-tenants.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryTenants } from "../../../src/memory/schedules.ts";
+import fc from "../../support/fast-check.ts";
 
 interface Item {
   key: string;

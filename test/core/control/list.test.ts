@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { collect, listTasks, type TaskFilter } from "../../../src/core/control/list.ts";
 import type { Identity } from "../../../src/core/model/identity.ts";
@@ -6,6 +5,7 @@ import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import type { Page } from "../../../src/core/ports/tasks.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
+import fc from "../../support/fast-check.ts";
 import { newRecord, operator, submitter } from "../../support/memory-pipeline.ts";
 
 const sortKey = (record: TaskRecord) => `${record.created_at}#${record.task_id}`;

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { attemptsOf, attemptView, pollAfterSeconds, resultOf, viewOf, viewTask } from "../../../src/core/end/view.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
@@ -7,6 +6,7 @@ import { MemoryBlobs } from "../../../src/memory/blobs.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryFamilies } from "../../../src/memory/families.ts";
 import { MemoryRecords } from "../../../src/memory/records.ts";
+import fc from "../../support/fast-check.ts";
 import { newRecord } from "../../support/memory-pipeline.ts";
 
 const now = "2027-01-01T12:00:00.000Z";

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { isPassingName } from "../../../src/aws/errors.ts";
@@ -17,6 +16,7 @@ import {
   RetryAfter,
   Unavailable,
 } from "../../../src/core/model/errors.ts";
+import fc from "../../support/fast-check.ts";
 
 const now = Date.UTC(2027, 0, 1);
 const classified = (error: unknown) => classify(error, [], now);

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   type DeadLetterMessage,
@@ -9,6 +8,7 @@ import {
   parseEnvelope,
   schemaVersion,
 } from "../../../src/core/model/envelope.ts";
+import fc from "../../support/fast-check.ts";
 import { envelopeOf, newRecord } from "../../support/memory-pipeline.ts";
 
 const envelope = envelopeOf(newRecord(), { a: [1, "two", null] });

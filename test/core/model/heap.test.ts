@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Heap } from "../../../src/util/heap.ts";
+import fc from "../../support/fast-check.ts";
 
 test("the heap returns the first item after any puts, changes and deletes", () => {
   const steps = fc.array(fc.tuple(fc.nat(20), fc.option(fc.nat(100))), { maxLength: 200 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalJson, fingerprint, taskIdOf } from "../../../src/core/model/idempotency.ts";
+import fc from "../../support/fast-check.ts";
 
 /** The same value with its members written in another order, at every level. */
 function shuffled(value: unknown): unknown {

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseTime } from "../../../src/util/time-text.ts";
+import fc from "../../support/fast-check.ts";
 
 test.each([
   ["2027-04-07T10:02:14.120Z", "2027-04-07T10:02:14.120Z"],

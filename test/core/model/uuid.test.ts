@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { v5 } from "uuid";
 import { expect, test } from "vitest";
 import { namedUuid } from "../../../src/util/uuid.ts";
+import fc from "../../support/fast-check.ts";
 
 test("a name has the id that the library gives it, whatever its characters", () => {
   fc.assert(

@@ -1,9 +1,9 @@
-import fc from "fast-check";
 import { Temporal } from "temporal-polyfill";
 import { describe, expect, test } from "vitest";
 import { iso } from "../../../src/core/model/record.ts";
 import { nextTime, nextTimes, type Rule, toExpression } from "../../../src/core/schedules/calendar.ts";
 import { parseRule } from "../../../src/local/scheduler/schedule-rule.ts";
+import fc from "../../support/fast-check.ts";
 
 const created = "2027-01-01T00:00:00.000Z";
 

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { iso } from "../../../src/core/model/record.ts";
 import { changeSchedule } from "../../../src/core/schedules/manage-schedules.ts";
+import fc from "../../support/fast-check.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { failOnce, slowDown } from "../../support/shaky.ts";
 

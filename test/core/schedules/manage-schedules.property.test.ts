@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { schedulerRule } from "../../../src/core/schedules/align.ts";
 import {
@@ -7,6 +6,7 @@ import {
   deleteSchedule,
   putSchedule,
 } from "../../../src/core/schedules/manage-schedules.ts";
+import fc from "../../support/fast-check.ts";
 import { operator } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 import { failOnce, slowDown } from "../../support/shaky.ts";

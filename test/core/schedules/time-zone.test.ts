@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { Temporal } from "temporal-polyfill";
 import { describe, expect, test } from "vitest";
 import { isTimeZone, toInstant, toWallTime } from "../../../src/util/time-zone.ts";
+import fc from "../../support/fast-check.ts";
 
 /** Zones whose clocks change in every way there is: by half an hour, at midnight, to the other day, never. */
 const zones = [

@@ -1,6 +1,6 @@
-import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { contentDisposition } from "../../../src/util/content-disposition.ts";
+import * as fc from "../../support/fast-check.ts";
 
 test.each([
   ["report.pdf", 'attachment; filename="report.pdf"'],

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { knownTypes, knownTypesOf, parseCatalog, toCatalog } from "../../../src/core/task/catalog.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
+import fc from "../../support/fast-check.ts";
 import { typeOf } from "../../support/memory-pipeline.ts";
 import { taskTypes } from "../../support/own-types.ts";
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ErrorKind, errorKinds } from "../../../src/core/model/errors.ts";
 import {
@@ -8,6 +7,7 @@ import {
   type Failure,
   type RetryPolicy,
 } from "../../../src/core/task/retry.ts";
+import fc from "../../support/fast-check.ts";
 
 const finalKinds: readonly ErrorKind[] = ["not_found", "validation", "business_rule", "permanent"];
 const plainKinds: readonly ErrorKind[] = ["transient", "rate_limited", "crashed", "timed_out"];

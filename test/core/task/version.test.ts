@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { submitChild } from "../../../src/core/children/child.ts";
@@ -11,6 +10,7 @@ import { knownTypesOf } from "../../../src/core/task/catalog.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import { inputVersionOf, upcastInput } from "../../../src/core/task/parsed-input.ts";
 import { defineTask, registry, type TaskType, type Upcasts } from "../../../src/core/task/task.ts";
+import fc from "../../support/fast-check.ts";
 import { memoryPipeline, newRecord, operator, type Pipeline } from "../../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../../support/schedules-pipeline.ts";
 

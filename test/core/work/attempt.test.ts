@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { AttemptCancelled, AttemptTimedOut, InvalidInput, PortUnavailable } from "../../../src/core/model/errors.ts";
@@ -8,6 +7,7 @@ import { currentTask } from "../../../src/core/task/ambient.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { runAttempt } from "../../../src/core/work/attempt.ts";
+import fc from "../../support/fast-check.ts";
 import { envelopeOf, gate, memoryPipeline, newRecord, typeOf } from "../../support/memory-pipeline.ts";
 
 interface Options {

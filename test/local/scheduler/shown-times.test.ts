@@ -1,5 +1,4 @@
 import type { SchedulerClient } from "@aws-sdk/client-scheduler";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SchedulerRules } from "../../../src/aws/rules.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
@@ -8,6 +7,7 @@ import { wholeDeployment } from "../../../src/core/ports/audit.ts";
 import { type AppSchedule, defineSchedule } from "../../../src/core/schedules/app-schedule.ts";
 import { nextTimes } from "../../../src/core/schedules/calendar.ts";
 import { fireArrived } from "../../../src/core/schedules/fire.ts";
+import fc from "../../support/fast-check.ts";
 import "../../../src/core/schedules/fire-app-schedule.ts";
 import {
   appScheduleViews,
