@@ -72,6 +72,7 @@ const answerText = (answer: Answer<unknown>): string => (answer.got === "problem
 export function problemCode(world: World, error: unknown): ProblemCode {
   if (error instanceof world.core.problem.Problem) return error.code;
   if (error instanceof world.core.errors.PortUnavailable) return "unavailable";
+  if (error instanceof world.core.errors.Overtaken) return "conflict";
   world.witness.violated(`a function of the API threw: ${error instanceof Error ? error.stack : String(error)}`);
   return "internal";
 }

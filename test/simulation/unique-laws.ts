@@ -48,6 +48,8 @@ export class UniqueLaws {
   /** Calls that sent a message. */
   readonly #senders = new WeakSet<Invocation>();
   /** When a client's call first sent a task's message. */
+  /** When a request of a client last made the task due earlier. */
+  readonly #rescheduledAt = new Map<string, number>();
   readonly #sentAt = new Map<string, number>();
   /** Calls that made a task due earlier: these send a message. */
   readonly #earlier = new WeakSet<Invocation>();
@@ -100,6 +102,8 @@ export class UniqueLaws {
     const firstAt = this.#sentAt.get(name) ?? now;
     this.#sentAt.set(name, firstAt);
     const lookedAt = this.#looked.get(from) ?? 0;
+    // A reschedule in between brought the start nearer than the submit knows.
+    if ((this.#rescheduledAt.get(name) ?? 0) > lookedAt) return;
     // Without any trouble, the note follows within milliseconds.
     if ((this.#noted.get(name) ?? now) < lookedAt || (this.#isCalm() && firstAt + noteMs < lookedAt)) {
       this.#lives.violated(`unique: ${from.name} sends a message of a task that has one`, taskId);
@@ -108,14 +112,7 @@ export class UniqueLaws {
 
   changed(before: TaskRecord, after: TaskRecord, from: Invocation): void {
     if (after.attempts_total > before.attempts_total) this.#claimed(after);
-    if (after.due_at < before.due_at) this.#earlier.add(from);
-    if ((from.unique !== undefined || from.kind === "control") && after.due_at > before.due_at)
-      this.#lives.costs.postponed(after.task_id);
-    if (from.unique !== undefined && after.due_at > before.due_at) {
-      const most = Date.parse(after.created_at) + (from.unique.maxWaitSeconds ?? 0) * 1000;
-      if (from.unique.mode === "debounce" && Date.parse(after.due_at) > most)
-        this.#lives.violated("unique: it waits longer than its most", after.task_id);
-    }
+    if (after.due_at !== before.due_at) this.#moved(before, after, from);
     if (after.input_part === before.input_part) return;
     const law = (holds: boolean, text: string) => {
       if (!holds) this.#lives.violated(`unique: ${text}`, after.task_id);
@@ -128,6 +125,19 @@ export class UniqueLaws {
     }
     law(!given.some((one) => one.from === from), `${from.name} brought its input back`);
     given.push({ input: from.input, at: this.#watched.time.now, from });
+  }
+
+  /** A submit or a control moved the start. */
+  #moved(before: TaskRecord, after: TaskRecord, from: Invocation): void {
+    if (after.due_at < before.due_at) {
+      this.#earlier.add(from);
+      if (from.kind === "control") this.#rescheduledAt.set(nameOf(after), this.#watched.time.now);
+      return;
+    }
+    if (from.unique !== undefined || from.kind === "control") this.#lives.costs.postponed(after.task_id);
+    if (from.unique?.mode !== "debounce") return;
+    const most = Date.parse(after.created_at) + (from.unique.maxWaitSeconds ?? 0) * 1000;
+    if (Date.parse(after.due_at) > most) this.#lives.violated("unique: it waits longer than its most", after.task_id);
   }
 
   #claimed(record: TaskRecord): void {
