@@ -69,7 +69,7 @@ const builds = [
   "test/lib/{checks,container-code,containers,direct-submit,events,network,notify}.test.ts",
   "test/lib/{packs,properties,push,read-only,runbook,same-bytes,scopes}.test.ts",
   "test/lib/{setting-error,sizes,source-maps,stage,task-environment,task-role,tenancy,unbundled,upgrade}.test.ts",
-  "test/{page-blocks,structure/snippets}.test.ts",
+  "test/{page-blocks,structure/questions,structure/snippets}.test.ts",
   "test/tasks/invoice*.test.ts",
   "test/task-files.test.ts",
   "test/webhooks/receiver-guide.test.ts",

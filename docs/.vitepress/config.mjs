@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { miniSearch, searched } from "../../bin/site-search.ts";
 
 /*
  * The site of the pages: `npm run docs` builds it into docs/.vitepress/dist, `npm run docs:preview` serves it.
@@ -32,22 +33,13 @@ const slugify = (heading) =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(/\s/g, "-");
 
-/**
- * What the search knows of a page. Pages of maintainers are left out. A page that a tool writes is found by its exports' names only: they would
- * else bury the guides. Words by which people search stand behind the page's title.
- */
+/** What the search knows of a page, as HTML. Pages of maintainers are left out. */
 async function searchText(source, env, markdown) {
-  const render = (text) => (markdown.renderAsync ?? markdown.render).call(markdown, text, env);
   const page = pages.get(
     env.relativePath === "index.md" ? "README.md" : env.relativePath.replace(/index\.md$/, "README.md"),
   );
   if (page === undefined || page.maintainers === true) return "";
-  if (page.generated === true) {
-    const names = [...source.matchAll(/^#{2,4} (.+)$/gm)].map(([, name]) => name);
-    return render(`# ${page.title}\n\n${names.join(", ")}\n`);
-  }
-  const html = await render(source);
-  return html.replace("</h1>", `</h1>\n<p>${page.title}. ${page.about} ${page.words ?? ""}</p>\n`);
+  return (markdown.renderAsync ?? markdown.render).call(markdown, searched(page, source), env);
 }
 
 /** For programs that read: `llms.txt` with all pages, and each page as Markdown beside its HTML. */
@@ -97,7 +89,7 @@ export default {
   transformPageData: (data) => ({ description: pages.get(data.filePath)?.about ?? "" }),
   buildEnd: writeTexts,
   themeConfig: {
-    search: { provider: "local", options: { _render: searchText } },
+    search: { provider: "local", options: { _render: searchText, miniSearch } },
     outline: [2, 3],
     sidebar,
     nav: [

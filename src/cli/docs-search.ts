@@ -13,14 +13,39 @@ const lengthShare = 0.6;
 /** Share of the score that a section of a generated page keeps. */
 const generatedShare = 0.3;
 
-const emptyWords = new Set(
-  "a about am an and are as at be but by can could did do does for from get had has have how i if in into is it its me my of on or our so some that the their then there they this to was we were what when where which while who why will with would you your".split(
+/** Words that every text has. */
+export const emptyWords: ReadonlySet<string> = new Set(
+  "a about am an and another any are as at be been being best but by can cannot could did do does doing for from get gets getting go goes going got had happen happened happening happens has have having how i if in instead into is it its just let like look make makes making may me might mine my need needed needs of on one or our please possible see shall should so some still than that the their them then there these they this those to too try us use used uses using want wants was way we were what when where whether which while who why will with within would you your".split(
     " ",
   ),
 );
 
+/** Stems of other systems' words, and of our words for the same things. The site's search has the same ones. */
+export const synonyms: ReadonlyMap<string, string> = new Map([
+  ["job", "task"],
+  ["payload", "input"],
+  ["argument", "input"],
+  ["abort", "cancel"],
+  ["crontab", "cron"],
+  ["fifo", "order"],
+  ["sequential", "order"],
+  ["dedup", "duplicat"],
+  ["deduplication", "duplicat"],
+  ["deduplicat", "duplicat"],
+  ["redriv", "replay"],
+  ["reproces", "replay"],
+  ["resubmit", "replay"],
+  ["requeu", "replay"],
+  ["throttl", "limit"],
+  ["bulk", "many"],
+  ["children", "child"],
+  ["subtask", "child"],
+  ["notify", "tell"],
+  ["recur", "schedul"],
+]);
+
 /** The stem of an English word, roughly: equal for the forms of a word that people search by. */
-function stemOf(word: string): string {
+export function stemOf(word: string): string {
   if (word.length < 4 || /\d|_/.test(word)) return word;
   const plain = word.replace(/(?:ies|ied)$/, "y").replace(/([^su])s$/, "$1");
   const root = plain.replace(/(?:ing|ed)$/, "");
@@ -36,7 +61,8 @@ export const wordsOf = (text: string): string[] =>
       .match(/[\p{L}\p{N}_]+/gu) ?? []
   )
     .filter((word) => !emptyWords.has(word))
-    .map(stemOf);
+    .map(stemOf)
+    .map((stem) => synonyms.get(stem) ?? stem);
 
 interface Entry {
   section: Section;
@@ -57,30 +83,32 @@ function entryOf(section: Section): Entry {
   return { section, counts, length: add(section.text, weights.text) };
 }
 
-/** Returns the sections that have words of the query, best first. */
-export function search(sections: readonly Section[], query: string): Section[] {
+/** Returns a search in these sections: it returns those that have words of a query, best first. */
+export function searchIn(sections: readonly Section[]): (query: string) => Section[] {
   const entries = sections.map(entryOf);
-  const asked = [...new Set(wordsOf(query))];
   const meanLength = entries.reduce((sum, { length }) => sum + length, 0) / Math.max(1, entries.length);
-  const rarity = new Map(
-    asked.map((word) => {
-      const having = entries.filter(({ counts }) => counts.has(word)).length;
-      return [word, Math.log(1 + (entries.length - having + 0.5) / (having + 0.5))];
-    }),
-  );
-  const scoreOf = ({ section, counts, length }: Entry): number => {
-    const norm = saturation * (1 - lengthShare + (lengthShare * length) / meanLength);
-    const parts = asked.map((word) => {
-      const count = counts.get(word) ?? 0;
-      return ((rarity.get(word) ?? 0) * count * (saturation + 1)) / (count + norm);
-    });
-    const found = parts.filter((part) => part > 0).length;
-    const sum = parts.reduce((total, part) => total + part, 0);
-    return sum * (found / asked.length) * (section.page.generated === true ? generatedShare : 1);
+  return (query) => {
+    const asked = [...new Set(wordsOf(query))];
+    const rarity = new Map(asked.map((word) => [word, rarityOf(word, entries)]));
+    const scoreOf = ({ section, counts, length }: Entry): number => {
+      const norm = saturation * (1 - lengthShare + (lengthShare * length) / meanLength);
+      const parts = asked.map((word) => {
+        const count = counts.get(word) ?? 0;
+        return ((rarity.get(word) ?? 0) * count * (saturation + 1)) / (count + norm);
+      });
+      const found = parts.filter((part) => part > 0).length;
+      const sum = parts.reduce((total, part) => total + part, 0);
+      return sum * (found / asked.length) * (section.page.generated === true ? generatedShare : 1);
+    };
+    return entries
+      .map((entry) => ({ section: entry.section, score: scoreOf(entry) }))
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score)
+      .map(({ section }) => section);
   };
-  return entries
-    .map((entry) => ({ section: entry.section, score: scoreOf(entry) }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .map(({ section }) => section);
+}
+
+function rarityOf(word: string, entries: readonly Entry[]): number {
+  const having = entries.filter(({ counts }) => counts.has(word)).length;
+  return Math.log(1 + (entries.length - having + 0.5) / (having + 0.5));
 }

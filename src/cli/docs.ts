@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { packageFolder } from "../installed/installation.ts";
 import { forTerminal, type Group, groupsIn, type Page, type Section, sectionsOf, withParts } from "./docs-pages.ts";
-import { search } from "./docs-search.ts";
+import { searchIn } from "./docs-search.ts";
 import type { Register } from "./register.ts";
 import { CommandFailed, type Terminal } from "./terminal.ts";
 
@@ -58,7 +58,7 @@ function find(pages: readonly Page[], words: string, searched: boolean): [Sectio
   const found =
     page !== undefined && !searched
       ? sectionsIn(page).filter((one) => one.anchor === anchor)
-      : search(pages.flatMap(sectionsIn), words);
+      : searchIn(pages.flatMap(sectionsIn))(words);
   const [first, ...others] = found.slice(0, mostShown);
   if (first !== undefined) return [first, ...others];
   const lack = page === undefined ? `no page has "${words}"` : `the page ${page.page} has no section ${anchor}`;

@@ -1,10 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
-import { forTerminal, groupsIn, type Page, type Section, sectionsOf } from "../../src/cli/docs-pages.ts";
-import { search } from "../../src/cli/docs-search.ts";
+import { forTerminal, type Page, sectionsOf } from "../../src/cli/docs-pages.ts";
 import { bare } from "./stub-api.ts";
-
-const childFails = "children#the-parent-continues-although-a-child-fails-a-callback-that-always-runs";
 
 describe("a page is printed", () => {
   test("by its name, with all of its sections", async () => {
@@ -76,47 +73,4 @@ test("a line within a block of code is no heading", () => {
     ["A", ""],
     ["B and `c`", "b-and-c"],
   ]);
-});
-
-/* What people ask, in their words, and the sections of which one has to be among the first five that are found. */
-describe("a search finds the section", () => {
-  const folder = "docs/";
-  const sections = groupsIn(folder)
-    .flatMap(({ pages }) => pages)
-    .flatMap((page) => sectionsOf(page, readFileSync(`${folder}${page.page}.md`, "utf8")));
-  const nameOf = ({ page, anchor }: Section): string => (anchor === "" ? page.page : `${page.page}#${anchor}`);
-
-  test.each([
-    ["post to slack when a job fails for good", "alerts"],
-    ["sentry", "alerts#sentry"],
-    [
-      "playwright e2e stub background jobs",
-      "end-to-end-tests#end-to-end-tests-of-your-app-without-calls-of-third-parties",
-    ],
-    ["support staff may only view", "tenants#a-role-that-only-reads"],
-    ["two rate limits at once", "rate-limits#multiple-rate-limits-per-second-per-minute-per-day"],
-    ["exponential backoff", "errors#exponential-backoff"],
-    ["stop a task that runs", "cancel"],
-    ["abort", "cancel"],
-    ["daylight saving time", "schedules#daylight-saving-downtime-and-missed-runs"],
-    ["cron job", "schedules"],
-    ["partial batch", "many-tasks#rules-of-a-batch"],
-    ["dlq", "replay"],
-    ["slots and queue of a limit", "how-waiting-works#slots-of-concurrency"],
-    ["outbox", "cookbook#submit-what-was-not-submitted"],
-    ["charged for sqs although nothing runs", "cost#why-am-i-charged-for-sqs-without-messages"],
-    ["the customer got the mail twice", "find-what-failed#the-mail-was-sent-twice"],
-    ["idempotency key or unique key", "do-it-once#idempotency-key-or-unique-key"],
-    ["lambda runs longer than 15 minutes", "long-work"],
-    ["parent goes on when a child fails", childFails],
-    ["approval of a manager", "wait"],
-    ["it works on my machine and is stuck in production", "works-here-not-in-aws"],
-    ["prisma", "code#native-modules-and-prisma"],
-    ["quota_exceeded", "problems#quota_exceeded"],
-    ["move delayed jobs from bullmq", "from-bullmq#move-without-losing-a-job"],
-    ["step functions or temporal", "temporal-and-step-functions"],
-    ["preview for a pull request", "ci#previews-of-pull-requests"],
-  ])("%s: %s", (words, wanted) => {
-    expect(search(sections, words).slice(0, 5).map(nameOf)).toContain(wanted);
-  });
 });
