@@ -5,7 +5,7 @@ import { goldenReleases, presentForms, readGoldens, writeGoldens } from "./suppo
 
 /*
  * `npm run golden`: which stored forms this commit writes in another way than `test/golden` says. With `--read-since 0.4.0` it
- * notes them, as forms that this release and later ones read: `docs/upgrades.md` has the rule.
+ * notes them, as forms that this release and later ones read: `docs/stored-forms.md` has the rule.
  */
 
 const { values } = parseArgs({ options: { "read-since": { type: "string" } } });

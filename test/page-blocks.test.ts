@@ -352,7 +352,7 @@ const taskCases: TaskCase[] = [
     results: [{ sent: ada.to }, { sent: bob.to }],
   },
   {
-    page: "docs/debugging.md",
+    page: "docs/monitoring.md",
     type: "order.ship",
     inputs: [
       { carrier: "a", parcels: 1 },
@@ -582,7 +582,7 @@ const taskCases: TaskCase[] = [
     results: [{ id: "not sent" }, { id: "not sent" }],
   },
   {
-    page: "docs/upgrades.md",
+    page: "docs/change-a-task.md",
     type: "mail.send",
     inputs: [
       { to: [ada.to], locale: "en" },

@@ -6,7 +6,7 @@ import { defineTask } from "../src/core/task/task.ts";
 
 const send = async (to: string[], locale: string, _signal: AbortSignal) => ({ to, locale });
 
-// The task type of docs/upgrades.md, word for word.
+// The task type of docs/change-a-task.md, word for word.
 const mailSend = defineTask({
   name: "mail.send",
   version: 3,
@@ -19,7 +19,9 @@ const mailSend = defineTask({
 });
 
 test("the guide's task type is the one in this file", () => {
-  const inGuide = /```ts\nexport default (defineTask\([\s\S]+?)```/.exec(readFileSync("docs/upgrades.md", "utf8"))?.[1];
+  const inGuide = /```ts\nexport default (defineTask\([\s\S]+?)```/.exec(
+    readFileSync("docs/change-a-task.md", "utf8"),
+  )?.[1];
   expect(inGuide).toMatch(/^defineTask/);
   expect(readFileSync(import.meta.filename, "utf8")).toContain(inGuide);
 });

@@ -33,7 +33,7 @@ describe("the forms that this commit writes", () => {
   });
 
   test.each(Object.entries(noted))(
-    "%s is written as noted. If not: the release before must read it; `npm run golden` notes that (docs/upgrades.md)",
+    "%s is written as noted. If not: the release before must read it; `npm run golden` notes that (docs/stored-forms.md)",
     (name, { written }) => {
       expect(present[name]?.written).toEqual(written);
     },

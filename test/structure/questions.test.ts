@@ -12,21 +12,27 @@ test("each answer is a section of a page", () => {
   expect(questions.flatMap(([, ...answers]) => answers).filter((answer) => !names.has(answer))).toEqual([]);
 });
 
-/* A page without an anchor is answered by any of its sections. */
-describe("the site's search finds the section among the first five", () => {
-  const found = siteSearch();
+const found = siteSearch();
+const foundHere = searchIn(sections);
 
-  test.each(questions)("%s", (words, ...answers) => {
-    const hits = found(words).slice(0, looked);
-    expect([...hits, ...hits.map(pageOf)].filter((hit) => answers.includes(hit))).not.toEqual([]);
+describe.each([
+  ["the site's search", found],
+  ["`npx offload docs`", (words: string) => foundHere(words).map(nameOf)],
+])("%s finds among the first five", (_, search) => {
+  /** Questions without an answer among the first hits; a page is also found by each of its sections. */
+  const missed = (of: (name: string) => string): string[] =>
+    questions
+      .filter(([words, ...answers]) => {
+        const hits = search(words).slice(0, looked);
+        return ![...hits, ...hits.map(pageOf)].map(of).some((hit) => answers.map(of).includes(hit));
+      })
+      .map(([words]) => words);
+
+  test("the page, of 48 questions of 50", () => {
+    expect(missed(pageOf).slice(questions.length * 0.04)).toEqual([]);
   });
-});
 
-describe("`npx offload docs` finds the page among the first five", () => {
-  const found = searchIn(sections);
-
-  test.each(questions)("%s", (words, ...answers) => {
-    const hits = found(words).slice(0, looked).map(nameOf).map(pageOf);
-    expect(hits.filter((hit) => answers.map(pageOf).includes(hit))).not.toEqual([]);
+  test("the section, of 45 questions of 50", () => {
+    expect(missed((name) => name).slice(questions.length * 0.1)).toEqual([]);
   });
 });

@@ -67,7 +67,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   "page of more than 1,200 words": (_, text) =>
     wordCount(withoutFences(text)) > 1_200 ? [`${wordCount(withoutFences(text))} words`] : [],
   "a path or script of this repository": lineWith(
-    /`(?:test|src|lib)\/|npm run (?:test|bench|example)/,
+    /`(?:test|src|lib)\/\w|npm run (?:test|bench|example)/,
     (page) => page === "docs/performance.md",
   ),
   "a page named in code, without a link": lineWith(/`docs\/[\w-]+\.md`/),
