@@ -6,7 +6,7 @@ import { exitAfterAnswer } from "../src/aws/exit-after-answer.ts";
 import { observed } from "../src/aws/observed.ts";
 import { reportOwnStray } from "../src/aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
-import type { WorkerCode } from "../src/aws/worker-types.ts";
+import { definesProcess, type WorkerCode } from "../src/aws/worker-types.ts";
 import { Drain } from "../src/core/work/drain.ts";
 import { type SharedProcess, workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/machine/disk.ts";
@@ -30,7 +30,7 @@ export interface WorkerContext extends Context {
 export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace: () => void = exitAfterAnswer) {
   const config = fromEnv(process.env, [...workerSettings, "tier"]);
   const given = { disk, turn, loadFollow, own, env: process.env };
-  const { ports, releases, tracing, metrics } = await workPorts(config, "worker", code, given);
+  const { ports, releases, tracing, metrics, life } = await workPorts(config, "worker", code, given);
   let replaced = false;
   const endSoon = () => {
     if (!replaced) replace();
@@ -38,6 +38,7 @@ export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace
   };
   catchStrayErrors({ own: reportOwnStray(ports, config.tier), onException: endSoon });
   taskLinesFromConsole();
+  if (definesProcess(code)) (await import("../src/machine/end-on-signal.ts")).endOnSignal(() => life()?.end());
   const drain = new Drain(ports.clock);
   const { onStopping, isStopping } = drain;
   const endProcess = () => {
@@ -51,7 +52,8 @@ export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace
       () => ({ tier: config.tier }),
       (deliveries) => {
         const deadlineMs = Date.now() + context.getRemainingTimeInMillis();
-        return workBatch(working, deliveries, deadlineMs, context.process).finally(() => releases.flush());
+        const flush = () => Promise.all([releases.flush(), life()?.flush(deadlineMs)]);
+        return workBatch(working, deliveries, deadlineMs, context.process).finally(flush);
       },
     );
   return endsInTime(observed({ metrics, tracing }, work));

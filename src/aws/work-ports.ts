@@ -8,6 +8,7 @@ import type { Log } from "../core/ports/tasks.ts";
 import { sayLater } from "../core/send/later-release.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
+import type { ProcessLife } from "../core/work/process-life.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient } from "./clients.ts";
@@ -103,7 +104,9 @@ export async function workPorts(
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   });
   const registry = new Map(operations.map((type) => [type.name, type]));
-  const use = (types: readonly TaskType[]) => {
+  let life: ProcessLife | undefined;
+  const use = (types: readonly TaskType[], begun?: ProcessLife) => {
+    life = begun;
     for (const type of types) registry.set(type.name, type);
     for (const [name, type] of knownTypesOf(types)) known.set(name, type);
   };
@@ -135,5 +138,5 @@ export async function workPorts(
     rejoinChild: children.rejoinChild,
     ...own,
   };
-  return { ports, releases, tracing, metrics: base.metrics };
+  return { ports, releases, tracing, metrics: base.metrics, life: () => life };
 }

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { Clock, Log } from "../core/ports/tasks.ts";
 import { acceptedTypes, defineTask, type TaskType } from "../core/task/task.ts";
-import { type LoadedTypes, loadTypes, type TaskCode, typeFilesOf } from "../project/task-code.ts";
+import type { ProcessLife } from "../core/work/process-life.ts";
+import { type LoadedTypes, loadTypes, otherFileOf, type TaskCode, typeFilesOf } from "../project/task-code.ts";
 import { typeNameOf } from "../project/task-modules.ts";
 import type { Config } from "../settings/config.ts";
 
@@ -19,19 +20,24 @@ interface Ports {
  * Loads a worker's task types after their secrets are in the environment, because code may need them when it is loaded.
  * A type whose file cannot be loaded fails its own attempts. While the secrets cannot be read, all do, and each tries
  * to read them again.
- * @param use Takes the types, in place of earlier ones of the same names.
+ * @param use Takes the types, in place of earlier ones of the same names, and the process's life, if the code defines
+ * one.
  */
 export async function useTypes(
   code: WorkerCode,
   { probes, secrets }: Pick<Config<"probes" | "secrets">, "probes" | "secrets">,
   ports: Ports,
-  use: (types: readonly TaskType[]) => void,
+  use: (types: readonly TaskType[], life?: ProcessLife) => void,
 ): Promise<void> {
   const accepted = (types: readonly TaskType[]) => acceptedTypes(types, probes);
+  let beginning: Promise<ProcessLife> | undefined;
   const load = async (handled: (types: readonly TaskType[]) => readonly TaskType[]): Promise<void> => {
+    if (definesProcess(code)) beginning ??= import("./own-process.ts").then((own) => own.beginProcess(ports, code));
+    const life = await beginning;
     const { types, failed } = await loaded(code);
     const without = failed.map(({ file, error }) => failedType(file, ports.log, error));
-    use([...handled(accepted(types)), ...accepted(without.filter((type) => type !== undefined))]);
+    const started = life?.started(accepted(types)) ?? accepted(types);
+    use([...handled(started), ...accepted(without.filter((type) => type !== undefined))], life);
   };
   if (secrets === undefined) return load((types) => types);
   const [{ secretLoader, withSecrets }, { awsSecrets }] = await Promise.all([
@@ -57,6 +63,10 @@ const loaded = async (code: WorkerCode): Promise<LoadedTypes> =>
   isLoaded(code) ? { types: code, failed: [] } : loadTypes(code);
 
 const isLoaded = (code: WorkerCode): code is readonly TaskType[] => Array.isArray(code);
+
+/** True where the code has a file for the life of its process. */
+export const definesProcess = (code: WorkerCode): code is TaskCode =>
+  !isLoaded(code) && otherFileOf(code, "process") !== undefined;
 
 const namesOf = (code: WorkerCode): string[] =>
   isLoaded(code) ? code.map(({ name }) => name) : typeFilesOf(code).map(typeNameOf);

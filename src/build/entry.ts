@@ -1,12 +1,12 @@
 import { join } from "../machine/paths.ts";
-import { environmentFile, schedulesFile, taskFiles, triggersFile } from "../project/task-folder.ts";
+import { environmentFile, processFile, schedulesFile, taskFiles, triggersFile } from "../project/task-folder.ts";
 import { placeOf } from "./places.ts";
 
 const quoted = (value: unknown): string => JSON.stringify(value);
 
-/** The project's files that Offload loads: those of the task types, the schedules, the triggers and the environment. */
+/** The project's files that Offload loads: task types, schedules, triggers, environment and process. */
 function loadedFiles(tasks: string): string[] {
-  const others = [schedulesFile(tasks), triggersFile(tasks), environmentFile(tasks)];
+  const others = [schedulesFile(tasks), triggersFile(tasks), environmentFile(tasks), processFile(tasks)];
   return [...taskFiles(tasks), ...others.filter((file) => file !== undefined)];
 }
 

@@ -1,6 +1,7 @@
 import type { PlaceOf } from "../core/model/stack.ts";
 import { emptyEnvironment, type TaskEnvironment } from "../core/task/environment.ts";
 import { acceptedTypes } from "../core/task/task.ts";
+import { loadProcess } from "../project/process-file.ts";
 import {
   type FailedFile,
   loadEnvironment,
@@ -51,6 +52,7 @@ export async function describeCode(code: TaskCode, options: DescribeOptions): Pr
     });
   const environment = await attempt("environment", loadEnvironment(watched), emptyEnvironment);
   setVariables(options.valuesOf(environment), onRead);
+  await attempt("process", loadProcess(watched), undefined);
   const loaded = await loadTypes(watched);
   failed.push(...loaded.failed);
   const schedules = await attempt("schedules", loadSchedules(watched), []);

@@ -32,6 +32,7 @@ export {
 } from "../core/task/environment.ts";
 export type { TaskFailure } from "../core/task/failure.ts";
 export type { ChildSubmit, SubmitOptions, Submittable, UniqueOptions } from "../core/task/handler-submit.ts";
+export { defineProcess, type TaskProcess } from "../core/task/process.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "../core/task/result.ts";
 export type { RetryPolicy } from "../core/task/retry.ts";
 export type { StepAttempt, StepOptions } from "../core/task/step-options.ts";

@@ -32,7 +32,7 @@ export interface App {
   readonly environment: TaskEnvironment;
 }
 
-const others = ["schedules", "triggers", "environment"] as const;
+const others = ["schedules", "triggers", "environment", "process"] as const;
 type OtherName = (typeof others)[number];
 
 const isOther = (file: string): boolean => others.some((name) => name === typeNameOf(file));
@@ -70,11 +70,12 @@ export const loadSchedules = (code: TaskCode): Promise<readonly AppSchedule[]> =
 export const loadTriggers = (code: TaskCode): Promise<readonly AppTrigger[]> =>
   loadOther(code, "triggers", triggersIn, []);
 
-/** The file with an app's schedules, triggers or environment. Undefined: there is none. */
+/** The file with an app's schedules, triggers, environment or process. Undefined: there is none. */
 export const otherFileOf = ({ files }: TaskCode, name: OtherName): string | undefined =>
   Object.keys(files).find((file) => typeNameOf(file) === name && codeExtensions.test(file));
 
-async function loadOther<Found>(
+/** Loads such a file. @throws TaskFileError, or what the file throws */
+export async function loadOther<Found>(
   code: TaskCode,
   name: OtherName,
   check: (shown: string, module: object) => Found,

@@ -3,14 +3,14 @@ import { basename, isAbsolute, join, relative, resolve } from "../machine/paths.
 import { codeExtensions as code, TaskFileError, typeNameOf } from "./task-modules.ts";
 
 /**
- * Files beside the task types: the app's schedules and triggers, the environment of handlers, an index that lists the
- * types for clients, declarations and tests.
+ * Files beside the task types: the app's schedules and triggers, the environment and the process of handlers, an index
+ * that lists the types for clients, declarations and tests.
  */
-const beside = /^(schedules|triggers|environment|index)\.[a-z]+$|\.d\.[cm]?ts$|\.(test|spec)\.[a-z]+$/;
+const beside = /^(schedules|triggers|environment|process|index)\.[a-z]+$|\.d\.[cm]?ts$|\.(test|spec)\.[a-z]+$/;
 
 /**
  * Names of the files that hold a task type each, sorted: the code files of the folder itself, without `schedules.ts`,
- * `triggers.ts`, `environment.ts`, `index.ts` and tests.
+ * `triggers.ts`, `environment.ts`, `process.ts`, `index.ts` and tests.
  * @throws TaskFileError when there is no such folder, or when two files differ only in their extension
  */
 export function taskFiles(folder: string): string[] {
@@ -39,6 +39,9 @@ export const triggersFile = (folder: string): string | undefined => fileNamed(fo
 
 /** The file that declares the environment variables of handlers; undefined when there is none. */
 export const environmentFile = (folder: string): string | undefined => fileNamed(folder, "environment");
+
+/** The file that defines the life of a process that runs handlers; undefined when there is none. */
+export const processFile = (folder: string): string | undefined => fileNamed(folder, "process");
 
 const fileNamed = (folder: string, name: string): string | undefined =>
   readdirSync(folder).find((file) => code.test(file) && typeNameOf(file) === name);

@@ -17,7 +17,7 @@ import type { Order, Report, Role } from "./messages.ts";
 import { type Orders, receiveOrders } from "./orders.ts";
 import { type WorkSettings, workSettings } from "./settings.ts";
 
-/** Milliseconds between two reports of the state, and between two writes of metrics and spans. */
+/** Milliseconds between two reports of the state, and between two flushes of metrics, spans and the process. */
 const reportMs = 5_000;
 
 const send = (report: Report): void => {
@@ -42,19 +42,20 @@ export async function runProcess(role: Role, code: WorkerCode, own: OwnPorts = {
     throw new Error("this deployment has no queues for container workers: set `containers` on the TaskPipeline");
   }
   const given = { disk, turn, loadFollow, own, env: process.env };
-  const { ports, releases, metrics, tracing } = await workPorts(config, "work", code, given);
+  const { ports, releases, metrics, tracing, life } = await workPorts(config, "work", code, given);
   // An error of no task has no tier, and this process works for all of them.
   catchStrayErrors({ own: reportOwnStray(ports, "normal"), onException: () => send({ kind: "worn" }) });
   taskLinesFromConsole();
   const workQueues = new SqsWorkQueues(queueClient(), config.containerQueueUrls);
   const flush = async () => {
     metrics.flush();
-    await Promise.all([releases.flush(), tracing.flush()]);
+    await Promise.all([releases.flush(), tracing.flush(), life()?.flush()]);
   };
   const flushing = setInterval(() => void flush(), reportMs);
   await (role === "alone" ? serveAlone : serveAll)({ ...ports, workQueues }, orders, settings);
   clearInterval(flushing);
   await flush();
+  await life()?.end();
   // A handler that ignored the end of its attempt may keep timers and connections.
   process.exit(0);
 }

@@ -84,6 +84,9 @@ export const runAmbient = <T>(ambient: Ambient, call: () => T): T => storage.run
 export const runInContext = <T>(context: TaskContext, call: () => T): T =>
   storage.run({ isOpen: () => false, stray: () => {}, ...storage.getStore(), context }, call);
 
+/** Runs `call`, and everything that it starts, as code of no attempt. */
+export const outsideAttempts = <T>(call: () => T): T => storage.exit(call);
+
 /** Runs the function of a step or of an effect. */
 export function runWithin<T>(within: Within, call: () => T): T {
   const store = storage.getStore();

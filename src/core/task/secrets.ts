@@ -1,5 +1,6 @@
 import { SecretUnreadable } from "../model/errors.ts";
 import type { Clock, Log } from "../ports/tasks.ts";
+import { handlersWithin } from "./before-handlers.ts";
 import type { SecretSource } from "./environment.ts";
 import type { TaskType } from "./task.ts";
 
@@ -59,19 +60,10 @@ export function secretLoader(ports: SecretPorts, secrets: Secrets): () => Promis
 
 /** Task types whose handlers start after the secrets are read. A secret that cannot be read fails the attempt. */
 export const withSecrets = (types: readonly TaskType[], load: () => Promise<void>): TaskType[] =>
-  types.map((type) => ({
-    ...type,
-    ...(type.onFailed && {
-      onFailed: async (...given) => {
-        await load();
-        return type.onFailed?.(...given);
-      },
-    }),
-    handler: async (input, task) => {
-      await load();
-      return type.handler(input, task);
-    },
-  }));
+  handlersWithin(types, async (call) => {
+    await load();
+    return call();
+  });
 
 /** Groups variables by their secret, so that two fields of one secret are one read. */
 function placesOf(secrets: Secrets): Place[] {

@@ -33,6 +33,9 @@ export const forkContainerProcess = (
  */
 const beginsMs = 3_000;
 
+/** A process that stops has this time, in milliseconds: also for what `tasks/process.ts` does at its end. */
+const endMs = 5_000;
+
 export interface LocalContainerWorker {
   /** Its part in a move of the server's clock. */
   player: Player;
@@ -91,7 +94,7 @@ export function startContainerWorker(
       listening.abort();
       if (running === undefined) return;
       supervisor.stop(0);
-      const late = setTimeout(() => supervisor.kill(), 2_000);
+      const late = setTimeout(() => supervisor.kill(), endMs);
       await running;
       clearTimeout(late);
     },

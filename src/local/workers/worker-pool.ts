@@ -6,7 +6,7 @@ import { movedMs } from "../time/moved-time.ts";
 import { growMs, growth } from "./growth.ts";
 import { howItEnded, lineOfEnd, passOnErrorOutput, taskIn } from "./worker-end.ts";
 import { forkWorker } from "./worker-fork.ts";
-import type { Begin, Invocation, Reply } from "./worker-process.ts";
+import type { Begin, End, Invocation, Reply } from "./worker-process.ts";
 
 /**
  * Time-out of an invocation in a process with a debugger, in milliseconds. SQS hides a message for at most 12 hours.
@@ -15,6 +15,9 @@ const debuggedMs = 11 * 3_600_000;
 
 /** Batches on which one process works at the same time, at most. All but one only go on with tasks of lines. */
 const mostBatches = 3;
+
+/** A process that ends itself has this time for it, in milliseconds: the time of its last flush, and of its stop. */
+const endMs = 5_000;
 
 /** A process without work is ended after this time, except the last process of its tier. */
 const idleMs = 20_000;
@@ -58,6 +61,8 @@ interface Slot {
    * ignore signals.
    */
   worn: boolean;
+  /** True when it ends itself, as `tasks/process.ts` says. */
+  endsItself: boolean;
   /** Called when it is ready, or with false when it did not start. */
   started?: ((ready: boolean) => void) | undefined;
   idleSince: number;
@@ -146,7 +151,7 @@ export class WorkerPool {
         clearTimeout(timer);
         slot.batches.delete(id);
         slot.idleSince = Date.now();
-        if (slot.retired && isIdle(slot)) slot.process.kill(slot.worn ? "SIGKILL" : "SIGTERM");
+        if (slot.retired && isIdle(slot)) end(slot, slot.worn ? "SIGKILL" : "SIGTERM");
         answer instanceof Error ? reject(answer) : resolve(answer);
         this.#wake();
       };
@@ -170,12 +175,12 @@ export class WorkerPool {
     return [...this.#slots].flatMap((slot) => slot.process.pid ?? []);
   }
 
-  /** Kills all processes immediately. */
+  /** Ends all processes: those that do not end themselves at once. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#idleCheck);
     const exits = [...this.#slots].map((slot) => once(slot.process, "exit"));
-    for (const slot of this.#slots) slot.process.kill("SIGKILL");
+    for (const slot of this.#slots) end(slot, "SIGKILL");
     this.#wake();
     await Promise.all(exits);
   }
@@ -244,6 +249,7 @@ export class WorkerPool {
       batches: new Map(),
       retired: false,
       worn: false,
+      endsItself: false,
       idleSince: Date.now(),
       started,
     };
@@ -269,6 +275,7 @@ export class WorkerPool {
   #onMessage(slot: Slot, message: Reply): void {
     if (message.kind === "ready") {
       slot.ready = true;
+      slot.endsItself = message.endsItself;
       slot.started?.(true);
       slot.started = undefined;
       this.#wake();
@@ -291,14 +298,14 @@ export class WorkerPool {
   /** Retires a process: it ends after its present batches. */
   #retire(slot: Slot): void {
     slot.retired = true;
-    if (isIdle(slot)) slot.process.kill();
+    if (isIdle(slot)) end(slot, "SIGTERM");
   }
 
   #endIdle(): void {
     const idle = [...this.#slots].filter(
       (slot) => slot.ready && isIdle(slot) && !slot.retired && Date.now() - slot.idleSince > idleMs,
     );
-    for (const slot of idle.slice(0, Math.max(0, Math.min(idle.length, this.#slots.size - 1)))) slot.process.kill();
+    for (const slot of idle.slice(0, Math.max(0, Math.min(idle.length, this.#slots.size - 1)))) end(slot, "SIGTERM");
   }
 
   #wake(): void {
@@ -312,6 +319,14 @@ const isIdle = ({ batches }: Slot): boolean => batches.size === 0;
 
 const isShareable = ({ batches }: Slot): boolean =>
   batches.size < mostBatches && [...batches.values()].every(({ decided }) => decided);
+
+/** Ends a process by a signal, or lets it end itself where it does. */
+function end({ process, endsItself, worn }: Slot, signal: "SIGTERM" | "SIGKILL"): void {
+  if (!endsItself || worn) return void process.kill(signal);
+  process.send({ end: true } satisfies End, () => {});
+  const late = setTimeout(() => process.kill("SIGKILL"), endMs);
+  process.once("exit", () => clearTimeout(late));
+}
 
 function finishAll({ batches }: Slot, error: Error): void {
   for (const { finish } of [...batches.values()]) finish(error);

@@ -8,6 +8,7 @@ import type { WorkerContext } from "../../../lambdas/worker.ts";
 import { internalOptions } from "../../core/task/internal-types.ts";
 import type { ProcessOptions } from "../../describe/describe.ts";
 import { watched } from "../../describe/worker-environment.ts";
+import { ending } from "../../machine/end-on-signal.ts";
 import { sourceStackOf } from "../../project/source-places.ts";
 import { useRole } from "../s3/roles.ts";
 import { followed, useTimeOfParent } from "../time/follow-parent.ts";
@@ -34,13 +35,18 @@ export interface Load {
   /** Variables of the user's shell. */
   shell: NodeJS.ProcessEnv;
 }
+/** The process is to end: `tasks/process.ts` has a part in it. */
+export interface End {
+  end: true;
+}
 /** The process that has loaded the code becomes a worker with these variables. */
 export interface Begin {
   env: Record<string, string>;
 }
 export type Reply =
   | { kind: "loaded" }
-  | { kind: "ready" }
+  /** `endsItself`: it is asked to end by a message, as Windows has no signal that it could hear. */
+  | { kind: "ready"; endsItself: boolean }
   | { kind: "answer"; id: number; response: SQSBatchResponse }
   /** Each message of the batch has its verdict: the process can get another batch while it goes on with lines. */
   | { kind: "decided"; id: number }
@@ -129,8 +135,9 @@ const handler = await (workerFolder === undefined ? localHandler() : deployedHan
 /** Batches on which the process works. */
 let batches = 0;
 
-process.on("message", async (message: Invocation | Moved) => {
+process.on("message", async (message: Invocation | Moved | End) => {
   if (isMoved(message)) return followed(message);
+  if ("end" in message) return process.emit("SIGTERM");
   const { id, event, deadlineMs } = message;
   moveTo(message.aheadMs);
   // The worker adds what is left to the time of `Date`, and compares the sum with its clock.
@@ -147,4 +154,4 @@ process.on("message", async (message: Invocation | Moved) => {
   }
 });
 
-reply({ kind: "ready" });
+reply({ kind: "ready", endsItself: ending.isAwaited });
