@@ -109,6 +109,15 @@ describe("a folder of task types", () => {
     ]);
   });
 
+  test("has no type named process: the file is for the process itself", async () => {
+    expect(await problemsOf({ "process.ts": typeNamed("process") })).toEqual([
+      "tasks/process.ts does not define a process. Expected `export default defineProcess({ start, flush, stop })`. " +
+        "If the file is a task type, rename it: this name is for the process.",
+    ]);
+    const life = 'import { defineProcess } from "offload"; export default defineProcess({ start() { throw 1; } });';
+    expect(await problemsOf({ "process.ts": life })).toEqual([]);
+  });
+
   test("has triggers; a fault of one names it and its place in the file", async () => {
     const text = [
       'import { defineTrigger } from "offload/triggers";',

@@ -14,12 +14,14 @@ export function taskLinesFromConsole(target: Console = console, writeLine = bare
   for (const [name, level] of Object.entries(levels) as [keyof typeof levels, "debug" | "info" | "warn" | "error"][]) {
     const original = target[name].bind(target);
     target[name] = (...values: unknown[]) => {
-      const task = writing ? undefined : currentTask();
-      if (task === undefined) return original(...values);
+      if (writing) return original(...values);
+      const [task, redact] = [currentTask(), currentRedaction()];
+      // Code that goes on after the end of its attempt still has its input.
+      if (task === undefined) return redact === undefined ? original(...values) : original(redact(format(...values)));
       writing = true;
       try {
         const text = format(...values);
-        const metrics = metricLineOf(text, task, currentRedaction());
+        const metrics = metricLineOf(text, task, redact);
         if (metrics === undefined) task.log[level](text, { source: "console" });
         else writeLine(metrics);
       } finally {

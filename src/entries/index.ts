@@ -38,3 +38,4 @@ export type { RetryPolicy } from "../core/task/retry.ts";
 export type { StepAttempt, StepOptions } from "../core/task/step-options.ts";
 export { type DefinedTask, defineTask, type TaskOptions, type TaskType, type Upcasts } from "../core/task/task.ts";
 export type { BreakerOption, ConcurrencyOption, RateLimitOption } from "../core/task/type-limits.ts";
+export { taskStream } from "./task-stream.ts";

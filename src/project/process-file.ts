@@ -2,7 +2,10 @@ import type { TaskProcess } from "../core/task/process.ts";
 import { loadOther, type TaskCode } from "./task-code.ts";
 import { TaskFileError } from "./task-modules.ts";
 
-/** Loads what a project defines for its processes. Undefined: nothing. @throws TaskFileError, or what the file throws */
+/**
+ * Loads what a project defines for its processes. Undefined: nothing.
+ * @throws TaskFileError, or what the file throws
+ */
 export const loadProcess = (code: TaskCode): Promise<TaskProcess | undefined> =>
   loadOther<TaskProcess | undefined>(code, "process", processIn, undefined);
 

@@ -74,7 +74,7 @@ export const loadTriggers = (code: TaskCode): Promise<readonly AppTrigger[]> =>
 export const otherFileOf = ({ files }: TaskCode, name: OtherName): string | undefined =>
   Object.keys(files).find((file) => typeNameOf(file) === name && codeExtensions.test(file));
 
-/** Loads such a file. @throws TaskFileError, or what the file throws */
+/** Loads a file beside the task types, if there is one. @throws TaskFileError, or what the file throws */
 export async function loadOther<Found>(
   code: TaskCode,
   name: OtherName,

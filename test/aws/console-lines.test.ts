@@ -68,6 +68,26 @@ test("what a handler writes to the console is a line of its task; other code's o
   expect(written).toEqual([["before", 1], [JSON.stringify(metricsOf({}))]]);
 });
 
+test("code that goes on after the end of a sensitive attempt writes no text of its input", async () => {
+  const written: unknown[] = [];
+  const target = { ...console, log: (...values: unknown[]) => written.push(values) } as Console;
+  taskLinesFromConsole(target);
+  const late = Promise.withResolvers<void>();
+  let goneOn: Promise<unknown> | undefined;
+  const type = typeOf(
+    ({ name }) => {
+      goneOn = late.promise.then(() => target.log("hello", { name }));
+    },
+    { sensitive: true },
+  );
+  const { accept, work } = memoryPipeline([type]);
+  await accept({ input: { name: "ada.lovelace" } });
+  await work();
+  late.resolve();
+  await goneOn;
+  expect(written).toEqual([[`hello { name: '${redacted}' }`]]);
+});
+
 describe("a line in the embedded metric format", () => {
   test.each([
     ["of aws-embedded-metrics", libraryLine],

@@ -112,7 +112,11 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   // The package as it is installed: its folders, the console's files, its command, which it starts in a process of its own.
   { folder: "src/installed", ours: ["src/machine", "src/util"], packages: [/^esbuild$/, /^node:/] },
   // The package's entries.
-  { folder: "src/entries", ours: ["src/core", "src/testkit", "src/installed/test-server.ts"], packages: [] },
+  {
+    folder: "src/entries",
+    ours: ["src/core", "src/testkit", "src/installed/test-server.ts"],
+    packages: [/^node:stream$/],
+  },
   // Container workers: the processes of `offload work`, over the core and its adapters.
   {
     folder: "src/work",

@@ -227,6 +227,10 @@ export const questions: readonly (readonly [words: string, ...answers: string[]]
   ["task versions schema evolution", "upgrades"],
   ["llm calls with retries and rate limit", "cookbook", "rate-limits"],
   ["post to slack when a job fails for good", "alerts"],
+  ["graceful shutdown of a worker", "process"],
+  ["open a postgres pool once per process", "process"],
+  ["opentelemetry with an own provider", "process#opentelemetry"],
+  ["pino", "debugging#pino-winston-and-other-loggers"],
   ["sentry", "alerts#sentry"],
   [
     "playwright e2e stub background jobs",

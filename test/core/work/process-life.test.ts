@@ -43,11 +43,7 @@ describe("the start of a process", () => {
     await life.begin();
     expect(lines).toEqual([expect.stringMatching(/^error a function of tasks\/process\.ts failed .*start/)]);
     const { status, attempts } = await run();
-    expect([status, ...attempts.map(({ error }) => error)]).toEqual([
-      "completed",
-      "no database at start 2",
-      undefined,
-    ]);
+    expect([status, ...attempts.map(({ error }) => error)]).toEqual(["completed", "no database at start 2", undefined]);
     await run();
     expect(starts).toBe(3);
   });
@@ -109,7 +105,9 @@ describe("the flush of a process", () => {
     }
     await clock.advance(1);
     expect(ended).toBe(true);
-    expect(lines).toEqual([`warn a function of tasks/process.ts has not ended in its time {"function":"flush","limit_ms":${limitMs}}`]);
+    expect(lines).toEqual([
+      `warn a function of tasks/process.ts has not ended in its time {"function":"flush","limit_ms":${limitMs}}`,
+    ]);
   });
 
   test("that fails costs a line of the log", async () => {

@@ -65,3 +65,45 @@ declare class Pool {
   });
 }
 declare module "server-only";
+declare module "pg" {
+  export class Pool {
+    constructor(options: { connectionString: string | undefined; max: number });
+    on(event: "error", listener: (error: Error) => void): this;
+    query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+    end(): Promise<void>;
+  }
+}
+declare module "@sentry/node" {
+  export function init(options: {
+    dsn: string | undefined;
+    defaultIntegrations: false;
+    skipOpenTelemetrySetup: boolean;
+  }): unknown;
+  export function flush(timeoutMs: number): Promise<boolean>;
+}
+declare module "@opentelemetry/exporter-trace-otlp-http" {
+  export class OTLPTraceExporter {}
+}
+declare module "@opentelemetry/sdk-trace-node" {
+  export class BatchSpanProcessor {
+    constructor(exporter: object);
+  }
+  export class NodeTracerProvider {
+    constructor(options: { spanProcessors: BatchSpanProcessor[] });
+    register(): void;
+    forceFlush(): Promise<void>;
+    shutdown(): Promise<void>;
+  }
+}
+declare module "pino" {
+  interface Logger {
+    info(fields: object, message: string): void;
+  }
+  export default function pino(options: { base: null }, stream: import("node:stream").Writable): Logger;
+}
+declare module "winston" {
+  export const transports: { Stream: new (options: { stream: import("node:stream").Writable }) => object };
+  export function createLogger(options: { transports: object[] }): { info(message: string, fields: object): void };
+  const winston: { transports: typeof transports; createLogger: typeof createLogger };
+  export default winston;
+}
