@@ -6,7 +6,7 @@ import { exitAfterAnswer } from "../src/aws/exit-after-answer.ts";
 import { observed } from "../src/aws/observed.ts";
 import { reportOwnStray } from "../src/aws/own-strays.ts";
 import { type OwnPorts, workerSettings, workPorts } from "../src/aws/work-ports.ts";
-import { definesProcess, type WorkerCode } from "../src/aws/worker-types.ts";
+import type { WorkerCode } from "../src/aws/worker-types.ts";
 import { Drain } from "../src/core/work/drain.ts";
 import { type SharedProcess, workBatch } from "../src/core/work/work.ts";
 import { disk } from "../src/machine/disk.ts";
@@ -38,7 +38,6 @@ export async function createWorker(code: WorkerCode, own: OwnPorts = {}, replace
   };
   catchStrayErrors({ own: reportOwnStray(ports, config.tier), onException: endSoon });
   taskLinesFromConsole();
-  if (definesProcess(code)) (await import("../src/machine/end-on-signal.ts")).endOnSignal(() => life()?.end());
   const drain = new Drain(ports.clock);
   const { onStopping, isStopping } = drain;
   const endProcess = () => {

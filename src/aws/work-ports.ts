@@ -110,7 +110,7 @@ export async function workPorts(
     for (const type of types) registry.set(type.name, type);
     for (const [name, type] of knownTypesOf(types)) known.set(name, type);
   };
-  await useTypes(code, config, { ...base, env }, use);
+  await useTypes(code, config, { ...base, env, service }, use);
   await preload([...registry.values()]);
   const releases = new Releases(base);
   const tracing = await createTracing();

@@ -2,7 +2,14 @@ import * as z from "zod";
 import type { Clock, Log } from "../core/ports/tasks.ts";
 import { acceptedTypes, defineTask, type TaskType } from "../core/task/task.ts";
 import type { ProcessLife } from "../core/work/process-life.ts";
-import { type LoadedTypes, loadTypes, otherFileOf, type TaskCode, typeFilesOf } from "../project/task-code.ts";
+import {
+  type LoadedTypes,
+  loadTypes,
+  moduleOf,
+  otherFileOf,
+  type TaskCode,
+  typeFilesOf,
+} from "../project/task-code.ts";
 import { typeNameOf } from "../project/task-modules.ts";
 import type { Config } from "../settings/config.ts";
 
@@ -14,6 +21,8 @@ interface Ports {
   log: Log;
   /** The process's environment, from which code reads its secrets. */
   env: NodeJS.ProcessEnv;
+  /** The worker's name in its log lines. */
+  service: string;
 }
 
 /**
@@ -30,9 +39,9 @@ export async function useTypes(
   use: (types: readonly TaskType[], life?: ProcessLife) => void,
 ): Promise<void> {
   const accepted = (types: readonly TaskType[]) => acceptedTypes(types, probes);
-  let beginning: Promise<ProcessLife> | undefined;
+  let beginning: Promise<ProcessLife | undefined> | undefined;
   const load = async (handled: (types: readonly TaskType[]) => readonly TaskType[]): Promise<void> => {
-    if (definesProcess(code)) beginning ??= import("./own-process.ts").then((own) => own.beginProcess(ports, code));
+    beginning ??= lifeOf(code, ports);
     const life = await beginning;
     const { types, failed } = await loaded(code);
     const without = failed.map(({ file, error }) => failedType(file, ports.log, error));
@@ -64,9 +73,12 @@ const loaded = async (code: WorkerCode): Promise<LoadedTypes> =>
 
 const isLoaded = (code: WorkerCode): code is readonly TaskType[] => Array.isArray(code);
 
-/** True where the code has a file for the life of its process. */
-export const definesProcess = (code: WorkerCode): code is TaskCode =>
-  !isLoaded(code) && otherFileOf(code, "process") !== undefined;
+/** Loads the file for the life of the code's process, and starts it. Undefined: the code has none. */
+async function lifeOf(code: WorkerCode, ports: Ports): Promise<ProcessLife | undefined> {
+  const file = isLoaded(code) ? undefined : otherFileOf(code, "process");
+  if (isLoaded(code) || file === undefined) return undefined;
+  return (await import("./own-process.ts")).beginProcess(ports, moduleOf(code, file), ports.service === "worker");
+}
 
 const namesOf = (code: WorkerCode): string[] =>
   isLoaded(code) ? code.map(({ name }) => name) : typeFilesOf(code).map(typeNameOf);

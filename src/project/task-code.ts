@@ -86,7 +86,7 @@ export async function loadOther<Found>(
 }
 
 /** The exports of a file. `module.exports` of a CommonJS file is its default export. */
-async function moduleOf({ files }: TaskCode, file: string): Promise<{ default?: unknown }> {
+export async function moduleOf({ files }: TaskCode, file: string): Promise<{ default?: unknown }> {
   const value: unknown = await files[file]?.();
   if (typeof value !== "object" || value === null) return { default: value };
   const exported: { default?: unknown } = value;

@@ -19,7 +19,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 272,
   status: 94,
   control: 324,
-  worker: 349,
+  worker: 350,
   redrive: 189,
   fire: 309,
   authorizer: 56,

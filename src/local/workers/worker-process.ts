@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import type { WorkerContext } from "../../../lambdas/worker.ts";
+import { doesEndItself } from "../../aws/own-process.ts";
 import { internalOptions } from "../../core/task/internal-types.ts";
 import type { ProcessOptions } from "../../describe/describe.ts";
 import { watched } from "../../describe/worker-environment.ts";
-import { ending } from "../../machine/end-on-signal.ts";
 import { sourceStackOf } from "../../project/source-places.ts";
 import { useRole } from "../s3/roles.ts";
 import { followed, useTimeOfParent } from "../time/follow-parent.ts";
@@ -154,4 +154,4 @@ process.on("message", async (message: Invocation | Moved | End) => {
   }
 });
 
-reply({ kind: "ready", endsItself: ending.isAwaited });
+reply({ kind: "ready", endsItself: doesEndItself() });
