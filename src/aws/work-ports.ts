@@ -8,7 +8,6 @@ import type { Log } from "../core/ports/tasks.ts";
 import { sayLater } from "../core/send/later-release.ts";
 import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
-import type { ProcessLife } from "../core/work/process-life.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient } from "./clients.ts";
@@ -104,13 +103,11 @@ export async function workPorts(
     depths: new SqsQueueDepths(queues, config.queueUrls, config.dlqUrls, config.containerQueueUrls),
   });
   const registry = new Map(operations.map((type) => [type.name, type]));
-  let life: ProcessLife | undefined;
-  const use = (types: readonly TaskType[], begun?: ProcessLife) => {
-    life = begun;
+  const use = (types: readonly TaskType[]) => {
     for (const type of types) registry.set(type.name, type);
     for (const [name, type] of knownTypesOf(types)) known.set(name, type);
   };
-  await useTypes(code, config, { ...base, env, service }, use);
+  const life = await useTypes(code, config, { ...base, env, service }, use);
   await preload([...registry.values()]);
   const releases = new Releases(base);
   const tracing = await createTracing();
@@ -138,5 +135,5 @@ export async function workPorts(
     rejoinChild: children.rejoinChild,
     ...own,
   };
-  return { ports, releases, tracing, metrics: base.metrics, life: () => life };
+  return { ports, releases, tracing, metrics: base.metrics, life };
 }

@@ -29,26 +29,28 @@ interface Ports {
  * Loads a worker's task types after their secrets are in the environment, because code may need them when it is loaded.
  * A type whose file cannot be loaded fails its own attempts. While the secrets cannot be read, all do, and each tries
  * to read them again.
- * @param use Takes the types, in place of earlier ones of the same names, and the process's life, if the code defines
- * one.
+ * @param use Takes the types, in place of earlier ones of the same names.
+ * @returns A function that returns the life of the process that the code defines, once it has begun.
  */
 export async function useTypes(
   code: WorkerCode,
   { probes, secrets }: Pick<Config<"probes" | "secrets">, "probes" | "secrets">,
   ports: Ports,
-  use: (types: readonly TaskType[], life?: ProcessLife) => void,
-): Promise<void> {
+  use: (types: readonly TaskType[]) => void,
+): Promise<() => ProcessLife | undefined> {
   const accepted = (types: readonly TaskType[]) => acceptedTypes(types, probes);
   let beginning: Promise<ProcessLife | undefined> | undefined;
+  let life: ProcessLife | undefined;
+  const lifeNow = () => life;
   const load = async (handled: (types: readonly TaskType[]) => readonly TaskType[]): Promise<void> => {
     beginning ??= lifeOf(code, ports);
-    const life = await beginning;
+    life = await beginning;
     const { types, failed } = await loaded(code);
     const without = failed.map(({ file, error }) => failedType(file, ports.log, error));
     const started = life?.started(accepted(types)) ?? accepted(types);
-    use([...handled(started), ...accepted(without.filter((type) => type !== undefined))], life);
+    use([...handled(started), ...accepted(without.filter((type) => type !== undefined))]);
   };
-  if (secrets === undefined) return load((types) => types);
+  if (secrets === undefined) return load((types) => types).then(() => lifeNow);
   const [{ secretLoader, withSecrets }, { awsSecrets }] = await Promise.all([
     import("../core/task/secrets.ts"),
     import("./secrets.ts"),
@@ -59,13 +61,14 @@ export async function useTypes(
     () => undefined,
     (error: unknown) => error,
   );
-  if (unreadable === undefined) return loadAfter();
+  if (unreadable === undefined) return loadAfter().then(() => lifeNow);
   const late = async () => {
     await readSecrets();
     await loadAfter();
     throw unreadable;
   };
   use(accepted(namesOf(code).map((name) => failing(name, late))));
+  return lifeNow;
 }
 
 const loaded = async (code: WorkerCode): Promise<LoadedTypes> =>
