@@ -171,6 +171,18 @@ const taskCases: TaskCase[] = [
   },
   { page: "docs/errors.md", type: "entry.count", inputs: [{ entries: ["a"] }, { entries: [] }], results: [1, 0] },
   {
+    page: "docs/from-pg-boss.md",
+    type: "mail.send",
+    inputs: [pick(ada), pick(bob)],
+    effects: mailed,
+  },
+  {
+    page: "docs/from-agenda.md",
+    type: "report.shop",
+    inputs: [{ shop: "7" }, { shop: "8" }],
+    effects: ({ shop }: { shop: string }) => [`report ${shop}`],
+  },
+  {
     page: "docs/from-trigger-dev.md",
     type: "welcome.send",
     inputs: [{ to: ada.to }, { to: bob.to }],
@@ -765,6 +777,16 @@ test.each(programCases)("the program of $page with $text does what it says", asy
 
 /** The blocks with tests of their own. */
 const testBlocks = [
+  { page: "docs/jobs-you-know.md", text: "test/lead.drip.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/rows.import.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/digest.send.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/hook.call.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/refund.approve.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/shops.report.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/contact.sync.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/invoice.dun.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/answer.draft.test.ts" },
+  { page: "docs/jobs-you-know.md", text: "test/carts.clean.test.ts" },
   { page: "docs/testing.md", text: "welcome/" },
   { page: "docs/testing.md", text: "text.shout" },
   { page: "docs/testing.md", text: "expenses.pay_out" },
