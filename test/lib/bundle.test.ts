@@ -21,7 +21,7 @@ const budgets: Record<FunctionName, number> = {
   control: 324,
   worker: 350,
   redrive: 189,
-  fire: 309,
+  fire: 310,
   authorizer: 56,
   publish: 29,
   socket: 37,
