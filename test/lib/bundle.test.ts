@@ -19,7 +19,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 272,
   status: 94,
   control: 324,
-  worker: 350,
+  worker: 351,
   redrive: 189,
   fire: 310,
   authorizer: 56,
