@@ -43,6 +43,12 @@ describe("every alarm's section", () => {
     for (const part of ["**Users feel**", "**First**", "**Escalate**"]) expect(section).toContain(part);
   });
 
+  test("the page of alarms links each of them, and no other one", () => {
+    const page = readFileSync(new URL("../../docs/alarms.md", import.meta.url), "utf8");
+    const linked = [...page.matchAll(/^\| \[([\w-]+)\]\(runbook\.md#\1\) \|/gm)].map(([, name]) => name);
+    expect(linked.toSorted()).toEqual(runbookSections.toSorted());
+  });
+
   test("the text of each alarm links to its section", () => {
     const alarms = ["AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"].flatMap((type) =>
       allOf(dev.service, type),

@@ -333,6 +333,15 @@ describe("thresholds with options", () => {
   });
   const its = (name: string) => resources(chosen.service, "AWS::CloudWatch::Alarm")(`Alarms/${name}`);
 
+  test("each text ends with a whole address of its section", () => {
+    const alarms = allOf(chosen.service, "AWS::CloudWatch::Alarm");
+    const last = alarms.map((alarm) => String(alarm.get("AlarmDescription")).split("\n").at(-1));
+    expect(last.filter((line) => !/^Runbook: https:\/\/wiki\.example\.com\/offload#[a-z-]+$/.test(`${line}`))).toEqual(
+      [],
+    );
+    expect(last).toContain("Runbook: https://wiki.example.com/offload#depth");
+  });
+
   test.each([
     ["low-depth", 50_000],
     ["normal-depth", 1000],
