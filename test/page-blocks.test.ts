@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { scheduleIdOf } from "../src/core/schedules/schedule-record.ts";
 import type { DefinedTask } from "../src/core/task/task.ts";
 import { type RunOptions, testKit } from "../src/testkit/kit.ts";
 import { type Answer, type BlockModule, effectBlocks, PageBlocks } from "./support/page-blocks.ts";
@@ -213,6 +212,17 @@ const taskCases: TaskCase[] = [
     effects: ({ address }: { address: string }) => [`fetch GET https://maps.example.com/search?q=${address}`],
   },
   {
+    page: "docs/run-children.md",
+    type: "order.bill",
+    inputs: [{ order: "1" }, { order: "2" }],
+    effects: ({ order }: { order: string }) => [`fetch POST https://render.example.com/${order}?copy`],
+    answer: ({ url }) => Response.json({ url }),
+    results: [
+      { bill: "https://render.example.com/1", copy: "https://render.example.com/1?copy" },
+      { bill: "https://render.example.com/2", copy: "https://render.example.com/2?copy" },
+    ],
+  },
+  {
     page: "docs/step-retries.md",
     type: "order.pay",
     inputs: [{ order: "1" }, { order: "2" }],
@@ -399,15 +409,6 @@ const taskCases: TaskCase[] = [
     inputs: [{}, {}],
     options: { files: { video } },
     effects: () => ["console.log cut talk.mp4 to 1080", "console.log cut talk.mp4 to 360"],
-  },
-  {
-    page: "docs/schedules-in-code.md",
-    type: "shop.open",
-    inputs: [
-      { shop: "ada", timezone: "Europe/Berlin" },
-      { shop: "bob", timezone: "UTC" },
-    ],
-    results: [scheduleIdOf("test-tenant", "report-of-ada"), scheduleIdOf("test-tenant", "report-of-bob")],
   },
   {
     page: "docs/files.md",

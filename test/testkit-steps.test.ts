@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import { PermanentError } from "../src/core/model/errors.ts";
 import type { TaskContext } from "../src/core/task/context.ts";
 import { defineTask, type TaskOptions } from "../src/core/task/task.ts";
 import { testKit } from "../src/testkit/kit.ts";
@@ -136,5 +137,51 @@ describe("steps in the kit", () => {
     const { status, attempts } = await testKit([charge]).run(charge, 3, { faults });
     expect(status).toBe("completed");
     expect(attempts.map(({ outcome }) => outcome)).toEqual(["retried", "completed"]);
+  });
+
+  test("a child that is run survives a crash at each step: there is one of it, and its result is the parent's", async () => {
+    const ran: number[] = [];
+    const child = defineTask({
+      name: "test.child",
+      input: z.number(),
+      handler: (number) => {
+        ran.push(number);
+        return { twice: 2 * number };
+      },
+    });
+    const parent = typeOf(async (count, task) => {
+      const numbers = Array.from({ length: count }, (_, index) => index + 1);
+      const all = await Promise.all(numbers.map((number) => task.run(child, number, { key: `child ${number}` })));
+      const last = await task.run(child, all.length);
+      return all.reduce((sum, { twice }) => sum + twice, last.twice);
+    });
+    let crashes = 0;
+    await testKit([parent, child]).crashEverywhere(parent, 2, ({ status, result, attempts, children }) => {
+      expect({ status, result }).toEqual({ status: "completed", result: 10 });
+      expect(children.map(({ key, input }) => [key, input])).toEqual([
+        ["child 1", 1],
+        ["child 2", 2],
+        ["3", 2],
+      ]);
+      // A child whose own worker died behind its handler has run again, and no other one.
+      expect([3, 4]).toContain(ran.length);
+      ran.length = 0;
+      if (attempts[0]?.outcome === "crashed") crashes += 1;
+    });
+    expect(crashes).toBeGreaterThan(15);
+  });
+
+  test("a child that fails in the kit throws ChildFailed in its parent", async () => {
+    const child = defineTask({
+      name: "test.child",
+      input: z.number(),
+      handler: () => {
+        throw new PermanentError("sold out");
+      },
+    });
+    const parent = typeOf((number, task) => task.run(child, number));
+    const { status, error, attempts } = await testKit([parent, child]).run(parent, 1);
+    expect({ status, error }).toEqual({ status: "failed", error: 'the child of run "1" is failed: sold out' });
+    expect(attempts).toHaveLength(1);
   });
 });

@@ -67,6 +67,7 @@ const kinds: readonly string[] = [
   "read",
   "state",
   "submit",
+  "run",
 ] satisfies StepEntry["kind"][];
 
 /**

@@ -174,6 +174,7 @@ function waitsFor({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): stri
     const what = `attempt ${waiting_for.attempt} of the step ${plain(waiting_for.step)}`;
     return `, waits for ${what}${inWords(waiting_for.until, ", which starts")}`;
   }
+  if (waiting_for.kind === "child") return `, waits for its child ${waiting_for.children.map(plain).join(" or ")}`;
   const seconds = Math.max(0, (Date.parse(waiting_for.until) - Date.now()) / 1000);
   return `, waits for the signal ${waiting_for.signals.map(plain).join(" or ")}, at most ${span(seconds)}`;
 }

@@ -20,7 +20,7 @@ export {
   WorkerStopping,
 } from "../core/model/errors.ts";
 export type { Tier } from "../core/model/tier.ts";
-export { StepFailed, StepTimedOut } from "../core/steps/step-failed.ts";
+export { ChildFailed, StepFailed, StepTimedOut } from "../core/steps/step-failed.ts";
 export { currentTask, traceHeaders } from "../core/task/ambient.ts";
 export type { TaskContext, TaskLog } from "../core/task/context.ts";
 export {
@@ -31,7 +31,14 @@ export {
   type VariableOption,
 } from "../core/task/environment.ts";
 export type { TaskFailure } from "../core/task/failure.ts";
-export type { ChildSubmit, SubmitOptions, Submittable, UniqueOptions } from "../core/task/handler-submit.ts";
+export type {
+  ChildSubmit,
+  Runnable,
+  RunOptions,
+  SubmitOptions,
+  Submittable,
+  UniqueOptions,
+} from "../core/task/handler-submit.ts";
 export { defineProcess, type TaskProcess } from "../core/task/process.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "../core/task/result.ts";
 export type { RetryPolicy } from "../core/task/retry.ts";

@@ -87,7 +87,11 @@ const waitingFor = withName(
   sameAs<WaitView>()(
     z.discriminatedUnion("kind", [
       z.object({ kind: z.literal("sleep"), until: time }),
-      z.object({ kind: z.literal("signal"), signals: z.array(z.string()), until: time }),
+      z.object({
+        ...{ kind: z.literal("signal"), signals: z.array(z.string()), until: time },
+        children: z.array(id).optional(),
+      }),
+      z.object({ kind: z.literal("child"), children: z.array(id), until: time.optional() }),
       z.object({ kind: z.literal("step"), step: z.string(), attempt: count, until: time }),
       z.object({ kind: z.literal("pause"), of: z.enum(["tier", "type", "tenant"]), place }),
       z.object({ kind: z.literal("breaker"), place }),

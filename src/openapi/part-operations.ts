@@ -16,7 +16,7 @@ const step = withName(
       kind: z
         .enum(entryKinds)
         .describe(
-          "`try`: one attempt of a step that has attempts of its own. `signal`: the answer to a wait of the same name. `read`: the end of a wait that several signals may end. `state`: the last checkpoint. `submit`: tasks that an attempt submitted.",
+          "`try`: one attempt of a step that has attempts of its own. `signal`: the answer to a wait of the same name. `read`: the end of a wait that several signals may end. `state`: the last checkpoint. `submit`: tasks that an attempt submitted. `run`: the end of a child that the handler awaited.",
         ),
       name: z.string().describe("Name of the entry, unique among those of its kind."),
       order: z.int().nullable().describe("Number of the handler's call, from 1. Null: it is no call of the handler."),
@@ -32,7 +32,10 @@ const step = withName(
           "Result of the step. Null: there is none, it is larger than 16 KiB, the answer has no room for it, or the type is sensitive.",
         ),
       result_bytes: z.int().nullable().describe("Size of the result's JSON. Null: there is none."),
-      error: z.string().nullable().describe("Error of a step's attempt that failed. Null: it did not fail."),
+      error: z
+        .string()
+        .nullable()
+        .describe("Error of a step's attempt, or of a child, that failed. Null: it did not fail."),
     }),
   ),
 );

@@ -70,7 +70,6 @@ function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: 
       return (task.submit as Submit)(...given);
     },
     ...watchedSpawns(task, step),
-    ...watchedSchedules(task, step),
     ...watchedSteps(task, step),
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T> => {
       const fault = step(`task.once(${inText(key)})`);
@@ -83,7 +82,10 @@ function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: 
 function watchedSteps(
   task: TaskContext,
   step: MakeStep,
-): Pick<TaskContext, "step" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater"> {
+): Pick<
+  TaskContext,
+  "step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater"
+> {
   const before = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
     const fault = step(name);
     if (fault !== undefined) await fault;
@@ -96,6 +98,8 @@ function watchedSteps(
         if (given.length < 2) return task.step(name, watched(given[0] as StepRun<T>));
         return task.step(name, given[0] as StepOptions, watched(given[1] as StepRun<T>));
       }),
+    run: (...given: unknown[]) =>
+      before(`task.run(${typeNameIn(given)})`, () => (task.run as (...given: unknown[]) => Promise<never>)(...given)),
     sleep: (seconds) => before(`task.sleep(${inText(seconds)})`, () => task.sleep(seconds)),
     sleepUntil: (date) => before(`task.sleepUntil(${inText(date)})`, () => task.sleepUntil(date)),
     waitForAny: (signals, options) =>
@@ -118,21 +122,6 @@ function watchedSpawns(task: TaskContext, step: MakeStep): Pick<TaskContext, "sp
       const fault = step(typeof name === "string" ? `task.spawnAll(${name})` : "task.spawnAll");
       if (fault !== undefined) await fault;
       return (task.spawnAll as (...given: unknown[]) => Promise<number>)(...given);
-    },
-  };
-}
-
-function watchedSchedules(task: TaskContext, step: MakeStep): Pick<TaskContext, "putSchedule" | "deleteSchedule"> {
-  return {
-    putSchedule: async (...given: [unknown, unknown]) => {
-      const fault = step(`task.putSchedule(${inText(given[0])})`);
-      if (fault !== undefined) await fault;
-      return (task.putSchedule as Submit)(...given);
-    },
-    deleteSchedule: async (name) => {
-      const fault = step(`task.deleteSchedule(${inText(name)})`);
-      if (fault !== undefined) await fault;
-      return task.deleteSchedule(name);
     },
   };
 }

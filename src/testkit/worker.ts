@@ -6,6 +6,7 @@ import { limiter } from "../core/extras/limits/index.ts";
 import { followers } from "../core/extras/list.ts";
 import { describeError } from "../core/model/describe-error.ts";
 import { PortUnavailable } from "../core/model/errors.ts";
+import { shownKey } from "../core/model/family-node.ts";
 import { spawnedId, taskIdOf } from "../core/model/idempotency.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import { containerWorkSeconds } from "../core/model/runs-on.ts";
@@ -15,7 +16,6 @@ import type { EndPorts } from "../core/ports/extra.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Clock, Delivery, NewId, Random } from "../core/ports/tasks.ts";
 import { noTracing } from "../core/ports/tracing.ts";
-import { handlerSchedules } from "../core/schedules/handler-schedules.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import type { KnownType } from "../core/task/catalog.ts";
 import type { ChildSubmit } from "../core/task/handler-submit.ts";
@@ -34,15 +34,7 @@ import { workerTimeoutSeconds } from "../settings/config.ts";
 import type { Fault } from "./faults.ts";
 import { onClock } from "./kit-date.ts";
 import { passTime } from "./pass-time.ts";
-import {
-  entryStepName,
-  keyStepName,
-  objectStepName,
-  ruleStepName,
-  scheduleStepName,
-  stepName,
-  suspendStep,
-} from "./steps.ts";
+import { entryStepName, keyStepName, objectStepName, stepName, suspendStep } from "./steps.ts";
 import type { Lines, Step, Track } from "./track.ts";
 import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
 
@@ -151,12 +143,6 @@ export class Worker {
       ...dispatching,
       once: this.#stepping(once),
       steps: entries,
-      handlerSchedules: handlerSchedules({
-        ...{ clock: this.#clock(), log: lines.port, types: known },
-        schedules: this.#stepping(stores.schedules, scheduleStepName),
-        rules: this.#stepping(stores.rules, ruleStepName),
-        checks: this.#stepping(stores.checks, ruleStepName),
-      }),
       registry: registry([...types.map((type) => watchedType(type, this.#watch)), this.#cancelsChildren(dispatching)]),
       random,
       disk,
@@ -302,12 +288,13 @@ export class Worker {
 
   /** Spawns a child. The kit must have its type, as the parent waits for its end. */
   async #spawn(ports: SubmitPorts & EndPorts, ...given: Parameters<WorkPorts["createChild"]>): Promise<TaskRecord> {
-    const [parent, { type, input }, key] = given;
+    const [parent, { type, input }, stored] = given;
+    const key = shownKey(stored);
     if (!ports.types.has(type)) {
       const what = `The type ${parent.type} spawns children of the type ${type}, which the kit does not have`;
       this.#world.mistake(new RangeError(`${what}: pass both to testKit([...]).`));
     }
-    const taskId = spawnedId(parent, key);
+    const taskId = spawnedId(parent, stored);
     // A later spawn under the key of an existing child does not change that child.
     const exists =
       (await this.#world.stores.records.get({ tenant_id: parent.tenant_id, task_id: taskId })) !== undefined;

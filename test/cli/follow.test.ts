@@ -305,6 +305,7 @@ describe("results", () => {
     const states = [
       waiting({ kind: "sleep", until: inDays(3) }),
       waiting({ kind: "signal", signals: ["paid", "approved"], until: inDays(5) }),
+      waiting({ kind: "child", children: ["one", "two\u001b[31m"] }),
       waiting({ kind: "step", step: "charge \u001b[31mcard", attempt: 2, until: inDays(2) }),
       task(),
     ];
@@ -312,6 +313,7 @@ describe("results", () => {
     const { code, notes } = await offload(api.url, ["tasks", "follow", id]);
     expect(code).toBe(0);
     expect(notes).toContain("pending, sleeps, goes on in 3 d, attempt 1 of 5");
+    expect(notes).toMatch(/pending, waits for its child one or two.*, attempt 1 of 5/);
     expect(notes).toContain("pending, waits for the signal paid or approved, at most 5 d, attempt 1 of 5");
     expect(notes).toMatch(
       /pending, waits for attempt 2 of the step charge .*card, which starts in 2 d, attempt 1 of 5/,

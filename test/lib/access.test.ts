@@ -82,9 +82,7 @@ const workerOf = (tier: string) => ({
   ...each([`${tier}Queue`], `${poll}, sqs:SendMessage`),
   ...each([`${tier}Dlq`], "sqs:SendMessage"),
   ...tell,
-  // Handlers put and delete schedules.
-  ...manageSchedules,
-  ...each(["Scheduling/Firings"], "sqs:SendMessage"),
+  ...createSchedules,
 });
 
 /** Operations on many tasks, which also cancel those that a schedule would start, and the purge of objects are tasks of tier high. */
@@ -97,6 +95,7 @@ const highWorker = {
   }),
   ...each(dlqs, take),
   ...each(["HighDlq"], `${take}, sqs:SendMessage`),
+  [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule",
 };
 
 /** The lines of tasks. */

@@ -21,7 +21,7 @@ const budgets: Record<FunctionName, number> = {
   control: 324,
   worker: 351,
   redrive: 189,
-  fire: 310,
+  fire: 309,
   authorizer: 56,
   publish: 29,
   socket: 37,

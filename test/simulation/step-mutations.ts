@@ -93,14 +93,14 @@ export const stepMutations: readonly Mutation[] = [
     name: "steps: an attempt is suspended, although a signal came while it ran",
     file: "work/suspend.ts",
     in: "suspendUntil",
-    find: '      ...((waitingFor?.kind === "signal" || outlivesNewEntries(ports.clock, purgeAt)) && sameSignals(record)),\n',
+    find: "      ...((mayEndEarly(waitingFor) || outlivesNewEntries(ports.clock, purgeAt)) && sameSignals(record)),\n",
     replace: "",
   },
   {
     name: "steps: the envelope of a task that waits for a signal is not saved",
     file: "work/suspend.ts",
     in: "settleSuspended",
-    find: '    if (suspension.waitingFor?.kind === "signal") await ports.records.savePart(',
+    find: "    if (mayEndEarly(suspension.waitingFor)) await ports.records.savePart(",
     replace: "    if (suspension.dueAt < 0) await ports.records.savePart(",
   },
   {

@@ -29,7 +29,7 @@ export interface Task {
   finished_at: string | null;
   run_at: string | null;
   next_attempt_at: string | null;
-  waiting_for?: { kind: string; signals?: string[]; until: string } | null;
+  waiting_for?: { kind: string; signals?: string[]; children?: string[]; until: string } | null;
   expires_at: string | null;
   retained_until: string | null;
   cancel_requested_at: string | null;

@@ -142,7 +142,7 @@ const records: StoredForm[] = [
       },
     }),
   ),
-  ...(["step", "try", "sleep", "wait", "signal", "read", "submit"] as const).map(
+  ...(["step", "try", "sleep", "wait", "signal", "read", "submit", "run"] as const).map(
     (kind): StoredForm => ({
       name: `entry of a task: ${kind}`,
       write: ({ table }) =>

@@ -71,7 +71,7 @@ type Present = Pick<Bar, "number" | "startedAt" | "outcome"> & { sinceMs: number
 function presentOf(task: TaskView, attempts: readonly AttemptView[], nowMs: number): Present | undefined {
   if (!isOpen(task)) return undefined;
   const sinceMs = Date.parse(attempts.at(-1)?.finished_at ?? firstDue(task));
-  const isSuspended = ["sleep", "signal", "step"].includes(task.waiting_for?.kind ?? "");
+  const isSuspended = ["sleep", "signal", "step", "child"].includes(task.waiting_for?.kind ?? "");
   const hasStarted = task.status === "processing" || isSuspended;
   const startedAt = hasStarted ? (task.started_at ?? undefined) : undefined;
   const number = hasStarted ? task.attempts : task.attempts + 1;

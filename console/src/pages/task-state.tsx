@@ -47,6 +47,8 @@ export function WhatHappens({ of: task }: { of: TaskView }) {
 
 function Wait({ of: wait }: { of: WaitView }) {
   switch (wait.kind) {
+    case "child":
+      return <>for the end of {wait.children.length === 1 ? "a child" : "children"}</>;
     case "signal":
       return <Text of={`for ${wait.signals.join(" or ")}`} most={80} />;
     case "concurrency":

@@ -5,7 +5,7 @@ import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { nowMs } from "../clock.ts";
 import { count, visible } from "../format.ts";
 import { Facts, Section } from "../parts/layout.tsx";
-import { Text, Time } from "../parts/text.tsx";
+import { Id, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { chosenTenant, may, tenant } from "../session.ts";
 
@@ -136,6 +136,21 @@ function waitText(wait: WaitView, { type, priority }: TaskView): ComponentChildr
       return (
         <>
           The signal <Text of={wait.signals.join(" or ")} />, until <Time at={wait.until} exact />.
+        </>
+      );
+    case "child":
+      return (
+        <>
+          The end of {wait.children.length === 1 ? "its child" : "one of its children"}{" "}
+          {wait.children.map((id, index) => (
+            <>
+              {index > 0 && ", "}
+              <a key={id} href={href(["tasks", id], { tenant: chosenTenant.value })}>
+                <Id of={id} />
+              </a>
+            </>
+          ))}
+          .
         </>
       );
     case "step":

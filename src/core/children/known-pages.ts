@@ -1,4 +1,5 @@
 import { membersOf, storedPages } from "../end/child-results.ts";
+import { isAwaitedKey } from "../model/family-node.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Families, StoredPage } from "../ports/family.ts";
 import { printLength } from "../task/numbering.ts";
@@ -61,8 +62,18 @@ export class KnownPages {
   /** Pages with default keys only, by the number of their first child. */
   readonly #byFirst = new Map<number, KnownPage>();
 
+  /** True when there are children of `spawn`, and of `run`. */
+  hasSpawned = false;
+  hasAwaited = false;
+
   constructor(parent: TaskRecord) {
     this.#parent = parent;
+  }
+
+  #note(keys: readonly (string | null)[]): void {
+    const awaited = keys.filter(isAwaitedKey).length;
+    this.hasAwaited ||= awaited > 0;
+    this.hasSpawned ||= awaited < keys.length;
   }
 
   get all(): readonly KnownPage[] {
@@ -96,6 +107,7 @@ export class KnownPages {
   take(stored: StoredPage): void {
     const { number, first, keys, created, round } = stored;
     const page = this.#pageOf(number, first);
+    this.#note(keys);
     const known = page.count;
     page.count = keys.length;
     page.prints = stored.prints;
@@ -113,9 +125,10 @@ export class KnownPages {
   }
 
   /** Adds children to a page, or a new page. They are this attempt's own, so they are not looked for. */
-  add(number: number, first: number, count: number): KnownPage {
+  add(number: number, first: number, keys: readonly string[]): KnownPage {
     const page = this.#pageOf(number, first);
-    page.count += count;
+    this.#note(keys);
+    page.count += keys.length;
     return page;
   }
 

@@ -2,7 +2,15 @@ import { inLanes } from "../../util/in-lanes.ts";
 import { familyOf, isChildOf, leafOf, membersOf } from "../end/child-results.ts";
 import { familyPurgeAt } from "../end/close-family.ts";
 import { AttemptCrashed, PermanentError, PortUnavailable, RetryAfter } from "../model/errors.ts";
-import { countsIn, endIn, endText, type FamilyNode, type FamilyPlace, type Leaf } from "../model/family-node.ts";
+import {
+  countsIn,
+  endIn,
+  endText,
+  type FamilyNode,
+  type FamilyPlace,
+  isAwaitedKey,
+  type Leaf,
+} from "../model/family-node.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { FamilyPage } from "../ports/family.ts";
@@ -41,6 +49,8 @@ export interface SpawnPorts extends EndPorts {
 export interface Spawned {
   child: NamedSpawn;
   key: string;
+  /** Its place, once a page has it. */
+  at?: At;
 }
 
 /** Writes the pages of a family, and creates the children of their places. */
@@ -75,12 +85,17 @@ export class PageWriter {
       attempt: this.#parent.attempts_total,
     };
     if (!(await this.#save(number, whole, before))) return false;
-    const known = this.#pages.add(number, first, children.length);
+    const known = this.#pages.add(
+      number,
+      first,
+      children.map(({ key }) => key),
+    );
     // Until each is created.
     known.absent |= firstPlaces(before + children.length) & ~firstPlaces(before);
-    await inLanes(children.entries(), lanes, ([index, spawned]) =>
-      this.#create({ page: known, place: before + index }, spawned),
-    );
+    await inLanes(children.entries(), lanes, ([index, spawned]) => {
+      spawned.at = { page: known, place: before + index };
+      return this.#create(spawned.at, spawned);
+    });
     return true;
   }
 
@@ -132,7 +147,7 @@ export class PageWriter {
   }
 
   async #create(at: At, { child, key }: Spawned): Promise<void> {
-    const family = this.#familyPlace(at);
+    const family = { ...this.#familyPlace(at), ...(isAwaitedKey(key) && { awaited: true as const }) };
     const create = () => this.#ports.createChild(this.#parent, child, key, family, this.#traceparent);
     const record = await this.#patiently(create).catch((error: unknown) => {
       if (error instanceof PermanentError) at.page.absent |= placeBit(at.place);

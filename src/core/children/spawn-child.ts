@@ -44,7 +44,7 @@ export function spawnChild(ports: RoundPorts) {
     try {
       const call = {
         ...childCall(parent, child, spawnKey(parent, key), traceparent),
-        family,
+        family: { ...countedAt(family), ...(family.awaited && { family_awaited: true as const }) },
         ...(child.files && { files: storedFiles(child.files) }),
       };
       const { record, replayed } = await submit(ports, call);

@@ -7,6 +7,7 @@ import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../model/fami
 import { spawnedId } from "../model/idempotency.ts";
 import { fence } from "../model/lease.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { StepEntry } from "../ports/steps.ts";
 import type { NamedSpawn } from "../task/handler-submit.ts";
 import { Numbering, printOf } from "../task/numbering.ts";
 import { type At, hasPlace, type KnownPage, KnownPages, leadingPlaces, placeBit } from "./known-pages.ts";
@@ -39,6 +40,8 @@ const nodeLanes = 20;
 export interface SealedFamily {
   root: string;
   total: number;
+  /** Number of the children whose failure the handler has caught. */
+  caught?: number;
 }
 
 /**
@@ -64,6 +67,8 @@ export class Spawner {
   #notedMs = 0;
   #notedTotal: number | undefined;
   #work: Promise<void> = Promise.resolve();
+  /** The next creation of awaited children. */
+  #soon: Promise<void> | undefined;
 
   /**
    * @param prefix Begins the default keys: of an attempt that aggregates, which must not name the handler's children.
@@ -89,6 +94,25 @@ export class Spawner {
     return spawnedId(this.#parent, key);
   }
 
+  /**
+   * Creates a child whose end the handler awaits, together with those that it asks for in the same turn. Returns its
+   * place.
+   * @param turn Resolves after what is ready to run has run.
+   */
+  async create(child: NamedSpawn, key: string, turn: () => Promise<void>): Promise<At> {
+    this.#used = true;
+    if (this.#hasPages()) await this.#load();
+    const spawned: Spawned = { child, key };
+    this.#add(spawned);
+    this.#soon ??= turn().then(() => {
+      this.#soon = undefined;
+      return this.#flush();
+    });
+    await this.#soon;
+    if (spawned.at === undefined) throw lostLease();
+    return spawned.at;
+  }
+
   /** Creates what was spawned, and notes it, so that a later attempt need not look for it. */
   async keep(): Promise<void> {
     if (!this.#used && !this.#isOld()) return;
@@ -110,13 +134,15 @@ export class Spawner {
   }
 
   /**
-   * Creates the last children, and builds the tree that counts their ends. Undefined: the task has no child. A repeat
-   * in a later attempt builds another tree over the same leaves.
+   * Creates the last children, and builds the tree that counts their ends. Undefined: the task has no child, or its
+   * handler has awaited the end of each. A repeat in a later attempt builds another tree over the same leaves.
+   * @param entries Returns the entries of the task.
    */
-  async seal(): Promise<SealedFamily | undefined> {
+  async seal(entries: () => Promise<ReadonlyMap<string, StepEntry>>): Promise<SealedFamily | undefined> {
     if (!this.#used && !this.#hasPages()) return undefined;
     if (this.#hasPages()) await this.#load();
     await this.#flush();
+    if (!this.#pages.hasSpawned) return undefined;
     const found = await inLanes(this.#pages.all, nodeLanes, (page) => this.#writer.leafOf(page));
     const leaves = found.filter(([, members]) => members.includes("1"));
     if (leaves.length === 0) return undefined;
@@ -134,7 +160,13 @@ export class Spawner {
       },
     );
     const total = leaves.reduce((sum, [, members]) => sum + members.replaceAll("0", "").length, 0);
-    return { root, total };
+    return { root, total, ...(this.#pages.hasAwaited && { caught: this.#caught(await entries()) }) };
+  }
+
+  /** Number of the children whose failure the handler has caught in this round. */
+  #caught(entries: ReadonlyMap<string, StepEntry>): number {
+    const ends = [...entries.values()].filter(({ kind, status }) => kind === "run" && status !== undefined);
+    return ends.filter(({ round }) => round === this.#parent.round).length;
   }
 
   /** @throws AttemptCrashed when a later attempt has sealed the node: this one has lost its lease */
@@ -171,12 +203,14 @@ export class Spawner {
   }
 
   /** @throws PermanentError when this attempt has spawned a known child before */
-  #add({ child, key }: Spawned): void {
+  #add(spawned: Spawned): void {
+    const { child, key } = spawned;
     const at = this.#pages.find(key, this.#nodeSize);
     if (at === undefined) {
-      this.#new.push({ child, key });
+      this.#new.push(spawned);
       return;
     }
+    spawned.at = at;
     const { page, place } = at;
     if (hasPlace(page.spawned, place)) throw keyTwice(key);
     page.spawned |= placeBit(place);

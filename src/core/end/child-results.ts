@@ -1,6 +1,6 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import { endedOf, noCounts } from "../model/counts.ts";
-import { endIn, type FamilyNode, placesOf } from "../model/family-node.ts";
+import { endIn, type FamilyNode, placesOf, shownKey } from "../model/family-node.ts";
 import { spawnedId } from "../model/idempotency.ts";
 import type { TaskKey, TaskRecord } from "../model/record.ts";
 import type { Blobs } from "../ports/blob.ts";
@@ -74,7 +74,7 @@ async function resultOf(
   const isSame = record?.status === status;
   return {
     taskId,
-    key,
+    key: shownKey(key),
     status,
     result: record !== undefined && isSame && status === "completed" ? await jsonOf(ports, record) : undefined,
     error: isSame ? record.error : undefined,

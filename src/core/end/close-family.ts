@@ -12,6 +12,7 @@ import { reportChanged } from "../send/report.ts";
 import { reportClosed } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { failForGood } from "./bury.ts";
+import { wakeParent } from "./wake-parent.ts";
 
 /**
  * Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries, and
@@ -36,7 +37,10 @@ export async function countEnd(ports: EndPorts, child: TaskRecord): Promise<Task
   if (status === "pending" || status === "processing") return undefined;
   const parent = { tenant_id, task_id: parent_id };
   const node = await ports.families.end(parent, leaf, place, endText(status, child), familyPurgeAt(ports.clock.now()));
-  return passUp(ports, parent, leaf, node);
+  const ended = await passUp(ports, parent, leaf, node);
+  // The attempt that is woken finds the end in the leaf.
+  if (child.family_awaited === true) await wakeParent(ports, child);
+  return ended;
 }
 
 /**
@@ -158,8 +162,8 @@ async function endWait(ports: EndPorts, parent: TaskRecord, root: string, counts
 }
 
 /** Number of children that must complete. The subtraction makes up for the inexact product of two decimal fractions. */
-const neededOf = ({ family_threshold: threshold = 1 }: TaskRecord, total: number): number =>
-  Math.ceil(threshold * total - 1e-9);
+const neededOf = ({ family_threshold: threshold = 1, family_caught: caught = 0 }: TaskRecord, total: number): number =>
+  Math.ceil(threshold * Math.max(0, total - caught) - 1e-9);
 
 function failureOf(parent: TaskRecord, counts: Counts, nowMs: number): Classified {
   const total = endedOf(counts);

@@ -34,7 +34,8 @@ export async function childrenOf(ports: { families: Families }, record: TaskReco
   const counts = await presentCounts(ports, record);
   const { completed, failed, cancelled, expired } = counts;
   const open = Math.max(0, total - endedOf(counts));
-  return { total, open, completed, failed, cancelled, expired, sealed: state === "waiting" || state === "closing" };
+  const sealed = state === "waiting" || state === "closing" || record.status === "completed";
+  return { total, open, completed, failed, cancelled, expired, sealed };
 }
 
 const orNull = <T>(value: T | undefined): T | null => value ?? null;

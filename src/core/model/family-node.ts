@@ -160,4 +160,17 @@ export interface FamilyPlace {
   place: number;
   /** The parent's round. */
   round: number;
+  /** True for a child whose end its parent's handler awaits. */
+  awaited?: true;
 }
+
+/** Begins the keys of children whose ends the handler awaits. */
+const awaitedPrefix = "run\n";
+
+/** The key of a child of `task.run`, apart from those of spawned children, by the name of its call. */
+export const awaitedKey = (name: string): string => `${awaitedPrefix}${name}`;
+
+export const isAwaitedKey = (key: string | null): boolean => key?.startsWith(awaitedPrefix) === true;
+
+/** The key of a child as its handler gave it. */
+export const shownKey = (key: string): string => (isAwaitedKey(key) ? key.slice(awaitedPrefix.length) : key);

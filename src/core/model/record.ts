@@ -246,7 +246,7 @@ export interface TaskRecord extends TaskKey {
   waiting_for?: WaitingFor;
   /** flow: the line in which the task waits. A claim removes it. Absent: it waits in no line. */
   line?: string;
-  /** signal: number of signals, repeated ones included. Never goes down. Absent: none. */
+  /** signal, and the end of an awaited child: their number, repeated ones included. Never goes down. Absent: none. */
   signals?: number;
   /** The handler, through `task.checkpoint`: true when a state is stored. Absent: none. */
   checkpointed?: true;
@@ -295,6 +295,8 @@ export interface TaskRecord extends TaskKey {
   family_place?: number;
   /** spawn: the parent's round for which the child was spawned, or for which it started again. */
   family_round?: number;
+  /** run: true for a child whose end the parent's handler awaits; never changes. Absent: it awaits none. */
+  family_awaited?: true;
   /**
    * The task as a parent. spawn: `spawning`; settle: `waiting`, when the handler has spawned all children; the last
    * child's end: `closing`, when an attempt that aggregates the results follows. Stays after the end; a new round
@@ -309,6 +311,16 @@ export interface TaskRecord extends TaskKey {
   family_threshold?: number;
   /** settle: true when the type aggregates the results. Absent: the counts are the result. */
   family_aggregates?: true;
+  /**
+   * settle: number of the children whose failure the handler has caught, which the threshold leaves out. A new round
+   * removes it. Absent: none.
+   */
+  family_caught?: number;
+  /**
+   * The end of an awaited child, once for each attempt: `attempts_total` and the child's id. Absent: no awaited child
+   * has ended.
+   */
+  woken_by?: string;
   /**
    * settle: true when `aggregate` has spawned children itself: its result is stored, and counts when they have ended. A
    * new round removes it. Absent: it has not.

@@ -26,10 +26,12 @@ export type WaitView =
 export type SuspendedFor =
   /** For a time. */
   | { kind: "sleep"; until: string }
-  /** For one of these signals, at most until then. */
-  | { kind: "signal"; signals: string[]; until: string }
+  /** For one of these signals, at most until then, or for the end of one of these children. */
+  | { kind: "signal"; signals: string[]; until: string; children?: string[] | undefined }
   /** For the next try of a step: its number in the round, from 2. */
-  | { kind: "step"; step: string; attempt: number; until: string };
+  | { kind: "step"; step: string; attempt: number; until: string }
+  /** For the end of one of these children, at most until then. Of many, the first ones are named. */
+  | { kind: "child"; children: string[]; until?: string | undefined };
 
 /** The end of an attempt that goes on later, as the same attempt. */
 export interface Suspension {
@@ -43,4 +45,4 @@ export interface Suspension {
 
 /** True for the wait of an attempt that has started. */
 export const isSuspended = (wait: WaitView | undefined): wait is SuspendedFor =>
-  wait?.kind === "sleep" || wait?.kind === "signal" || wait?.kind === "step";
+  wait !== undefined && ("until" in wait || wait.kind === "child");

@@ -14,9 +14,9 @@ export type AttemptOutcome = (typeof attemptOutcomes)[number];
  * Kinds of entries. `step`: a step that returned. `try`: the end of one try of a step that has several. `sleep`,
  * `wait`: a sleep or wait that began. `signal`: the answer to a wait of the same name. `read`: the end of a
  * wait that several signals may end. `state`: the last checkpoint, which alone is replaced. `submit`: tasks that an
- * attempt submitted.
+ * attempt submitted. `run`: the end of a child that the handler awaited.
  */
-export const entryKinds = ["step", "try", "sleep", "wait", "signal", "read", "state", "submit"] as const;
+export const entryKinds = ["step", "try", "sleep", "wait", "signal", "read", "state", "submit", "run"] as const;
 export type EntryKind = (typeof entryKinds)[number];
 
 /** Places to look for the cause of an error. */

@@ -30,9 +30,11 @@ export interface StepEntry {
   at?: string;
   /** True for the signal, and for the end, of a wait that timed out. */
   timed_out?: true;
-  /** Round of a step's try that failed. Absent: it returned. */
+  /** Round of a step's try, or of an awaited child, that failed. Absent: it returned, or completed. */
   round?: number;
-  /** The error of a step's try that failed. */
+  /** Status of an awaited child that has not completed. */
+  status?: "failed" | "cancelled" | "expired";
+  /** The error of a step's try, or of a child, that failed. */
   error?: string;
   error_type?: string;
   error_kind?: ErrorKind;

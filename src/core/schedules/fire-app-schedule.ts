@@ -4,8 +4,7 @@ import { withoutValues } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import type { Log } from "../ports/tasks.ts";
 import { bestEffort } from "./align.ts";
-import type { Taken } from "./app-overlap.ts";
-import { type AppSchedule, notATimeOf } from "./app-schedule.ts";
+import type { AppSchedule } from "./app-schedule.ts";
 import type { AppScheduleState } from "./app-schedule-record.ts";
 import {
   type AppTime,
@@ -14,7 +13,6 @@ import {
   rewriteState,
   scheduledTaskOf,
   withError,
-  withoutTask,
   withRun,
   withSkip,
 } from "./app-schedule-state.ts";
@@ -23,7 +21,6 @@ import {
   countRefusal,
   type FiringOutcome,
   isFinalRefusal,
-  isMissed,
   lateness,
   overLimit,
   type ScheduledSubmitPorts,
@@ -82,12 +79,6 @@ export async function fireAppSchedule(
 ): Promise<FiringOutcome> {
   const schedule = ports.appSchedules.get(firing.name);
   if (schedule === undefined) return ignored(ports, firing, "the app does not define this schedule");
-  const notATime = notATimeOf(schedule, firing.scheduled_for);
-  if (notATime !== undefined) {
-    // This may come every minute.
-    ports.log.debug("firing ignored", { ...fieldsOf(firing), outcome: "ignored", reason: notATime });
-    return "ignored";
-  }
   const state = await ports.appStates.get(ownKeyOf(schedule));
   if (state?.skips.includes(firing.scheduled_for)) {
     return ignored(ports, firing, "an earlier delivery skipped this time");
@@ -115,13 +106,12 @@ async function skip(
   ports: FireAppPorts,
   schedule: AppSchedule,
   firing: AppFiring,
-  { reason, tenantId, taken }: { reason: string; tenantId?: string | undefined; taken?: Taken | undefined },
+  { reason, tenantId }: { reason: string; tenantId?: string | undefined },
 ): Promise<"skipped"> {
   const { schedule_id } = schedule;
   const key = tenantId === undefined ? ownKeyOf(schedule) : { schedule_id, tenant_id: tenantId };
-  const skipped = withSkip(timeOf(schedule, firing), reason);
-  const change = taken === undefined ? skipped : withoutTask(taken.taskId, taken.before, skipped);
-  const { skips, last_run_at } = await rewriteState(ports.appStates, key, iso(ports.clock.now()), change);
+  const now = iso(ports.clock.now());
+  await rewriteState(ports.appStates, key, now, withSkip(timeOf(schedule, firing), reason));
   ports.log.warn("schedule skipped a time", {
     ...fieldsOf(firing),
     schedule_id,
@@ -129,10 +119,8 @@ async function skip(
     ...{ outcome: "skipped", reason },
   });
   if (reason.startsWith(pausedWord)) return "skipped";
-  if (isMissed({ ...schedule, skips: skips.slice(0, -1), ...(last_run_at && { last_run_at }) }, reason)) {
-    countMissed(ports, schedule.task);
-    countWatched(ports, schedule);
-  }
+  countMissed(ports, schedule.task);
+  countWatched(ports, schedule);
   return "skipped";
 }
 
@@ -158,7 +146,7 @@ async function fireForOne(
   const reason = isRepeat ? undefined : (pausedBy(state) ?? lateness(schedule, at, ports.clock.now()));
   if (reason !== undefined) return skip(ports, schedule, firing, { reason, tenantId });
   const { outcome, error } = await submitFor(ports, schedule, firing, tenantId);
-  if (outcome === "submitted" && !isRepeat && schedule.overlap === undefined) {
+  if (outcome === "submitted" && !isRepeat) {
     await note(ports, schedule, withRun(timeOf(schedule, firing), scheduledTaskOf(schedule, tenantId, at)));
   }
   if (error !== undefined) await note(ports, schedule, withError(timeOf(schedule, firing), error));
@@ -255,26 +243,12 @@ interface Submitted {
   error?: string;
 }
 
-/** Submits one tenant's task, unless its last task does not allow that. */
+/** Submits one tenant's task. A refusal is logged, and does not stop the tasks of other tenants. */
 async function submitFor(
   ports: FireAppPorts,
   schedule: AppSchedule,
   firing: AppFiring,
   tenantId: string,
-): Promise<Submitted> {
-  if (schedule.overlap === undefined) return submitTaken(ports, schedule, firing, { tenantId });
-  const { takeTime } = await import("./app-overlap.ts");
-  const taken = await takeTime(ports, schedule, timeOf(schedule, firing), tenantId);
-  if ("taskId" in taken) return submitTaken(ports, schedule, firing, { tenantId, taken });
-  return { outcome: await skip(ports, schedule, firing, { ...taken, tenantId }) };
-}
-
-/** Submits one tenant's task. A refusal is logged, and does not stop the tasks of other tenants. */
-async function submitTaken(
-  ports: FireAppPorts,
-  schedule: AppSchedule,
-  firing: AppFiring,
-  { tenantId, taken }: { tenantId: string; taken?: Taken },
 ): Promise<Submitted> {
   const identity: Identity = { tenantId, principal: principalOf(schedule.name), role: "operator" };
   try {
@@ -282,12 +256,9 @@ async function submitTaken(
     return { outcome: "submitted" };
   } catch (error) {
     const limited = overLimit(error);
-    if (limited !== undefined) {
-      return { outcome: await skip(ports, schedule, firing, { reason: limited, tenantId, taken }) };
-    }
+    if (limited !== undefined) return { outcome: await skip(ports, schedule, firing, { reason: limited, tenantId }) };
     if (!isFinalRefusal(error)) throw error;
     if (error.code === "idempotency_key_reused") return { outcome: "submitted" };
-    if (taken !== undefined) await (await import("./app-overlap.ts")).giveBack(ports, schedule, tenantId, taken);
     countRefusal(ports, schedule.task);
     countWatched(ports, schedule);
     ports.log.error("a schedule's task was refused", {

@@ -222,7 +222,7 @@ export class AttemptSteps implements StepTools {
     await keepReadEntries(this.ports, this.record, entries);
     for (const { kind, value = "" } of entries) {
       if (kind === "try") this.#hasTries = true;
-      if (kind === "step" || kind === "try") this.#resultBytes += Buffer.byteLength(value);
+      if (hasLarge(kind)) this.#resultBytes += Buffer.byteLength(value);
     }
     return new Map(entries.map((entry) => [keyOf(entry), entry]));
   }
@@ -234,21 +234,22 @@ export class AttemptSteps implements StepTools {
     const stored = await this.ports.steps.add(this.record, entry, purge_at);
     const { value, ...rest } = stored;
     // The results of steps may be large, and their calls have them.
-    const hasLarge = entry.kind === "step" || entry.kind === "try";
-    (await this.stored()).set(keyOf(entry), { ...rest, ...(!hasLarge && value !== undefined && { value }) });
+    const isLarge = hasLarge(entry.kind);
+    (await this.stored()).set(keyOf(entry), { ...rest, ...(!isLarge && value !== undefined && { value }) });
     return stored;
   }
 
   async #suspension(waits: readonly OpenWait[], continues: boolean): Promise<Suspension> {
     if (continues) return { dueAt: this.ports.clock.now() };
-    const first = waits.reduce((a, b) => (b.untilMs < a.untilMs ? b : a));
-    const { untilMs: dueAt, step } = first;
+    const { untilMs: dueAt, step } = waits.reduce((a, b) => (b.untilMs < a.untilMs ? b : a));
     const purgeAt = this.#recordPurgeAt(dueAt);
     if (outlivesNewEntries(this.ports.clock, purgeAt)) await this.#caused.keepAll(purgeAt);
     const entries = new Map(await this.stored());
     const { saved } = this.checkpoints;
     if (saved !== undefined) entries.set(keyOf(saved), saved);
     await keepEntries(this.ports, this.record, [...entries.values()], purgeAt);
+    const awaited = waits.find((wait) => wait.awaited)?.awaited;
+    if (awaited !== undefined) return { dueAt, waitingFor: awaited.waitOf(waits) };
     const signals = [...new Set(waits.flatMap(({ signals }) => signals ?? []))];
     const until = iso(dueAt);
     // A signal has to find its name in the record, whatever ends first.
@@ -262,3 +263,6 @@ export class AttemptSteps implements StepTools {
     return Math.ceil(dueAt / 1000) + longestQueueLifeSeconds + this.record.retention_seconds;
   }
 }
+
+/** True for the entries of results, which may be large. */
+const hasLarge = (kind: StepEntry["kind"]): boolean => kind === "step" || kind === "try" || kind === "run";

@@ -1,3 +1,4 @@
+import type { SuspendedFor } from "../model/suspension.ts";
 import type { Follow, Following } from "../ports/activity.ts";
 import type { Clock } from "../ports/tasks.ts";
 import { asOwnWork, codeOfAttempt } from "../task/ambient.ts";
@@ -20,6 +21,8 @@ export interface OpenWait {
   untilMs: number;
   /** Any of these ends it. */
   signals?: readonly string[];
+  /** The child whose end ends it, and the way in which the record has such waits. */
+  awaited?: { child: string; waitOf(waits: readonly OpenWait[]): SuspendedFor };
   /** The step that is tried again then. */
   step?: { name: string; attempt: number };
 }

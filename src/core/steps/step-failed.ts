@@ -39,3 +39,27 @@ export class StepTimedOut extends TaskError {
   static override readonly name: string = "StepTimedOut";
   readonly kind = "timed_out";
 }
+
+/** The end of an awaited child that has not completed. */
+export interface ChildEnd {
+  /** The child's id. */
+  taskId: string;
+  status: "failed" | "cancelled" | "expired";
+  errorKind: ErrorKind | undefined;
+}
+
+/** A child of `task.run` has ended without success. Not caught, it fails the task for good. */
+export class ChildFailed extends TaskError {
+  static override readonly name: string = "ChildFailed";
+  readonly kind = "children_failed";
+  /** The child's id. */
+  declare readonly taskId: string;
+  declare readonly status: "failed" | "cancelled" | "expired";
+  /** Kind of the child's error. Undefined: it was cancelled, or has expired. */
+  declare readonly errorKind: ErrorKind | undefined;
+
+  constructor(message: string, end: ChildEnd) {
+    super(message);
+    Object.assign(this, end);
+  }
+}

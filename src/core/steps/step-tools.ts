@@ -29,7 +29,7 @@ export interface Caused {
 }
 
 /** The kinds of calls that a handler makes. */
-export type CallKind = "step" | "sleep" | "wait";
+export type CallKind = "step" | "sleep" | "wait" | "run";
 
 /** The options of a step, and the parts of its attempt that its tries need. */
 export interface Tries {

@@ -65,9 +65,7 @@ export function newRecord(
     callback: body.callback,
     push_result: type.push_result,
     ...onFailedOf(call, type),
-    family_leaf: call.family?.leaf,
-    family_place: call.family?.place,
-    family_round: call.family?.round,
+    ...call.family,
   });
 }
 

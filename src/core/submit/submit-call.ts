@@ -1,7 +1,7 @@
 import type { SentUploads } from "../files/store-files.ts";
-import type { FamilyPlace } from "../model/family-node.ts";
 import type { Identity } from "../model/identity.ts";
 import { Problem } from "../model/problem.ts";
+import type { TaskRecord } from "../model/record.ts";
 import type { StoredFile } from "../model/stored-file.ts";
 
 /** One call of `submit`. */
@@ -22,8 +22,8 @@ export interface SubmitCall {
   parentId?: string;
   /** Set for a submit of `onFailed`: the id of the failed task. */
   causedBy?: string;
-  /** Set for a spawned child: its place in the parent's family. */
-  family?: FamilyPlace;
+  /** Set for a spawned child: the fields of its record that say its place in the parent's family. */
+  family?: Pick<TaskRecord, "family_leaf" | "family_place" | "family_round" | "family_awaited">;
   /** Files that came with the submit, by the ids that its body names. They are stored once it has been admitted. */
   sent?: SentUploads;
   /** Set for a spawned child that gets files of its parent. */

@@ -49,12 +49,16 @@ export const checkedSubmit = (...given: Parameters<typeof childSubmitOf<SubmitOp
 export const checkedSpawn = (...given: Parameters<typeof childSubmitOf<SpawnOptions>>): ChildSubmit & SpawnOptions =>
   checked("spawn", spawnChecks, given);
 
+/** A run of a handler, in the one form that both forms are recorded in, with an input of its own. */
+export const checkedRun = (...given: Parameters<typeof childSubmitOf<SpawnOptions>>): ChildSubmit & SpawnOptions =>
+  checked("run", spawnChecks, given);
+
 /**
  * A change that a handler makes later to an input that it has submitted is not part of the task.
  * @throws PermanentError for an option that does not exist, and for an input that is no JSON
  */
 function checked<Options extends SubmitOptions>(
-  what: "submit" | "spawn",
+  what: "submit" | "spawn" | "run",
   checks: Checks,
   [type, input, options]: Parameters<typeof childSubmitOf<Options>>,
 ): ChildSubmit & Options {

@@ -1,8 +1,10 @@
-import type { HandlerSchedule, NamedSchedule } from "./handler-schedule.ts";
 import type {
   ChildSpawn,
   ChildSubmit,
+  NamedRun,
   NamedSpawn,
+  Runnable,
+  RunOptions,
   SpawnAllOptions,
   SpawnOptions,
   SubmitOptions,
@@ -115,18 +117,6 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   ): Promise<number>;
   spawnAll(children: Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>): Promise<number>;
   /**
-   * Creates the schedule of a name for the task's tenant, or replaces its whole definition: what is left out has its
-   * default. Returns its `schedule_id`. Nothing is written when it is the same, so an attempt that calls it again
-   * changes nothing; of several calls at once, the last one counts. Its tasks belong to the principal of this task.
-   * @param name 1 to 128 characters, unique in the tenant.
-   * @example await task.putSchedule(`report-of-${shop}`, { cron: "0 6 * * *", timezone, type: report, input: { shop } });
-   */
-  putSchedule<Input>(name: string, schedule: HandlerSchedule<Input>): Promise<string>;
-  /** The same for a type by its name. The input is checked at run time only. */
-  putSchedule(name: string, schedule: NamedSchedule): Promise<string>;
-  /** Deletes the schedule of a name of the task's tenant, if there is one. Its tasks stay. */
-  deleteSchedule(name: string): Promise<void>;
-  /**
    * Runs `effect` once for this key, over all tasks of the tenant and of all types, for 60 days: every later call, from
    * any attempt of any task, returns the stored outcome. So the key has to name the thing, such as the order. For an
    * effect once in this task use `step`. If the worker dies after `effect` and before its outcome is stored, the next
@@ -159,6 +149,16 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
     options: StepOptions,
     run: (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T,
   ): Promise<T>;
+  /**
+   * Runs a child, and returns its result when it has ended. The task waits without a worker meanwhile, and its attempts
+   * do not change. The result, JSON of at most 256 KiB, is stored like that of a step: an attempt that makes the call
+   * again gets it. At its end without success `ChildFailed` is thrown: not caught, that fails the task for good. The
+   * children of `Promise.all` run beside each other. The steps, sleeps, waits and runs of a task are at most 1,000.
+   * @example const { url } = await task.run(invoiceRender, { order }, { key: "invoice" });
+   */
+  run<Input, Output>(type: Runnable<Input, Output>, input: NoInfer<Input>, options?: RunOptions): Promise<Output>;
+  /** Runs a child of a type by its name. The input is checked at run time only. */
+  run<Output = unknown>(child: NamedRun): Promise<Output>;
   /**
    * Goes on after that many seconds, 0 to 31,536,000 (a year). The attempt ends meanwhile and costs nothing: all that
    * runs beside a sleep must be a step, until one of several waits has ended. Neither the sleep nor what follows counts

@@ -62,6 +62,25 @@ export interface SpawnOptions extends Omit<SubmitOptions, "unique"> {
   files?: Readonly<Record<string, TaskFile | undefined>>;
 }
 
+/** Options of a child whose end the handler awaits. */
+export interface RunOptions extends Omit<SpawnOptions, "key"> {
+  /**
+   * Names this child among those of `run` within the task, 1 to 100 characters: an attempt that makes the call again
+   * gets the same child. Default: the number of the call, from 1; a handler that uses `checkpoint` gives a key.
+   */
+  key?: string;
+}
+
+/** A type whose child a handler awaits. Every type that `defineTask` returns fits. */
+export interface Runnable<Input = unknown, Output = unknown> {
+  readonly name: string;
+  /** Never set: carries the types for the compiler. */
+  readonly types?: { input: Input; output: Output };
+}
+
+/** A handler's run of a type by its name. */
+export interface NamedRun extends Omit<ChildSubmit, "unique" | "key">, RunOptions {}
+
 /** A handler's spawn of a type by its name. */
 export interface NamedSpawn extends Omit<ChildSubmit, "unique">, SpawnOptions {}
 

@@ -15,26 +15,29 @@ export interface Call extends Pick<StepEntry, "kind" | "name" | "sequential"> {
   order: number;
 }
 
-/** Name of the entry of a step's try, by its number over all rounds, from 1. */
+/** Name of the entry of a step's try, or of a child's end, by its number over all rounds, from 1. */
 export const tryName = (name: string, number: number): string => `${name} #${number}`;
 
-/** The call that made an entry: the first try of a step is made by the step's call. */
+/** The call that made an entry: the first try of a step is made by the step's call, a child's end by that of `run`. */
 const callOf = ({ kind, name }: StepEntry): Pick<StepEntry, "kind" | "name"> =>
-  kind === "try" ? { kind: "step", name: name.slice(0, name.lastIndexOf(" #")) } : { kind, name };
+  kind === "try" || kind === "run"
+    ? { kind: kind === "try" ? "step" : kind, name: name.slice(0, name.lastIndexOf(" #")) }
+    : { kind, name };
 
 export const keyOf = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string => `${kind}:${name}`;
 
 export const inWords = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string =>
-  kind === "sleep" ? `sleep ${name}` : `${kind === "wait" ? "waitFor" : "step"} ${JSON.stringify(name)}`;
+  kind === "sleep" ? `sleep ${name}` : `${kind === "wait" ? "waitFor" : kind} ${JSON.stringify(name)}`;
 
 /**
  * The entry of a call from an earlier attempt.
  * @throws StepsChanged when the call differs from that of the earlier attempt
  */
 export function entryOf(call: Call, stored: ReadonlyMap<string, StepEntry>): StepEntry | undefined {
-  const own = stored.get(keyOf(call));
+  const numbered = call.kind === "run" ? "run" : "try";
+  const own = numbered === "run" ? undefined : stored.get(keyOf(call));
   if (!call.sequential) return own;
-  const first = own ?? stored.get(keyOf({ kind: "try", name: tryName(call.name, 1) }));
+  const first = own ?? stored.get(keyOf({ kind: numbered, name: tryName(call.name, 1) }));
   const there = [...stored.values()].find(({ order, sequential }) => order === call.order && sequential === true);
   const moved = first?.sequential === true && first.order !== call.order;
   if ((there === undefined || keyOf(callOf(there)) === keyOf(call)) && !moved) return own;

@@ -7,10 +7,8 @@ import type { StackOf } from "../model/stack.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";
 import type { StoredState } from "../steps/checkpoints.ts";
 import { currentTask, mustNotBeWithin } from "../task/ambient.ts";
-import type { childSubmitOf } from "../task/check-submit.ts";
-import { type checkedSpawn, checkedSubmit } from "../task/check-submit.ts";
+import { type checkedRun, type checkedSpawn, checkedSubmit, type childSubmitOf } from "../task/check-submit.ts";
 import type { TaskContext, TaskIdentity, WhileOpen } from "../task/context.ts";
-import type { HandlerSchedule, HandlerSchedules, NamedSchedule } from "../task/handler-schedule.ts";
 import { checkedOnceKey, onceOwner, runOnce } from "../task/once.ts";
 import { byAuthor, type ForHandler, forHandler } from "../task/own-fault.ts";
 import type { WaitEnd } from "../task/step-names.ts";
@@ -23,7 +21,6 @@ import type { PackPorts } from "./pack-result.ts";
 
 export interface AttemptPorts extends HeartbeatPorts, ToolPorts, PackPorts {
   once: OnceStore;
-  handlerSchedules: HandlerSchedules;
   log: Log;
   stackOf: StackOf;
   /**
@@ -102,7 +99,7 @@ export function contextOf(
     spawn: (...given: Parameters<typeof checkedSpawn>) => spawnOne(spawning, "spawn", given),
     // The iterables of `spawnAll` are the author's code.
     spawnAll: (...given: Parameters<typeof spawnAll>[1]) => whileOpen("spawnAll", () => spawnAll(spawning, given)),
-    ...storing({ ports, record, tools, signal, log }, guarded, counted),
+    ...stepsOf({ ports, tools, signal, log }, guarded),
     state: state?.value,
     remainingMs,
     now: () => new Date(ports.clock.now()),
@@ -126,27 +123,17 @@ export function contextOf(
   });
 }
 
-type StoringCalls =
-  | ("step" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater")
-  | ("putSchedule" | "deleteSchedule");
-
-interface Storing extends Pick<ContextParts, "tools" | "signal" | "log"> {
-  ports: AttemptPorts;
-  record: TaskRecord;
-}
-
 /** The function of a step. */
 type StepRun<T> = (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T;
 
-/** The members of a handler's context that store what the next attempt goes on with, and schedules. */
-const storing = (
-  { ports, record, tools, signal, log }: Storing,
+/** The members of a handler's context that store what the next attempt goes on with. */
+const stepsOf = (
+  { ports, tools, signal, log }: Pick<ContextParts, "tools" | "signal" | "log"> & { ports: AttemptPorts },
   guarded: WhileOpen,
-  counted: WhileOpen,
-): Pick<TaskContext, StoringCalls> => ({
-  putSchedule: (name: string, schedule: HandlerSchedule | NamedSchedule) =>
-    counted("putSchedule", () => ports.handlerSchedules.put(record, name, schedule)),
-  deleteSchedule: (name) => counted("deleteSchedule", () => ports.handlerSchedules.delete(record, name)),
+): Pick<
+  TaskContext,
+  "step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater"
+> => ({
   step: <T>(name: string, ...given: [StepRun<T>] | [StepOptions, StepRun<T>]) =>
     guarded("step", async () => {
       const [run, options] = given.length < 2 ? [given[0]] : [given[1], given[0] as StepOptions];
@@ -154,6 +141,7 @@ const storing = (
       const tries = options === undefined ? undefined : { options, log, stackOf: ports.stackOf };
       return tools.steps.step(name, byAuthor(run as StepRun<T>), signal, tries);
     }),
+  run: <Output>(...given: Parameters<typeof checkedRun>) => guarded("run", () => tools.run(given) as Promise<Output>),
   sleep: (seconds) => guarded("sleep", () => tools.steps.waits.sleep(seconds)),
   sleepUntil: (date) => guarded("sleepUntil", () => tools.steps.waits.sleepUntil(date)),
   waitFor: <T>(name: string, options: WaitEnd) =>

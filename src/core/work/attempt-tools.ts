@@ -1,11 +1,15 @@
 import { AttemptSubmits, type SubmitterPorts } from "../children/attempt-submits.ts";
 import type { SpawnPorts } from "../children/page-writer.ts";
+import type { Runs } from "../children/runs.ts";
 import type { SealedFamily, Spawner } from "../children/spawner.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
 import type { CallCounts } from "../ports/steps.ts";
 import { AttemptSteps } from "../steps/attempt-steps.ts";
 import type { Caused, StepPorts } from "../steps/step-tools.ts";
+import { mustBeOutside } from "../task/ambient.ts";
+import { checkedRun } from "../task/check-submit.ts";
+import { checkedStepName } from "../task/step-names.ts";
 import type { TaskType } from "../task/task.ts";
 
 export interface ToolPorts extends SpawnPorts, SubmitterPorts, StepPorts {}
@@ -35,6 +39,8 @@ export class AttemptTools implements Caused {
   #spawner: Spawner | undefined;
   #submits: AttemptSubmits | undefined;
   #steps: AttemptSteps | undefined;
+  #runs: Promise<Runs> | undefined;
+  #runCount = 0;
   #closed = false;
   #remainingMs: () => number = () => Number.POSITIVE_INFINITY;
   #suspend!: (suspension: Promise<Suspension>) => void;
@@ -52,10 +58,25 @@ export class AttemptTools implements Caused {
   }
 
   /** Loads the code that spawns. Called before the handler starts, where `mayHaveChildren` is true. */
-  async loadSpawner(): Promise<void> {
+  async loadSpawner(): Promise<Spawner> {
     const { Spawner } = await import("../children/spawner.ts");
     const { record, traceparent } = this.#running;
-    this.#spawner = new Spawner(this.#ports, record, traceparent, this.#prefix);
+    this.#spawner ??= new Spawner(this.#ports, record, traceparent, this.#prefix);
+    return this.#spawner;
+  }
+
+  /** Runs a child whose end the handler awaits. */
+  async run(given: Parameters<typeof checkedRun>): Promise<unknown> {
+    mustBeOutside("task.run");
+    const child = checkedRun(...given);
+    this.#runCount += 1;
+    const name = checkedStepName(child.key ?? String(this.#runCount));
+    return this.steps.call("run", name, async (call) => {
+      this.#runs ??= import("../children/runs.ts").then(async ({ Runs }) => {
+        return new Runs(this.steps, this.#ports, await this.loadSpawner());
+      });
+      return (await this.#runs).run(call, child);
+    });
   }
 
   /** @param remainingMs Returns the time until the attempt times out. */
@@ -118,7 +139,7 @@ export class AttemptTools implements Caused {
 
   /** Creates the last children, and seals their family. Undefined: the task has no child. */
   async seal(): Promise<SealedFamily | undefined> {
-    return this.#spawner === undefined ? undefined : this.during(this.#spawner.seal());
+    return this.#spawner && this.during(this.#spawner.seal(() => this.steps.stored()));
   }
 
   async keep(): Promise<void> {

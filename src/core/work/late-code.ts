@@ -2,6 +2,7 @@
  * The code of attempts and ends that is loaded with its first use. The clock of a test does not wait for code: a
  * program with a clock of its own loads it before.
  */
+import * as runs from "../children/runs.ts";
 import * as spawner from "../children/spawner.ts";
 import * as bury from "../end/bury.ts";
 import * as childResults from "../end/child-results.ts";
@@ -20,7 +21,7 @@ import * as settleWaiting from "./settle-waiting.ts";
 
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
-  ...[spawner, bury, childResults, closeFamily, keepForRound],
+  ...[spawner, runs, bury, childResults, closeFamily, keepForRound],
   ...[anySignal, tries, waitEnds],
   ...[requestCancelChildren, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
 ];

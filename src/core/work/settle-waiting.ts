@@ -48,6 +48,7 @@ export async function settleWaiting(
         family_root: family.root,
         family_total: family.total,
         family_threshold: threshold,
+        family_caught: family.caught,
         family_aggregates: aggregates ? true : undefined,
         ...(aggregated !== undefined && { family_aggregated: true as const, ...resultFields(aggregated) }),
       },

@@ -27,8 +27,8 @@ export async function settleSuspended(
   const kept = keptInput(envelope, type);
   const settled = await endAs(ports, "suspended", claimed, fenced, async (record) => {
     const purgeAt = purgeAtOfWaiting(record, suspension.dueAt);
-    // For the sender of a signal, which has to send the task's message.
-    if (suspension.waitingFor?.kind === "signal") await ports.records.savePart(record, "envelope", envelope, purgeAt);
+    // For the sender of a signal, or the end of a child, which has to send the task's message.
+    if (mayEndEarly(suspension.waitingFor)) await ports.records.savePart(record, "envelope", envelope, purgeAt);
     await extras.keep(ports, record, purgeAt);
     const changed = await suspendUntil(ports, record, suspension, kept);
     if (changed.done || changed.record?.signals === record.signals) return changed;
@@ -43,6 +43,9 @@ export async function settleSuspended(
   return settled;
 }
 
+/** True for a wait that something else than its time may end. */
+const mayEndEarly = (wait: Suspension["waitingFor"]): boolean => wait?.kind === "signal" || wait?.kind === "child";
+
 function suspendUntil(
   ports: EndPorts,
   record: TaskRecord,
@@ -55,7 +58,7 @@ function suspendUntil(
       ...fence(record),
       ...sameRetention(record),
       cancel_requested_at: { absent: true },
-      ...((waitingFor?.kind === "signal" || outlivesNewEntries(ports.clock, purgeAt)) && sameSignals(record)),
+      ...((mayEndEarly(waitingFor) || outlivesNewEntries(ports.clock, purgeAt)) && sameSignals(record)),
     },
     set: {
       status: "pending",

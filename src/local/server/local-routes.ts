@@ -33,9 +33,8 @@ export function localRoutes(events: EventLog, clock: ServerClock): HttpHandler {
 /** The variables that a container worker of this server needs. */
 async function workEnvironment(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
   const { workerSettings } = await import("../../aws/work-ports.ts");
-  const { handlerScheduleSettings } = await import("../../aws/handler-schedules.ts");
   const names = [
-    ...variablesOf([...workerSettings, ...handlerScheduleSettings]),
+    ...variablesOf(workerSettings),
     localServicesVariable,
     ...["OFFLOAD_LOG", "OFFLOAD_LOG_FILE", "OFFLOAD_TRACING", "OFFLOAD_SPANS_FILE"],
   ];

@@ -355,11 +355,11 @@ describe("sealing", () => {
     for (const spawner of [late, next]) {
       for (const name of ["a", "b", "c"]) await spawner.spawn({ type: "leaf", input: { name } });
     }
-    const sealed = await next.seal();
+    const sealed = await next.seal(async () => new Map());
     expect(sealed).toMatchObject({ total: 3, root: expect.stringContaining(".t2.") });
     const leaf = await family.families.read(record, leafOf(record, 0));
     expect(leaf?.up?.node).toBe(sealed?.root);
-    await expect(late.seal()).rejects.toThrow(AttemptCrashed);
+    await expect(late.seal(async () => new Map())).rejects.toThrow(AttemptCrashed);
     expect(await family.families.read(record, leafOf(record, 0))).toEqual(leaf);
   });
 });

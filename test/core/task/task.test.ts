@@ -151,6 +151,25 @@ describe("the types", () => {
     expect(mail.name).toBe("mail.send");
   });
 
+  test("run takes the input of its type, and returns its result", () => {
+    const size = defineTask({
+      name: "text.size",
+      input: z.object({ text: z.string(), at: z.int().default(0) }),
+      handler: ({ text }) => ({ size: text.length }),
+    });
+    const run = (task: TaskContext) => task.run(size, { text: "a" }, { key: "k", priority: "low", tags: { a: "b" } });
+    expectTypeOf(run).returns.resolves.toEqualTypeOf<{ size: number }>();
+    const named = (task: TaskContext) => task.run<{ size: number }>({ type: "text.size", input: { text: "a" } });
+    expectTypeOf(named).returns.resolves.toEqualTypeOf<{ size: number }>();
+    const unknown = (task: TaskContext) => task.run({ type: "text.size", key: "k" });
+    expectTypeOf(unknown).returns.resolves.toEqualTypeOf<unknown>();
+    // @ts-expect-error text is a text
+    const wrong = (task: TaskContext) => task.run(size, { text: 1 });
+    // @ts-expect-error: a child of run cannot be unique
+    const unique = (task: TaskContext) => task.run(size, { text: "a" }, { unique: { key: "k" } });
+    expect([run, named, unknown, wrong, unique]).toHaveLength(5);
+  });
+
   test("of a definition that submits itself need a return type only where it returns what follows from the submit", () => {
     const input = z.object({ left: z.int() });
     const countDown = defineTask({

@@ -96,7 +96,7 @@ describe("any mode", () => {
 
   test("a handler's child is unique where it is submitted, and a family's child cannot be", async () => {
     const pipeline = keeping();
-    const family = { family: { leaf: "l", place: 0, round: 1 } };
+    const family = { family: { family_leaf: "l", family_place: 0, family_round: 1 } };
     // As a worker's spawn, which has no unique submits.
     const call = {
       identity: operator,

@@ -8,12 +8,24 @@ import { testKit } from "offload/testing";
 import { defineTrigger } from "offload/triggers";
 import { z } from "zod";
 
+export const lines = defineTask({
+  name: "text.lines",
+  input: z.object({ text: z.string() }),
+  handler: ({ text }) => ({ size: text.split("\n").length }),
+});
+
 export const size = defineTask({
   name: "text.size",
   input: z.object({ text: z.string() }),
   handler: async ({ text }, task) => {
     if (text === "") throw new PermanentError("there is no text");
     task.log.info("measured");
+    if (text.length > 1_000) {
+      const half: { size: number } = await task.run(lines, { text: text.slice(500) }, { key: "half" });
+      // @ts-expect-error: no such field
+      await task.run(lines, { tex: text });
+      task.log.info("half", half);
+    }
     return { size: text.length, attempt: currentTask()?.attempt };
   },
 });
