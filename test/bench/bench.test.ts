@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { contestants } from "./contestants.ts";
+import { cpuBenchmark } from "./cpu.ts";
 import { priceOf } from "./direct.ts";
 import { emulatedBenchmark } from "./emulated.ts";
+import { isWorse, type Spread } from "./measure.ts";
 
 // The benchmarks in miniature: that everybody does the work, and what can be counted. Nothing that takes time is judged.
 
@@ -26,6 +28,29 @@ test("every contestant answers over the emulators", async () => {
   const { rows } = await emulatedBenchmark("status").run({ folder, rounds: 1, note: () => {} });
   expect(rows.map(([contestant]) => contestant)).toEqual([...contestants]);
   for (const [, wall] of rows) expect(Number(wall)).toBeGreaterThan(0);
+});
+
+test("CPU times of contestants are compared without that of the transport, which sends as many requests as the floor", async () => {
+  const figures = { floor: { goal: 1, last: 1 } };
+  const options = { name: "short", kind: "worker", title: "short", calls: 2, tasksPerCall: 10, figures } as const;
+  const { rows, goals, data } = await cpuBenchmark(options).run({ folder, rounds: 1, note: () => {} });
+  expect(rows.map(([name]) => name)).toEqual(["stub", ...contestants]);
+  const least = (name: string) => (data as Record<string, { cpuUs: Spread }>)[name]?.cpuUs.least ?? Number.NaN;
+  const ratio = (least("offload") - least("stub")) / (least("floor") - least("stub"));
+  expect(goals).toMatchObject([{ value: expect.closeTo(ratio, 9), atMost: 1, last: 1 }]);
+});
+
+test.each([
+  ["a tenth more than the last", 1.1, 1, false],
+  ["more than that", 1.11, 1, true],
+  ["four times the last, and under its goal", 0.4, 0.1, true],
+])("the short form fails on a figure that is worse than the last by a tenth: %s", (_, value, last, worse) => {
+  expect(isWorse({ what: "CPU", value, last, atMost: 2 })).toBe(worse);
+});
+
+test("the short form fails on a count above its goal", () => {
+  expect(isWorse({ what: "writes", value: 3.01, atMost: 3 })).toBe(true);
+  expect(isWorse({ what: "writes", value: 3, atMost: 3 })).toBe(false);
 });
 
 test("a submit over HTTP costs the gateway, two functions and their logs more than a direct one", () => {

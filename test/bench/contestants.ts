@@ -26,8 +26,8 @@ export type Workload = Kind | "steps" | "ten-steps" | "durable" | "memory" | "me
 
 /** A built contestant: the file with its handler, and its bytes, all files together. */
 export interface Built {
-  /** `direct`: a function that submits without HTTP. `durable`: a durable function of Lambda. */
-  contestant: Contestant | "direct" | "durable";
+  /** `stub`: the transport alone. `direct`: a function that submits without HTTP. `durable`: a durable function of Lambda. */
+  contestant: Contestant | "stub" | "direct" | "durable";
   kind: Workload;
   file: string;
   bytes: number;
@@ -43,6 +43,14 @@ export function build(folder: string, kind: Kind): Built[] {
     const metafile = contestant === "offload" ? buildCode(kind, outdir) : bundleContestant(contestant, kind, outdir);
     return { contestant, kind, file: join(outdir, "index.mjs"), ...bytesOf(metafile) };
   });
+}
+
+/** Bundles the requests of a function with nothing around them: what the transport itself takes. */
+export function buildStub(folder: string, kind: Kind): Built {
+  const outdir = join(folder, `stub-${kind}`);
+  const file = fileURLToPath(new URL("contestants/stub.ts", import.meta.url));
+  const { metafile } = buildSync({ ...buildOptions, entryPoints: { index: file }, outdir });
+  return { contestant: "stub", kind, file: join(outdir, "index.mjs"), ...bytesOf(metafile) };
 }
 
 /** Bundles a function that submits directly, with the small clients, as `offload/cdk` advises. */

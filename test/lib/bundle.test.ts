@@ -12,6 +12,7 @@ import { errorName } from "../../src/core/model/describe-error.ts";
 import { consoleFiles } from "../../src/installed/console-files.ts";
 import { codeFolder } from "../../src/installed/installation.ts";
 import type { FunctionName } from "../../src/settings/config.ts";
+import { nodeModules, nodeModulesIn, partBudgets, startup, watched } from "./at-start.ts";
 import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
@@ -34,21 +35,6 @@ const dev = stage("dev");
 const folder = mkdtempSync(join(tmpdir(), "offload-bundles-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The sources that a function loads at its start: those of its first file, and of the files that it imports statically. */
-function startup({ outputs }: Metafile) {
-  const files = new Set(Object.keys(outputs).filter((file) => /(^|\/)index\.mjs$/.test(file)));
-  for (const file of files) {
-    for (const { kind, path } of outputs[file]?.imports ?? []) {
-      if (kind === "import-statement" && outputs[path] !== undefined) files.add(path);
-    }
-  }
-  const loaded = [...files].flatMap((file) => outputs[file] ?? []);
-  return {
-    bytes: loaded.reduce((sum, { bytes }) => sum + bytes, 0),
-    sources: loaded.flatMap(({ inputs }) => Object.keys(inputs)),
-  };
-}
-
 const names = Object.keys(budgets) as FunctionName[];
 const texts = {
   ...{ "catalog.json": "[]", "schedules.json": "[]", "triggers.json": "[]", "openapi.json": "{}" },
@@ -68,6 +54,15 @@ test.each(Object.entries(budgets) as [FunctionName, number][])(
     expect(kib).toBeLessThanOrEqual(budget);
     // Far less would mean that the bundle, or this measurement, is not complete.
     expect(kib).toBeGreaterThan(budget / 2);
+  },
+);
+
+test.each(watched)(
+  "%s loads at its start no more of each package and folder than its budget, and no others",
+  (name) => {
+    const { kib } = startup(metafileOf(name));
+    const above = Object.entries(kib).filter(([part, size]) => size > (partBudgets[name][part] ?? 0));
+    expect(above).toEqual([]);
   },
 );
 
@@ -146,21 +141,44 @@ function environmentOf(name: FunctionName): Record<string, string> {
   return Object.fromEntries(variables);
 }
 
-/** Loads a bundle in a process of its own, and returns the type of its handler, or the end of the error. */
-async function handlerOf(name: FunctionName, settings: Record<string, string> = {}): Promise<string> {
+interface Started {
+  /** The type of its handler, or the end of the error. */
+  handler: string;
+  nodeModules: string[];
+}
+
+const startScript = `const before = process.moduleLoadList.slice();
+import("./index.mjs").then(({ handler }) => {
+  const loaded = process.moduleLoadList.filter((name) => !before.includes(name));
+  console.log(JSON.stringify({ handler: typeof handler, loaded }));
+});`;
+
+/** Loads a bundle in a process of its own. */
+async function start(name: FunctionName, settings: Record<string, string> = {}): Promise<Started> {
   const cwd = join(folder, name);
   const env = { ...environmentOf(name), ...settings, AWS_REGION: "us-east-1", LAMBDA_TASK_ROOT: cwd };
-  const script = `import("./index.mjs").then(({ handler }) => console.log(typeof handler))`;
-  const started = await promisify(execFile)(process.execPath, ["-e", script], { cwd, env }).catch(
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, ["-e", startScript], { cwd, env });
+    const { handler, loaded } = JSON.parse(stdout) as { handler: string; loaded: string[] };
+    return { handler, nodeModules: nodeModulesIn(loaded) };
+  } catch (error) {
     // Node shows the line at fault, and a bundle is one line.
-    ({ stderr }: { stderr: string }) => ({ stdout: stderr.slice(-1000) }),
-  );
-  return started.stdout.trim();
+    return { handler: String((error as { stderr?: string }).stderr ?? error).slice(-1000), nodeModules: [] };
+  }
 }
+
+const handlerOf = async (...given: Parameters<typeof start>): Promise<string> => (await start(...given)).handler;
 
 test.concurrent.each(names)("%s starts as an ES module, with the settings of its deployment", async (name) => {
   expect(await handlerOf(name)).toBe("function");
 });
+
+test.concurrent.each(watched)(
+  "%s loads these modules of Node at its start: each is a part of a cold start",
+  async (name) => {
+    expect((await start(name)).nodeModules).toEqual(nodeModules[name]);
+  },
+);
 
 describe("the worker", () => {
   test("the worker loads a task's heavy packages when they are needed", () => {
