@@ -1,5 +1,6 @@
 import { DynamoAuditLog } from "../src/aws/audit-log.ts";
 import { answersWithin, apiMs } from "../src/aws/call-times.ts";
+import { catalogTypes } from "../src/aws/catalog-types.ts";
 import { endingPorts } from "../src/aws/ending-ports.ts";
 import { newCorrelationId, newId } from "../src/aws/ids.ts";
 import { lazyCountRequest } from "../src/aws/lazy-count-request.ts";
@@ -9,7 +10,7 @@ import { observed } from "../src/aws/observed.ts";
 import { DynamoStepStore } from "../src/aws/step-store.ts";
 import { DynamoTenants } from "../src/aws/tenants.ts";
 import { createTracing } from "../src/aws/tracing.ts";
-import { catalogTypes, dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
+import { dispatchPorts, dispatchSettings, gateSettings } from "../src/aws/wiring.ts";
 import { internalTypes } from "../src/core/task/internal-types.ts";
 import { handlersOf } from "../src/http/acts.ts";
 import { apiOf, withLazy } from "../src/http/api.ts";

@@ -1,18 +1,23 @@
 import { answersWithin, apiMs, asBatch } from "../src/aws/call-times.ts";
+import { catalogTypes } from "../src/aws/catalog-types.ts";
+import { limitsOf } from "../src/aws/gate.ts";
 import { GatheredQueues } from "../src/aws/gathered-queues.ts";
 import { createLog } from "../src/aws/log.ts";
 import { observed } from "../src/aws/observed.ts";
 import { submitPorts, submitSettings } from "../src/aws/submit-ports.ts";
 import { createTracing } from "../src/aws/tracing.ts";
-import { catalogTypes } from "../src/aws/wiring.ts";
+import { fitsOf } from "../src/core/model/fits.ts";
+import { isUsualBody } from "../src/core/submit/usual-body.ts";
 import { serve } from "../src/http/serve.ts";
 import { submitApi } from "../src/http/submit.ts";
 import { fromEnv } from "../src/settings/config.ts";
 
 const config = fromEnv(process.env, submitSettings);
-const types = catalogTypes(process.env);
+// A mistake in the limits ends the start, and not each submit.
+await limitsOf(config.limits);
+const types = catalogTypes(process.env, fitsOf);
 const base = submitPorts(config, createLog("submit"));
 const batch = { queues: new GatheredQueues(base.queues), longer: asBatch };
-const ports = { ...base, batch, types, tracing: await createTracing() };
+const ports = { ...base, batch, types, isUsualBody, tracing: await createTracing() };
 
 export const handler = answersWithin(apiMs, observed(ports, serve(submitApi(ports))));

@@ -13,6 +13,7 @@ import {
 import { dirname, join, relative, resolve, slashed } from "../src/machine/paths.ts";
 import type { FunctionName } from "../src/settings/config.ts";
 import { buildAround, codePrefix } from "./around-code.ts";
+import { withoutUnusedBanners } from "./bare-chunks.ts";
 import { taskCode } from "./task-code.ts";
 
 /** A text that takes time to make: only a bundle makes it. */
@@ -111,10 +112,11 @@ export const builtFolder = "functions";
 export function buildCode(name: BundleName, folder: string, files: BundleFiles = {}): Metafile {
   const code = name === "worker" || name === "work" ? taskCode({ tasks: "tasks", ...files }).folder : undefined;
   const options = { ...buildOptions, ...writtenBySelf } as const satisfies BuildOptions;
-  const { metafile, outputFiles } =
+  const built =
     code === undefined
       ? buildSync({ ...options, entryPoints: { index: codeFile(`lambdas/${name}`) } })
       : builtAround(name, code, { ...options, ...withTasks(name, code) });
+  const { metafile, outputFiles } = withoutUnusedBanners(built, commonJsNames);
   mustBeDeployable(metafile);
   removeUnusedFiles(metafile);
   for (const { path, text } of outputFiles) {

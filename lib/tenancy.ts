@@ -1,5 +1,6 @@
 import { type Duration, type Stack, Token } from "aws-cdk-lib";
-import { defaultDepthBounds, parseLimits } from "../src/core/limits/limits.ts";
+import { defaultDepthBounds } from "../src/core/limits/limits.ts";
+import { parseLimits } from "../src/core/limits/parse-limits.ts";
 import type { Role, TokenRole } from "../src/core/model/identity.ts";
 import { fromEnv, type PerTier, type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { inOneLine, settingError } from "./setting-error.ts";

@@ -24,7 +24,7 @@ import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
 import type { CountRequest, Gate } from "../../src/core/limits/gate.ts";
-import { parseLimits } from "../../src/core/limits/limits.ts";
+import { parseLimits } from "../../src/core/limits/parse-limits.ts";
 import { callbackFault } from "../../src/core/notify/callback-url.ts";
 import type { AuditLog } from "../../src/core/ports/audit.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";

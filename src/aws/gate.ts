@@ -1,5 +1,5 @@
 import { createGate, type Gate, type SubmitGate, withoutDepth } from "../core/limits/gate.ts";
-import { type AllLimits, parseLimits } from "../core/limits/limits.ts";
+import { type AllLimits, writtenLimits } from "../core/limits/limits.ts";
 import type { Config } from "../settings/config.ts";
 import { queueClient } from "./clients.ts";
 import { DynamoLimitStore } from "./limit-store.ts";
@@ -26,8 +26,19 @@ export const gateOf = (
 /** Creates the gate for the tasks of schedules. */
 export const scheduleGateOf = (...given: Parameters<typeof gateOf>): SubmitGate => withoutDepth(gateOf(...given));
 
-/** @throws Error that names the variable */
-function limitsOf(text: string): AllLimits {
+/**
+ * Reads `OFFLOAD_LIMITS`. The schema loads only for a text that no synthesis writes.
+ * @throws Error that names the variable
+ */
+export function limitsOf(text: string): AllLimits | Promise<AllLimits> {
+  const parsed = writtenLimits(text) ?? parse(text);
+  // The submits that wait for the limits get the error.
+  if (parsed instanceof Promise) parsed.catch(() => {});
+  return parsed;
+}
+
+async function parse(text: string): Promise<AllLimits> {
+  const { parseLimits } = await import("../core/limits/parse-limits.ts");
   try {
     return parseLimits(text);
   } catch (error) {

@@ -1,9 +1,7 @@
 import { countingRecords } from "../core/limits/quota.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Log } from "../core/ports/tasks.ts";
-import { type KnownType, knownTypes, parseCatalog } from "../core/task/catalog.ts";
-import { type Config, fromEnv } from "../settings/config.ts";
-import { besideBundle } from "./beside-bundle.ts";
+import type { Config } from "../settings/config.ts";
 import { DynamoBlobList } from "./blob-list.ts";
 import { s3Blobs } from "./blobs.ts";
 import { queueClient, schedulerClient, tableClient } from "./clients.ts";
@@ -64,9 +62,3 @@ export function dispatchPorts(
 
 /** The settings that a gate reads in addition to `dispatchSettings`. */
 export const gateSettings = ["limits"] as const;
-
-/** Reads the catalogue of task types. Its file is beside the function's bundle, or where the setting points. */
-export function catalogTypes(env: NodeJS.ProcessEnv): ReadonlyMap<string, KnownType> {
-  const { catalogFile } = fromEnv(env, ["catalogFile"]);
-  return knownTypes(parseCatalog(besideBundle(env, catalogFile)));
-}

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { DynamoLimitEditor } from "../aws/limit-editor.ts";
-import { depthSchema, limitsSchema } from "../core/limits/limits.ts";
+import { depthSchema, limitsSchema } from "../core/limits/parse-limits.ts";
 import { tiers } from "../core/model/tier.ts";
 import { configuredLimits, onTable, type TableOptions, tableHelp, tenantId, withTableOptions } from "./deployment.ts";
 import { limitRows, type Stored } from "./limits-in-force.ts";

@@ -1,7 +1,8 @@
 import type { AppSchedule } from "../core/schedules/app-schedule.ts";
 import type { AppTrigger } from "../core/schedules/trigger.ts";
-import { type Catalog, toCatalog } from "../core/task/catalog.ts";
+import type { Catalog } from "../core/task/catalog.ts";
 import type { TaskEnvironment } from "../core/task/environment.ts";
+import { toCatalog } from "../core/task/to-catalog.ts";
 import type { CodeFindings, ReviewedType } from "../doctor/finding.ts";
 import { type ConstantKey, onceFindings } from "../doctor/once-check.ts";
 import { findingsOfCode, reviewedType } from "../doctor/reviewed-type.ts";

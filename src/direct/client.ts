@@ -11,11 +11,11 @@ import type { Identity } from "../core/model/identity.ts";
 import { tenantPattern } from "../core/model/keys.ts";
 import { Problem, problemCodes } from "../core/model/problem.ts";
 import { isTraceparent } from "../core/ports/tracing.ts";
-import type { KnownTypes } from "../core/submit/check-input.ts";
 import { acceptedView, submit } from "../core/submit/submit.ts";
-import { submitSchema } from "../core/submit/submit-body.ts";
 import { checkIdempotencyKey, isCorrelationId, type SubmitCall } from "../core/submit/submit-call.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
+import { loadSubmitSchema } from "../core/submit/usual-submit.ts";
+import type { KnownTypes } from "../core/task/catalog.ts";
 import { parseBody } from "../http/body.ts";
 
 /**
@@ -98,7 +98,7 @@ export class DirectClient<Tasks = AnyTasks> {
       return await tracing.span({ name: "submit", kind: "producer", traceparent, attributes }, (span) =>
         bounded(async () => {
           if (call.idempotencyKey !== undefined) checkIdempotencyKey(call.idempotencyKey);
-          const { record } = await expecting(submitSchema, async () => {
+          const { record } = await expecting(loadSubmitSchema, async () => {
             const { body, bytes } = parseBody(text);
             const all = { ...ports, types: await ports.types() };
             return submit(all, { ...call, body, bytes, traceparent: span.traceparent });

@@ -1,8 +1,10 @@
+import { fitsOf } from "../core/model/fits.ts";
 import { Problem } from "../core/model/problem.ts";
 import type { Clock } from "../core/ports/tasks.ts";
-import type { KnownTypes } from "../core/submit/check-input.ts";
 import { orUnavailable } from "../core/submit/send-task.ts";
-import { knownTypes, parseCatalog } from "../core/task/catalog.ts";
+import type { KnownTypes } from "../core/task/catalog.ts";
+import { parseCatalog } from "../core/task/catalog.ts";
+import { knownTypes } from "../core/task/known-types.ts";
 
 /** The catalogue is read again after this time, in milliseconds. */
 const readEveryMs = 60_000;
@@ -30,7 +32,7 @@ export function currentTypes(catalog: PublishedCatalog, clock: Clock): () => Pro
     const untilMs = clock.now() + readEveryMs;
     const json = await orUnavailable(catalog.load());
     if (json === undefined) throw notPublished();
-    last = { json, types: last?.json === json ? last.types : knownTypes(parseCatalog(json)), untilMs };
+    last = { json, types: last?.json === json ? last.types : knownTypes(parseCatalog(json), fitsOf), untilMs };
     return last;
   };
   return async () => {

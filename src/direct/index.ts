@@ -5,6 +5,7 @@ import { submitPorts, submitSettings } from "../aws/submit-ports.ts";
 import { createTracing } from "../aws/tracing.ts";
 import type { AnyTasks } from "../client/definitions.ts";
 import type { Log } from "../core/ports/tasks.ts";
+import { isUsualBody } from "../core/submit/usual-body.ts";
 import { fromEnv } from "../settings/config.ts";
 import { DirectClient } from "./client.ts";
 import { currentTypes } from "./current-types.ts";
@@ -45,6 +46,7 @@ export function createDirectClient<Tasks = AnyTasks>(options: DirectOptions): Di
     { tenantId: tenant, principal },
     {
       ...ports,
+      isUsualBody,
       types: currentTypes(new DynamoCatalog(ports.table), ports.clock),
       flush: () => metrics.flush(),
       tracing: () => {

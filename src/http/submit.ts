@@ -1,8 +1,8 @@
 import { expecting } from "../core/model/expected.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import { acceptedView, submit } from "../core/submit/submit.ts";
-import { submitSchema } from "../core/submit/submit-body.ts";
 import type { Accepted } from "../core/submit/submit-ports.ts";
+import { loadSubmitSchema } from "../core/submit/usual-submit.ts";
 import { type Api, apiOf, type Call, identify } from "./api.ts";
 import { jsonBody, mediaTypeOf } from "./body.ts";
 import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
@@ -22,7 +22,7 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response
     mediaTypeOf(call) === "multipart/form-data"
       ? async () => (await import("./submit-form.ts")).formBody(ports, call, { identity, idempotencyKey })
       : async () => ({ body: await jsonBody(call) });
-  const accepted = await expecting(submitSchema, async () =>
+  const accepted = await expecting(loadSubmitSchema, async () =>
     submit(ports, {
       identity,
       ...(await bodyOf()),

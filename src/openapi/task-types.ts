@@ -1,5 +1,6 @@
 import { submitSchema } from "../core/submit/submit-body.ts";
-import { type Catalog, type CatalogEntry, knownTypes } from "../core/task/catalog.ts";
+import type { Catalog, CatalogEntry } from "../core/task/catalog.ts";
+import { inputSchema } from "../core/task/input-schema.ts";
 import { type Json, moved, refOf, refTo, withName } from "./json-schema.ts";
 
 const submit = withName("Submit", submitSchema);
@@ -50,7 +51,7 @@ function schemasOf(entry: CatalogEntry, options: Json): [string, Json][] {
 /** A submit of one type. The input is required where the API requires it: where its schema refuses an absent value. */
 function submitOf(entry: CatalogEntry, { properties, ...options }: Json): Json {
   const { name, description, priority, max_attempts } = entry;
-  const inputRequired = knownTypes([entry]).get(name)?.input.safeParse(undefined).success === false;
+  const inputRequired = !inputSchema(entry).safeParse(undefined).success;
   const fields = properties as Record<string, Json>;
   return {
     ...options,

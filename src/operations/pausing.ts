@@ -1,7 +1,7 @@
 import type { ManageFlowPorts } from "../core/extras/limits/manage-flow.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { Pause } from "../core/ports/flow.ts";
-import type { KnownTypes } from "../core/submit/check-input.ts";
+import type { KnownTypes } from "../core/task/catalog.ts";
 
 export interface FlowPorts extends ManageFlowPorts {
   /** The types that clients may submit. */

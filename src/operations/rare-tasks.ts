@@ -75,7 +75,7 @@ export const acts = () => {
         message: "expected the task's new input",
       }),
       run: async (ports, record, { input }) =>
-        changedTask(ports, await changeInput(ports, record, checkGiven(ports.types, record, input)), 200),
+        changedTask(ports, await changeInput(ports, record, await checkGiven(ports.types, record, input)), 200),
     }),
     readInput: onTask({
       find: (ports, asked) => {

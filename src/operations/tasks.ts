@@ -42,7 +42,7 @@ export const acts = () => {
       body: z.strictObject({ input: z.unknown().optional() }),
       bodyOptional: true,
       run: async (ports, record, body) => {
-        const given = Object.hasOwn(body, "input") ? checkGiven(ports.types, record, body.input) : undefined;
+        const given = Object.hasOwn(body, "input") ? await checkGiven(ports.types, record, body.input) : undefined;
         await ports.countRequest?.(record.tenant_id);
         return changedTask(ports, await retry(ports, record, given), 202);
       },

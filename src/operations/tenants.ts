@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type ManageFlowPorts, pause, resume } from "../core/extras/limits/manage-flow.ts";
-import { type AllLimits, type Limits, limitNames, limitsSchema, mergeLimits } from "../core/limits/limits.ts";
+import { type AllLimits, type Limits, limitNames, mergeLimits } from "../core/limits/limits.ts";
+import { limitsSchema } from "../core/limits/parse-limits.ts";
 import type { LimitEditor } from "../core/limits/ports.ts";
 import { tenantPattern } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";

@@ -5,7 +5,7 @@ import type { APIGatewayProxyEventV2, Context } from "aws-lambda";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { DynamoCatalog } from "../../src/aws/catalog-store.ts";
 import { settingsAgeMs } from "../../src/core/ports/flow.ts";
-import { toCatalog } from "../../src/core/task/catalog.ts";
+import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { toEnv } from "../../src/settings/config.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, receiveRecords } from "../contract/emulators.ts";
 import { flowReads, sent } from "../support/counted-clients.ts";

@@ -5,7 +5,7 @@ import { DeleteMessageCommand, ListQueuesCommand } from "@aws-sdk/client-sqs";
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/aws/process.ts";
-import { toCatalog } from "../../src/core/task/catalog.ts";
+import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { toEnv } from "../../src/settings/config.ts";
 import { emulatedQueues, emulatedScheduler, emulatedTable, pointTo, receiveRecords } from "../contract/emulators.ts";
 import { outages, type Stub, startStub } from "../support/outage.ts";

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from "vitest";
 import { bundle } from "../../lib/esbuild.ts";
 import { DynamoRecords } from "../../src/aws/records.ts";
 import { tiers } from "../../src/core/model/tier.ts";
-import { toCatalog } from "../../src/core/task/catalog.ts";
+import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { startEventSource, type Target } from "../../src/local/lambda/event-source.ts";
 import { accountId } from "../../src/local/sqs/queue-message.ts";
 import { startSqs } from "../../src/local/sqs/sqs.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type DeadLetterMessage, parseDeadLetter, parseEnvelope } from "../../src/core/model/envelope.ts";
+import type { DeadLetterMessage } from "../../src/core/model/envelope.ts";
+import { parseDeadLetter, parseEnvelope } from "../../src/core/model/read-envelope.ts";
 import { type Tier, tiers } from "../../src/core/model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../../src/core/ports/queues.ts";
 import type { Delivery, Outgoing, QueueDepths, Queues } from "../../src/core/ports/tasks.ts";

@@ -1,7 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { PortUnavailable } from "../../src/core/model/errors.ts";
-import { knownTypes, parseCatalog, toCatalog } from "../../src/core/task/catalog.ts";
+import { parseCatalog } from "../../src/core/task/catalog.ts";
+import { knownTypes } from "../../src/core/task/known-types.ts";
+import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { echo, memoryPipeline, typeOf } from "../support/memory-pipeline.ts";
 import { type Ask, ada, appsOf, ask, olga, otto, problem, sam, served } from "../support/served.ts";
 

@@ -17,16 +17,16 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 272,
-  status: 94,
-  control: 324,
-  worker: 351,
-  redrive: 189,
-  fire: 309,
+  submit: 126,
+  status: 90,
+  control: 318,
+  worker: 345,
+  redrive: 186,
+  fire: 305,
   authorizer: 56,
   publish: 29,
   socket: 37,
-  notify: 211,
+  notify: 122,
   wake: 23,
   console: 41,
 };

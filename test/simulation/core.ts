@@ -25,6 +25,7 @@ import * as signal from "../../src/core/steps/signal.ts";
 import * as tries from "../../src/core/steps/tries.ts";
 import * as submit from "../../src/core/submit/submit.ts";
 import * as batch from "../../src/core/submit/submit-batch.ts";
+import * as checks from "../../src/core/submit/usual-submit.ts";
 import * as ambient from "../../src/core/task/ambient.ts";
 import * as catalog from "../../src/core/task/catalog.ts";
 import * as task from "../../src/core/task/task.ts";
@@ -41,6 +42,7 @@ export const realCore = {
   catalog,
   change,
   changePriority: priority,
+  checks,
   child,
   ambient,
   control,
@@ -78,6 +80,7 @@ export type Core = typeof realCore;
 
 // Loaded before it is used: the time of a world does not wait for code.
 await limits.loadLimits();
+await checks.loadSchemas();
 
 const paths: Record<keyof Core, string> = {
   attempt: "work/attempt.ts",
@@ -86,6 +89,7 @@ const paths: Record<keyof Core, string> = {
   changePriority: "control/change-priority.ts",
   child: "children/child.ts",
   ambient: "task/ambient.ts",
+  checks: "submit/usual-submit.ts",
   control: "control/control.ts",
   actOnLetter: "control/act-on-task.ts",
   drain: "work/drain.ts",
@@ -122,5 +126,6 @@ export async function loadCore(folder: string): Promise<Core> {
   const load = async ([name, path]: [string, string]) => [name, await import(pathToFileURL(`${folder}/${path}`).href)];
   const core = Object.fromEntries(await Promise.all(Object.entries(paths).map(load))) as Core;
   await core.limits.loadLimits();
+  await core.checks.loadSchemas();
   return core;
 }

@@ -20,6 +20,7 @@ import { lookAtLines } from "../../src/core/schedules/look-at-lines.ts";
 import { rescue } from "../../src/core/schedules/rescue.ts";
 import { submit } from "../../src/core/submit/submit.ts";
 import type { SubmitCall } from "../../src/core/submit/submit-call.ts";
+import { isUsualBody } from "../../src/core/submit/usual-body.ts";
 import { knownTypesOf } from "../../src/core/task/catalog.ts";
 import { internalOptions } from "../../src/core/task/internal-types.ts";
 import { defineTask, registry, type TaskType } from "../../src/core/task/task.ts";
@@ -144,6 +145,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     stackOf: plainStackOf,
     watchdog: new KeptWatchdog(),
     types: knownTypesOf(types),
+    isUsualBody,
     newId: sameIds("pipeline"),
     random: options.random ?? (() => 0),
     timeScale: options.timeScale ?? 1,

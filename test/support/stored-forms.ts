@@ -25,7 +25,7 @@ import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { WaitingTask } from "../../src/core/ports/flow.ts";
-import { toCatalog } from "../../src/core/task/catalog.ts";
+import { toCatalog } from "../../src/core/task/to-catalog.ts";
 import { FakeClock } from "../../src/memory/clock.ts";
 import { echo, KeptLog } from "./memory-pipeline.ts";
 

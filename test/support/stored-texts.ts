@@ -1,6 +1,7 @@
 import { SqsQueues, sendRequest } from "../../src/aws/queues.ts";
-import { messageText, parseDeadLetter, parseEnvelope, parseLineCheck } from "../../src/core/model/envelope.ts";
+import { messageText } from "../../src/core/model/envelope.ts";
 import { type Grant, parseGrant } from "../../src/core/model/grant.ts";
+import { parseDeadLetter, parseEnvelope, parseLineCheck } from "../../src/core/model/read-envelope.ts";
 import { parseNotice } from "../../src/core/notify/notify.ts";
 import type { FirePayload, Outgoing } from "../../src/core/ports/tasks.ts";
 import { readPayload } from "../../src/core/schedules/fire.ts";

@@ -6,7 +6,8 @@ import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { keptUntil } from "../send/parts.ts";
-import { checkTask, type KnownTypes } from "../submit/check-input.ts";
+import { checkTask } from "../submit/check-input.ts";
+import type { KnownTypes } from "../task/catalog.ts";
 
 /**
  * An input for the next round of a failed task, in place of the input that it failed with, and its version by the
@@ -21,9 +22,9 @@ export interface GivenInput {
  * Checks an input for a task's next round, as a submit's is checked.
  * @throws Problem `invalid_input`, `unknown_task_type`; `conflict` for a task of Offload's own
  */
-export function checkGiven(types: KnownTypes, record: TaskRecord, input: unknown): GivenInput {
+export async function checkGiven(types: KnownTypes, record: TaskRecord, input: unknown): Promise<GivenInput> {
   if (isOwnName(record.type)) throw new Problem("conflict", "This task is one of Offload's own, and keeps its input.");
-  return { input, version: checkTask(types, { type: record.type, input }).version };
+  return { input, version: (await checkTask(types, { type: record.type, input })).version };
 }
 
 /**

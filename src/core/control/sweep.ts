@@ -1,7 +1,8 @@
-import { type DeadLetterMessage, type Envelope, parseDeadLetter } from "../model/envelope.ts";
+import type { DeadLetterMessage, Envelope } from "../model/envelope.ts";
 import { type ErrorKind, errorKinds, TaskError } from "../model/errors.ts";
 import { fingerprint } from "../model/idempotency.ts";
 import { systemTenant } from "../model/internal-names.ts";
+import { parseDeadLetter } from "../model/read-envelope.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import type { Tier } from "../model/tier.ts";
 import type { DeadLetterQueues, HeldLetter } from "../ports/queues.ts";

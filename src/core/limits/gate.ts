@@ -68,9 +68,9 @@ export interface GatePorts extends LimitBookPorts, QuotaPorts, BackpressurePorts
 /**
  * Creates the gate of a deployment. Checks that cost nothing come first. When a later check refuses a submit, the
  * counting of the earlier checks is undone.
- * @param configured Limits from the settings; limits that operators have stored override them.
+ * @param configured Limits from the settings, or their reading; limits that operators have stored override them.
  */
-export function createGate(ports: GatePorts, configured: AllLimits): Gate {
+export function createGate(ports: GatePorts, configured: AllLimits | Promise<AllLimits>): Gate {
   const book = new LimitBook(ports, configured);
   const pressure = new Backpressure(ports);
   const rates = new RateLimiter(ports);
@@ -164,11 +164,11 @@ interface CachedRead<T> {
  */
 export class LimitBook {
   readonly #ports: LimitBookPorts;
-  readonly #configured: AllLimits;
+  readonly #configured: AllLimits | Promise<AllLimits>;
   #deployment: CachedRead<StoredLimits> | undefined;
   readonly #tenants = new Map<string, CachedRead<Limits>>();
 
-  constructor(ports: LimitBookPorts, configured: AllLimits) {
+  constructor(ports: LimitBookPorts, configured: AllLimits | Promise<AllLimits>) {
     this.#ports = ports;
     this.#configured = configured;
   }
@@ -176,14 +176,14 @@ export class LimitBook {
   async ofTenant(tenantId: string): Promise<Limits> {
     const stored = await this.#stored();
     const own = stored?.overridden === true ? await this.#ownOf(tenantId) : undefined;
-    const { tenants } = this.#configured;
+    const { tenants, default: others } = await this.#configured;
     const configured = Object.hasOwn(tenants, tenantId) ? tenants[tenantId] : undefined;
-    return mergeLimits(own, configured, stored?.default, this.#configured.default);
+    return mergeLimits(own, configured, stored?.default, others);
   }
 
   async depthOf(tier: Tier): Promise<number | undefined> {
     const stored = await this.#stored();
-    return mergeDepth(stored?.depth, this.#configured.depth)[tier] ?? undefined;
+    return mergeDepth(stored?.depth, (await this.#configured).depth)[tier] ?? undefined;
   }
 
   #stored(): Promise<StoredLimits | undefined> {

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import { fitsOf } from "../model/fits.ts";
 import { tenantPattern } from "../model/keys.ts";
 import { type Tier, tiers } from "../model/tier.ts";
 
@@ -62,95 +62,57 @@ export interface AllLimits {
  */
 export const defaultDepthBounds = { critical: 20_000, high: 50_000, normal: 100_000, low: 100_000 } as const;
 
-/** A number, or `none` or null for no limit. */
-const orNone = (schema: z.ZodNumber) =>
-  z.preprocess((value) => (value === "none" ? null : value), schema.nullable()).optional();
+/** The least and the most of each limit. All but the rate are whole numbers. */
+export const limitBounds = {
+  submits_per_second: [0.001, 100_000],
+  burst: [1, 1_000_000],
+  tasks_in_progress: [0, 100_000_000],
+  request_bytes: [1, 1_048_576],
+  schedules: [0, 1_000_000],
+  open_upload_bytes: [0, 1024 ** 5],
+} as const satisfies Record<keyof Limits, readonly [number, number]>;
 
-/** Limits as operators write them; `none` removes a limit that the default sets. */
-export const limitsSchema = z.strictObject({
-  submits_per_second: orNone(z.number().min(0.001).max(100_000)),
-  burst: orNone(z.int().min(1).max(1_000_000)),
-  tasks_in_progress: orNone(z.int().min(0).max(100_000_000)),
-  request_bytes: orNone(z.int().min(1).max(1_048_576)),
-  schedules: orNone(z.int().min(0).max(1_000_000)),
-  open_upload_bytes: orNone(
-    z
-      .int()
-      .min(0)
-      .max(1024 ** 5),
-  ),
-});
-
-const depthBound = orNone(z.int().min(1).max(100_000_000));
-export const depthSchema = z.strictObject({
-  critical: depthBound,
-  high: depthBound,
-  normal: depthBound,
-  low: depthBound,
-});
-
-const allSchema = z.strictObject({
-  default: limitsSchema.default({}),
-  tenants: z
-    .record(
-      z.string().regex(tenantPattern, "expected a tenant id: 1 to 64 of A-Z, a-z, 0-9, '_' and '-'"),
-      limitsSchema,
-    )
-    .default({}),
-  depth: depthSchema.default({}),
-});
+export const depthBounds = [1, 100_000_000] as const;
 
 export const noLimits: AllLimits = { default: {}, tenants: {}, depth: {} };
 
+const strict = (properties: object) => ({ type: "object", additionalProperties: false, properties });
+
+const orNull = (type: "integer" | "number", [minimum, maximum]: readonly [number, number]) => ({
+  anyOf: [{ type: "null" }, { type, minimum, maximum }],
+});
+
+const byName = <Name extends string>(names: readonly Name[], of: (name: Name) => object) =>
+  strict(Object.fromEntries(names.map((name) => [name, of(name)])));
+
+const someLimits = byName(limitNames, (name) =>
+  orNull(name === "submits_per_second" ? "number" : "integer", limitBounds[name]),
+);
+
+const isWritten = fitsOf(
+  strict({
+    default: someLimits,
+    tenants: {
+      ...{ type: "object", additionalProperties: someLimits },
+      propertyNames: { type: "string", pattern: tenantPattern.source },
+    },
+    depth: byName(tiers, () => orNull("integer", depthBounds)),
+  }),
+);
+
 /**
- * Reads `OFFLOAD_LIMITS`: `{"default": {...}, "tenants": {"acme": {"submits_per_second": 20}}, "depth": {"low": 100}}`.
- * Limits at the top level belong to the default, `depth` may be one number for all tiers, and names may begin with
- * `max_`.
- * @throws Error with one line that names the field and the fault
+ * Reads limits as a synthesis writes them into the environment. Undefined: `parseLimits` has to read the text, which
+ * may be an operator's, and words its faults.
  */
-export function parseLimits(text: string): AllLimits {
-  if (text.trim() === "") return noLimits;
-  const parsed = allSchema.safeParse(normalized(parseJson(text)));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new Error(`${issue?.path.join(".") || "limits"}: ${issue?.message ?? "is not valid"}`);
-}
-
-function parseJson(text: string): unknown {
+export function writtenLimits(text: string): AllLimits | undefined {
+  if (text === "") return noLimits;
   try {
-    return JSON.parse(text);
+    const limits: unknown = JSON.parse(text);
+    return isWritten(limits) ? { ...noLimits, ...(limits as Partial<AllLimits>) } : undefined;
   } catch {
-    throw new Error("expected a JSON object");
+    return undefined;
   }
 }
-
-/** `max_burst` and `burst` mean the same. */
-const withoutMaxPrefix = (value: unknown): unknown =>
-  isObject(value) ? mapMembers(value, (name, member) => [name.replace(/^max_/, ""), member]) : value;
-
-/** Converts the forms that operators may write into the one form of the schema. */
-function normalized(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  const rest = withoutMaxPrefix(value) as Record<string, unknown>;
-  const general: Record<string, unknown> = {};
-  for (const name of limitNames) {
-    if (Object.hasOwn(rest, name)) general[name] = rest[name];
-    delete rest[name];
-  }
-  const { depth, tenants } = rest;
-  if (typeof depth === "number") rest.depth = Object.fromEntries(tiers.map((tier) => [tier, depth]));
-  if (isObject(tenants)) rest.tenants = mapMembers(tenants, (name, limits) => [name, withoutMaxPrefix(limits)]);
-  if (rest.default !== undefined || Object.keys(general).length > 0) {
-    rest.default = { ...general, ...(withoutMaxPrefix(rest.default ?? {}) as Record<string, unknown>) };
-  }
-  return rest;
-}
-
-const mapMembers = (value: Record<string, unknown>, map: (name: string, member: unknown) => [string, unknown]) =>
-  Object.fromEntries(Object.entries(value).map(([name, member]) => map(name, member)));
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Merges limits: for each limit, the first source that sets it wins. `burst` is taken from the source that sets the

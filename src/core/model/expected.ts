@@ -4,13 +4,18 @@ import { Problem } from "./problem.ts";
 /**
  * Runs a step that reads a request's body. When the body is missing, or one of its fields is missing or unknown, the
  * detail of the problem also has the expected body.
+ * @param given The body's schema, or a function that loads it.
  */
-export async function expecting<T>(schema: z.core.$ZodType, read: () => T | Promise<T>): Promise<T> {
+export async function expecting<T>(
+  given: z.core.$ZodType | (() => Promise<z.core.$ZodType>),
+  read: () => T | Promise<T>,
+): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof Problem) || !isAboutFields(error)) throw error;
     const { code, detail, options } = error;
+    const schema = typeof given === "function" ? await given() : given;
     throw new Problem(code, `${detail.replace(/\.$/, "")}; expected ${formOf(schema)}`.slice(0, 500), options);
   }
 }

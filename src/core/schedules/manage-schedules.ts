@@ -54,7 +54,7 @@ async function createDefined(
   identity: Identity,
   definition: ScheduleDefinition,
 ): Promise<Created> {
-  const version = checkScheduledTask(ports, definition.task);
+  const version = await checkScheduledTask(ports, definition.task);
   const made = { ...newSchedule(ports, identity, definition), ...version };
   checkTimes(ports, made);
   const before = await ports.schedules.get(made);
@@ -171,8 +171,8 @@ type InputVersion = Pick<ScheduleRecord, "input_version">;
  * Checks a task, and returns the version of its input for the record.
  * @throws Problem `unknown_task_type`, `invalid_input`, `too_large`
  */
-function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): InputVersion {
-  const { version } = checkTask(ports.types, task, ["task"]);
+async function checkScheduledTask(ports: ScheduleWritePorts, task: ScheduledTask): Promise<InputVersion> {
+  const { version } = await checkTask(ports.types, task, ["task"]);
   const most = largestScheduledInputBytes;
   const bytes = Buffer.byteLength(messageText(task.input ?? null));
   if (bytes > most) throw new Problem("too_large", `task.input has ${bytes} bytes. The limit is ${most} bytes.`);
@@ -219,7 +219,7 @@ export async function changeSchedule(
   principal?: string,
 ): Promise<ScheduleRecord> {
   const change = parseInput(changeSchema, body);
-  const version = change.task === undefined ? undefined : checkScheduledTask(ports, change.task);
+  const version = change.task === undefined ? undefined : await checkScheduledTask(ports, change.task);
   return changeWith(ports, key, (current) => withChange(ports, current, { change, version, principal }));
 }
 
@@ -257,7 +257,7 @@ export async function putSchedule(
   body: object,
 ): Promise<Created> {
   const definition = parseInput(definitionSchema, { ...body, name });
-  const version = checkScheduledTask(ports, definition.task);
+  const version = await checkScheduledTask(ports, definition.task);
   const key = { tenant_id: identity.tenantId, schedule_id: scheduleIdOf(identity.tenantId, name) };
   const whole = { version, principal: identity.principal };
   for (let tries = 1; ; tries++) {

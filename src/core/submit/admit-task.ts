@@ -5,12 +5,12 @@ import type { TaskRecord } from "../model/record.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";
 import { withKeptInput } from "../send/kept-input.ts";
 import { storedEnvelope } from "../send/large-input.ts";
-import { type Checked, checkInput } from "./check-input.ts";
 import { newRecord } from "./new-task.ts";
 import { type NewTask, orUnavailable } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { SubmitPorts } from "./submit-ports.ts";
+import { type Checked, checkInput } from "./usual-submit.ts";
 
 /** A submit that passed every check. Nothing of it is stored yet. */
 export interface Admitted {
@@ -26,7 +26,7 @@ export interface Admitted {
 
 /** Checks and admits a submit. @throws Problem */
 export async function admit(ports: SubmitPorts, call: SubmitCall, body: SubmitBody): Promise<Admitted> {
-  const checked: Checked = checkInput(ports.types, body, call.inputVersion);
+  const checked = await checkInput(ports.types, body, call.inputVersion);
   if (body.callback !== undefined) await checkCallback(ports, body.callback.url);
   const files = await orUnavailable(filesOf(ports, call, checked, body));
   const record = newRecord(ports, call, body, checked);

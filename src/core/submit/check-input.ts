@@ -2,51 +2,30 @@ import { nearestNames } from "../../util/nearest.ts";
 import { checkNow } from "../model/check-now.ts";
 import { inputProblem, parseInput } from "../model/invalid.ts";
 import { Problem } from "../model/problem.ts";
-import type { KnownType } from "../task/catalog.ts";
+import type { KnownType, KnownTypes } from "../task/catalog.ts";
 import { type SubmitBody, submitSchema } from "./submit-body.ts";
 
-/** Task types by name, as submit sees them. */
-export type KnownTypes = ReadonlyMap<string, KnownType>;
+export { submitSchema };
 
-/** The type of a submitted task, and the version of its input. */
-export interface Checked {
-  type: KnownType;
-  version: number;
-}
-
-/** @throws Problem `invalid_input` */
-export const checkBody = (body: unknown): SubmitBody => parseInput(submitSchema, body);
-
-/**
- * Checks a submit's input. An input that was stored with an earlier version of its type was checked then: the worker
- * brings it to the present version.
- * @param inputVersion The version of a stored input. Undefined: the input is a client's, of the present version.
- * @throws Problem `unknown_task_type`, `invalid_input`
- */
-export function checkInput(types: KnownTypes, body: SubmitBody, inputVersion: number | undefined): Checked {
-  const known = types.get(body.type);
-  if (known !== undefined && inputVersion !== undefined && inputVersion < known.version) {
-    return { type: known, version: inputVersion };
-  }
-  const type = checkTask(types, body);
-  return { type, version: type.version };
-}
+/** Checks the body of a submit. @throws Problem `invalid_input` */
+export const parseBody = (body: unknown): SubmitBody => parseInput(submitSchema, body);
 
 /**
  * Returns the task's type, after it has checked the input against the type's schema.
  * @param within Path of the task in the request's body. Default: it is the body.
  * @throws Problem `unknown_task_type`, `invalid_input`
  */
-export function checkTask(
+export async function checkTask(
   types: KnownTypes,
   task: { type: string; input?: unknown },
   within: readonly string[] = [],
-): KnownType {
+): Promise<KnownType> {
   const type = types.get(task.type);
   if (type === undefined) {
     throw unknownType(types, task.type, [...within, "type"]);
   }
-  const { error } = checkNow(type.input, task.input);
+  const schema = typeof type.input === "function" ? await type.input() : type.input;
+  const { error } = checkNow(schema, task.input);
   if (error !== undefined) throw inputProblem(error, task.input, [...within, "input"]);
   return type;
 }

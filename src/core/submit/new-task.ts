@@ -3,9 +3,9 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.t
 import { keptKey } from "../model/result-key.ts";
 import { uniqueKeyOf } from "../model/unique-key.ts";
 import type { Clock, NewId } from "../ports/tasks.ts";
-import type { Checked } from "./check-input.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
+import type { Checked } from "./usual-submit.ts";
 
 interface NewTaskPorts {
   clock: Clock;

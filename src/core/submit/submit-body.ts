@@ -4,6 +4,7 @@ import { resultKeyFault } from "../model/result-key.ts";
 import { tiers } from "../model/tier.ts";
 import { checkUnique, uniqueSchema } from "../model/unique-body.ts";
 import { halfCharacter } from "../model/well-formed.ts";
+import { longestTypeName, wholeFields } from "./submit-bounds.ts";
 
 /**
  * A time of a request, parsed to epoch milliseconds. The zone is required: without it, the time depends on the machine.
@@ -19,16 +20,21 @@ export const timeSchema = z
     return z.NEVER;
   });
 
+const whole = (name: keyof typeof wholeFields) => {
+  const [least, most] = wholeFields[name];
+  return z.int().min(least).max(most);
+};
+
 /** The fields of a submit, as the contract has them. */
 export const submitFields = {
-  type: z.string().min(1).max(64),
+  type: z.string().min(1).max(longestTypeName),
   input: z.unknown().optional(),
   priority: z.enum(tiers).optional(),
-  delay_seconds: z.int().min(0).max(31_536_000).optional(),
+  delay_seconds: whole("delay_seconds").optional(),
   run_at: timeSchema.optional(),
-  max_attempts: z.int().min(1).max(20).optional(),
-  expires_in_seconds: z.int().min(1).max(1_209_600).optional(),
-  retention_seconds: z.int().min(60).max(2_592_000).optional(),
+  max_attempts: whole("max_attempts").optional(),
+  expires_in_seconds: whole("expires_in_seconds").optional(),
+  retention_seconds: whole("retention_seconds").optional(),
   files: z.record(z.string().max(64), z.uuid("expected the id of an upload")).optional(),
   result_key: z
     .record(z.string().max(32), z.unknown())

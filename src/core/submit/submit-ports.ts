@@ -5,7 +5,7 @@ import type { Unique } from "../model/unique-body.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import type { NewId } from "../ports/tasks.ts";
 import type { Uploads } from "../ports/uploads.ts";
-import type { KnownTypes } from "./check-input.ts";
+import type { KnownTypes } from "../task/catalog.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 
@@ -13,6 +13,8 @@ import type { SubmitCall } from "./submit-call.ts";
 export interface SubmitPorts extends DispatchPorts {
   newId: NewId;
   types: KnownTypes;
+  /** True for a body that certainly fits `submitSchema`. Absent: the schema, with zod, reads every body. */
+  isUsualBody?: (body: unknown) => boolean;
   /** Limits what clients submit. Absent: no limits, as for submits of handlers and schedules. */
   gate?: SubmitGate;
   /** Saves the tenant in the directory of tenants; never throws. Absent: no schedule needs the directory. */

@@ -1,8 +1,8 @@
 import { Problem, type ProblemCode, problemCodes } from "../model/problem.ts";
 import { admit } from "./admit-task.ts";
-import { checkBody } from "./check-input.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { Accepted, BatchEntry, SubmitPorts } from "./submit-ports.ts";
+import { checkBody } from "./usual-submit.ts";
 
 /** A batch that is submitted. */
 interface Batch {
@@ -42,7 +42,7 @@ export async function submitReplacing(ports: SubmitPorts, indexes: readonly numb
  * @throws Problem
  */
 async function count(ports: SubmitPorts, call: SubmitCall, { replayed }: Accepted): Promise<void> {
-  const body = checkBody(call.body);
+  const body = await checkBody(ports, call.body);
   const isRepeat = replayed && call.idempotencyKey !== undefined;
   try {
     const { admission } = await admit(ports, call, body);

@@ -5,12 +5,12 @@ import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { Clock } from "../ports/tasks.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { admitNew } from "./admit-task.ts";
-import { checkBody } from "./check-input.ts";
 import { newTaskId } from "./new-task.ts";
 import { keyReused, type NewTask, orUnavailable, send, sendFirst } from "./send-task.ts";
 import type { SubmitBody } from "./submit-body.ts";
 import type { SubmitCall } from "./submit-call.ts";
 import type { Accepted, SubmitPorts } from "./submit-ports.ts";
+import { checkBody } from "./usual-submit.ts";
 
 /** An accepted task, as submitters see it. */
 export const acceptedView = (record: TaskRecord, clock: Clock) => ({
@@ -28,7 +28,7 @@ export const acceptedView = (record: TaskRecord, clock: Clock) => ({
  * `idempotency_key_reused`, `unavailable`, and those of the gate
  */
 export async function submit(ports: SubmitPorts, call: SubmitCall): Promise<Accepted> {
-  const body = checkBody(call.body);
+  const body = await checkBody(ports, call.body);
   if (body.unique !== undefined) {
     if (call.family !== undefined) throw childProblem();
     if (ports.submitUnique === undefined) throw new Error("unique: these submits are none of clients or handlers");

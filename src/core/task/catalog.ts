@@ -1,5 +1,4 @@
-import * as z from "zod";
-import { mayBeLeftOut } from "./left-out.ts";
+import type * as z from "zod";
 import type { TaskType } from "./task.ts";
 
 /** A task type as data for submit, so that submit's bundle contains no handlers and no packages of tasks. */
@@ -40,23 +39,6 @@ export interface CatalogEntry {
 
 export type Catalog = readonly CatalogEntry[];
 
-/**
- * Describes task types as data. Only the worker checks what a JSON Schema cannot express: refinements, transforms, and
- * patterns with flags.
- */
-export function toCatalog(types: Iterable<TaskType>): Catalog {
-  return [...types].map((type) => ({
-    name: type.name,
-    description: type.description,
-    input_schema: jsonSchemaOf(type.input),
-    ...(mayBeLeftOut(type.input) ? { input_optional: true as const } : {}),
-    ...(type.output === undefined ? {} : { output_schema: jsonSchemaOf(type.output) }),
-    ...ruledBy(type),
-    ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
-    ...filesOf(type),
-  }));
-}
-
 /** The sharing of a limit, as data. */
 interface LimitView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */
@@ -85,7 +67,7 @@ const keepInputOf = ({ keepInput }: TaskType): { keep_input?: true } => (keepInp
 const sensitiveOf = ({ sensitive }: TaskType): { sensitive?: true } => (sensitive ? { sensitive } : {});
 
 /** The rules of a type for its tasks. */
-const ruledBy = (type: TaskType) => ({
+export const ruledBy = (type: TaskType) => ({
   version: type.version,
   priority: type.priority,
   ...runsOnOf(type),
@@ -98,47 +80,7 @@ const ruledBy = (type: TaskType) => ({
   ...(type.onFailed && { on_failed: true as const }),
 });
 
-const filesOf = ({ files }: TaskType) => (Object.keys(files).length === 0 ? {} : { files });
-
-/** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */
-const jsonSchemaOf = (schema: z.ZodType) =>
-  z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override: forJson }) as Record<string, unknown>;
-
-interface WithPattern {
-  pattern?: RegExp;
-  checks?: readonly { _zod: { def: WithPattern } }[];
-}
-
-interface Part {
-  zodSchema: z.core.$ZodType;
-  jsonSchema: Record<string, unknown>;
-}
-
-function forJson(part: Part): void {
-  dropFlaggedPatterns(part);
-  // No JSON is undefined.
-  const { type } = part.zodSchema._zod.def;
-  if (type === "undefined" || type === "void") part.jsonSchema.not = {};
-  if (type === "object") requireMembers(part);
-}
-
-/** A member that may be undefined is not required: JSON has no undefined. */
-function requireMembers({ zodSchema, jsonSchema }: Part): void {
-  const { shape = {} } = zodSchema._zod.def as { shape?: Record<string, z.core.$ZodType> };
-  const required = (jsonSchema.required as string[] | undefined) ?? [];
-  const needed = required.filter((name) => shape[name] === undefined || !mayBeLeftOut(shape[name]));
-  if (needed.length > 0) jsonSchema.required = needed;
-  else delete jsonSchema.required;
-}
-
-/** JSON Schema has no flags of patterns. Without its flag, a pattern would refuse inputs that the type accepts. */
-function dropFlaggedPatterns(part: Part): void {
-  const definition = part.zodSchema._zod.def as WithPattern;
-  const definitions = [definition, ...(definition.checks ?? []).map(({ _zod }) => _zod.def)];
-  if (!definitions.some(({ pattern }) => /[imsuv]/.test(pattern?.flags ?? ""))) return;
-  delete part.jsonSchema.pattern;
-  delete part.jsonSchema.allOf;
-}
+export const filesOf = ({ files }: TaskType) => (Object.keys(files).length === 0 ? {} : { files });
 
 /**
  * Reads a catalogue that `toCatalog` made. Each start of submit waits for this, so it checks no more than the outer
@@ -154,30 +96,19 @@ export function parseCatalog(text: string): Catalog {
 const isEntry = (entry: Partial<CatalogEntry> | null): boolean =>
   typeof entry?.name === "string" && typeof entry.input_schema === "object";
 
-/** A task type as submit sees it: its entry, and its input schema, compiled when it is first used. */
+/** A task type as submit sees it. */
 export interface KnownType extends CatalogEntry {
-  readonly input: z.ZodType;
+  /** The schema of its input: of its definition, or made from the catalogue's, with zod, when it is needed. */
+  readonly input: z.ZodType | (() => Promise<z.ZodType>);
+  /** True for an input that certainly fits. Absent: only the schema knows. */
+  fits?(input: unknown): boolean;
 }
 
-/** Indexes a catalogue by the types' names. */
-export function knownTypes(catalog: Catalog): ReadonlyMap<string, KnownType> {
-  return new Map(catalog.map((entry) => [entry.name, known(entry)]));
-}
-
-function known(entry: CatalogEntry): KnownType {
-  let input: z.ZodType | undefined;
-  return {
-    ...entry,
-    get input() {
-      const schema = () => z.fromJSONSchema(entry.input_schema);
-      input ??= entry.input_optional ? schema().optional() : schema();
-      return input;
-    },
-  };
-}
+/** Task types by name, as submit sees them. */
+export type KnownTypes = ReadonlyMap<string, KnownType>;
 
 /** Task types as submit sees them, made from their definitions: for a worker that submits for a handler. */
-export const knownTypesOf = (types: Iterable<TaskType>): ReadonlyMap<string, KnownType> =>
+export const knownTypesOf = (types: Iterable<TaskType>): KnownTypes =>
   new Map(
     [...types].map((type) => [
       type.name,

@@ -1,6 +1,7 @@
 import { followUp } from "../end/follow-up.ts";
-import { type Envelope, type LineCheck, latestCreatedAt, parseEnvelope, parseLineCheck } from "../model/envelope.ts";
+import { type Envelope, type LineCheck, latestCreatedAt } from "../model/envelope.ts";
 import { ChangedMeanwhile, PortUnavailable, WrittenLater } from "../model/errors.ts";
+import { parseEnvelope, parseLineCheck } from "../model/read-envelope.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import { againWhenUnavailable, type Verdict } from "../model/verdict.ts";

@@ -1,5 +1,6 @@
-import { messageText, parseEnvelope } from "../model/envelope.ts";
+import { messageText } from "../model/envelope.ts";
 import type { Grant } from "../model/grant.ts";
+import { parseEnvelope } from "../model/read-envelope.ts";
 import type { WaitingTask } from "../ports/flow.ts";
 import type { Visibility } from "../ports/queues.ts";
 import type { Delivery } from "../ports/tasks.ts";

@@ -1,6 +1,6 @@
 import { within } from "../../util/within.ts";
-import { parseEnvelope } from "../model/envelope.ts";
 import { leaseSeconds } from "../model/lease.ts";
+import { parseEnvelope } from "../model/read-envelope.ts";
 import type { Visibility, WorkQueues } from "../ports/queues.ts";
 import type { Clock, Delivery, Log, Queues } from "../ports/tasks.ts";
 import { longestDelaySeconds } from "../send/dispatch.ts";

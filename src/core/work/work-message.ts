@@ -1,7 +1,8 @@
 import { within } from "../../util/within.ts";
-import { type Envelope, parseEnvelope, parseLineCheck } from "../model/envelope.ts";
+import type { Envelope } from "../model/envelope.ts";
 import { LineUnavailable, PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { onFailedName } from "../model/internal-names.ts";
+import { parseEnvelope, parseLineCheck } from "../model/read-envelope.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { Visibility } from "../ports/queues.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { parseLimits } from "../../core/limits/limits.ts";
+import { parseLimits } from "../../core/limits/parse-limits.ts";
 import { parseLocalKeys } from "../../http/authorizer.ts";
 import { allowedHosts } from "../../settings/read-setting.ts";
 

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { parseEnvelope } from "../../core/model/envelope.ts";
+import { parseEnvelope } from "../../core/model/read-envelope.ts";
 
 /** The end of a worker process. */
 export interface WorkerEnd {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LimitBook, mergeDepth } from "../../../src/core/limits/gate.ts";
-import { mergeLimits, noLimits, parseLimits } from "../../../src/core/limits/limits.ts";
+import { mergeLimits, noLimits } from "../../../src/core/limits/limits.ts";
+import { parseLimits } from "../../../src/core/limits/parse-limits.ts";
 import { FakeClock } from "../../../src/memory/clock.ts";
 import { MemoryLimits } from "../../../src/memory/limits.ts";
 import { KeptLog } from "../../support/memory-pipeline.ts";

@@ -4,10 +4,9 @@ import {
   type DeadLetterMessage,
   largestEnvelopeBytes,
   messageText,
-  parseDeadLetter,
-  parseEnvelope,
   schemaVersion,
 } from "../../../src/core/model/envelope.ts";
+import { parseDeadLetter, parseEnvelope } from "../../../src/core/model/read-envelope.ts";
 import fc from "../../support/fast-check.ts";
 import { envelopeOf, newRecord } from "../../support/memory-pipeline.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { appRule, appSchedules, defineSchedule, parseAppSchedules } from "../../../src/core/schedules/app-schedule.ts";
-import { toCatalog } from "../../../src/core/task/catalog.ts";
 import { defineTask } from "../../../src/core/task/task.ts";
+import { toCatalog } from "../../../src/core/task/to-catalog.ts";
 
 const report = defineTask({
   name: "report.daily",

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { appTriggers, defineTrigger, type TriggerOptions } from "../../../src/core/schedules/define-trigger.ts";
 import { parseTriggers, ruleNameOf, triggerOfRule } from "../../../src/core/schedules/trigger.ts";
-import { toCatalog } from "../../../src/core/task/catalog.ts";
 import { type DefinedTask, defineTask } from "../../../src/core/task/task.ts";
+import { toCatalog } from "../../../src/core/task/to-catalog.ts";
 
 const convert = defineTask({
   name: "video.convert",

@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { knownTypes, knownTypesOf, parseCatalog, toCatalog } from "../../../src/core/task/catalog.ts";
+import { knownTypesOf, parseCatalog } from "../../../src/core/task/catalog.ts";
+import { inputSchema } from "../../../src/core/task/input-schema.ts";
+import { knownTypes } from "../../../src/core/task/known-types.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
+import { toCatalog } from "../../../src/core/task/to-catalog.ts";
 import fc from "../../support/fast-check.ts";
 import { typeOf } from "../../support/memory-pipeline.ts";
 import { taskTypes } from "../../support/own-types.ts";
@@ -12,7 +15,7 @@ function throughCatalog(input: z.ZodType): z.ZodType {
   const text = JSON.stringify(toCatalog([typeOf(() => null, { name: "t", input })]));
   const known = knownTypes(parseCatalog(text)).get("t");
   if (known === undefined) throw new Error("the type is gone");
-  return known.input;
+  return inputSchema(known);
 }
 
 describe("a catalogue", () => {

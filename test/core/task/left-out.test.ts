@@ -1,9 +1,10 @@
 import { expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import type { TaskInput } from "../../../src/client/index.ts";
-import { knownTypes, toCatalog } from "../../../src/core/task/catalog.ts";
+import { inputSchema } from "../../../src/core/task/input-schema.ts";
 import { dataOf, parseInput } from "../../../src/core/task/parsed-input.ts";
 import { defineTask } from "../../../src/core/task/task.ts";
+import { toCatalog } from "../../../src/core/task/to-catalog.ts";
 
 const text = z.string();
 const node: z.ZodType = z.lazy(() => z.union([z.object({ next: node }), z.undefined()]));
@@ -15,11 +16,10 @@ const typeOf = (a: z.ZodType, wrap: (member: z.ZodType) => z.ZodType = (member) 
 /** The answers of submit, the document and the worker about an input. */
 async function judge(type: ReturnType<typeof typeOf>, input: unknown) {
   const [entry] = toCatalog([type]);
-  const known = knownTypes(entry === undefined ? [] : [entry]).get(type.name);
   const { required } = (entry?.input_schema ?? {}) as { required?: string[] };
   const parsed = await parseInput(type, structuredClone(input), 1);
   return {
-    accepts: known?.input.safeParse(input).success,
+    accepts: entry !== undefined && inputSchema(entry).safeParse(input).success,
     required: required?.includes("a"),
     runs: !("fault" in parsed),
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { DeadLetterMessage } from "../../../src/core/model/envelope.ts";
-import { parseEnvelope } from "../../../src/core/model/envelope.ts";
+import { parseEnvelope } from "../../../src/core/model/read-envelope.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { memoryPipeline, typeOf } from "../../support/memory-pipeline.ts";
 

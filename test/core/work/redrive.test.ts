@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { parseDeadLetter } from "../../../src/core/model/envelope.ts";
 import { PermanentError, PortUnavailable } from "../../../src/core/model/errors.ts";
+import { parseDeadLetter } from "../../../src/core/model/read-envelope.ts";
 import { iso } from "../../../src/core/model/record.ts";
 import type { TaskType } from "../../../src/core/task/task.ts";
 import { mostRedrives } from "../../../src/core/work/redrive.ts";

@@ -2,7 +2,6 @@ import { Readable } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { followUp } from "../../../src/core/end/follow-up.ts";
-import { parseDeadLetter } from "../../../src/core/model/envelope.ts";
 import {
   AttemptTimedOut,
   BusinessRuleViolation,
@@ -11,6 +10,7 @@ import {
   RetryAfter,
   Unavailable,
 } from "../../../src/core/model/errors.ts";
+import { parseDeadLetter } from "../../../src/core/model/read-envelope.ts";
 import { iso, type TaskRecord } from "../../../src/core/model/record.ts";
 import type { SettlePorts } from "../../../src/core/ports/extra.ts";
 import { file, largestResultBytes, recordResultBytes, withOutcome } from "../../../src/core/task/result.ts";
