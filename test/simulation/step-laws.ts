@@ -338,9 +338,9 @@ export class StepLaws {
     if (life !== undefined) requestsOf(life, attempt).sealed = true;
   }
 
-  /** A worker puts a task into a line, or finds it in one. What an attempt has left is kept as long as the record. */
-  waitsInLine(from: Invocation, { task_id, attempts_total }: TaskRecord): void {
-    if (from.kind === "worker" && attempts_total > 0) this.#lives.life(task_id)?.steps.keepers.push(from);
+  /** A worker puts a task into a line, or finds it in one. What attempts and signals have left is kept as long as the record. */
+  waitsInLine(from: Invocation, { task_id, attempts_total, signals = 0 }: TaskRecord): void {
+    if (from.kind === "worker" && attempts_total + signals > 0) this.#lives.life(task_id)?.steps.keepers.push(from);
   }
 
   /**
@@ -349,11 +349,12 @@ export class StepLaws {
    */
   readToKeep(from: Invocation, owner: StepOwner): void {
     const life = this.#lifeOf(owner);
-    const claim = life?.claims.findLast(({ by }) => by === from);
-    if (life === undefined || claim === undefined) return;
+    if (life === undefined) return;
     const { keepers } = life.steps;
     const place = keepers.indexOf(from);
     if (place >= 0) return void keepers.splice(place, 1);
+    const claim = life.claims.findLast(({ by }) => by === from);
+    if (claim === undefined) return;
     if (claim.settled) return void this.#keptThroughWait(life);
     const requests = requestsOf(life, claim.total);
     requests.readsToKeep += 1;
