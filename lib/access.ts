@@ -157,6 +157,15 @@ export function allowSendTasks(grantee: IGrantable, data: DataStack): void {
   data.containerQueues?.allowWake(grantee);
 }
 
+/**
+ * Grants a worker what `task.putSchedule` and `task.deleteSchedule` need besides creating a rule: changing and deleting
+ * one, and requesting its check.
+ */
+export function allowSchedules(grantee: IGrantable, { scheduling }: DataStack): void {
+  scheduling.allowChange(grantee);
+  allowSend(grantee, [scheduling.firings]);
+}
+
 /** Grants reading the number of messages in queues. */
 export const allowMeasure = (grantee: IGrantable, queues: readonly IQueue[]): void =>
   allowQueues(grantee, ["GetQueueAttributes"], queues);

@@ -23,7 +23,15 @@ import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
 import { type SettingTexts, toEnv } from "../src/settings/config.ts";
 import { variableOf } from "../src/work/settings.ts";
-import { allowLists, allowObjects, allowProtection, allowReceive, allowSend, allowTable } from "./access.ts";
+import {
+  allowLists,
+  allowObjects,
+  allowProtection,
+  allowReceive,
+  allowSchedules,
+  allowSend,
+  allowTable,
+} from "./access.ts";
 import { addContainerCode, openArguments, startArguments } from "./container-code.ts";
 import type { ContainerQueues } from "./container-queues.ts";
 import { ContainerScaling } from "./container-scaling.ts";
@@ -135,6 +143,7 @@ export class ContainerWorkers extends Construct implements IGrantable {
     allowLists(this, data.table);
     allowObjects(this, data.bucket, "worker");
     dispatch.allow(this);
+    allowSchedules(this, data);
     allowSend(this, Object.values(data.dlqs));
     allowReceive(this, queues.all);
   }

@@ -73,9 +73,9 @@ export class Scheduling extends Construct {
     this.allow(grantee, ["CreateSchedule"]);
   }
 
-  /** Grants deleting schedules of the group. */
-  allowDelete(grantee: IGrantable): void {
-    this.allow(grantee, ["DeleteSchedule"]);
+  /** Grants changing and deleting schedules of the group. */
+  allowChange(grantee: IGrantable): void {
+    this.allow(grantee, ["UpdateSchedule", "DeleteSchedule"]);
   }
 
   /** Grants creating, changing and deleting schedules of the group. */

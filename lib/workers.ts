@@ -3,7 +3,15 @@ import type { Tier } from "../src/core/model/tier.ts";
 import type { TaskEnvironment } from "../src/core/task/environment.ts";
 import { internalOptions } from "../src/core/task/internal-types.ts";
 import { type PerTier, type SettingTexts, toEnv } from "../src/settings/config.ts";
-import { allowLists, allowMeasure, allowObjects, allowReceive, allowSend, allowTable } from "./access.ts";
+import {
+  allowLists,
+  allowMeasure,
+  allowObjects,
+  allowReceive,
+  allowSchedules,
+  allowSend,
+  allowTable,
+} from "./access.ts";
 import type { TierOptions } from "./capacity.ts";
 import { ContainerWorkers } from "./container-workers.ts";
 import type { Containers } from "./containers.ts";
@@ -85,8 +93,9 @@ const environmentOf = ({ declared, options, containers }: WorkersProps): WorkerE
   workerEnvironment(declared(), options.handlers, containers !== undefined);
 
 /** Settings of the workers of all tiers, and of container workers. */
-const settingsOf = ({ dispatch, options, timeScale }: WorkersProps): SettingTexts => ({
+const settingsOf = ({ data, dispatch, options, timeScale }: WorkersProps): SettingTexts => ({
   ...dispatch.settings,
+  firingsUrl: data.scheduling.firings.queueUrl,
   probes: options.probes ? "1" : "0",
   timeScale,
 });
@@ -134,13 +143,13 @@ function addWorker(scope: Construct, tier: Tier, props: WorkersProps, network: N
   allowLists(worker, data.table);
   allowObjects(worker, data.bucket, tier === internalTier ? "internalWorker" : "worker");
   dispatch.allow(worker);
+  allowSchedules(worker, data);
   if (network !== undefined) allowNetwork(worker);
   allowSend(worker, [data.dlqs[tier]]);
   if (tier === internalTier) {
     const dlqs = Object.values(data.dlqs);
     allowReceive(worker, dlqs);
     allowMeasure(worker, dlqs);
-    data.scheduling.allowDelete(worker);
   }
   return worker;
 }

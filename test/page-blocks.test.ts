@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { scheduleIdOf } from "../src/core/schedules/schedule-record.ts";
 import type { DefinedTask } from "../src/core/task/task.ts";
 import { type RunOptions, testKit } from "../src/testkit/kit.ts";
 import { type Answer, type BlockModule, effectBlocks, PageBlocks } from "./support/page-blocks.ts";
@@ -409,6 +410,15 @@ const taskCases: TaskCase[] = [
     inputs: [{}, {}],
     options: { files: { video } },
     effects: () => ["console.log cut talk.mp4 to 1080", "console.log cut talk.mp4 to 360"],
+  },
+  {
+    page: "docs/schedules-in-code.md",
+    type: "shop.open",
+    inputs: [
+      { shop: "ada", timezone: "Europe/Berlin" },
+      { shop: "bob", timezone: "UTC" },
+    ],
+    results: [scheduleIdOf("test-tenant", "report-of-ada"), scheduleIdOf("test-tenant", "report-of-bob")],
   },
   {
     page: "docs/files.md",

@@ -34,6 +34,53 @@ test("a task that was started goes on when the time of its sleeps has come, and 
   expect(outcome).toMatchObject({ status: "completed", result: { mails: 3 }, seconds: 20 * 86_400 });
 });
 
+test("a schedule that a handler makes fires at its times while the kit's time passes, and not in a run", async () => {
+  const reports: string[] = [];
+  const report = defineTask({
+    name: "report",
+    input: z.strictObject({ shop: z.string() }),
+    handler: ({ shop }) => void reports.push(`${shop} ${new Date().toISOString()}`),
+  });
+  const open = defineTask({
+    name: "open",
+    input: z.strictObject({ shop: z.string(), hour: z.number() }),
+    handler: ({ shop, hour }, task) =>
+      task.putSchedule(`report-of-${shop}`, { cron: `0 ${hour} * * *`, type: report, input: { shop } }),
+  });
+  const close = defineTask({
+    name: "close",
+    input: z.strictObject({ shop: z.string() }),
+    handler: ({ shop }, task) => task.deleteSchedule(`report-of-${shop}`),
+  });
+  const kit = testKit([report, open, close], { startsAt });
+  const { status, result } = await kit.run(open, { shop: "a", hour: 6 });
+  expect(status).toBe("completed");
+  expect(reports).toEqual([]);
+  expect(await kit.schedules()).toMatchObject([
+    { schedule_id: result, name: "report-of-a", cron: "0 6 * * *", next_run_at: "2027-01-01T06:00:00.000Z" },
+  ]);
+  await kit.advance("2d");
+  expect(reports).toEqual(["a 2027-01-01T06:00:00.000Z", "a 2027-01-02T06:00:00.000Z"]);
+  await kit.run(open, { shop: "a", hour: 7 });
+  await kit.advance("1d");
+  await kit.run(close, { shop: "a" });
+  await kit.advance("9d");
+  expect(reports.slice(2)).toEqual(["a 2027-01-03T07:00:00.000Z"]);
+  expect(await kit.schedules()).toEqual([]);
+});
+
+test("a worker that dies anywhere in a call leaves the schedule that the next attempt makes", async () => {
+  const note = defineTask({ name: "note", input: z.strictObject({}), handler: () => {} });
+  const plan = defineTask({
+    name: "plan",
+    input: z.strictObject({}),
+    handler: (_, task) => task.putSchedule("nightly", { cron: "0 2 * * *", type: note, input: {} }),
+  });
+  await testKit([note, plan], { startsAt }).crashEverywhere(plan, {}, ({ status }) => {
+    expect(status).toBe("completed");
+  });
+});
+
 test("delays, retries and ends of waits come at their time; a signal ends a wait at once", async () => {
   const tries: number[] = [];
   const pay = defineTask({

@@ -10,6 +10,7 @@ import { type KnownType, knownTypesOf } from "../core/task/catalog.ts";
 import type { TaskType } from "../core/task/task.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";
 import type { Config } from "../settings/config.ts";
+import type { ChildrenPorts } from "./children.ts";
 import { queueClient } from "./clients.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { endingPorts } from "./ending-ports.ts";
@@ -19,6 +20,7 @@ import { newId } from "./ids.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
+import type { SchedulerConfig } from "./one-offs.ts";
 import { SqsQueueDepths } from "./queue-depths.ts";
 import { SqsDeadLetterQueues } from "./queues.ts";
 import { DynamoRecords } from "./records.ts";
@@ -68,6 +70,23 @@ async function linesOf({
 /** The ports that the process itself has. */
 export type MachinePorts = Required<Pick<WorkPorts, "disk" | "turn" | "loadFollow">>;
 
+/** The ports by which handlers create tasks and schedules. Their code loads with their first use. */
+function handlerPorts(
+  ports: ChildrenPorts & { table: DynamoTable },
+  config: SchedulerConfig,
+  env: NodeJS.ProcessEnv,
+): Pick<WorkPorts, "submitChild" | "createChild" | "rejoinChild" | "handlerSchedules"> {
+  const children = lazyPort(async () => (await import("./children.ts")).childrenPorts(ports));
+  return {
+    submitChild: children.submitChild,
+    createChild: children.createChild,
+    rejoinChild: children.rejoinChild,
+    handlerSchedules: lazyPort(async () =>
+      (await import("./handler-schedules.ts")).handlerSchedulesOf(config, ports, env),
+    ),
+  };
+}
+
 /** Ports in place of those of a deployed worker. */
 export type OwnPorts = Partial<Pick<WorkPorts, "clock" | "watchdog" | "stackOf">>;
 
@@ -111,7 +130,6 @@ export async function workPorts(
   await preload([...registry.values()]);
   const releases = new Releases(base);
   const tracing = await createTracing();
-  const children = lazyPort(async () => (await import("./children.ts")).childrenPorts({ ...base, types: known }));
   const ports: WorkPorts = {
     ...base,
     newId,
@@ -130,9 +148,7 @@ export async function workPorts(
     limiter,
     audit: lazyPort(async () => new (await import("./audit-log.ts")).DynamoAuditLog(table)),
     stackOf: bundleStackOf,
-    submitChild: children.submitChild,
-    createChild: children.createChild,
-    rejoinChild: children.rejoinChild,
+    ...handlerPorts({ ...base, table, types: known }, config, env),
     ...own,
   };
   return { ports, releases, tracing, metrics: base.metrics, life };

@@ -44,6 +44,11 @@ export class MemorySchedules implements Schedules {
     const mine = [...this.#records.values()].filter((record) => record.tenant_id === tenantId);
     return copy(pageOf(mine, (record) => record.schedule_id, page));
   }
+
+  /** The schedules of all tenants. */
+  all(): ScheduleRecord[] {
+    return copy([...this.#records.values()]);
+  }
 }
 
 /** The rules of EventBridge Scheduler in memory. The caller fires them. */

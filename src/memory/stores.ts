@@ -1,5 +1,6 @@
 import { followers } from "../core/extras/list.ts";
 import { tiers } from "../core/model/tier.ts";
+import type { Rules } from "../core/schedules/ports.ts";
 import { lateCode } from "../core/work/late-code.ts";
 import { MemoryAuditLog } from "./audit.ts";
 import { MemoryBlobList } from "./blob-list.ts";
@@ -12,6 +13,7 @@ import { MemoryNotices } from "./notices.ts";
 import { MemoryOnceStore, MemoryOneOffs } from "./others.ts";
 import { MemoryQueues } from "./queues.ts";
 import { MemoryRecords } from "./records.ts";
+import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "./schedules.ts";
 import { MemoryStepStore } from "./steps.ts";
 import { MemoryUniqueKeys } from "./unique-keys.ts";
 import { MemoryUploads } from "./uploads.ts";
@@ -37,6 +39,9 @@ export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) =>
   uploads: new MemoryUploads(),
   uniqueKeys: new MemoryUniqueKeys(),
   once: new MemoryOnceStore(),
+  schedules: new MemorySchedules(),
+  rules: new MemoryRules() as Rules & Pick<MemoryRules, "all">,
+  checks: new MemoryRuleChecks(),
   /** Loaded with the stores: the clock does not wait for code. */
   lateCode,
 });

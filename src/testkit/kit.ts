@@ -1,6 +1,7 @@
 import type { Identity } from "../core/model/identity.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { Random } from "../core/ports/tasks.ts";
+import type { ScheduleView } from "../core/schedules/schedule-record.ts";
 import type { DefinedTask, TaskType } from "../core/task/task.ts";
 import { durationSeconds } from "../util/duration.ts";
 import { type ChildPath, type Fault, Faults, ofChild } from "./faults.ts";
@@ -156,7 +157,7 @@ export class TestKit {
 
   /**
    * Lets the kit's time pass, as `npx offload clock` does with a local server: delays, retries, sleeps and ends of
-   * waits of the tasks that were started happen, each at its time.
+   * waits of the tasks that were started happen, each at its time, and so do the times of schedules.
    * @param time A duration such as `2d`, `90m` or `1d 12h`, or the time to which it goes.
    * @throws RangeError for a text that is no duration, and for a time that has passed
    */
@@ -168,6 +169,15 @@ export class TestKit {
       throw new RangeError(`advance: expected ${expected}, got ${String(time)}`);
     }
     await this.#atKitTime(() => this.#world.drain(false, untilMs));
+  }
+
+  /**
+   * Returns the schedules that handlers have made for a tenant, in the order of their names, as clients see them. Their
+   * times come with `advance`.
+   * @param tenantId Default: the kit's.
+   */
+  schedules(tenantId = this.#tenantId): Promise<ScheduleView[]> {
+    return this.#world.schedules(tenantId);
   }
 
   #atKitTime<T>(work: () => Promise<T>): Promise<T> {

@@ -68,3 +68,14 @@ const keyNames: Readonly<Record<string, string>> = {
   holder: "submit: read the unique key",
   take: "submit: take the unique key",
 };
+
+/** Name of a call to the records of schedules. */
+export const scheduleStepName = (method: string): string => scheduleNames[method] ?? "store the schedule";
+
+const scheduleNames: Readonly<Record<string, string>> = {
+  get: "read the schedule",
+  delete: "delete the schedule",
+};
+
+/** Name of a call about the rule of a schedule. */
+export const ruleStepName = (method: string): string => `schedule's rule: ${method}`;

@@ -70,6 +70,7 @@ function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: 
       return (task.submit as Submit)(...given);
     },
     ...watchedSpawns(task, step),
+    ...watchedSchedules(task, step),
     ...watchedSteps(task, step),
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T> => {
       const fault = step(`task.once(${inText(key)})`);
@@ -122,6 +123,21 @@ function watchedSpawns(task: TaskContext, step: MakeStep): Pick<TaskContext, "sp
       const fault = step(typeof name === "string" ? `task.spawnAll(${name})` : "task.spawnAll");
       if (fault !== undefined) await fault;
       return (task.spawnAll as (...given: unknown[]) => Promise<number>)(...given);
+    },
+  };
+}
+
+function watchedSchedules(task: TaskContext, step: MakeStep): Pick<TaskContext, "putSchedule" | "deleteSchedule"> {
+  return {
+    putSchedule: async (...given: [unknown, unknown]) => {
+      const fault = step(`task.putSchedule(${inText(given[0])})`);
+      if (fault !== undefined) await fault;
+      return (task.putSchedule as Submit)(...given);
+    },
+    deleteSchedule: async (name) => {
+      const fault = step(`task.deleteSchedule(${inText(name)})`);
+      if (fault !== undefined) await fault;
+      return task.deleteSchedule(name);
     },
   };
 }

@@ -16,6 +16,7 @@ import type { EndPorts } from "../core/ports/extra.ts";
 import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Clock, Delivery, NewId, Random } from "../core/ports/tasks.ts";
 import { noTracing } from "../core/ports/tracing.ts";
+import { handlerSchedules } from "../core/schedules/handler-schedules.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
 import type { KnownType } from "../core/task/catalog.ts";
 import type { ChildSubmit } from "../core/task/handler-submit.ts";
@@ -34,7 +35,15 @@ import { workerTimeoutSeconds } from "../settings/config.ts";
 import type { Fault } from "./faults.ts";
 import { onClock } from "./kit-date.ts";
 import { passTime } from "./pass-time.ts";
-import { entryStepName, keyStepName, objectStepName, stepName, suspendStep } from "./steps.ts";
+import {
+  entryStepName,
+  keyStepName,
+  objectStepName,
+  ruleStepName,
+  scheduleStepName,
+  stepName,
+  suspendStep,
+} from "./steps.ts";
 import type { Lines, Step, Track } from "./track.ts";
 import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
 
@@ -143,6 +152,12 @@ export class Worker {
       ...dispatching,
       once: this.#stepping(once),
       steps: entries,
+      handlerSchedules: handlerSchedules({
+        ...{ clock: this.#clock(), log: lines.port, types: known },
+        schedules: this.#stepping(stores.schedules, scheduleStepName),
+        rules: this.#stepping(stores.rules, ruleStepName),
+        checks: this.#stepping(stores.checks, ruleStepName),
+      }),
       registry: registry([...types.map((type) => watchedType(type, this.#watch)), this.#cancelsChildren(dispatching)]),
       random,
       disk,

@@ -9,6 +9,7 @@ import { iso, type TaskKey, type TaskRecord } from "../core/model/record.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import type { Delivery, Random } from "../core/ports/tasks.ts";
 import { fireTask } from "../core/schedules/fire.ts";
+import { type ScheduleView, scheduleView } from "../core/schedules/schedule-record.ts";
 import { signal } from "../core/steps/signal.ts";
 import { submit } from "../core/submit/submit.ts";
 import type { SubmitCall } from "../core/submit/submit-call.ts";
@@ -23,6 +24,7 @@ import { noMetrics } from "../memory/others.ts";
 import { type MemoryStores, memoryStores, nextMoment } from "../memory/stores.ts";
 import { maxReceiveCount, workerTimeoutSeconds } from "../settings/config.ts";
 import { type ChildPath, Faults, ofChild, pathOf } from "./faults.ts";
+import { ScheduleTimes } from "./schedule-times.ts";
 import { Lines, Track } from "./track.ts";
 import { Worker, type WorkerWorld } from "./worker.ts";
 
@@ -159,6 +161,14 @@ export class World implements WorkerWorld {
     if (record !== undefined) await cancel({ ...this.#ports(), types: this.known }, record);
   }
 
+  /** The schedules that handlers have made for a tenant, in the order of their names. */
+  async schedules(tenantId: string): Promise<ScheduleView[]> {
+    const own = this.stores.schedules.all().filter((one) => one.tenant_id === tenantId && one.state === "ready");
+    return own
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((schedule) => scheduleView(schedule, this.clock.now()));
+  }
+
   /** Sends signals to a task when their time has come. */
   sendLater(key: TaskKey, signals: readonly Signal[]): void {
     for (const { name, body = null } of signals) checkSignal(name, body);
@@ -184,15 +194,15 @@ export class World implements WorkerWorld {
    */
   async drain(twice: boolean, untilMs = Number.POSITIVE_INFINITY): Promise<void> {
     await loadLimits();
+    // A schedule has no last time: its times come in a time that a test lets pass, and not in the run of a task.
+    const firings = Number.isFinite(untilMs) ? new ScheduleTimes(this.stores, this.clock.now()) : undefined;
     for (let round = 0; round < maxRounds; round++) {
-      const next = this.#nextMoment();
+      const next = this.#nextMoment(firings);
       if (next === undefined || next > untilMs) return this.#passUntil(untilMs);
       await this.clock.advance(Math.max(0, next - this.clock.now()));
+      await firings?.fire({ ...this.#ports(), types: this.known });
       await this.#sendSignals();
-      const ports = this.#ports();
-      for (const payload of this.stores.oneOffs.takeDue(iso(this.clock.now()))) {
-        if (payload.kind === "task") await fireTask(ports, payload);
-      }
+      await this.#fireOneOffs();
       for (const tier of tiers) {
         for (const delivery of this.#take(tier)) await this.#deliver(delivery, twice);
       }
@@ -201,6 +211,12 @@ export class World implements WorkerWorld {
       `The test kit stopped after ${maxRounds} rounds of work, as there is still work to do. ` +
         "Does a task submit new tasks without an end?",
     );
+  }
+
+  async #fireOneOffs(): Promise<void> {
+    for (const payload of this.stores.oneOffs.takeDue(iso(this.clock.now()))) {
+      if (payload.kind === "task") await fireTask(this.#ports(), payload);
+    }
   }
 
   async #passUntil(ms: number): Promise<void> {
@@ -239,11 +255,12 @@ export class World implements WorkerWorld {
   }
 
   /**
-   * Time at which the next message becomes visible, the next one-off fires or the next signal is sent. Undefined: there
-   * are none.
+   * Time at which the next message becomes visible, the next one-off or schedule fires, or the next signal is sent.
+   * Undefined: there are none.
    */
-  #nextMoment(): number | undefined {
-    const moments = [nextMoment(this.stores) ?? [], ...this.#signals.map(({ at }) => at)].flat();
+  #nextMoment(firings: ScheduleTimes | undefined): number | undefined {
+    const times = [nextMoment(this.stores) ?? [], firings?.next() ?? []].flat();
+    const moments = [...times, ...this.#signals.map(({ at }) => at)];
     return moments.length === 0 ? undefined : Math.min(...moments);
   }
 

@@ -82,7 +82,9 @@ const workerOf = (tier: string) => ({
   ...each([`${tier}Queue`], `${poll}, sqs:SendMessage`),
   ...each([`${tier}Dlq`], "sqs:SendMessage"),
   ...tell,
-  ...createSchedules,
+  // Handlers put and delete schedules.
+  ...manageSchedules,
+  ...each(["Scheduling/Firings"], "sqs:SendMessage"),
 });
 
 /** Operations on many tasks, which also cancel those that a schedule would start, and the purge of objects are tasks of tier high. */
@@ -95,7 +97,6 @@ const highWorker = {
   }),
   ...each(dlqs, take),
   ...each(["HighDlq"], `${take}, sqs:SendMessage`),
-  [schedules]: "scheduler:CreateSchedule, scheduler:DeleteSchedule",
 };
 
 /** The lines of tasks. */

@@ -126,7 +126,9 @@ test("functions have the settings that they read, and no others", () => {
   expect(settings("Control")).toEqual(and("OFFLOAD_FIRINGS_URL", "OFFLOAD_LIMITS", "OFFLOAD_WEBHOOK_KEY_NAME"));
   expect(settings("Console")).toEqual(["OFFLOAD_DEPLOYMENT", "OFFLOAD_VERSION"]);
   expect(settings("Authorizer")).toEqual(["OFFLOAD_TABLE"]);
-  expect(settings("CriticalWorker")).toEqual(and("OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"));
+  expect(settings("CriticalWorker")).toEqual(
+    and("OFFLOAD_FIRINGS_URL", "OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"),
+  );
   expect(settings("Redrive")).toEqual(and("OFFLOAD_TIME_SCALE"));
   expect(settings("Fire")).toEqual(and("OFFLOAD_LIMITS"));
   expect(settings("Notify")).toEqual(and("OFFLOAD_TIME_SCALE", "OFFLOAD_WEBHOOK_KEY_NAME"));

@@ -53,6 +53,7 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
   return {
     ...ports,
     once: onceFor(world, from),
+    handlerSchedules: { put: unused, delete: unused },
     registry: world.core.task.registry(typesFor(world, from, ports)),
     random: () => world.dice.next(),
     disk,
@@ -78,6 +79,9 @@ export function workPortsFor(world: World, from: Invocation): WorkPorts {
     },
   };
 }
+
+/** Schedules of handlers are those of clients, which test/core/schedules tries with deaths. */
+const unused = () => Promise.reject(new Error("no handler of the worlds makes schedules"));
 
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silent };
 

@@ -16,6 +16,7 @@ import type { Verdict } from "../../src/core/model/verdict.ts";
 import type { Log, Metrics, Watchdog } from "../../src/core/ports/tasks.ts";
 import { noTracing } from "../../src/core/ports/tracing.ts";
 import { fireTask } from "../../src/core/schedules/fire.ts";
+import { handlerSchedules } from "../../src/core/schedules/handler-schedules.ts";
 import { lookAtLines } from "../../src/core/schedules/look-at-lines.ts";
 import { rescue } from "../../src/core/schedules/rescue.ts";
 import { submit } from "../../src/core/submit/submit.ts";
@@ -164,6 +165,7 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     registry: registry([...types, ...operationTypes({ ...own, ...letters })]),
     createChild: spawnChild(own),
     rejoinChild: rejoinChild(own),
+    handlerSchedules: handlerSchedules(own),
     lookAtLines: (deadlineMs: number) =>
       lookAtLines({ ...own, openTasks: new MemoryOpenTasks(own.records) }, deadlineMs),
     rescue: async (deadlineMs: number) => {

@@ -3,6 +3,7 @@ import { iso, type TaskRecord } from "../../src/core/model/record.ts";
 import type { AppSchedule } from "../../src/core/schedules/app-schedule.ts";
 import { fire } from "../../src/core/schedules/fire.ts";
 import type { FireEventPorts } from "../../src/core/schedules/fire-event.ts";
+import { handlerSchedules } from "../../src/core/schedules/handler-schedules.ts";
 import { createSchedule } from "../../src/core/schedules/manage-schedules.ts";
 import type { Rules, SchedulerRule } from "../../src/core/schedules/ports.ts";
 import type { ScheduleKey, ScheduleRecord } from "../../src/core/schedules/schedule-record.ts";
@@ -10,21 +11,22 @@ import type { AppTrigger } from "../../src/core/schedules/trigger.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
 import { actOnEvent } from "../../src/core/unique/act-on-event.ts";
 import { MemoryRefusedEvents } from "../../src/memory/events.ts";
-import {
-  MemoryAppScheduleStates,
-  MemoryFirings,
-  MemoryRuleChecks,
-  MemoryRules,
-  MemorySchedules,
-  MemoryTenants,
-} from "../../src/memory/schedules.ts";
+import { MemoryAppScheduleStates, MemoryFirings, MemoryRules, MemoryTenants } from "../../src/memory/schedules.ts";
 import { echo, memoryPipeline, operator } from "./memory-pipeline.ts";
 
 /** Rules in memory, of a scheduler that can be down: before it has done what it was asked, or after. */
 export class ShakyRules implements Rules {
-  readonly rules = new MemoryRules();
+  readonly rules: Rules & Pick<MemoryRules, "all">;
   down: "no" | "before" | "after" = "no";
   refuses: Error | undefined;
+
+  constructor(rules: Rules & Pick<MemoryRules, "all"> = new MemoryRules()) {
+    this.rules = rules;
+  }
+
+  all(): ReturnType<MemoryRules["all"]> {
+    return this.rules.all();
+  }
 
   async put(rule: SchedulerRule): Promise<void> {
     if (this.refuses !== undefined) throw this.refuses;
@@ -52,16 +54,14 @@ export function schedulesPipeline(
 ) {
   const pipeline = memoryPipeline(types);
   const { clock } = pipeline;
-  const rules = new ShakyRules();
+  const rules = new ShakyRules(pipeline.rules);
   const refusedEvents = new MemoryRefusedEvents();
   const actOnEventOf: FireEventPorts["actOnEvent"] = (...given) =>
     actOnEvent({ ...pipeline.ports, refusedEvents }, ...given);
   const ports = {
     ...pipeline.ports,
     actOnEvent: actOnEventOf,
-    schedules: new MemorySchedules(),
     rules,
-    checks: new MemoryRuleChecks(),
     tenants: new MemoryTenants(),
     firings: new MemoryFirings(),
     appStates: new MemoryAppScheduleStates(),
@@ -69,6 +69,8 @@ export function schedulesPipeline(
     triggers: new Map(triggers.map((trigger) => [trigger.name, trigger])),
     refusedEvents,
   };
+  // The workers' handlers meet the same scheduler.
+  pipeline.ports.handlerSchedules = handlerSchedules(ports);
   const task = { type: types[0]?.name ?? "", input: { value: 1 } };
 
   /** Creates a schedule that runs every hour, unless the body says otherwise. */

@@ -41,6 +41,8 @@ function attempt(onProgress: (percent: number) => void = () => undefined, signal
     submit: unused,
     spawn: unused,
     spawnAll: unused,
+    putSchedule: unused,
+    deleteSchedule: unused,
     once: unused,
     step: unused,
     run: unused,

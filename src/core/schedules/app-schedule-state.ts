@@ -25,7 +25,7 @@ export const principalOf = (name: string): string => `schedule:${name}`;
 export const scheduledTaskOf = ({ name, schedule_id }: AppSchedule, tenantId: string, at: string): string =>
   taskIdOf(tenantId, principalOf(name), firingKey(schedule_id, at));
 
-type Change = (current: AppScheduleState) => AppScheduleState | undefined;
+type Change = (current: AppScheduleState) => AppScheduleState | undefined | Promise<AppScheduleState | undefined>;
 
 /**
  * Changes a state, which may not exist yet. Starts again when another writer changed it in between.
@@ -42,7 +42,7 @@ export async function rewriteState(
   for (let tries = 0; tries < mostTries; tries++) {
     const before = await states.get({ tenant_id, schedule_id });
     const current = before ?? { tenant_id, schedule_id, revision: 0, skipped: 0, skips: [], updated_at: now };
-    const after = change(current);
+    const after = await change(current);
     if (after === undefined) return current;
     const next = { ...after, revision: current.revision + 1, updated_at: now };
     if (await states.save(next, before?.revision)) return next;
@@ -57,9 +57,11 @@ export interface AppTime {
   everySeconds: number | undefined;
 }
 
+type ChangeAtOnce = (current: AppScheduleState) => AppScheduleState | undefined;
+
 /** Counts a skipped time once, however often it is delivered. */
 export const withSkip =
-  (time: AppTime, reason: string): Change =>
+  (time: AppTime, reason: string): ChangeAtOnce =>
   (current) =>
     current.skips.includes(time.at)
       ? undefined
@@ -79,9 +81,30 @@ export const withRun =
     return { ...next, last_run_at: time.at, ...(taskId !== undefined && { last_task_id: taskId }) };
   };
 
+/** Notes the newest task before it is submitted, where the next time is to know of it. */
+export const withTask =
+  (time: AppTime, taskId: string): ChangeAtOnce =>
+  ({ last_error: _, last_error_at: __, ...current }) => {
+    if (current.last_task_id === taskId) return undefined;
+    const { last_run_at: last = "" } = current;
+    const isLater = time.at > last;
+    return { ...withLatest(current, time), ...(isLater && { last_run_at: time.at }), last_task_id: taskId };
+  };
+
+/** Restores the last run that a state had before a task which was not accepted. */
+export const withoutTask =
+  (taskId: string, before: AppScheduleState, change: ChangeAtOnce): Change =>
+  (current) => {
+    if (current.last_task_id !== taskId) return change(current);
+    const { last_run_at: _, last_task_id: __, ...rest } = current;
+    const { last_run_at, last_task_id } = before;
+    const restored = { ...rest, ...(last_run_at && { last_run_at }), ...(last_task_id && { last_task_id }) };
+    return change(restored) ?? restored;
+  };
+
 /** Notes why the task of a time was refused. */
 export const withError =
-  (time: AppTime, error: string): Change =>
+  (time: AppTime, error: string): ChangeAtOnce =>
   (current) => ({ ...withLatest(current, time), last_error: error, last_error_at: time.at });
 
 /** Notes the latest time. A firing may be delivered after those of later times. */

@@ -15,8 +15,16 @@ import {
 } from "../task/check-options.ts";
 import { type DefinedTask, namePattern } from "../task/task.ts";
 import { schema } from "../task/type-options.ts";
-import { type Rule, toExpression } from "./calendar.ts";
-import { previewSchema, ruleOf, type ScheduledTask, taskSchema } from "./definition.ts";
+import { nextTimes, type Rule, toExpression } from "./calendar.ts";
+import {
+  camelCased,
+  type Overlap,
+  overlaps,
+  previewSchema,
+  type ScheduledTask,
+  taskSchema,
+  timeText,
+} from "./definition.ts";
 import type { AppPayload } from "./rule-input.ts";
 import { appScheduleIdOf } from "./schedule-record.ts";
 
@@ -27,10 +35,16 @@ export interface ScheduleOptions<Input> {
   /** Five fields, as in crontab: minute hour day-of-month month day-of-week. Either this or `everySeconds`. */
   cron?: string;
   /**
-   * Whole minutes in seconds, 60 to 31536000. It runs at once when a deployment creates it, and then counts from that
-   * moment. Either this or `cron`.
+   * Whole minutes in seconds, 60 to 31536000. Either this or `cron`. With `startsAt` its first time is the first full
+   * minute then. Without it, it runs at once when a deployment creates it, and counts from that moment.
    */
   everySeconds?: number;
+  /**
+   * Earliest time, as a date or an ISO text with its offset from UTC. An interval counts from it, also when it has
+   * passed: then its first time is the next that follows. Default: no bound.
+   * @example "2027-01-01T00:00:00Z"
+   */
+  startsAt?: Date | string;
   /** Time zone of `cron`: an IANA name. Default: `UTC`. */
   timezone?: string;
   /** The type of the tasks. */
@@ -48,6 +62,11 @@ export interface ScheduleOptions<Input> {
   /** Each scheduled time submits one task for every known tenant, each with its own retries and dead letter. */
   forEachTenant?: true;
   /**
+   * `skip`: a time gets no task while the tenant's last task of this schedule has not ended. It costs two reads and a
+   * write more for each tenant and time. Default: `allow`.
+   */
+  overlap?: Overlap;
+  /**
    * The deployment has an alarm of this schedule's own on each time that submits nothing although nobody paused it,
    * also for a single tenant. It costs $0.10 a month, and its metric $0.30 in a month with one of these times. Default:
    * it counts in the alarm of all schedules.
@@ -62,6 +81,8 @@ export interface AppSchedule extends Rule {
   task: ScheduledTask;
   /** Absent: one task for each known tenant. */
   tenant_id?: string;
+  /** Absent: `allow`. */
+  overlap?: "skip";
   /** True: it has an alarm of its own. */
   alarm?: true;
 }
@@ -78,7 +99,7 @@ const taskType: Check = (value) =>
 const scheduleOptions: ChecksOf<ScheduleOptions<unknown>> = {
   ...{ name: text, cron: anything, everySeconds: anything, timezone: text, type: taskType, input: anything },
   ...{ priority: anything, maxAttempts: anything, tags: anything, tenantId: text, forEachTenant: oneOf([true]) },
-  alarm: oneOf([true]),
+  ...{ alarm: oneOf([true]), overlap: oneOf(overlaps), startsAt: anything },
 };
 
 /**
@@ -93,7 +114,7 @@ const scheduleOptions: ChecksOf<ScheduleOptions<unknown>> = {
  * });
  */
 export function defineSchedule<Input>(options: ScheduleOptions<Input>): AppSchedule {
-  const refuse = (reason: string) => {
+  const refuse = (reason: string): never => {
     throw new TypeError(`defineSchedule(${nameIn(options)}): ${reason}${calledAt(defineSchedule)}`);
   };
   const wrong = optionsFault(options, scheduleOptions, { needed: ["name", "type"] });
@@ -105,8 +126,11 @@ export function defineSchedule<Input>(options: ScheduleOptions<Input>): AppSched
   if ((tenantId === undefined) === (forEachTenant === undefined)) refuse("expected either tenantId or forEachTenant");
   if (tenantId !== undefined && !tenantPattern.test(tenantId)) refuse(`tenantId must match ${tenantPattern}`);
   const { cron, everySeconds, timezone } = options;
-  const rule = previewSchema.safeParse({ cron, every_seconds: everySeconds, timezone });
-  if (!rule.success) refuse(reasonOf(rule.error));
+  const rule = previewSchema.safeParse({
+    ...{ cron, every_seconds: everySeconds, timezone },
+    starts_at: timeText(options.startsAt),
+  });
+  if (!rule.success) throw refuse(reasonOf(rule.error));
   const task = taskSchema.safeParse({
     type: options.type.name,
     input: options.input,
@@ -120,19 +144,15 @@ export function defineSchedule<Input>(options: ScheduleOptions<Input>): AppSched
   return {
     name,
     schedule_id: appScheduleIdOf(name),
-    ...ruleOf({ cron, every_seconds: everySeconds, timezone: timezone ?? "UTC" }),
+    ...rule.data.rule,
     task: task.data as ScheduledTask,
     ...(tenantId === undefined ? {} : { tenant_id: tenantId }),
+    ...(options.overlap === "skip" && { overlap: "skip" as const }),
     ...(options.alarm && { alarm: true as const }),
   };
 }
 
-/** Names the options as they are written here: `everySeconds`, where the API has `every_seconds`. */
-const reasonOf = ({ issues: [issue] }: z.ZodError): string =>
-  `${issue?.path.join(".")}: ${issue?.message}`.replaceAll(
-    /\b([a-z]+)_([a-z])([a-z]+)\b/g,
-    (_, first, letter, rest) => `${first}${letter.toUpperCase()}${rest}`,
-  );
+const reasonOf = ({ issues: [issue] }: z.ZodError): string => camelCased(`${issue?.path.join(".")}: ${issue?.message}`);
 
 /**
  * Checks the app's schedules together, and returns them.
@@ -155,10 +175,55 @@ export function appSchedules(schedules: readonly AppSchedule[], catalog: Catalog
 
 /** The parts of an app schedule's rule in EventBridge Scheduler. */
 export const appRule = (schedule: AppSchedule) => ({
-  expression: toExpression(schedule),
-  timezone: schedule.timezone,
+  ...timesOf(schedule),
   payload: { kind: "app_schedule", name: schedule.name } satisfies AppPayload,
 });
+
+/**
+ * An interval with a start is a cron rule of times of the day, among which are all of the interval: fire passes over
+ * the others. A rate would need a `StartDate`, and AWS refuses a past one: the template would change with each
+ * synthesis, and a deployment that waits for its approval would fail.
+ */
+function timesOf(schedule: AppSchedule): { expression: string; timezone: string } {
+  const { every_seconds, timezone } = schedule;
+  const [first] = every_seconds === undefined ? [] : startOfInterval(schedule);
+  if (every_seconds === undefined || first === undefined) return { expression: toExpression(schedule), timezone };
+  const cron = cronAround(first / 60_000, every_seconds / 60);
+  return { expression: toExpression({ cron, timezone: "UTC" }), timezone: "UTC" };
+}
+
+const hourMinutes = 60;
+const dayHours = 24;
+
+/** Writes the shortest crontab rule in UTC that has all times of an interval. Both arguments are in minutes. */
+function cronAround(first: number, interval: number): string {
+  const step = greatestDivisor(interval, hourMinutes);
+  if (step < hourMinutes) return `${listOf(first % step, step, hourMinutes)} * * * *`;
+  const hours = greatestDivisor(interval / hourMinutes, dayHours);
+  return `${first % hourMinutes} ${listOf(Math.floor(first / hourMinutes) % hours, hours, dayHours)} * * *`;
+}
+
+const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
+
+const listOf = (first: number, step: number, end: number): string =>
+  Array.from({ length: (end - first) / step + 1 }, (_, index) => first + index * step)
+    .filter((value) => value < end)
+    .join(",");
+
+/** The first time of an interval with a start, in epoch milliseconds. Empty: it has no start. */
+const startOfInterval = (schedule: AppSchedule): number[] =>
+  schedule.starts_at === undefined ? [] : nextTimes(schedule, schedule.starts_at, 0, 1);
+
+/** Returns why a firing's time is none of the schedule; undefined when it is. */
+export function notATimeOf(schedule: AppSchedule, at: string): string | undefined {
+  const { starts_at = at, every_seconds } = schedule;
+  if (at < starts_at) return "it is before startsAt";
+  const [first] = every_seconds === undefined ? [] : startOfInterval(schedule);
+  if (every_seconds === undefined || first === undefined) return undefined;
+  return (Date.parse(at) - first) % (every_seconds * 1000) === 0
+    ? undefined
+    : "it is between two times of the interval";
+}
 
 const appScheduleSchema = z.array(
   z.object({
@@ -167,8 +232,10 @@ const appScheduleSchema = z.array(
     cron: z.string().optional(),
     every_seconds: z.number().optional(),
     timezone: z.string(),
+    starts_at: z.string().optional(),
     task: taskSchema,
     tenant_id: z.string().optional(),
+    overlap: z.literal("skip").optional(),
     alarm: z.literal(true).optional(),
   }),
 );

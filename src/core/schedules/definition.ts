@@ -140,3 +140,14 @@ export const previewSchema = z
     const { from, created_at, count } = given;
     return { rule: ruleOf(given), from, created_at, count };
   });
+
+/** Names the options as they are written in code: `everySeconds`, where the API has `every_seconds`. */
+export const camelCased = (text: string): string =>
+  text.replaceAll(
+    /\b([a-z]+)_([a-z])([a-z]+)\b/g,
+    (_, first, letter, rest) => `${first}${letter.toUpperCase()}${rest}`,
+  );
+
+/** The text of a time that an author gives. What is no date is left for the schema to refuse. */
+export const timeText = (time: unknown): unknown =>
+  time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : time;

@@ -4,7 +4,8 @@ import { withoutValues } from "../model/problem.ts";
 import { iso } from "../model/record.ts";
 import type { Log } from "../ports/tasks.ts";
 import { bestEffort } from "./align.ts";
-import type { AppSchedule } from "./app-schedule.ts";
+import type { Taken } from "./app-overlap.ts";
+import { type AppSchedule, notATimeOf } from "./app-schedule.ts";
 import type { AppScheduleState } from "./app-schedule-record.ts";
 import {
   type AppTime,
@@ -13,6 +14,7 @@ import {
   rewriteState,
   scheduledTaskOf,
   withError,
+  withoutTask,
   withRun,
   withSkip,
 } from "./app-schedule-state.ts";
@@ -21,6 +23,7 @@ import {
   countRefusal,
   type FiringOutcome,
   isFinalRefusal,
+  isMissed,
   lateness,
   overLimit,
   type ScheduledSubmitPorts,
@@ -79,6 +82,12 @@ export async function fireAppSchedule(
 ): Promise<FiringOutcome> {
   const schedule = ports.appSchedules.get(firing.name);
   if (schedule === undefined) return ignored(ports, firing, "the app does not define this schedule");
+  const notATime = notATimeOf(schedule, firing.scheduled_for);
+  if (notATime !== undefined) {
+    // This may come every minute.
+    ports.log.debug("firing ignored", { ...fieldsOf(firing), outcome: "ignored", reason: notATime });
+    return "ignored";
+  }
   const state = await ports.appStates.get(ownKeyOf(schedule));
   if (state?.skips.includes(firing.scheduled_for)) {
     return ignored(ports, firing, "an earlier delivery skipped this time");
@@ -106,12 +115,13 @@ async function skip(
   ports: FireAppPorts,
   schedule: AppSchedule,
   firing: AppFiring,
-  { reason, tenantId }: { reason: string; tenantId?: string | undefined },
+  { reason, tenantId, taken }: { reason: string; tenantId?: string | undefined; taken?: Taken | undefined },
 ): Promise<"skipped"> {
   const { schedule_id } = schedule;
   const key = tenantId === undefined ? ownKeyOf(schedule) : { schedule_id, tenant_id: tenantId };
-  const now = iso(ports.clock.now());
-  await rewriteState(ports.appStates, key, now, withSkip(timeOf(schedule, firing), reason));
+  const skipped = withSkip(timeOf(schedule, firing), reason);
+  const change = taken === undefined ? skipped : withoutTask(taken.taskId, taken.before, skipped);
+  const { skips, last_run_at } = await rewriteState(ports.appStates, key, iso(ports.clock.now()), change);
   ports.log.warn("schedule skipped a time", {
     ...fieldsOf(firing),
     schedule_id,
@@ -119,8 +129,10 @@ async function skip(
     ...{ outcome: "skipped", reason },
   });
   if (reason.startsWith(pausedWord)) return "skipped";
-  countMissed(ports, schedule.task);
-  countWatched(ports, schedule);
+  if (isMissed({ ...schedule, skips: skips.slice(0, -1), ...(last_run_at && { last_run_at }) }, reason)) {
+    countMissed(ports, schedule.task);
+    countWatched(ports, schedule);
+  }
   return "skipped";
 }
 
@@ -146,7 +158,7 @@ async function fireForOne(
   const reason = isRepeat ? undefined : (pausedBy(state) ?? lateness(schedule, at, ports.clock.now()));
   if (reason !== undefined) return skip(ports, schedule, firing, { reason, tenantId });
   const { outcome, error } = await submitFor(ports, schedule, firing, tenantId);
-  if (outcome === "submitted" && !isRepeat) {
+  if (outcome === "submitted" && !isRepeat && schedule.overlap === undefined) {
     await note(ports, schedule, withRun(timeOf(schedule, firing), scheduledTaskOf(schedule, tenantId, at)));
   }
   if (error !== undefined) await note(ports, schedule, withError(timeOf(schedule, firing), error));
@@ -243,12 +255,26 @@ interface Submitted {
   error?: string;
 }
 
-/** Submits one tenant's task. A refusal is logged, and does not stop the tasks of other tenants. */
+/** Submits one tenant's task, unless its last task does not allow that. */
 async function submitFor(
   ports: FireAppPorts,
   schedule: AppSchedule,
   firing: AppFiring,
   tenantId: string,
+): Promise<Submitted> {
+  if (schedule.overlap === undefined) return submitTaken(ports, schedule, firing, { tenantId });
+  const { takeTime } = await import("./app-overlap.ts");
+  const taken = await takeTime(ports, schedule, timeOf(schedule, firing), tenantId);
+  if ("taskId" in taken) return submitTaken(ports, schedule, firing, { tenantId, taken });
+  return { outcome: await skip(ports, schedule, firing, { ...taken, tenantId }) };
+}
+
+/** Submits one tenant's task. A refusal is logged, and does not stop the tasks of other tenants. */
+async function submitTaken(
+  ports: FireAppPorts,
+  schedule: AppSchedule,
+  firing: AppFiring,
+  { tenantId, taken }: { tenantId: string; taken?: Taken },
 ): Promise<Submitted> {
   const identity: Identity = { tenantId, principal: principalOf(schedule.name), role: "operator" };
   try {
@@ -256,9 +282,12 @@ async function submitFor(
     return { outcome: "submitted" };
   } catch (error) {
     const limited = overLimit(error);
-    if (limited !== undefined) return { outcome: await skip(ports, schedule, firing, { reason: limited, tenantId }) };
+    if (limited !== undefined) {
+      return { outcome: await skip(ports, schedule, firing, { reason: limited, tenantId, taken }) };
+    }
     if (!isFinalRefusal(error)) throw error;
     if (error.code === "idempotency_key_reused") return { outcome: "submitted" };
+    if (taken !== undefined) await (await import("./app-overlap.ts")).giveBack(ports, schedule, tenantId, taken);
     countRefusal(ports, schedule.task);
     countWatched(ports, schedule);
     ports.log.error("a schedule's task was refused", {

@@ -102,8 +102,11 @@ async function decideAndSubmit(ports: FireSchedulePorts, firing: ScheduleFiring)
  */
 const mostOverlaps = 2;
 
+/** The part of a schedule, or of the state of one of the app, that tells of earlier skips. */
+type Skipping = Pick<ScheduleRecord, "alarm" | "skips" | "last_run_at">;
+
 /** True for a skip that somebody should know of. The schedule is as it was before it. */
-function isMissed({ alarm, skips, last_run_at: last = "" }: ScheduleRecord, reason: string): boolean {
+export function isMissed({ alarm, skips, last_run_at: last = "" }: Skipping, reason: string): boolean {
   return (
     alarm === true || !reason.startsWith(overlapWord) || skips.filter((time) => time > last).length >= mostOverlaps
   );
@@ -161,12 +164,14 @@ export function lateness(rule: Rule, at: string, nowMs: number): string | undefi
     : undefined;
 }
 
-/** Returns why the last task does not allow another one; undefined when it does. */
-async function overlap(ports: FireSchedulePorts, schedule: ScheduleRecord): Promise<string | undefined> {
-  const { tenant_id, last_task_id } = schedule;
-  if (schedule.overlap === "allow" || last_task_id === undefined) return undefined;
-  const last = await ports.records.get({ tenant_id, task_id: last_task_id });
-  const now = ports.clock.now();
+/** Returns why the last task of a schedule does not allow another one; undefined when it does. */
+export async function overlap(
+  { records, clock }: Pick<SubmitPorts, "records" | "clock">,
+  { overlap, tenant_id, last_task_id }: Pick<ScheduleRecord, "overlap" | "tenant_id" | "last_task_id">,
+): Promise<string | undefined> {
+  if (overlap === "allow" || last_task_id === undefined) return undefined;
+  const last = await records.get({ tenant_id, task_id: last_task_id });
+  const now = clock.now();
   if (last === undefined || !isKept(last, now) || hasEnded(last, now)) return undefined;
   return `${overlapWord} task ${last_task_id} has not ended`;
 }

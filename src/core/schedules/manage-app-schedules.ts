@@ -113,9 +113,9 @@ async function viewOf(ports: AppScheduleReadPorts, schedule: AppSchedule, states
     enabled: pause === undefined,
     paused_since: pause?.paused_since ?? null,
     paused_by: pause?.paused_by ?? null,
-    starts_at: null,
+    starts_at: schedule.starts_at ?? null,
     ends_at: null,
-    overlap: "allow",
+    overlap: schedule.overlap ?? "allow",
     alarm: schedule.alarm ?? false,
     task: schedule.task,
     next_run_at: nextMs === undefined ? null : iso(nextMs),
@@ -161,8 +161,9 @@ async function lastRun(
 }
 
 /**
- * Returns the next times of a schedule of the app after `afterMs`. An interval counts from its rule's creation or
- * change, which only its firings tell: before the first of them with this interval, its times are not known.
+ * Returns the next times of a schedule of the app after `afterMs`. An interval without a start counts from its rule's
+ * creation or change, which only its firings tell: before the first of them with this interval, its times are not
+ * known.
  */
 export function appScheduleTimes(
   schedule: AppSchedule,
@@ -171,7 +172,8 @@ export function appScheduleTimes(
   count: number,
 ): number[] {
   const { every_seconds } = schedule;
-  if (every_seconds === undefined) return nextTimes(schedule, iso(afterMs), afterMs, count);
+  if (every_seconds === undefined || schedule.starts_at !== undefined)
+    return nextTimes(schedule, iso(afterMs), afterMs, count);
   if (own?.last_time === undefined || own.last_every_seconds !== every_seconds) return [];
   return timesFromKnown(schedule, Date.parse(own.last_time), afterMs, count);
 }

@@ -1,3 +1,4 @@
+import type { HandlerSchedule, NamedSchedule } from "./handler-schedule.ts";
 import type {
   ChildSpawn,
   ChildSubmit,
@@ -116,6 +117,18 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
     options?: SpawnAllOptions<NoInfer<Input>>,
   ): Promise<number>;
   spawnAll(children: Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>): Promise<number>;
+  /**
+   * Creates the schedule of a name for the task's tenant, or replaces its whole definition: what is left out has its
+   * default. Returns its `schedule_id`. Nothing is written when it is the same, so an attempt that calls it again
+   * changes nothing; of several calls at once, the last one counts. Its tasks belong to the principal of this task.
+   * @param name 1 to 128 characters, unique in the tenant.
+   * @example await task.putSchedule(`report-of-${shop}`, { cron: "0 6 * * *", timezone, type: report, input: { shop } });
+   */
+  putSchedule<Input>(name: string, schedule: HandlerSchedule<Input>): Promise<string>;
+  /** The same for a type by its name. The input is checked at run time only. */
+  putSchedule(name: string, schedule: NamedSchedule): Promise<string>;
+  /** Deletes the schedule of a name of the task's tenant, if there is one. Its tasks stay. */
+  deleteSchedule(name: string): Promise<void>;
   /**
    * Runs `effect` once for this key, over all tasks of the tenant and of all types, for 60 days: every later call, from
    * any attempt of any task, returns the stored outcome. So the key has to name the thing, such as the order. For an

@@ -9,6 +9,7 @@ import type { StoredState } from "../steps/checkpoints.ts";
 import { currentTask, mustNotBeWithin } from "../task/ambient.ts";
 import { type checkedRun, type checkedSpawn, checkedSubmit, type childSubmitOf } from "../task/check-submit.ts";
 import type { TaskContext, TaskIdentity, WhileOpen } from "../task/context.ts";
+import type { HandlerSchedule, HandlerSchedules, NamedSchedule } from "../task/handler-schedule.ts";
 import { checkedOnceKey, onceOwner, runOnce } from "../task/once.ts";
 import { byAuthor, type ForHandler, forHandler } from "../task/own-fault.ts";
 import type { WaitEnd } from "../task/step-names.ts";
@@ -21,6 +22,7 @@ import type { PackPorts } from "./pack-result.ts";
 
 export interface AttemptPorts extends HeartbeatPorts, ToolPorts, PackPorts {
   once: OnceStore;
+  handlerSchedules: HandlerSchedules;
   log: Log;
   stackOf: StackOf;
   /**
@@ -99,7 +101,7 @@ export function contextOf(
     spawn: (...given: Parameters<typeof checkedSpawn>) => spawnOne(spawning, "spawn", given),
     // The iterables of `spawnAll` are the author's code.
     spawnAll: (...given: Parameters<typeof spawnAll>[1]) => whileOpen("spawnAll", () => spawnAll(spawning, given)),
-    ...stepsOf({ ports, tools, signal, log }, guarded),
+    ...storing({ ports, record, tools, signal, log }, guarded, counted),
     state: state?.value,
     remainingMs,
     now: () => new Date(ports.clock.now()),
@@ -123,17 +125,27 @@ export function contextOf(
   });
 }
 
+type StoringCalls =
+  | ("step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater")
+  | ("putSchedule" | "deleteSchedule");
+
+interface Storing extends Pick<ContextParts, "tools" | "signal" | "log"> {
+  ports: AttemptPorts;
+  record: TaskRecord;
+}
+
 /** The function of a step. */
 type StepRun<T> = (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T;
 
-/** The members of a handler's context that store what the next attempt goes on with. */
-const stepsOf = (
-  { ports, tools, signal, log }: Pick<ContextParts, "tools" | "signal" | "log"> & { ports: AttemptPorts },
+/** The members of a handler's context that store what the next attempt goes on with, and schedules. */
+const storing = (
+  { ports, record, tools, signal, log }: Storing,
   guarded: WhileOpen,
-): Pick<
-  TaskContext,
-  "step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater"
-> => ({
+  counted: WhileOpen,
+): Pick<TaskContext, StoringCalls> => ({
+  putSchedule: (name: string, schedule: HandlerSchedule | NamedSchedule) =>
+    counted("putSchedule", () => ports.handlerSchedules.put(record, name, schedule)),
+  deleteSchedule: (name) => counted("deleteSchedule", () => ports.handlerSchedules.delete(record, name)),
   step: <T>(name: string, ...given: [StepRun<T>] | [StepOptions, StepRun<T>]) =>
     guarded("step", async () => {
       const [run, options] = given.length < 2 ? [given[0]] : [given[1], given[0] as StepOptions];

@@ -33,8 +33,9 @@ export function localRoutes(events: EventLog, clock: ServerClock): HttpHandler {
 /** The variables that a container worker of this server needs. */
 async function workEnvironment(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
   const { workerSettings } = await import("../../aws/work-ports.ts");
+  const { handlerScheduleSettings } = await import("../../aws/handler-schedules.ts");
   const names = [
-    ...variablesOf(workerSettings),
+    ...variablesOf([...workerSettings, ...handlerScheduleSettings]),
     localServicesVariable,
     ...["OFFLOAD_LOG", "OFFLOAD_LOG_FILE", "OFFLOAD_TRACING", "OFFLOAD_SPANS_FILE"],
   ];

@@ -56,6 +56,16 @@ describe("a schedule in code", () => {
     expect(appRule(schedule).expression).toBe("rate(5 minutes)");
   });
 
+  test("a schedule may skip times that overlap, and start later", () => {
+    const startsAt = "2027-01-01T00:00:00+01:00";
+    const given = { ...nightly, input: { sections: ["a"] }, overlap: "skip" as const, startsAt };
+    const schedule = defineSchedule(given);
+    expect(schedule).toMatchObject({ overlap: "skip", starts_at: "2026-12-31T23:00:00.000Z" });
+    expect(parseAppSchedules(JSON.stringify([schedule])).get("report.nightly")).toEqual(schedule);
+    expect(defineSchedule({ ...given, overlap: "allow" })).not.toHaveProperty("overlap");
+    expect(defineSchedule({ ...given, startsAt: new Date(startsAt) })).toEqual(schedule);
+  });
+
   test("the input of a schedule has the type of its task type", () => {
     expectTypeOf(defineSchedule<{ sections: string[] }>)
       .parameter(0)
@@ -75,6 +85,9 @@ describe("a schedule in code", () => {
     [{ timezone: "here" }, "timezone"],
     [{ input: { sections: [] } }, "input.sections"],
     [{ maxAttempts: 21 }, "maxAttempts"],
+    [{ overlap: "wait" }, "overlap must be one of allow, skip"],
+    [{ startsAt: "tomorrow" }, "startsAt"],
+    [{ startsAt: new Date(Number.NaN) }, "startsAt"],
     [{ tags: { "a b": "" } }, "tags"],
     [{ tenantId: "acme" }, "either tenantId or forEachTenant"],
     [{ forEachTenant: undefined }, "either tenantId or forEachTenant"],

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { PortUnavailable } from "../../../src/core/model/errors.ts";
 import { Problem } from "../../../src/core/model/problem.ts";
 import { iso } from "../../../src/core/model/record.ts";
-import { type AppSchedule, defineSchedule } from "../../../src/core/schedules/app-schedule.ts";
+import { type AppSchedule, appRule, defineSchedule, notATimeOf } from "../../../src/core/schedules/app-schedule.ts";
+import { nextTimes } from "../../../src/core/schedules/calendar.ts";
 import { fireAppSchedule } from "../../../src/core/schedules/fire-app-schedule.ts";
 import { appScheduleViews, setAppSchedulePaused } from "../../../src/core/schedules/manage-app-schedules.ts";
 import { echo } from "../../support/memory-pipeline.ts";
@@ -134,6 +135,159 @@ describe("a schedule for each tenant", () => {
       line,
       { level: "info", fields: { submitted: 29, skipped, refused: 1 - skipped } },
     ]);
+  });
+});
+
+describe("a schedule of the code whose tasks must not overlap", () => {
+  const skipping = { ...common, overlap: "skip", cron: "0 * * * *" } as const;
+  const ofOps = defineSchedule({ ...skipping, tenantId: "ops" });
+  const ofEach = defineSchedule({ ...skipping, forEachTenant: true });
+  const hour = (number: number) => `2027-01-01T0${number}:00:00.000Z`;
+  const viewOf = async ({ ports }: Awaited<ReturnType<typeof known>>, schedule: AppSchedule, tenantId = "ops") =>
+    (await appScheduleViews(ports, tenantId, [schedule]))[0];
+
+  test("a time gets no task while the last one has not ended, and the next one after its end does", async () => {
+    const pipeline = await known(0, ofOps);
+    const { fire, drain, clock, tasksOf, metrics } = pipeline;
+    expect(await fire(300, hour(2))).toBe("submitted");
+    await clock.advance(3_600_000);
+    expect(await fire(300, hour(3))).toBe("skipped");
+    const [first] = tasksOf(ofOps);
+    expect(await viewOf(pipeline, ofOps)).toMatchObject({
+      overlap: "skip",
+      skipped: 1,
+      last_skip_reason: `overlap: task ${first?.task_id} has not ended`,
+      last_run_at: hour(2),
+      last_task_id: first?.task_id,
+    });
+    expect(metrics.sum("schedule_missed")).toBe(0);
+    await drain();
+    await clock.advance(3_600_000);
+    expect(await fire(300, hour(4))).toBe("submitted");
+    expect(tasksOf(ofOps)).toMatchObject([{ scheduled_for: hour(2) }, { scheduled_for: hour(4) }]);
+  });
+
+  test("a delivery that comes again submits its time once, also when the first one died before its submit", async () => {
+    const { fire, records, tasksOf } = await known(0, ofOps);
+    const { create } = records;
+    records.create = async () => {
+      throw new PortUnavailable("the table");
+    };
+    await expect(fire()).rejects.toMatchObject({ code: "unavailable" });
+    records.create = create;
+    expect(await fire()).toBe("submitted");
+    expect(await fire()).toBe("submitted");
+    expect(tasksOf(ofOps)).toHaveLength(1);
+  });
+
+  test("the third time in a row counts as missed", async () => {
+    const { fire, clock, metrics } = await known(0, ofOps);
+    for (let number = 2; number < 6; number++) {
+      await fire(300, hour(number));
+      await clock.advance(3_600_000);
+    }
+    expect(metrics.sum("schedule_missed")).toBe(1);
+  });
+
+  test("each tenant is skipped for its own task, also after a time that it had no task for", async () => {
+    const pipeline = await known(2, ofEach);
+    const { fire, drain, clock, ports, tasksOf } = pipeline;
+    const [busy = "", paused = ""] = pipeline.tenantIds;
+    await fire(300, hour(2));
+    // Only the second tenant's task ends.
+    for (const record of tasksOf(ofEach).filter(({ tenant_id }) => tenant_id === paused)) {
+      await ports.records.change(record, { when: {}, set: { status: "cancelled" } });
+    }
+    const olga = { tenantId: busy, principal: "olga" };
+    await setAppSchedulePaused(ports, ofEach, olga, true);
+    await clock.advance(3_600_000);
+    await fire(300, hour(3));
+    await setAppSchedulePaused(ports, ofEach, olga, false);
+    await clock.advance(3_600_000);
+    await fire(300, hour(4));
+    const timesOf = (tenant: string) =>
+      tasksOf(ofEach)
+        .filter(({ tenant_id }) => tenant_id === tenant)
+        .map(({ scheduled_for }) => scheduled_for);
+    expect(timesOf(busy)).toEqual([hour(2)]);
+    expect(timesOf(paused)).toEqual([hour(2), hour(3)]);
+    expect(await viewOf(pipeline, ofEach, busy)).toMatchObject({ skipped: 2, last_run_at: hour(2) });
+    await drain();
+    await clock.advance(3_600_000);
+    await fire(300, hour(5));
+    expect(timesOf(busy)).toEqual([hour(2), hour(5)]);
+  });
+
+  test("a task that was refused is no last task", async () => {
+    const pipeline = await known(0, ofOps);
+    const { fire, records, tasksOf, clock } = pipeline;
+    await fire(300, hour(2));
+    const { create } = records;
+    const [first] = tasksOf(ofOps);
+    await pipeline.drain();
+    await clock.advance(3_600_000);
+    records.create = async () => {
+      throw new Problem("invalid_input", "That does not fit.");
+    };
+    expect(await fire(300, hour(3))).toBe("refused");
+    expect(await viewOf(pipeline, ofOps)).toMatchObject({
+      ...{ last_run_at: hour(2), last_task_id: first?.task_id },
+      ...{ last_error: "That does not fit.", last_error_at: hour(3) },
+    });
+    records.create = create;
+    await clock.advance(3_600_000);
+    expect(await fire(300, hour(4))).toBe("submitted");
+  });
+});
+
+describe("an interval of the code with a start", () => {
+  /** The crontab rule of an expression of EventBridge Scheduler. */
+  const crontabOf = (expression: string) => {
+    const [minutes = "", hours = ""] = expression.slice("cron(".length, -1).split(" ");
+    const ranged = (field: string, most: number) => field.replace(/^(\d+)\//, `$1-${most}/`);
+    return `${ranged(minutes, 59)} ${ranged(hours, 23)} * * *`;
+  };
+  const { cron: _, ...every } = { ...common, tenantId: "ops" } as const;
+  const startsAt = "2027-01-01T02:30:20+01:00";
+
+  test.each([
+    [300, "cron(1/5 * * * ? *)", "every five minutes"],
+    [3_600, "cron(31 * * * ? *)", "an hour"],
+    [6 * 3_600, "cron(31 1/6 * * ? *)", "six hours"],
+    [5_400, "cron(1,31 * * * ? *)", "an hour and a half, of half hours"],
+    [7 * 3_600, "cron(31 * * * ? *)", "seven hours, of hours"],
+    [7 * 86_400, "cron(31 1 * * ? *)", "a week, of days"],
+    [61 * 60, "cron(* * * * ? *)", "61 minutes, of minutes"],
+  ])("%i seconds are the rule %s: %s", (everySeconds, expression) => {
+    const schedule = defineSchedule({ ...every, everySeconds, startsAt });
+    expect(appRule(schedule)).toMatchObject({ expression, timezone: "UTC" });
+    const first = Date.parse("2027-01-01T01:31:00.000Z");
+    const times = [0, 1, 2, 3].map((number) => first + number * everySeconds * 1000);
+    const end = times.at(-1) ?? 0;
+    const fired = nextTimes({ cron: crontabOf(expression), timezone: "UTC" }, "", first - 86_400_000, 2_000);
+    const own = fired.filter((time) => time <= end && notATimeOf(schedule, iso(time)) === undefined);
+    expect(own).toEqual(times);
+  });
+
+  test("a time between two of the interval is passed over, and its next time is known before it has fired", async () => {
+    const schedule = defineSchedule({ ...every, everySeconds: 5_400, startsAt });
+    const { fire, tasksOf, ports } = await known(0, schedule);
+    const [view] = await appScheduleViews(ports, "ops", [schedule]);
+    expect(view).toMatchObject({ starts_at: "2027-01-01T01:30:20.000Z", next_run_at: "2027-01-01T03:01:00.000Z" });
+    expect(await fire(300, "2027-01-01T01:31:00.000Z")).toBe("submitted");
+    expect(await fire(300, "2027-01-01T02:01:00.000Z")).toBe("ignored");
+    expect(await fire(300, "2027-01-01T00:01:00.000Z")).toBe("ignored");
+    expect(await fire(300, "2027-01-01T03:01:00.000Z")).toBe("submitted");
+    expect(tasksOf(schedule)).toHaveLength(2);
+  });
+
+  test("a cron rule of the code has no time before its start", async () => {
+    const schedule = defineSchedule({ ...common, tenantId: "ops", startsAt: new Date("2027-01-01T02:00:01Z") });
+    const { fire, tasksOf, ports } = await known(0, schedule);
+    expect(await fire()).toBe("ignored");
+    expect(tasksOf(schedule)).toEqual([]);
+    const [view] = await appScheduleViews(ports, "ops", [schedule]);
+    expect(view?.next_run_at).toBe("2027-01-02T02:00:00.000Z");
   });
 });
 
