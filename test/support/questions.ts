@@ -262,4 +262,6 @@ export const questions: readonly (readonly [words: string, ...answers: string[]]
   ["move delayed jobs from bullmq", "from-bullmq#move-without-losing-a-job"],
   ["step functions or temporal", "temporal-and-step-functions"],
   ["preview for a pull request", "ci#previews-of-pull-requests"],
+  ["trigger another task and wait for its result", "run-children"],
+  ["create a schedule for each user at runtime", "schedules", "schedules-in-code"],
 ];
