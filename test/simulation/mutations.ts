@@ -5,6 +5,7 @@ import type { Mutation } from "./mutation.ts";
 import { onFailedMutations } from "./on-failed-mutations.ts";
 import { priorityMutations } from "./priority-mutations.ts";
 import { receiverMutations } from "./receiver-mutations.ts";
+import { runMutations } from "./run-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
 import { uniqueMutations } from "./unique-mutations.ts";
 import type { Theme } from "./weather.ts";
@@ -17,6 +18,7 @@ export const mutations: readonly Mutation[] = [
   ...about("steps", stepMutations),
   ...about("flow", flowMutations),
   ...onFailedMutations,
+  ...runMutations,
   ...priorityMutations,
   ...about("keys", uniqueMutations),
   ...historyMutations,

@@ -195,14 +195,16 @@ describe("a child that ends without success", () => {
 
   test("is replayed by itself before the task looks, and the task waits for its new end", async () => {
     const fails = new Set([1]);
-    const { pipeline } = running((task, type) => task.run(type, { n: 1 }), { fails });
+    const { pipeline } = running((task, type) => task.run(type, { n: 1 }), { fails, child: { priority: "low" } });
     const task = await pipeline.accept();
     await pipeline.work();
     const [child] = await childrenOf(pipeline, task);
-    await pipeline.work();
+    await pipeline.work("low");
     expect((await pipeline.recordOf(child as TaskKey)).status).toBe("failed");
     fails.clear();
     await retry(pipeline.ports, await pipeline.recordOf(child as TaskKey));
+    await pipeline.work();
+    expect(await shown(pipeline, task)).toMatchObject({ status: "pending", waiting_for: { kind: "child" } });
     await pipeline.drain();
     expect(await shown(pipeline, task)).toMatchObject({ status: "completed", result: { twice: 2 } });
   });
