@@ -227,8 +227,14 @@ export class Client<Tasks = AnyTasks> {
    * @throws ApiError `conflict` when the task has ended, the wait has timed out, or the task has another signal of this
    * name
    */
-  signal(task: TaskRef, name: string, body?: unknown, options?: CallOptions): Promise<TaskView> {
-    return this.#transport.post(pathOf(task, path`/signals/${name}`), body, options);
+  signal(
+    task: TaskRef,
+    name: string,
+    body?: unknown,
+    options?: CallOptions & { idempotencyKey?: string },
+  ): Promise<TaskView> {
+    const headers = { "idempotency-key": options?.idempotencyKey ?? newKey() };
+    return this.#transport.post(pathOf(task, path`/signals/${name}`), body, options, headers);
   }
 
   /** Keeps a task for at least this many seconds from now, 60 to 2,592,000. */

@@ -7,6 +7,7 @@ import { shown } from "./acts.ts";
 import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { optionalJsonValue } from "./body.ts";
 import { findTask } from "./find-task.ts";
+import { idempotencyKeyOf } from "./submit-ports.ts";
 
 export interface SignalRoutePorts extends SignalPorts, ViewPorts, ApiPorts {
   /** Absent: signals have no rate. */
@@ -24,6 +25,9 @@ export const signalTask = (ports: SignalRoutePorts) =>
       const body = await optionalJsonValue(call);
       checkSignal(name, body);
       await ports.countRequest?.(record.tenant_id);
-      return shown(call, await changedTask(ports, await signal(ports, record, name, body), 202));
+      return shown(
+        call,
+        await changedTask(ports, await signal(ports, record, name, body, idempotencyKeyOf(call)), 202),
+      );
     },
   }) satisfies Partial<HandlersOf<"control">>;

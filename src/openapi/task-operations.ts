@@ -146,7 +146,9 @@ export const taskOperations = {
     summary: "Send a signal to a task",
     description:
       "Answers the task's wait for the signal of this name, which may have begun already or begins later. The body is any JSON of at most 256 KiB. " +
-      "A repeated request changes nothing. Another body, or a wait that has timed out, is a `conflict`. Signals count toward the tenant's `submits_per_second`.",
+      "A repeated request changes nothing. Another body, or a wait that has timed out, is a `conflict`. Where the handler reads the signals of this name one after the other (`task.nextSignal`), each request is one more, " +
+      "and a repeat with the same `Idempotency-Key` and body counts once; at most 100 wait to be read, then `quota_exceeded`. Signals count toward the tenant's `submits_per_second`.",
+    parameters: ["Idempotency-Key"],
     body: withName("Signal", z.unknown()),
     bodyOptional: true,
     example: { by: "ada@example.com" },

@@ -2,8 +2,8 @@
  * A failure in a test, at one step of one attempt. `Outcome.attempts[n].steps` has the names of all steps. They are:
  * - the attempt's calls to the table, the queues and the scheduler, from its claim to its settle;
  * - the handler's calls on its context: `task.once(key)`, `task.submit(type)`, `task.spawn(type)`,
- *   `task.spawnAll(type)`, `task.step(name)`, `task.sleep(seconds)`, `task.waitFor(name)`, `task.checkpoint`,
- *   `task.continueLater`, `task.progress(percent)`, `task.log.info(message)`;
+ *   `task.spawnAll(type)`, `task.step(name)`, `task.sleep(seconds)`, `task.waitFor(name)`, `task.nextSignal(name)`,
+ *   `task.checkpoint`, `task.continueLater`, `task.progress(percent)`, `task.log.info(message)`;
  * - the end of the author's own code: `handler returned`, `aggregate returned`, `effect of once key returned`,
  *   `step name returned`, or `threw`.
  *

@@ -85,7 +85,7 @@ function watchedSteps(
   step: MakeStep,
 ): Pick<
   TaskContext,
-  "step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater"
+  "step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "nextSignal" | "waitForAny" | "checkpoint" | "continueLater"
 > {
   const before = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
     const fault = step(name);
@@ -105,6 +105,7 @@ function watchedSteps(
     sleepUntil: (date) => before(`task.sleepUntil(${inText(date)})`, () => task.sleepUntil(date)),
     waitForAny: (signals, options) =>
       before(`task.waitForAny(${Object.keys(signals ?? {}).join(", ")})`, () => task.waitForAny(signals, options)),
+    nextSignal: (name, options) => before(`task.nextSignal(${inText(name)})`, () => task.nextSignal(name, options)),
     waitFor: (name, options) => before(`task.waitFor(${inText(name)})`, () => task.waitFor(name, options)),
     checkpoint: (state) => before("task.checkpoint", () => task.checkpoint(state)),
     continueLater: () => before("task.continueLater", () => task.continueLater()),

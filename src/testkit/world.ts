@@ -182,7 +182,7 @@ export class World implements WorkerWorld {
     for (const { key, name, body } of due) {
       const record = await this.stores.records.get(key);
       if (record === undefined) continue;
-      await signal(this.#ports(), record, name, asJson(body ?? null));
+      await signal({ ...this.#ports(), types: this.#catalog }, record, name, asJson(body ?? null));
     }
   }
 

@@ -135,8 +135,8 @@ export const stepMutations: readonly Mutation[] = [
     name: "steps: a signal is announced before it is stored",
     file: "steps/signal.ts",
     in: "signal",
-    find: "const stored = await ports.steps.add(record, entry, newEntryPurgeAt(ports.clock, record));",
-    replace: "const stored: { timed_out?: true; value: string } = { value };",
+    find: "const stored = await storedAs(ports, record, { name, value, at: iso(askedMs), ...key });",
+    replace: 'const stored = { kind: "signal", name, value, purge_at: 0 } as StoredEntry;',
     also: {
       find: "      await wake(ports, current, changed.record);\n",
       replace:
@@ -184,7 +184,7 @@ export const stepMutations: readonly Mutation[] = [
   {
     name: "steps: a signal that the handler got is refused when its attempt has ended the task",
     file: "steps/signal.ts",
-    find: "    if (await hasAnswered(ports, current, name, askedMs)) return current;\n",
+    find: "    if (await hasAnswered(ports, current, stored, askedMs)) return current;\n",
     replace: "",
     test: "test/core/steps/signals.test.ts",
   },

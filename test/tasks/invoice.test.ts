@@ -49,6 +49,7 @@ function attempt(onProgress: (percent: number) => void = () => undefined, signal
     sleep: unused,
     sleepUntil: unused,
     waitFor: unused,
+    nextSignal: unused,
     waitForAny: unused,
     state: undefined,
     checkpoint: unused,

@@ -28,6 +28,8 @@ export interface StepEntry {
   fault?: string;
   /** Time at which a signal came. ISO 8601. */
   at?: string;
+  /** Names the request that sent a signal: a repeat of the request is no other signal. */
+  key?: string;
   /** True for the signal, and for the end, of a wait that timed out. */
   timed_out?: true;
   /** Round of a step's try, or of an awaited child, that failed. Absent: it returned, or completed. */

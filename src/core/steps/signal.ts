@@ -1,17 +1,30 @@
 import type { Changed } from "../model/change.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { PortUnavailable } from "../model/errors.ts";
+import { fingerprint } from "../model/idempotency.ts";
 import { Problem } from "../model/problem.ts";
 import { iso, statusAt, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
-import type { StepEntry, StepStore } from "../ports/steps.ts";
+import type { StepEntry, StepStore, StoredEntry } from "../ports/steps.ts";
 import { dispatch, oneOffName } from "../send/dispatch.ts";
 import { keepEntries, newEntryPurgeAt } from "../send/keep-entries.ts";
+import type { CatalogEntry } from "../task/catalog.ts";
 import { valueText } from "../task/json-value.ts";
+import { anyName } from "../task/next-signals.ts";
 
 export interface SignalPorts extends DispatchPorts {
   steps: StepStore;
+  /** The names of the signals that types read one after the other. Absent: only the tasks' entries say it. */
+  types?: ReadonlyMap<string, Pick<CatalogEntry, "next_signals">>;
+}
+
+/** A signal on its way: its JSON text, the time at which it came, and its request's key. */
+export interface Sent {
+  name: string;
+  value: string;
+  at: string;
+  key?: string;
 }
 
 /** Number of tries when the task changes at the same time. */
@@ -19,21 +32,25 @@ const mostTries = 5;
 
 /**
  * Sends a signal to a task: it answers the task's wait of that name, which may have begun already, or begins later. A
- * repeated call does the same again.
+ * repeated call does the same again. Where the handler reads signals of this name one after the other, it is one more.
+ * @param idempotencyKey Names the request among those that send one more. Default: each is another one.
  * @returns The record after it, which has ended when the handler got the signal at once.
  * @throws Problem `conflict` when the task has ended, the wait has timed out, or the task has another signal of this
  * name; `quota_exceeded`
  */
-export async function signal(ports: SignalPorts, record: TaskRecord, name: string, body: unknown): Promise<TaskRecord> {
+export async function signal(
+  ports: SignalPorts,
+  record: TaskRecord,
+  name: string,
+  body: unknown,
+  idempotencyKey?: string,
+): Promise<TaskRecord> {
   const askedMs = ports.clock.now();
   mustBeOpen(record, askedMs);
   const value = valueText(body ?? null, "the signal") ?? "null";
-  await mustHaveRoom(ports, record, name, value);
   // Stored first: an attempt that sees that there is a signal finds it.
-  const entry = { kind: "signal", name, value, at: iso(askedMs) } as const;
-  const stored = await ports.steps.add(record, entry, newEntryPurgeAt(ports.clock, record));
-  if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
-  if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
+  const key = idempotencyKey && { key: fingerprint(idempotencyKey) };
+  const stored = await storedAs(ports, record, { name, value, at: iso(askedMs), ...key });
   let current: TaskRecord | undefined = record;
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
     const changed = await announce(ports, current, name);
@@ -45,15 +62,28 @@ export async function signal(ports: SignalPorts, record: TaskRecord, name: strin
     }
     current = changed.record;
     if (current === undefined) break;
-    if (await hasAnswered(ports, current, name, askedMs)) return current;
+    if (await hasAnswered(ports, current, stored, askedMs)) return current;
     mustBeOpen(current, ports.clock.now());
   }
   throw new Problem("unavailable", "The task changed at the same time; try again.", { retryAfterSeconds: 1 });
 }
 
-/** The most signals of a task that its handler has not waited for, and their bytes. */
-const mostUnread = 100;
-const mostUnreadBytes = 1024 * 1024;
+/** Stores a signal: the only one of its name, or one more where the handler reads one after the other. */
+async function storedAs(ports: SignalPorts, record: TaskRecord, sent: Sent): Promise<StoredEntry> {
+  const { name, value, at, key } = sent;
+  const oneMore = async () => (await import("./send-numbered.ts")).sendNumbered(ports, record, sent);
+  const names = ports.types?.get(record.type)?.next_signals ?? [];
+  if (names.includes(name) || names.includes(anyName)) return oneMore();
+  await mustHaveRoom(ports, record, name, value);
+  const stored = await ports.steps.add(record, { kind: "signal", ...sent }, newEntryPurgeAt(ports.clock, record));
+  const isOwn = stored.value === value && (key === undefined ? stored.at === at : stored.key === key);
+  if (isOwn) return stored;
+  const { takenSignals } = await import("./numbered.ts");
+  if (takenSignals(name, await ports.steps.load(record, "wait")) > 0) return oneMore();
+  if (stored.timed_out === true) throw new Problem("conflict", `The task's wait for ${name} has timed out.`);
+  if (stored.value !== value) throw new Problem("conflict", `The task has another signal ${name} already.`);
+  return stored;
+}
 
 /** So many signals of 256 KiB have room in any case: a task with few signals is not looked at. */
 const alwaysRoom = 3;
@@ -61,12 +91,13 @@ const alwaysRoom = 3;
 /** @throws Problem `quota_exceeded` when the task has too many signals that its handler has not waited for */
 async function mustHaveRoom({ steps }: SignalPorts, record: TaskRecord, name: string, value: string): Promise<void> {
   if ((record.signals ?? 0) < alwaysRoom) return;
+  const { mostUnread, mostUnreadBytes, unreadOf } = await import("./send-numbered.ts");
   const entries = await steps.load(record);
   const signals = entries.filter(({ kind }) => kind === "signal");
   // A repeat stores nothing.
   if (signals.some((entry) => entry.name === name)) return;
-  const waitedFor = new Set(entries.filter(({ kind }) => kind === "wait").flatMap(namesOfWait));
-  const unread = signals.filter((entry) => !waitedFor.has(entry.name));
+  const waits = entries.filter(({ kind }) => kind === "wait");
+  const unread = unreadOf(signals, waits);
   const bytes = unread.reduce((sum, entry) => sum + Buffer.byteLength(entry.value ?? ""), Buffer.byteLength(value));
   if (unread.length < mostUnread && bytes <= mostUnreadBytes) return;
   throw new Problem(
@@ -83,14 +114,16 @@ async function mustHaveRoom({ steps }: SignalPorts, record: TaskRecord, name: st
 async function hasAnswered(
   { steps }: SignalPorts,
   record: TaskRecord,
-  name: string,
+  { name }: StoredEntry,
   askedMs: number,
 ): Promise<boolean> {
   if (record.status !== "completed" && record.status !== "failed") return false;
   // The record that the call began with may be old.
   if (Date.parse(record.finished_at ?? "") < askedMs) return false;
   const waits = await steps.load(record, "wait");
-  return waits.some((wait) => namesOfWait(wait).includes(name));
+  const { takenSignals } = await import("./numbered.ts");
+  const [of = name, number = "1"] = name.split(" #");
+  return waits.some((wait) => namesOfWait(wait).includes(name)) || takenSignals(of, waits) >= Number(number);
 }
 
 /** The names of the signals that a wait waits for. The waits of `aggregate` have its name before theirs. */

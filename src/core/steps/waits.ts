@@ -2,7 +2,7 @@ import { iso } from "../model/record.ts";
 import type { StepEntry } from "../ports/steps.ts";
 import { mustBeOutside } from "../task/ambient.ts";
 import { parsedValue } from "../task/json-value.ts";
-import { type Call, keyOf, wakeOf } from "../task/step-calls.ts";
+import { type Call, keyOf, readName, wakeOf } from "../task/step-calls.ts";
 import { checkedMs, checkedSignalName, type WaitEnd } from "../task/step-names.ts";
 import type { AnySignal, StepTools } from "./step-tools.ts";
 
@@ -13,6 +13,8 @@ type UntilAt = (nowMs: number) => number | Promise<number>;
 export class Waits {
   readonly #steps: StepTools;
   #sleeps = 0;
+  /** The number of the calls of `nextSignal`, by the names of their signals. */
+  readonly #read = new Map<string, number>();
 
   constructor(steps: StepTools) {
     this.#steps = steps;
@@ -60,6 +62,18 @@ export class Waits {
     return this.#steps.call("wait", names.join("|"), async (call, stored) => {
       const { anySignal } = await import("./any-signal.ts");
       return anySignal(this.#steps, call, names, (untilAt) => this.#begun(call, stored, untilAt), end);
+    });
+  }
+
+  /** @returns The body of the next signal of this name; undefined when the wait timed out. */
+  async nextSignal(name: string, end: WaitEnd): Promise<unknown> {
+    mustBeOutside("task.nextSignal");
+    const number = (this.#read.get(name) ?? 0) + 1;
+    this.#read.set(name, number);
+    const steps = this.#steps;
+    return steps.call("wait", readName(name, number), async (call, stored) => {
+      const late = await import("./next-signal.ts");
+      return late.nextSignal(steps, call, { name, number }, (untilAt) => this.#begun(call, stored, untilAt), end);
     });
   }
 

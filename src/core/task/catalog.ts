@@ -35,6 +35,8 @@ export interface CatalogEntry {
   on_failed?: true;
   /** Files that a task takes, by name. Absent: none. */
   files?: TaskType["files"];
+  /** Names of the signals that the handler reads one after the other; `*` for every name. Absent: none. */
+  next_signals?: readonly string[];
 }
 
 export type Catalog = readonly CatalogEntry[];

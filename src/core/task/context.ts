@@ -202,6 +202,14 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
     options: WaitEnd,
   ): Promise<{ name: Name; body: unknown } | undefined>;
   /**
+   * Returns the body of the next signal of this name, in the order of their arrival: each call reads one more. Undefined:
+   * none came in time, and the next call goes on waiting. The attempt ends meanwhile, as with `sleep`. At most 100
+   * signals wait to be read. One call for a name at a time, and no `waitFor` of the same name.
+   * @param name 1 to 64 letters, digits, `.`, `_` and `-`. Written here as a text, it is known before the first call.
+   * @example while ((message = await task.nextSignal<string>("message", { timeoutSeconds: 3_600 })) !== undefined) await answer(message);
+   */
+  nextSignal<T = unknown>(name: string, options: WaitEnd): Promise<T | undefined>;
+  /**
    * The state that `checkpoint` stored last, in an earlier attempt. Undefined: there is none. The type's option `state`
    * is its schema.
    */

@@ -18,6 +18,9 @@ export interface Call extends Pick<StepEntry, "kind" | "name" | "sequential"> {
 /** Name of the entry of a step's try, or of a child's end, by its number over all rounds, from 1. */
 export const tryName = (name: string, number: number): string => `${name} #${number}`;
 
+/** Name of the call that reads a signal of this name, by its number from 1. */
+export const readName = (name: string, number: number): string => `${name} #${number}`;
+
 /** The call that made an entry: the first try of a step is made by the step's call, a child's end by that of `run`. */
 const callOf = ({ kind, name }: StepEntry): Pick<StepEntry, "kind" | "name"> =>
   kind === "try" || kind === "run"
@@ -27,7 +30,9 @@ const callOf = ({ kind, name }: StepEntry): Pick<StepEntry, "kind" | "name"> =>
 export const keyOf = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string => `${kind}:${name}`;
 
 export const inWords = ({ kind, name }: Pick<StepEntry, "kind" | "name">): string =>
-  kind === "sleep" ? `sleep ${name}` : `${kind === "wait" ? "waitFor" : kind} ${JSON.stringify(name)}`;
+  kind === "sleep" ? `sleep ${name}` : `${kind === "wait" ? waitOf(name) : kind} ${JSON.stringify(name)}`;
+
+const waitOf = (name: string): string => (name.includes(" #") ? "nextSignal" : "waitFor");
 
 /**
  * The entry of a call from an earlier attempt.

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Catalog, filesOf, ruledBy } from "./catalog.ts";
 import { mayBeLeftOut } from "./left-out.ts";
+import { nextSignalsOf } from "./next-signals.ts";
 import type { TaskType } from "./task.ts";
 
 /**
@@ -17,7 +18,13 @@ export function toCatalog(types: Iterable<TaskType>): Catalog {
     ...ruledBy(type),
     ...(type.push === "result" && !type.sensitive ? { push_result: true as const } : {}),
     ...filesOf(type),
+    ...nextSignals(type),
   }));
+}
+
+function nextSignals(type: TaskType): Pick<CatalogEntry, "next_signals"> {
+  const names = nextSignalsOf(type);
+  return names.length === 0 ? {} : { next_signals: names };
 }
 
 /** A result is stored as the handler returned it, so inputs and results both have the form before transforms. */

@@ -8,9 +8,12 @@ import { fill, fillAsText } from "../schedules/event-path.ts";
 import { EventRefused, type RefusalPorts, refusalOf, refused, tenantOf } from "../schedules/event-refusal.ts";
 import type { FiringOutcome } from "../schedules/fire-schedule.ts";
 import type { AppTrigger, EventFiring, TriggerAct } from "../schedules/trigger.ts";
-import { type SignalPorts, signal } from "../steps/signal.ts";
+import type { SignalPorts } from "../steps/signal.ts";
+import type { KnownType } from "../task/catalog.ts";
 
-export interface ActOnEventPorts extends ControlPorts, SignalPorts, RefusalPorts {}
+export interface ActOnEventPorts extends Omit<ControlPorts & SignalPorts, "types">, RefusalPorts {
+  types: ReadonlyMap<string, KnownType>;
+}
 
 /** Time in seconds for which it is noted which task an event meant: longer than it may be delivered again. */
 const notedSeconds = 2 * 86_400;
@@ -35,9 +38,11 @@ export async function actOnEvent(
   try {
     const record = await taskMeant(ports, firing, trigger, act);
     if (record === undefined) return ignored("no task has the key");
+    // Few triggers send signals.
+    const { signal } = await import("../steps/signal.ts");
     await (act.signal === undefined
       ? cancel(ports, record)
-      : signal(ports, record, fillAsText(act.signal.name, event), fill(act.signal.body, event)));
+      : signal(ports, record, fillAsText(act.signal.name, event), fill(act.signal.body, event), event.id));
     const { tenant_id, task_id } = record;
     const outcome = act.signal === undefined ? "cancelled" : "signalled";
     ports.log.info("trigger fired", { ...fields, outcome, tenant_id, task_id });

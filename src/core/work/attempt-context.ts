@@ -126,7 +126,8 @@ export function contextOf(
 }
 
 type StoringCalls =
-  | ("step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "waitForAny" | "checkpoint" | "continueLater")
+  | ("step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "nextSignal"
+  | "waitForAny" | "checkpoint" | "continueLater")
   | ("putSchedule" | "deleteSchedule");
 
 interface Storing extends Pick<ContextParts, "tools" | "signal" | "log"> {
@@ -158,6 +159,8 @@ const storing = (
   sleepUntil: (date) => guarded("sleepUntil", () => tools.steps.waits.sleepUntil(date)),
   waitFor: <T>(name: string, options: WaitEnd) =>
     guarded("waitFor", () => tools.steps.waits.waitFor(name, options) as Promise<T | undefined>),
+  nextSignal: <T>(name: string, options: WaitEnd) =>
+    guarded("nextSignal", () => tools.steps.waits.nextSignal(name, options) as Promise<T | undefined>),
   waitForAny: <Name extends string>(signals: object, options: WaitEnd) =>
     guarded(
       "waitForAny",

@@ -13,6 +13,9 @@ import * as requestCancelChildren from "../end/request-cancel-children.ts";
 import * as notices from "../extras/notices/notices.ts";
 import * as startOnFailed from "../extras/on-failed/start.ts";
 import * as anySignal from "../steps/any-signal.ts";
+import * as nextSignal from "../steps/next-signal.ts";
+import * as numbered from "../steps/numbered.ts";
+import * as sendNumbered from "../steps/send-numbered.ts";
 import * as tries from "../steps/tries.ts";
 import * as waitEnds from "../steps/wait-ends.ts";
 import * as failedInput from "./failed-input.ts";
@@ -22,6 +25,6 @@ import * as settleWaiting from "./settle-waiting.ts";
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
   ...[spawner, runs, bury, childResults, closeFamily, keepForRound],
-  ...[anySignal, tries, waitEnds],
+  ...[anySignal, nextSignal, numbered, sendNumbered, tries, waitEnds],
   ...[requestCancelChildren, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
 ];
