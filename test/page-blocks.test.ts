@@ -62,6 +62,17 @@ const taskCases: TaskCase[] = [
     fails: "the card is refused",
   },
   {
+    page: "docs/wait.md",
+    type: "chat.hold",
+    inputs: [{ customer: "ada" }, { customer: "bob" }],
+    options: {
+      signals: ["hi", "yes", "bye"].map((text, at) => ({ name: "message", body: { text }, afterSeconds: at })),
+    },
+    effects: ({ customer }: { customer: string }) =>
+      ["hi", "yes", "bye"].map((text) => `fetch POST https://chat.example.com/${customer} got ${text}`),
+    results: [{ messages: 3 }, { messages: 3 }],
+  },
+  {
     page: "docs/cancel.md",
     type: "feed.copy",
     inputs: [{ pages: 1 }, { pages: 2 }],

@@ -90,6 +90,21 @@ describe.concurrent("steps and waits", () => {
     else expect(task).toMatchObject({ status: "failed", attempts: 1, error_type: "StepFailed", error });
   });
 
+  test("signals of one name are read one after the other: each request is one more, and a repeat under its key is none", async () => {
+    const { task_id } = await operator.submit("probe.signals", { timeout_seconds: 3600 }, options);
+    const once = { "idempotency-key": "once" };
+    for (const body of ["a", "a"]) expectStatus(await signal(task_id, "message", body), 202);
+    for (const _ of [1, 2]) expectStatus(await operator.post(`/tasks/${task_id}/signals/message`, "b", once), 202);
+    expectProblem(await operator.post(`/tasks/${task_id}/signals/message`, "c", once), 409, "conflict");
+    await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null);
+    expectStatus(await signal(task_id, "message", "end"), 202);
+    expect(await operator.ended(task_id)).toMatchObject({
+      ...{ status: "completed", attempts: 1 },
+      result: { read: ["a", "a", "b"] },
+    });
+    expectProblem(await signal(task_id, "message", "late"), 409, "conflict");
+  });
+
   test("one of several signals ends a wait, and a date ends one, too", async () => {
     const input = { names: ["approve", "reject"], timeout_seconds: 3600 };
     const { task_id } = await operator.submit("probe.any", input, options);

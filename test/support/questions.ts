@@ -228,6 +228,7 @@ export const questions: readonly (readonly [words: string, ...answers: string[]]
   ["llm calls with retries and rate limit", "cookbook", "rate-limits"],
   ["post to slack when a job fails for good", "alerts"],
   ["graceful shutdown of a worker", "process"],
+  ["a chat with a task", "wait#several-signals-of-one-name-a-chat-a-stream-of-webhooks"],
   ["open a postgres pool once per process", "process"],
   ["opentelemetry with an own provider", "process#opentelemetry"],
   ["pino", "debugging#pino-winston-and-other-loggers"],

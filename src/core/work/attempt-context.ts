@@ -126,8 +126,7 @@ export function contextOf(
 }
 
 type StoringCalls =
-  | ("step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "nextSignal"
-  | "waitForAny" | "checkpoint" | "continueLater")
+  | ("step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "nextSignal" | "waitForAny" | "checkpoint" | "continueLater")
   | ("putSchedule" | "deleteSchedule");
 
 interface Storing extends Pick<ContextParts, "tools" | "signal" | "log"> {
