@@ -17,8 +17,8 @@ interface Reading {
 const underWay = new WeakMap<StepTools, Set<string>>();
 
 /**
- * Reads the next signal of a name. Signals and time-outs have numbers without a gap, and each call takes the one with
- * its own number: of a signal and a time-out at the same moment, the one that is stored first has it.
+ * Reads the next signal of a name. Signals and time-outs have numbers without a gap. Each call takes the signal, or the
+ * time-out, of its own number: if both come at the same moment, the store decides.
  * @returns The signal's body; undefined when the wait timed out.
  */
 export async function nextSignal(

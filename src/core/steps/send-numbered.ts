@@ -1,9 +1,9 @@
 import { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
-import type { StepEntry, StoredEntry } from "../ports/steps.ts";
+import type { StepEntry, StepStore, StoredEntry } from "../ports/steps.ts";
+import type { Clock, NewId } from "../ports/tasks.ts";
 import { newEntryPurgeAt } from "../send/keep-entries.ts";
 import { numberedSignal, takenSignals } from "./numbered.ts";
-import type { Sent, SignalPorts } from "./signal.ts";
 
 /** The most signals of a task that its handler has not read, and their bytes. */
 export const mostUnread = 100;
@@ -12,13 +12,27 @@ export const mostUnreadBytes = 1024 * 1024;
 /** The most bytes of all signals of a task: each attempt has them in memory. */
 const mostBytes = 16 * 1024 * 1024;
 
+interface SendingPorts {
+  clock: Clock;
+  newId: NewId;
+  steps: StepStore;
+}
+
+/** A signal on its way: its JSON text, the time at which it came, and its request's key. */
+export interface Sent {
+  name: string;
+  value: string;
+  at: string;
+  key?: string;
+}
+
 /**
  * Stores one more signal of a name, under the first free number. Numbers have no gap, as each call of the handler takes
  * one. A request that is repeated under its key finds its first signal, also where both come at the same time.
  * @throws Problem `conflict` when the key has another body; `quota_exceeded`
  */
 export async function sendNumbered(
-  ports: SignalPorts,
+  ports: SendingPorts,
   record: TaskRecord,
   { name, value, at, key = ports.newId() }: Sent,
 ): Promise<StoredEntry> {

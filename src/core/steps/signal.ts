@@ -12,19 +12,12 @@ import { keepEntries, newEntryPurgeAt } from "../send/keep-entries.ts";
 import type { CatalogEntry } from "../task/catalog.ts";
 import { valueText } from "../task/json-value.ts";
 import { anyName } from "../task/next-signals.ts";
+import type { Sent } from "./send-numbered.ts";
 
 export interface SignalPorts extends DispatchPorts {
   steps: StepStore;
   /** The names of the signals that types read one after the other. Absent: only the tasks' entries say it. */
   types?: ReadonlyMap<string, Pick<CatalogEntry, "next_signals">>;
-}
-
-/** A signal on its way: its JSON text, the time at which it came, and its request's key. */
-export interface Sent {
-  name: string;
-  value: string;
-  at: string;
-  key?: string;
 }
 
 /** Number of tries when the task changes at the same time. */

@@ -202,9 +202,9 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
     options: WaitEnd,
   ): Promise<{ name: Name; body: unknown } | undefined>;
   /**
-   * Returns the body of the next signal of this name, in the order of their arrival: each call reads one more. Undefined:
-   * none came in time, and the next call goes on waiting. The attempt ends meanwhile, as with `sleep`. At most 100
-   * signals wait to be read. One call for a name at a time, and no `waitFor` of the same name.
+   * Returns the body of the next signal of this name, in the order of their arrival: each call reads one more.
+   * Undefined: none came in time, and the next call goes on waiting. The attempt ends meanwhile, as with `sleep`. At
+   * most 100 signals wait to be read. One call for a name at a time, and no `waitFor` of the same name.
    * @param name 1 to 64 letters, digits, `.`, `_` and `-`. Written here as a text, it is known before the first call.
    * @example while ((message = await task.nextSignal<string>("message", { timeoutSeconds: 3_600 })) !== undefined) await answer(message);
    */
