@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Catalog, filesOf, ruledBy } from "./catalog.ts";
+import { type Catalog, type CatalogEntry, filesOf, ruledBy } from "./catalog.ts";
 import { mayBeLeftOut } from "./left-out.ts";
 import { nextSignalsOf } from "./next-signals.ts";
 import type { TaskType } from "./task.ts";
