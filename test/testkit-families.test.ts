@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import { PermanentError } from "../src/core/model/errors.ts";
+import { file } from "../src/core/task/result.ts";
 import { defineTask, type TaskOptions } from "../src/core/task/task.ts";
 import type { TaskFile } from "../src/core/task/task-file.ts";
 import { testKit } from "../src/testkit/kit.ts";
@@ -298,5 +299,112 @@ describe("a child with a file of its parent", () => {
     });
     const outcome = await testKit([parent, half]).run(parent, {}, { files: { any } });
     expect(outcome).toMatchObject({ status: "failed", errorKind: "permanent", error: expect.stringContaining(error) });
+  });
+});
+
+describe("aggregate", () => {
+  const draw = defineTask({
+    name: "draw",
+    input: z.strictObject({ name: z.string(), bytes: z.int() }),
+    handler: ({ name, bytes }) => file(new Uint8Array(bytes).fill(7), { contentType: "image/png", fileName: name }),
+  });
+
+  test("gets the parent's input as its handler does, also a large one", async () => {
+    const parent = defineTask({
+      name: "album",
+      input: z.strictObject({ title: z.string().transform((text) => text.length), text: z.string() }),
+      children: {},
+      handler: async (_, task) => void (await task.spawn(draw, { name: "a.png", bytes: 1 })),
+      aggregate: ({ input }) => {
+        expectTypeOf(input).toEqualTypeOf<{ title: number; text: string }>();
+        return { title: input.title, length: input.text.length };
+      },
+    });
+    for (const length of [10, 200_000]) {
+      const outcome = await testKit([parent, draw]).run(parent, { title: "cats", text: "x".repeat(length) });
+      expectTypeOf(outcome.result).toEqualTypeOf<{ title: number; length: number } | undefined>();
+      expect(outcome).toMatchObject({ status: "completed", result: { title: 4, length } });
+    }
+  });
+
+  test("gets the input of a parent without children", async () => {
+    const parent = defineTask({
+      name: "album",
+      input: z.strictObject({ title: z.string() }),
+      children: {},
+      handler: () => {},
+      aggregate: ({ input, total }) => ({ title: input.title, total }),
+    });
+    const { result } = await testKit([parent]).run(parent, { title: "none" });
+    expect(result).toEqual({ title: "none", total: 0 });
+  });
+
+  test("reads the files of children, small and large ones, with their names and types", async () => {
+    const parent = defineTask({
+      name: "album",
+      input: z.strictObject({}),
+      children: {},
+      handler: async (_, task) => {
+        await task.spawnAll(draw, [
+          { name: "small.png", bytes: 3 },
+          { name: "large.png", bytes: 900_000 },
+        ]);
+      },
+      aggregate: async ({ results }) => {
+        const files: unknown[] = [];
+        for await (const { result, file: found } of results()) {
+          if (found === undefined) throw new Error("no file");
+          expect(result).toEqual({ file: found });
+          const { contentType, bytes, fileName } = found;
+          let streamed = 0;
+          for await (const chunk of found.stream()) streamed += chunk.length;
+          const whole = await found.read();
+          files.push({ contentType, bytes, fileName, streamed, read: whole.length, last: whole.at(-1) });
+        }
+        return files;
+      },
+    });
+    const { result } = await testKit([parent, draw]).run(parent, {});
+    const of = (fileName: string, bytes: number) => ({
+      ...{ contentType: "image/png", fileName, bytes, streamed: bytes, read: bytes, last: 7 },
+    });
+    expect(result).toEqual([of("small.png", 3), of("large.png", 900_000)]);
+  });
+
+  test("the lines of a sensitive parent have no text of its input, also of a large one", async () => {
+    const parent = defineTask({
+      name: "album",
+      input: z.strictObject({ title: z.string(), text: z.string() }),
+      sensitive: true,
+      children: {},
+      handler: async (_, task) => void (await task.spawn(draw, { name: "a.png", bytes: 1 })),
+      aggregate: ({ input }, task) => void task.log.info(`the title is ${input.title}`),
+    });
+    const { log } = await testKit([parent, draw]).run(parent, { title: "secret-cats", text: "x".repeat(200_000) });
+    expect(log.map(({ message }) => message)).toEqual([expect.not.stringContaining("secret-cats")]);
+  });
+
+  test("an input that its schema refuses since then is no fault of an aggregation that does not read it", async () => {
+    let refuses = false;
+    const typeOf = (reads: boolean) =>
+      defineTask({
+        name: "album",
+        input: z.strictObject({ title: z.string().refine(() => !refuses, "no more") }),
+        maxAttempts: 1,
+        children: {},
+        handler: async (_, task) => {
+          await task.spawn(draw, { name: "a.png", bytes: 1 });
+          refuses = true;
+        },
+        aggregate: (children) => (reads ? children.input.title : children.total),
+      });
+    for (const [reads, end] of [
+      [false, { status: "completed", result: 1 }],
+      [true, { status: "failed", errorKind: "validation" }],
+    ] as const) {
+      refuses = false;
+      const parent = typeOf(reads);
+      expect(await testKit([parent, draw]).run(parent, { title: "cats" })).toMatchObject(end);
+    }
   });
 });

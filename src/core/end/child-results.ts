@@ -1,14 +1,20 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import { endedOf, noCounts } from "../model/counts.ts";
+import type { Envelope } from "../model/envelope.ts";
+import { PermanentError, PortUnavailable } from "../model/errors.ts";
 import { endIn, type FamilyNode, placesOf, shownKey } from "../model/family-node.ts";
 import { spawnedId } from "../model/idempotency.ts";
-import type { TaskKey, TaskRecord } from "../model/record.ts";
+import type { ResultReference, TaskKey, TaskRecord } from "../model/record.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Families, FamilyKey, FamilyPage, StoredPage } from "../ports/family.ts";
 import type { Records } from "../ports/tasks.ts";
+import { storedInput } from "../send/large-input.ts";
 import { textOf } from "../send/read-whole.ts";
-import type { ChildResult, Children } from "../task/children.ts";
+import type { ChildFile, ChildResult, Children } from "../task/children.ts";
 import { eachForHandler, type ForHandler } from "../task/own-fault.ts";
+import { inputVersionOf, parseInput } from "../task/parsed-input.ts";
+import type { TaskType } from "../task/task.ts";
+import { streamOf } from "../task/task-file.ts";
 
 export interface FamilyReadPorts {
   records: Records;
@@ -20,26 +26,70 @@ export interface FamilyReadPorts {
 /** Results beside their records that are read at the same time. */
 const lanes = 25;
 
+/** A parent's input, or the error that its reader gets, and the input as it was submitted. */
+export type ParentInput = ({ data: unknown } | { fault: unknown }) & { submitted?: unknown };
+
 /** The ended children of a parent, for the attempt that aggregates. */
-export function endedChildren(ports: FamilyReadPorts, parent: TaskRecord, forHandler: ForHandler): Children {
+export function endedChildren(
+  ports: FamilyReadPorts,
+  parent: TaskRecord,
+  forHandler: ForHandler,
+  input: ParentInput = { data: undefined },
+): Children {
   const counts = parent.family_counts ?? noCounts;
   return {
     total: endedOf(counts),
     ...counts,
-    results: () => eachForHandler(resultsOf(ports, parent), forHandler),
+    get input() {
+      return givenIn(input);
+    },
+    results: () => eachForHandler(resultsOf(ports, parent, forHandler), forHandler),
   };
 }
 
 /** A family without children. */
-export const noChildren: Children = { total: 0, ...noCounts, async *results() {} };
+export const noChildren = (input: unknown): Children => ({ total: 0, ...noCounts, input, async *results() {} });
 
-async function* resultsOf(ports: FamilyReadPorts, parent: TaskRecord): AsyncGenerator<ChildResult> {
+function givenIn(input: ParentInput): unknown {
+  if ("fault" in input) throw input.fault;
+  return input.data;
+}
+
+/**
+ * The input of a parent that aggregates. A fault of the input is for the code that reads it: aggregating may not need
+ * it.
+ * @throws PortUnavailable
+ */
+export async function parentInput(
+  ports: Pick<FamilyReadPorts, "blobs">,
+  type: TaskType,
+  record: TaskRecord,
+  envelope: Envelope,
+): Promise<ParentInput> {
+  let submitted: unknown;
+  try {
+    submitted = envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
+    const parsed = parseInput(type, submitted, inputVersionOf(envelope, record));
+    return { ...(parsed instanceof Promise ? await parsed : parsed), submitted };
+  } catch (error) {
+    if (error instanceof PortUnavailable) throw error;
+    return { fault: error, submitted };
+  }
+}
+
+async function* resultsOf(
+  ports: FamilyReadPorts,
+  parent: TaskRecord,
+  forHandler: ForHandler,
+): AsyncGenerator<ChildResult> {
   for await (const page of storedPages(ports, parent)) {
     const node = (await ports.families.read(parent, leafOf(parent, page.number))) ?? { ended: {} };
     const all = membersOf(parent, page);
     const members = placesOf(node).flatMap((place) => all[place] ?? []);
     const records = await recordsOf(ports, parent, members);
-    yield* await inLanes(members.entries(), lanes, ([index, member]) => resultOf(ports, node, member, records[index]));
+    yield* await inLanes(members.entries(), lanes, ([index, member]) =>
+      resultOf(ports, forHandler, node, member, records[index]),
+    );
   }
 }
 
@@ -66,26 +116,66 @@ const recordsOf = ({ records }: FamilyReadPorts, { tenant_id }: TaskKey, members
  */
 async function resultOf(
   ports: FamilyReadPorts,
+  forHandler: ForHandler,
   { ended }: FamilyNode,
   { key, place, taskId }: Member,
   record: TaskRecord | undefined,
 ): Promise<ChildResult> {
   const { status } = endIn(ended[place] ?? "");
   const isSame = record?.status === status;
+  const completed = isSame && status === "completed" ? record : undefined;
+  const file = completed && fileOf(ports, completed, forHandler);
   return {
     taskId,
     key: shownKey(key),
     status,
-    result: record !== undefined && isSame && status === "completed" ? await jsonOf(ports, record) : undefined,
+    result: file === undefined ? completed && (await jsonOf(ports, completed)) : { file },
+    file,
     error: isSame ? record.error : undefined,
     errorKind: isSame ? record.error_kind : undefined,
   };
 }
 
+/** The file that is a task's result. Undefined: its result is JSON. */
+function fileOf(ports: FamilyReadPorts, record: TaskRecord, forHandler: ForHandler): ChildFile | undefined {
+  const { result_ref: reference } = record;
+  if (reference === undefined) return undefined;
+  const { file_name: fileName, content_type: contentType, bytes } = reference;
+  if (fileName === undefined && contentType === "application/json") return undefined;
+  const content = () => contentOf(ports, record, reference, forHandler);
+  return {
+    ...{ contentType, bytes, fileName },
+    read: async () => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of content()) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    },
+    stream: () => streamOf(content()),
+  };
+}
+
+/** The bytes of a result beside its record. @throws PermanentError when it is no longer kept */
+async function* contentOf(
+  { records, blobs }: FamilyReadPorts,
+  record: TaskRecord,
+  { blob, part }: ResultReference,
+  forHandler: ForHandler,
+): AsyncGenerator<Uint8Array> {
+  const gone = () => new PermanentError(`the result of the child ${record.task_id} is no longer kept`);
+  if (blob !== undefined) {
+    const stored = await forHandler(blobs.read(blob));
+    if (stored === undefined) throw gone();
+    yield* eachForHandler(stored.bytes, forHandler);
+    return;
+  }
+  const body = await forHandler(records.loadPart(record, `result#${part}`));
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) throw gone();
+  yield typeof body === "string" ? Buffer.from(body) : body;
+}
+
 async function jsonOf({ records, blobs }: FamilyReadPorts, record: TaskRecord): Promise<unknown> {
   const { result_ref: reference } = record;
   if (reference === undefined) return record.result ?? null;
-  if (reference.file_name !== undefined || reference.content_type !== "application/json") return undefined;
   if (reference.blob !== undefined) return jsonInBucket(blobs, reference.blob);
   const text = await records.loadPart(record, `result#${reference.part}`);
   return typeof text === "string" ? JSON.parse(text) : undefined;

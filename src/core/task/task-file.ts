@@ -101,7 +101,7 @@ export const storedFiles = (
     }),
   );
 
-const streamOf = (bytes: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
+export const streamOf = (bytes: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
   new ReadableStream({
     pull: async (controller) => {
       const next = await bytes.next();

@@ -141,7 +141,7 @@ export interface TaskOptions<
    * nothing, `aggregate` gets `total` 0 in the same attempt.
    */
   aggregate?: (
-    children: Children,
+    children: Children<unknown, z.output<Input>>,
     task: TaskContext<z.output<State>> & WithFiles<Files>,
   ) => Promise<Aggregated> | Aggregated;
   /**

@@ -1,5 +1,6 @@
 import { inShort, quiet } from "../../util/foreign-value.ts";
 import type { SealedFamily } from "../children/spawner.ts";
+import type { ParentInput } from "../end/child-results.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, WorkerStopping } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
@@ -153,7 +154,11 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
   const { type, envelope, record } = running;
   try {
     let { input } = given;
-    if (!isClosing(running)) {
+    let parent: ParentInput | undefined;
+    if (isClosing(running)) {
+      parent = await (await import("../end/child-results.ts")).parentInput(ports, type, record, envelope);
+      input = [parent.submitted, "data" in parent && parent.data];
+    } else {
       const parsed = parseInput(type, input, inputVersionOf(envelope, record));
       // Only an async schema is waited for.
       input = dataOf(parsed instanceof Promise ? await parsed : parsed);
@@ -162,7 +167,7 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
     if (redact !== undefined) attempt.ambient.redact = redact;
     const log = handlerLog(redact === undefined ? ports.log : redactedLog(ports.log, redact));
     const context = contextOf(ports, running, { ...attempt.parts, ...given, log });
-    return await handle(ports, running, input, { tools: given.tools, context, lost: attempt.parts.lost });
+    return await handle(ports, running, input, { tools: given.tools, context, lost: attempt.parts.lost, parent });
   } catch (error) {
     return threw(error);
   }
@@ -173,13 +178,15 @@ interface Handling {
   context: TaskContext;
   tools: AttemptTools;
   lost: ContextParts["lost"];
+  /** The input of a parent that aggregates. Undefined: the handler runs. */
+  parent: ParentInput | undefined;
 }
 
 async function handle(
   ports: AttemptPorts,
   running: Running,
   input: unknown,
-  { context, tools, lost }: Handling,
+  { context, tools, lost, parent }: Handling,
 ): Promise<Ended> {
   const { type, record } = running;
   const packed = async (value: unknown): Promise<Packed> => {
@@ -189,9 +196,9 @@ async function handle(
     await ports.turn?.();
     return packResult(ports, record, type, value, context.signal);
   };
-  if (isClosing(running)) {
+  if (parent !== undefined) {
     const { endedChildren } = await import("../end/child-results.ts");
-    const children = endedChildren(ports, record, forHandler(lost));
+    const children = endedChildren(ports, record, forHandler(lost), parent);
     const result = await runInContext(context, () => type.aggregate?.(children, context));
     return afterAggregate(record, tools, await packed(result));
   }
@@ -199,7 +206,7 @@ async function handle(
   const value = await runInContext(context, () => type.handler(input as never, context));
   const family = await tools.seal();
   if (family === undefined)
-    return { how: "returned", packed: await packed(await withoutChildren(running, value, context)) };
+    return { how: "returned", packed: await packed(await withoutChildren(running, input, value, context)) };
   tools.close();
   await ports.turn?.();
   return { how: "spawned", family, threshold };
@@ -213,10 +220,15 @@ async function afterAggregate(record: TaskRecord, tools: AttemptTools, packed: P
 }
 
 /** Result of a handler that spawned no child: its own, or that of `aggregate` where the handler returned nothing. */
-async function withoutChildren({ type }: Running, value: unknown, context: TaskContext): Promise<unknown> {
+async function withoutChildren(
+  { type }: Running,
+  input: unknown,
+  value: unknown,
+  context: TaskContext,
+): Promise<unknown> {
   if (value !== undefined || type.aggregate === undefined) return value;
   const { noChildren } = await import("../end/child-results.ts");
-  return runInContext(context, () => type.aggregate?.(noChildren, context));
+  return runInContext(context, () => type.aggregate?.(noChildren(input), context));
 }
 
 /** @throws PermanentError for a type's own threshold that is not a share */

@@ -11,6 +11,7 @@ import { AttemptCrashed, PermanentError, PortUnavailable } from "../../../src/co
 import { type Leaf, treeOver } from "../../../src/core/model/family-node.ts";
 import type { TaskRecord } from "../../../src/core/model/record.ts";
 import type { Status } from "../../../src/core/model/status.ts";
+import type { Children } from "../../../src/core/task/children.ts";
 import type { TaskContext } from "../../../src/core/task/context.ts";
 import type { Submittable } from "../../../src/core/task/handler-submit.ts";
 import { defineTask, type TaskType } from "../../../src/core/task/task.ts";
@@ -36,7 +37,7 @@ function familyOf(failing = new Set<number>(), options: { threshold?: number; ag
     ...(options.aggregates === false
       ? {}
       : {
-          aggregate: async ({ total, completed, failed, results }) => {
+          aggregate: async ({ total, completed, failed, results }: Children) => {
             let sum = 0;
             for await (const { status, result } of results()) {
               if (status === "completed") sum += (result as { n: number }).n;
