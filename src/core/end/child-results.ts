@@ -26,8 +26,8 @@ export interface FamilyReadPorts {
 /** Results beside their records that are read at the same time. */
 const lanes = 25;
 
-/** A parent's input, or the error that its reader gets, and the input as it was submitted. */
-export type ParentInput = ({ data: unknown } | { fault: unknown }) & { submitted?: unknown };
+/** A parent's input, or the error that its reader gets; and `both`, the input as it was submitted and as it is read. */
+export type ParentInput = ({ data: unknown } | { fault: unknown }) & { both?: unknown };
 
 /** The ended children of a parent, for the attempt that aggregates. */
 export function endedChildren(
@@ -70,10 +70,11 @@ export async function parentInput(
   try {
     submitted = envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
     const parsed = parseInput(type, submitted, inputVersionOf(envelope, record));
-    return { ...(parsed instanceof Promise ? await parsed : parsed), submitted };
+    const read = parsed instanceof Promise ? await parsed : parsed;
+    return { ...read, both: [submitted, "data" in read && read.data] };
   } catch (error) {
     if (error instanceof PortUnavailable) throw error;
-    return { fault: error, submitted };
+    return { fault: error, both: submitted };
   }
 }
 

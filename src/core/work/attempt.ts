@@ -157,7 +157,7 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
     let parent: ParentInput | undefined;
     if (isClosing(running)) {
       parent = await (await import("../end/child-results.ts")).parentInput(ports, type, record, envelope);
-      input = [parent.submitted, "data" in parent && parent.data];
+      input = parent.both;
     } else {
       const parsed = parseInput(type, input, inputVersionOf(envelope, record));
       // Only an async schema is waited for.
