@@ -27,7 +27,7 @@ export interface FamilyReadPorts {
 const lanes = 25;
 
 /** A parent's input, or the error that its reader gets; and `both`, the input as it was submitted and as it is read. */
-export type ParentInput = ({ data: unknown } | { fault: unknown }) & { both?: unknown };
+type ParentInput = ({ data: unknown } | { fault: unknown }) & { both?: unknown };
 
 /** The ended children of a parent, for the attempt that aggregates. */
 export function endedChildren(
@@ -55,12 +55,29 @@ function givenIn(input: ParentInput): unknown {
   return input.data;
 }
 
+/** A parent that aggregates, and its input as it was submitted and as it is read. */
+export interface Parent {
+  both: unknown;
+  children(forHandler: ForHandler): Children;
+}
+
+/** @throws PortUnavailable */
+export async function parentOf(
+  ports: FamilyReadPorts,
+  type: TaskType,
+  record: TaskRecord,
+  envelope: Envelope,
+): Promise<Parent> {
+  const input = await parentInput(ports, type, record, envelope);
+  return { both: input.both, children: (forHandler) => endedChildren(ports, record, forHandler, input) };
+}
+
 /**
  * The input of a parent that aggregates. A fault of the input is for the code that reads it: aggregating may not need
  * it.
  * @throws PortUnavailable
  */
-export async function parentInput(
+async function parentInput(
   ports: Pick<FamilyReadPorts, "blobs">,
   type: TaskType,
   record: TaskRecord,

@@ -1,6 +1,6 @@
 import { inShort, quiet } from "../../util/foreign-value.ts";
 import type { SealedFamily } from "../children/spawner.ts";
-import type { ParentInput } from "../end/child-results.ts";
+import type { Parent } from "../end/child-results.ts";
 import { AttemptCancelled, AttemptCrashed, AttemptTimedOut, PermanentError, WorkerStopping } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import type { Suspension } from "../model/suspension.ts";
@@ -154,9 +154,9 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
   const { type, envelope, record } = running;
   try {
     let { input } = given;
-    let parent: ParentInput | undefined;
+    let parent: Parent | undefined;
     if (isClosing(running)) {
-      parent = await (await import("../end/child-results.ts")).parentInput(ports, type, record, envelope);
+      parent = await (await import("../end/child-results.ts")).parentOf(ports, type, record, envelope);
       input = parent.both;
     } else {
       const parsed = parseInput(type, input, inputVersionOf(envelope, record));
@@ -178,8 +178,8 @@ interface Handling {
   context: TaskContext;
   tools: AttemptTools;
   lost: ContextParts["lost"];
-  /** The input of a parent that aggregates. Undefined: the handler runs. */
-  parent: ParentInput | undefined;
+  /** The parent that aggregates. Undefined: the handler runs. */
+  parent: Parent | undefined;
 }
 
 async function handle(
@@ -197,8 +197,7 @@ async function handle(
     return packResult(ports, record, type, value, context.signal);
   };
   if (parent !== undefined) {
-    const { endedChildren } = await import("../end/child-results.ts");
-    const children = endedChildren(ports, record, forHandler(lost), parent);
+    const children = parent.children(forHandler(lost));
     const result = await runInContext(context, () => type.aggregate?.(children, context));
     return afterAggregate(record, tools, await packed(result));
   }
