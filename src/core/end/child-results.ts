@@ -8,7 +8,6 @@ import type { ResultReference, TaskKey, TaskRecord } from "../model/record.ts";
 import type { Blobs } from "../ports/blob.ts";
 import type { Families, FamilyKey, FamilyPage, StoredPage } from "../ports/family.ts";
 import type { Records } from "../ports/tasks.ts";
-import { storedInput } from "../send/large-input.ts";
 import { textOf } from "../send/read-whole.ts";
 import type { ChildFile, ChildResult, Children } from "../task/children.ts";
 import { eachForHandler, type ForHandler } from "../task/own-fault.ts";
@@ -85,7 +84,11 @@ async function parentInput(
 ): Promise<ParentInput> {
   let submitted: unknown;
   try {
-    submitted = envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
+    submitted = envelope.input;
+    if (envelope.input_ref !== undefined) {
+      // The function status starts with this file.
+      submitted = await (await import("../send/large-input.ts")).storedInput(ports, envelope);
+    }
     const parsed = parseInput(type, submitted, inputVersionOf(envelope, record));
     const read = parsed instanceof Promise ? await parsed : parsed;
     return { ...read, both: [submitted, "data" in read && read.data] };
