@@ -156,7 +156,7 @@ export class Api extends Construct {
     Validations.of(route).acknowledge({
       id: "AwsSolutions-APIG4",
       reason:
-        "Open to callers without a key: /health for monitors, /openapi.json for developers, /console for the page and its files.",
+        "Open to callers without a key: /health for monitors, /openapi.json for developers, /console for the page and its files, /signals for whoever has the link.",
     });
   }
 

@@ -154,7 +154,7 @@ export class ServiceStack extends PipelineStack {
     this.dispatch = new Dispatch(data, props.listSettings, tellSettings(data, props.tell));
     const timeScale = numberText(props.timeScale);
     const workersProps = {
-      ...{ common: this.common, data, dispatch: this.dispatch, timeScale },
+      ...{ common: this.common, data, dispatch: this.dispatch, timeScale, apiUrl: () => this.api.url },
       options: props.workers,
       tiers: props.capacity.tiers,
       containers: props.containers,

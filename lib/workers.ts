@@ -1,3 +1,4 @@
+import { Lazy } from "aws-cdk-lib";
 import type { Construct } from "constructs";
 import type { Tier } from "../src/core/model/tier.ts";
 import type { TaskEnvironment } from "../src/core/task/environment.ts";
@@ -48,6 +49,8 @@ export interface WorkersProps {
   readonly tiers: Partial<PerTier<TierOptions>>;
   /** Multiplies the retry waits. */
   readonly timeScale: string;
+  /** Waits for the API's URL. */
+  readonly apiUrl: () => string;
   /** Container workers. Undefined: the deployment has none. */
   readonly containers: Containers | undefined;
   /** Waits for the declared environment variables and secrets of handlers. */
@@ -93,9 +96,11 @@ const environmentOf = ({ declared, options, containers }: WorkersProps): WorkerE
   workerEnvironment(declared(), options.handlers, containers !== undefined);
 
 /** Settings of the workers of all tiers, and of container workers. */
-const settingsOf = ({ data, dispatch, options, timeScale }: WorkersProps): SettingTexts => ({
+const settingsOf = ({ data, dispatch, options, timeScale, apiUrl }: WorkersProps): SettingTexts => ({
   ...dispatch.settings,
   firingsUrl: data.scheduling.firings.queueUrl,
+  // The API is added after the workers.
+  apiUrl: Lazy.string({ produce: apiUrl }),
   probes: options.probes ? "1" : "0",
   timeScale,
 });

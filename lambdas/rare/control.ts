@@ -20,6 +20,7 @@ import { SqsRuleChecks } from "../../src/aws/rule-checks.ts";
 import { SchedulerRules } from "../../src/aws/rules.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
+import { DynamoSignalLinks } from "../../src/aws/signal-links.ts";
 import { webhookKeyOf, webhookKeySettings } from "../../src/aws/webhook-key.ts";
 import type { dispatchPorts, dispatchSettings, gateSettings } from "../../src/aws/wiring.ts";
 import type { AcknowledgePorts } from "../../src/core/control/acknowledge.ts";
@@ -38,6 +39,7 @@ import { channelStarts } from "../../src/http/channels.ts";
 import { metricReads } from "../../src/http/metrics.ts";
 import { receiverReplays } from "../../src/http/receiver-routes.ts";
 import { scheduleStarts } from "../../src/http/schedule-routes.ts";
+import { signalLinks } from "../../src/http/signal-links.ts";
 import { signalTask } from "../../src/http/signals.ts";
 import * as keys from "../../src/operations/keys.ts";
 import * as queues from "../../src/operations/queues.ts";
@@ -75,6 +77,7 @@ export function rareRoutes(ports: ControlPorts) {
   const gate = gateOf(ports.config, ports);
   return {
     ...signalTask(ports),
+    ...signalLinks({ ...ports, links: new DynamoSignalLinks(ports.table) }),
     ...handlersOf(taskPorts(ports), rareTasks.acts()),
     ...handlersOf(ports, running.acts()),
     ...bulkTasks(ports),

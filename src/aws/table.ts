@@ -47,6 +47,7 @@ import { catalogKey, partitionsOf } from "../settings/config.ts";
  * | version of a tenant's webhook secret | `webhook-secret#<tenant>` | `webhook-secret` |
  * | a tenant's usage: its token bucket, its tasks in progress | `usage#<tenant>` | `rate`, `open` |
  * | channel that waits for its connection | `channel#<hash of its ticket>` | `channel` |
+ * | link that sends one signal | `signal-link#<hash of its secret>` | `signal-link` |
  * | number of channels that a principal opened in a minute | `channels#<tenant>#<principal>` | `<minute>` |
  * | open connection | `connection#<connection id>` | `connection` |
  * | entry for each connection that hears the same tasks | `connections#<tenant>#tenant`, `connections#<tenant>#own#<principal>` | `<connection id>` |

@@ -16,7 +16,7 @@ import type { DynamoTable } from "./dynamo-table.ts";
 import { endingPorts } from "./ending-ports.ts";
 import { addPlacesToFetch } from "./fetch-places.ts";
 import { DynamoFlowSettings } from "./flow-settings.ts";
-import { newId } from "./ids.ts";
+import { newId, randomBytes } from "./ids.ts";
 import { lazyPort } from "./lazy-port.ts";
 import { createLog } from "./log.ts";
 import { DynamoCounters, DynamoOnceStore } from "./once-store.ts";
@@ -32,7 +32,7 @@ import { dispatchPorts, dispatchSettings } from "./wiring.ts";
 import { useTypes, type WorkerCode } from "./worker-types.ts";
 
 /** The settings that `workPorts` reads. */
-export const workerSettings = [...dispatchSettings, "probes", "timeScale", "secrets"] as const;
+export const workerSettings = [...dispatchSettings, "probes", "timeScale", "secrets", "apiUrl"] as const;
 
 /** Reads source maps, which only a failed attempt needs. */
 const bundleStackOf: StackOf = async (error) => (await import("./bundle-places.ts")).bundleStackOf(error);
@@ -66,6 +66,12 @@ async function linesOf({
   const { DynamoLines } = await import("./lines.ts");
   return new DynamoLines(table, clock.now, (error) => sayLater(say, error));
 }
+
+const signalUrlsOf = (table: DynamoTable, { apiUrl }: Config<"apiUrl">): NonNullable<WorkPorts["signalUrls"]> => ({
+  links: lazyPort(async () => new (await import("./signal-links.ts")).DynamoSignalLinks(table)),
+  randomBytes,
+  apiUrl,
+});
 
 /** The ports that the process itself has. */
 export type MachinePorts = Required<Pick<WorkPorts, "disk" | "turn" | "loadFollow">>;
@@ -131,8 +137,7 @@ export async function workPorts(
   const releases = new Releases(base);
   const tracing = await createTracing();
   const ports: WorkPorts = {
-    ...base,
-    newId,
+    ...{ ...base, newId, signalUrls: signalUrlsOf(table, config) },
     records: countingRecords(new DynamoRecords(table, config.listShards), (...ended) => releases.add(...ended)),
     once,
     steps,

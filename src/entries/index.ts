@@ -22,7 +22,7 @@ export {
 export type { Tier } from "../core/model/tier.ts";
 export { ChildFailed, StepFailed, StepTimedOut } from "../core/steps/step-failed.ts";
 export { currentTask, traceHeaders } from "../core/task/ambient.ts";
-export type { TaskContext, TaskLog } from "../core/task/context.ts";
+export type { SignalUrlOptions, TaskContext, TaskLog } from "../core/task/context.ts";
 export {
   defineEnvironment,
   type EnvironmentOptions,

@@ -44,6 +44,8 @@ export const routeTable = {
     ...rows.priorities,
     ...rows.acknowledgements,
     signalTask: "POST /tasks/{task_id}/signals/{name} silent",
+    readSignalLink: "GET /signals/{token} open",
+    sendSignalByLink: "POST /signals/{token} open silent",
     ...rows.rareTasks,
     ...rows.webhooks,
     replayDeliveries: "POST /webhooks/{webhook_id}/replay body",

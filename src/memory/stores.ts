@@ -14,6 +14,7 @@ import { MemoryOnceStore, MemoryOneOffs } from "./others.ts";
 import { MemoryQueues } from "./queues.ts";
 import { MemoryRecords } from "./records.ts";
 import { MemoryRuleChecks, MemoryRules, MemorySchedules } from "./schedules.ts";
+import { MemorySignalLinks } from "./signal-links.ts";
 import { MemoryStepStore } from "./steps.ts";
 import { MemoryUniqueKeys } from "./unique-keys.ts";
 import { MemoryUploads } from "./uploads.ts";
@@ -37,6 +38,7 @@ export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) =>
   blobList: new MemoryBlobList(),
   notices: new MemoryNotices(clock),
   uploads: new MemoryUploads(),
+  signalLinks: new MemorySignalLinks(),
   uniqueKeys: new MemoryUniqueKeys(),
   once: new MemoryOnceStore(),
   schedules: new MemorySchedules(),

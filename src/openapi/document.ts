@@ -127,7 +127,9 @@ const linksOf = ({ id, to }: NonNullable<Answer["links"]>): Json =>
 const contentOf = (body: NonNullable<Answer["body"]>, types: TaskTypeParts): Json =>
   body === "result"
     ? { "application/json": { schema: types.result }, "*/*": {} }
-    : { "application/json": { schema: refOf(body) } };
+    : body === "page"
+      ? { "text/html": {} }
+      : { "application/json": { schema: refOf(body) } };
 
 const isRequired = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success;
 

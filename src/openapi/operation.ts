@@ -8,8 +8,11 @@ import type { HeaderName, ParameterName } from "./parts.ts";
 /** A response that is not a problem. */
 export interface Answer {
   description: string;
-  /** A named schema of the JSON body. `result`: the result of a task, JSON or a file. Absent: there is no body. */
-  body?: z.ZodType | "result";
+  /**
+   * A named schema of the JSON body. `result`: the result of a task, JSON or a file. `page`: a page for people. Absent:
+   * there is no body.
+   */
+  body?: z.ZodType | "result" | "page";
   /** Headers of every such response. */
   headers?: readonly HeaderName[];
   /** Headers that some of these responses have. */

@@ -59,6 +59,7 @@ const parameters = {
 
 /** Parameters of paths that are no ids of Offload's own. */
 const pathParameters: Readonly<Record<string, Json>> = {
+  token: { description: "The secret of the link.", schema: text },
   name: { description: "Name of the signal.", schema: { ...text, pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" } },
   task_id: {
     description: "Id of the task; or `~type:key` for the newest task of the type that has or had the unique key.",

@@ -155,4 +155,23 @@ export const taskOperations = {
     answers: { 202: laterTask("The task has the signal.") },
     problems: [...bodyProblems, "invalid_input", "not_found", "conflict", "quota_exceeded", "rate_limited"],
   },
+  readSignalLink: {
+    tag: "tasks",
+    summary: "Open the link of a signal",
+    description:
+      "A page with a button, which sends the form to the same address. It is the same for every link, also for one that is not valid, and changes nothing.",
+    answers: { 200: { description: "The page.", body: "page", headers: ["Cache-Control"] } },
+  },
+  sendSignalByLink: {
+    tag: "tasks",
+    summary: "Send the signal of a link",
+    description:
+      "Needs no key: the link is one of `task.signalUrl`, and sends one signal to one task. The body is JSON, or the fields of a form (`application/x-www-form-urlencoded`), " +
+      "of at most 256 KiB. A repeat with the same body changes nothing; another body is a `conflict`. Counts toward the tenant's `submits_per_second`.",
+    body: withName("LinkAnswer", z.unknown()),
+    bodyOptional: true,
+    example: { by: "ada@example.com" },
+    answers: { 202: { description: "The task has the signal.", body: "page", headers: ["Cache-Control"] } },
+    problems: [...bodyProblems, "invalid_input", "not_found", "conflict", "quota_exceeded", "rate_limited"],
+  },
 } as const satisfies Partial<Record<AnyRouteName, Operation>>;

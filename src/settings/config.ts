@@ -179,6 +179,8 @@ const settings = {
   webhookKeyName: { variable: "OFFLOAD_WEBHOOK_KEY_NAME", read: optionalText },
   /** Master key of webhooks' secrets, 32 bytes as base64, for the local server only. */
   webhookKey: { variable: "OFFLOAD_WEBHOOK_KEY", read: optionalText },
+  /** URL of the API, for the addresses that handlers give away. Absent: `task.signalUrl` fails. */
+  apiUrl: { variable: "OFFLOAD_API_URL", read: optionalText },
   /** URL of the WebSocket API that clients of channels get. Absent: the deployment has no push. */
   socketUrl: { variable: "OFFLOAD_SOCKET_URL", read: optionalText },
   /** URL of the WebSocket API's management API, which sends messages to connections. */

@@ -72,6 +72,11 @@ function watchedContext(task: TaskContext, { track, lines, isAlive, ...watch }: 
     ...watchedSpawns(task, step),
     ...watchedSchedules(task, step),
     ...watchedSteps(task, step),
+    signalUrl: async (name, options) => {
+      const fault = step(`task.signalUrl(${inText(name)})`);
+      if (fault !== undefined) await fault;
+      return task.signalUrl(name, options);
+    },
     once: async <T>(key: string, effect: (idempotencyKey: string) => Promise<T> | T): Promise<T> => {
       const fault = step(`task.once(${inText(key)})`);
       if (fault !== undefined) await fault;

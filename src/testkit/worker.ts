@@ -47,6 +47,9 @@ import {
 import type { Lines, Step, Track } from "./track.ts";
 import { type HandlerStep, type Watch, watchedType } from "./watch.ts";
 
+/** URL of the API in the kit, where no API is. */
+const apiUrl = "https://api.offload.test";
+
 /** A promise that never resolves, for the calls of a dead worker. */
 const never = <T>() => new Promise<T>(() => {});
 
@@ -173,6 +176,11 @@ export class Worker {
       flow,
       limiter,
       audit: stores.audit,
+      signalUrls: {
+        links: stores.signalLinks,
+        randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+        apiUrl,
+      },
       submitChild: (parent, child, key) => this.#submit(dispatching, parent, child, key),
       createChild: (...given) => this.#spawn({ ...dispatching, types: known }, ...given),
       rejoinChild: rejoinChild({ ...dispatching, types: known }),

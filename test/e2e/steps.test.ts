@@ -120,6 +120,27 @@ describe.concurrent("steps and waits", () => {
     expect(Date.parse((result as { now: string }).now)).toBeGreaterThanOrEqual(Date.parse(until));
   });
 
+  test("a link sends its signal once, without a key", async () => {
+    const input = { names: ["approve"], timeout_seconds: 3600, link_seconds: 600 };
+    const { task_id } = await operator.submit("probe.any", input, options);
+    await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null);
+    const steps = expectStatus(await operator.get(`/tasks/${task_id}/steps`), 200).json();
+    const url = JSON.stringify(steps).match(/https?:[^"\\]+\/signals\/ofs_[\w-]{43}/)?.[0] ?? "";
+    expect((await fetch(url)).status).toBe(200);
+    expect(await operator.task(task_id)).toMatchObject({ status: "pending" });
+    const send = async (by: string) => {
+      const response = await fetch(url, { method: "POST", body: new URLSearchParams({ by }) });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    expect([await send("ada"), await send("ada"), await send("eve")]).toEqual([202, 202, 409]);
+    const ended = await operator.ended(task_id);
+    expect(ended).toMatchObject({
+      status: "completed",
+      result: { signal: { name: "approve", body: { by: "ada" } } },
+    });
+  });
+
   test("a task that waits can be cancelled", async () => {
     const { task_id } = await waiting("approved", 3600);
     expectStatus(await operator.post(`/tasks/${task_id}/cancel`, {}), 200);

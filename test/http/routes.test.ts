@@ -28,9 +28,10 @@ describe("the table", () => {
     }
   });
 
-  test("opens only the health check, the OpenAPI document and the console", () => {
+  test("opens only the health check, the OpenAPI document, the links of signals and the console", () => {
     const open = routes.filter(isOpen).map(({ path }) => path);
-    expect(open).toEqual(["/health", "/openapi.json", "/console", "/console/{file}"]);
+    const links = ["/signals/{token}", "/signals/{token}"];
+    expect(open).toEqual(["/health", "/openapi.json", ...links, "/console", "/console/{file}"]);
   });
 });
 

@@ -49,10 +49,11 @@ test("there are no more routes", () => {
   );
 });
 
-test("only /health, /openapi.json and the console are open", () => {
+test("only /health, /openapi.json, the links of signals and the console are open", () => {
   const open = [...byKey].filter(([, route]) => route.get("AuthorizationType") !== "CUSTOM");
   expect(open.map(([key]) => key)).toEqual([
-    ...["GET /health", "GET /openapi.json", "GET /console", "GET /console/{file}"],
+    ...["GET /health", "GET /openapi.json", "GET /signals/{token}", "POST /signals/{token}"],
+    ...["GET /console", "GET /console/{file}"],
   ]);
 });
 

@@ -127,7 +127,7 @@ test("functions have the settings that they read, and no others", () => {
   expect(settings("Console")).toEqual(["OFFLOAD_DEPLOYMENT", "OFFLOAD_VERSION"]);
   expect(settings("Authorizer")).toEqual(["OFFLOAD_TABLE"]);
   expect(settings("CriticalWorker")).toEqual(
-    and("OFFLOAD_FIRINGS_URL", "OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"),
+    and("OFFLOAD_API_URL", "OFFLOAD_FIRINGS_URL", "OFFLOAD_PROBES", "OFFLOAD_TIER", "OFFLOAD_TIME_SCALE"),
   );
   expect(settings("Redrive")).toEqual(and("OFFLOAD_TIME_SCALE"));
   expect(settings("Fire")).toEqual(and("OFFLOAD_LIMITS"));

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { rejoinChild, spawnChild } from "../../src/core/children/spawn-child.ts";
 import { operationTypes } from "../../src/core/control/operation-types.ts";
@@ -150,6 +151,8 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     newId: sameIds("pipeline"),
     random: options.random ?? (() => 0),
     timeScale: options.timeScale ?? 1,
+    links: stores.signalLinks,
+    signalUrls: { links: stores.signalLinks, randomBytes, apiUrl: "https://api.example.com" },
     submitChild: async (parent: TaskRecord, child: unknown, key: string) => {
       children.push({ parent, child, key });
       return `child-${children.length}`;

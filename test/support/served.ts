@@ -16,6 +16,7 @@ import type { Tracing } from "../../src/core/ports/tasks.ts";
 import type { AppSchedulePorts } from "../../src/core/schedules/manage-app-schedules.ts";
 import type { ScheduleWritePorts } from "../../src/core/schedules/manage-schedules.ts";
 import type { EntryPorts } from "../../src/core/send/keep-entries.ts";
+import type { LinkPorts } from "../../src/core/steps/signal-by-link.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import { internalTypes } from "../../src/core/task/internal-types.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
@@ -34,6 +35,7 @@ import { type LogPorts, logReads } from "../../src/http/logs.ts";
 import { metricReads } from "../../src/http/metrics.ts";
 import { type ReceiverReadPorts, receiverReads, receiverReplays } from "../../src/http/receiver-routes.ts";
 import { scheduleReads, scheduleStarts } from "../../src/http/schedule-routes.ts";
+import { signalLinks } from "../../src/http/signal-links.ts";
 import { type SignalRoutePorts, signalTask } from "../../src/http/signals.ts";
 import { type StatusPorts, taskReads } from "../../src/http/status.ts";
 import { submitApi } from "../../src/http/submit.ts";
@@ -57,6 +59,7 @@ import {
   MemoryTenants,
 } from "../../src/memory/schedules.ts";
 import { MemorySecretVersions } from "../../src/memory/secret-versions.ts";
+import { MemorySignalLinks } from "../../src/memory/signal-links.ts";
 import { MemoryStepStore } from "../../src/memory/steps.ts";
 import { MemoryTaskLogs } from "../../src/memory/task-logs.ts";
 import { MemoryWaits } from "../../src/memory/waits.ts";
@@ -147,6 +150,7 @@ export const aConsole: Omit<ConsolePorts, keyof ApiPorts> = {
 /** Ports of every function that answers requests. */
 type AppPorts = Omit<SubmitApiPorts, "batch"> &
   Pick<SignalRoutePorts, "countRequest"> &
+  Pick<LinkPorts, "links"> &
   Omit<StatusPorts, "lines"> &
   QueuePorts &
   ScheduleWritePorts &
@@ -171,6 +175,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
   let ids = 0;
   const { steps = new MemoryStepStore() } = given;
   const ports: AppPorts = {
+    links: new MemorySignalLinks(),
     newCorrelationId: () => `new-${++ids}`,
     cursors: new Cursors("a key that nobody can guess"),
     health: { version: "1.2.3" },
@@ -247,6 +252,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
         ...scheduleStarts(control),
         ...channelStarts(control),
         ...signalTask(control),
+        ...signalLinks(control),
         ...receiverReplays(control),
         ...metricReads(control),
       }),

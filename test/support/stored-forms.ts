@@ -17,6 +17,7 @@ import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoRecords } from "../../src/aws/records.ts";
 import { DynamoSchedules } from "../../src/aws/schedules.ts";
 import { DynamoSecretVersions } from "../../src/aws/secret-versions.ts";
+import { DynamoSignalLinks } from "../../src/aws/signal-links.ts";
 import { DynamoStepStore } from "../../src/aws/step-store.ts";
 import { DynamoFirings } from "../../src/aws/tenants.ts";
 import { DynamoUniqueKeys } from "../../src/aws/unique-keys.ts";
@@ -403,6 +404,16 @@ const others: StoredForm[] = [
     write: ({ table }) => new DynamoChannels(table).create("hash", channel, atMs + 60_000),
     read: ({ table }) => new DynamoChannels(table).redeem("hash", "c=", atMs),
     changes: { "another scope": { change: { scope: "family" }, outcome: "waits" } },
+  },
+  {
+    name: "link of a signal",
+    write: ({ table }) =>
+      new DynamoSignalLinks(table).create(
+        "hash",
+        { tenant_id: "acme", task_id: id(1), created_at: at, name: "approved", schema: '{"type":"object"}' },
+        atMs + 60_000,
+      ),
+    read: ({ table }) => new DynamoSignalLinks(table).find("hash", atMs),
   },
   {
     name: "connection",

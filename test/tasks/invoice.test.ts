@@ -38,6 +38,7 @@ function attempt(onProgress: (percent: number) => void = () => undefined, signal
     files: {},
     progress: onProgress,
     traceHeaders: unused,
+    signalUrl: unused,
     submit: unused,
     spawn: unused,
     spawnAll: unused,

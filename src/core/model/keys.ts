@@ -56,8 +56,12 @@ export function parseApiKey(token: string): { keyId: string; secret: string } | 
   return match?.[1] === undefined || match[2] === undefined ? undefined : { keyId: match[1], secret: match[2] };
 }
 
-/** A text without the secrets of API keys in it, also of cut ones: `ofl_<key id>_…`. */
-export const withoutSecrets = (text: string): string => text.replace(/(ofl_[A-Za-z0-9]{8,32}_)[A-Za-z0-9_-]+/g, "$1…");
+/** Begins the secret of a link that sends a signal. */
+export const linkPrefix = "ofs_";
+
+/** A text without the secrets of API keys and links in it, also of cut ones: `ofl_<key id>_…`, `ofs_…`. */
+export const withoutSecrets = (text: string): string =>
+  text.replace(/(ofl_[A-Za-z0-9]{8,32}_|\bofs_)[A-Za-z0-9_-]+/g, "$1…");
 
 /** True for a text that can be the id of an API key. */
 export const isKeyId = (text: string): boolean => /^[A-Za-z0-9]{8,32}$/.test(text);

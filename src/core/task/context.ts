@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import type { HandlerSchedule, NamedSchedule } from "./handler-schedule.ts";
 import type {
   ChildSpawn,
@@ -39,6 +40,14 @@ export interface TaskLog {
   info: WriteLine;
   warn: WriteLine;
   error: WriteLine;
+}
+
+/** The options of `task.signalUrl`. */
+export interface SignalUrlOptions {
+  /** Time in seconds for which the address works, 1 to 31,536,000 (a year). */
+  expiresInSeconds: number;
+  /** A schema of Zod for the signal's body, as far as JSON Schema can say it. Default: any JSON. */
+  schema?: z.ZodType;
 }
 
 /** Identifies an attempt and its task. */
@@ -209,6 +218,13 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
    * @example while ((message = await task.nextSignal<string>("message", { timeoutSeconds: 3_600 })) !== undefined) await answer(message);
    */
   nextSignal<T = unknown>(name: string, options: WaitEnd): Promise<T | undefined>;
+  /**
+   * Returns an address that needs no key and sends this task one signal, within its time: for the link of a mail. A
+   * GET shows a page with a button, and changes nothing. A POST sends the signal; its body is JSON or a form's fields.
+   * Each call makes another address, so call it in the step that sends it.
+   * @example const url = await task.signalUrl("approved", { expiresInSeconds: 86_400 });
+   */
+  signalUrl(name: string, options: SignalUrlOptions): Promise<string>;
   /**
    * The state that `checkpoint` stored last, in an earlier attempt. Undefined: there is none. The type's option `state`
    * is its schema.

@@ -6,6 +6,7 @@ import type { TaskRecord } from "../model/record.ts";
 import type { StackOf } from "../model/stack.ts";
 import type { Log, OnceStore } from "../ports/tasks.ts";
 import type { StoredState } from "../steps/checkpoints.ts";
+import type { SignalUrlPorts } from "../steps/signal-url.ts";
 import { currentTask, mustNotBeWithin } from "../task/ambient.ts";
 import { type checkedRun, type checkedSpawn, checkedSubmit, type childSubmitOf } from "../task/check-submit.ts";
 import type { TaskContext, TaskIdentity, WhileOpen } from "../task/context.ts";
@@ -25,6 +26,8 @@ export interface AttemptPorts extends HeartbeatPorts, ToolPorts, PackPorts {
   handlerSchedules: HandlerSchedules;
   log: Log;
   stackOf: StackOf;
+  /** Absent: handlers get no addresses for signals. */
+  signalUrls?: SignalUrlPorts;
   /**
    * Resolves after one turn of the event loop, when the process has told of every rejection that nobody awaits. Absent:
    * nobody listens to them.
@@ -127,7 +130,7 @@ export function contextOf(
 
 type StoringCalls =
   | ("step" | "run" | "sleep" | "sleepUntil" | "waitFor" | "nextSignal" | "waitForAny" | "checkpoint" | "continueLater")
-  | ("putSchedule" | "deleteSchedule");
+  | ("putSchedule" | "deleteSchedule" | "signalUrl");
 
 interface Storing extends Pick<ContextParts, "tools" | "signal" | "log"> {
   ports: AttemptPorts;
@@ -137,7 +140,16 @@ interface Storing extends Pick<ContextParts, "tools" | "signal" | "log"> {
 /** The function of a step. */
 type StepRun<T> = (idempotencyKey: string, attempt: StepAttempt) => Promise<T> | T;
 
-/** The members of a handler's context that store what the next attempt goes on with, and schedules. */
+async function urlOf(
+  { signalUrls, clock }: AttemptPorts,
+  record: TaskRecord,
+  given: Parameters<TaskContext["signalUrl"]>,
+): Promise<string> {
+  const { signalUrl } = await import("../steps/signal-url.ts");
+  return signalUrl(signalUrls && { ...signalUrls, clock }, record, ...given);
+}
+
+/** The members of a handler's context that store what the next attempt goes on with, schedules, and links. */
 const storing = (
   { ports, record, tools, signal, log }: Storing,
   guarded: WhileOpen,
@@ -165,6 +177,8 @@ const storing = (
       "waitForAny",
       () => tools.steps.waits.waitForAny(signals, options) as Promise<{ name: Name; body: unknown } | undefined>,
     ),
+  // It has no entry by which the next attempt could go on in it.
+  signalUrl: (...given) => guarded("signalUrl", () => tools.during(urlOf(ports, record, given))),
   checkpoint: (state) => guarded("checkpoint", () => tools.steps.checkpoints.checkpoint(state)),
   continueLater: () => guarded("continueLater", () => tools.steps.continueLater()),
 });

@@ -16,6 +16,7 @@ import * as anySignal from "../steps/any-signal.ts";
 import * as nextSignal from "../steps/next-signal.ts";
 import * as numbered from "../steps/numbered.ts";
 import * as sendNumbered from "../steps/send-numbered.ts";
+import * as signalUrl from "../steps/signal-url.ts";
 import * as tries from "../steps/tries.ts";
 import * as waitEnds from "../steps/wait-ends.ts";
 import * as failedInput from "./failed-input.ts";
@@ -25,6 +26,6 @@ import * as settleWaiting from "./settle-waiting.ts";
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
   ...[spawner, runs, bury, childResults, closeFamily, keepForRound],
-  ...[anySignal, nextSignal, numbered, sendNumbered, tries, waitEnds],
+  ...[anySignal, nextSignal, numbered, sendNumbered, signalUrl, tries, waitEnds],
   ...[requestCancelChildren, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
 ];

@@ -108,12 +108,12 @@ export async function startServer(
     const functions = await loadFunctions();
     fire = (event) => functions.fire(event);
     const [submits, isMoved] = [new Submits(), () => clock.moving !== undefined];
+    // Workers know the API's URL. No request comes before they have started, as nothing waits in between.
+    const gateway = await openGateway(functions, { webSockets, events: eventBus.log, submits, clock }, settings, log);
     const consumers = startConsumers(sqs.store, consumersOf(functions), app, log, { ...settings, submits, isMoved });
     cleanups.push(() => consumers.stop());
     cleanups.push(startClock(clock, { scheduler, consumers, submits, functions, purging, s3, sqs, filesDir }));
-    const gateway = await opened(
-      openGateway(functions, { webSockets, events: eventBus.log, submits, clock }, settings, log),
-    );
+    cleanups.push(() => gateway.close());
     if (settings.reload) {
       const parts = { functions, consumers, events: eventBus.log, filesDir, settings, project: app, loadedAtMs, print };
       cleanups.push(await reload(parts));
@@ -223,7 +223,8 @@ async function openGateway(
   const authorizer = (event: never) => functions.authorizer(event);
   const parts = { authorizer, handlers: functions.http, local: localRoutes(events, clock), webSockets: upgrade };
   const gateway = await startGateway({ ...functions, ...parts, port, onRequest, limits: busyMachineLimits, submits });
-  Object.assign(process.env, toEnv({ socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
+  const { url: apiUrl } = gateway;
+  Object.assign(process.env, toEnv({ apiUrl, socketUrl: `${gateway.url.replace(/^http/, "ws")}${channelPath}` }));
   const close = () => webSockets.close().then(() => gateway.close());
   return { ...gateway, close };
 }
