@@ -708,6 +708,7 @@ const programCases: ProgramCase[] = [
     effects: ["fetch POST https://tasks.example.com/channels"],
   },
   { page: "docs/wait.md", text: "client.signal(", effects: ['client.signal t1 decision {"approved":true}'] },
+  { page: "docs/restart.md", text: 'mode: "restart"', effects: ["client.submit report.daily"] },
   { page: "docs/unique.md", text: 'mode: "debounce"', effects: ["client.submit report.daily"] },
   {
     page: "docs/keys.md",

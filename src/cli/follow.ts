@@ -160,6 +160,7 @@ const stoppedBy = {
   breaker: "its type's breaker",
   concurrency: "a place",
   rate: "its start by the type's rate",
+  unique: "the end of the task that had its key",
 } as const satisfies Record<StoppedBy["kind"], string>;
 
 /** A place in line, such as `, place 4 in line`. Empty: it is unknown, or far behind. */

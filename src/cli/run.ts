@@ -29,7 +29,7 @@ interface SubmitOptions extends FollowOptions {
   maxWaitSeconds?: number;
 }
 
-const uniqueModes = ["existing", "reject", "replace", "debounce"] as const;
+const uniqueModes = ["existing", "reject", "replace", "debounce", "restart"] as const;
 type UniqueMode = (typeof uniqueModes)[number];
 
 const examples = `

@@ -97,6 +97,7 @@ const waitingFor = withName(
       z.object({ kind: z.literal("breaker"), place }),
       z.object({ kind: z.literal("concurrency"), place }),
       z.object({ kind: z.literal("rate"), place }),
+      z.object({ kind: z.literal("unique"), tasks: z.array(id), place }),
     ]),
   ),
 );

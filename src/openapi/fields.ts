@@ -93,13 +93,14 @@ const answerTexts: Readonly<Record<string, Texts>> = {
   },
   OnFailed: { task_id: "Its id.", status: "Its status." },
   WaitingFor: {
-    kind: "`sleep`: the task waits for a time. `signal`: for one of some signals. `step`: for the next attempt of a step. `child`: for the end of one of some children. `pause`: for the end of a pause. `breaker`: until its type fails less. `concurrency`: for a place. `rate`: for its turn.",
+    kind: "`sleep`: the task waits for a time. `signal`: for one of some signals. `step`: for the next attempt of a step. `child`: for the end of one of some children. `pause`: for the end of a pause. `breaker`: until its type fails less. `concurrency`: for a place. `rate`: for its turn. `unique`: for the end of the tasks that had its unique key.",
     signals: "Names of the signals.",
     children: "Ids of the children that the handler awaits, at most 10 of them.",
     step: "Name of the step.",
     attempt: "Number of the step's next attempt in the round, from 2.",
     until: "The task continues at this time at the latest. Absent: it waits for its children only.",
     of: "The thing that is paused.",
+    tasks: "Ids of the tasks that have to be over before it starts.",
     place: "Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists.",
   },
   Children: {

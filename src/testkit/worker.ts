@@ -1,6 +1,7 @@
 import { submitChild } from "../core/children/child.ts";
 import { rejoinChild, spawnChild } from "../core/children/spawn-child.ts";
 import { cancelChildren } from "../core/control/cancel-children.ts";
+import { supersede } from "../core/control/supersede.ts";
 import type { FlowBook } from "../core/extras/limits/flow-book.ts";
 import { limiter } from "../core/extras/limits/index.ts";
 import { followers } from "../core/extras/list.ts";
@@ -13,7 +14,6 @@ import { containerWorkSeconds } from "../core/model/runs-on.ts";
 import { firstPlaceIn, plainStackOf, stackText } from "../core/model/stack.ts";
 import type { Verdict } from "../core/model/verdict.ts";
 import type { EndPorts } from "../core/ports/extra.ts";
-import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { Clock, Delivery, NewId, Random } from "../core/ports/tasks.ts";
 import { noTracing } from "../core/ports/tracing.ts";
 import { handlerSchedules } from "../core/schedules/handler-schedules.ts";
@@ -327,10 +327,13 @@ export class Worker {
   }
 
   /** Submits a child. If the kit does not have the child's type, it stores only that the child was submitted. */
-  async #submit(ports: DispatchPorts, parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> {
+  async #submit(ports: EndPorts, parent: TaskRecord, child: ChildSubmit, key: string): Promise<string> {
     const { known } = this.#world;
     const taskId = known.has(child.type)
-      ? await submitChild({ ...ports, types: known, submitUnique })(parent, child, key)
+      ? await submitChild({
+          ...{ ...ports, types: known, submitUnique },
+          supersede: (...given) => supersede(ports, ...given),
+        })(parent, child, key)
       : await this.#step(`submit ${child.type}`, async () => taskIdOf(parent.tenant_id, parent.task_id, key));
     this.#track.submitted.set(taskId, { ...child, taskId });
     return taskId;

@@ -25,6 +25,16 @@ describe("unique in POST /tasks", () => {
     expect(refused.json.task_id).toBe(json.task_id);
   });
 
+  test("restart cancels the task that has the key, and its task waits for that end", async () => {
+    const app = served();
+    const { json: first } = await post(app, { key: "k" });
+    const second = await post(app, { key: "k", mode: "restart" });
+    expect(second).toMatchObject({ status: 202, json: { status: "pending" } });
+    expect(second.json.task_id).not.toBe(first.task_id);
+    const { json } = await ask(app.status, `/tasks/${first.task_id}`);
+    expect(json).toMatchObject({ status: "cancelled" });
+  });
+
   test("a debounced task is scheduled", async () => {
     const app = served();
     expect((await post(app, { key: "k", mode: "debounce", wait_seconds: 5 })).json.status).toBe("scheduled");
@@ -38,7 +48,7 @@ describe("unique in POST /tasks", () => {
     expect([202, 409]).toContain(seen.status);
   });
 
-  const modes = ["existing", "reject", "replace"] as const;
+  const modes = ["existing", "reject", "replace", "restart"] as const;
   test.each<[string, unknown, object]>([
     ["/unique", "k", {}],
     ["/unique/key", {}, {}],

@@ -5,6 +5,7 @@ import * as letters from "../../src/core/control/act-on-task.ts";
 import * as priority from "../../src/core/control/change-priority.ts";
 import * as control from "../../src/core/control/control.ts";
 import * as reschedule from "../../src/core/control/reschedule.ts";
+import * as supersede from "../../src/core/control/supersede.ts";
 import * as sweep from "../../src/core/control/sweep.ts";
 import * as requestSweep from "../../src/core/end/request-sweep.ts";
 import * as view from "../../src/core/end/view.ts";
@@ -69,6 +70,7 @@ export const realCore = {
   submitBatch: batch,
   suspension,
   submitUnique: unique,
+  supersede,
   sweep,
   task,
   tries,
@@ -114,6 +116,7 @@ const paths: Record<keyof Core, string> = {
   submitBatch: "submit/submit-batch.ts",
   suspension: "model/suspension.ts",
   submitUnique: "unique/submit-unique.ts",
+  supersede: "control/supersede.ts",
   sweep: "control/sweep.ts",
   task: "task/task.ts",
   tries: "steps/tries.ts",

@@ -15,6 +15,8 @@ interface Cost {
   moves: number;
   /** Times at which a submit made it due later. */
   postponed: number;
+  /** Writes for the turn of tasks with one unique key. */
+  looks: number;
   /** Deliveries in a batch with a task that must run alone: for one of a long type, the rest of the batch is sent back. */
   besideAlone: number;
   /** Times that it was put into a line. */
@@ -88,6 +90,11 @@ export class Costs {
     this.#of(taskId).postponed += 1;
   }
 
+  /** A task that waits for its turn was looked at or started, or one was cancelled for it. */
+  lookedAt(taskId: string): void {
+    this.#of(taskId).looks += 1;
+  }
+
   moved(taskId: string): void {
     this.#of(taskId).moves += 1;
   }
@@ -119,8 +126,8 @@ export class Costs {
     { parentClaims, childReceives }: { parentClaims: number; childReceives: number },
     { troubles, deaths }: Excuses,
   ): string[] {
-    const { sends, redriveSends, clientSends, receives, writes, moves, postponed, besideAlone, parks, swept, spares } =
-      this.#of(taskId);
+    const { sends, redriveSends, clientSends, receives, writes, moves, postponed } = this.#of(taskId);
+    const { looks, besideAlone, parks, swept, spares } = this.#of(taskId);
     // The safety message of a client's retry goes through redrive once in each of its round's long attempts.
     const circling = Math.min(redriveSends, 4 * Math.max(0, clientSends - 1));
     // Each move may find every message of the task in another tier, which sends it on.
@@ -137,7 +144,8 @@ export class Costs {
       // By a pause, a rate and for places before each attempt, and once more by a grant that came too late.
       parks: 4 * (attempts + 1) + 3 * troubles + deaths + clientSends,
       // Messages that meet at an expired task each try to end it. A sweep looks at each letter by a write.
-      writes: 2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths + childReceives + swept,
+      writes:
+        2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths + childReceives + swept + looks,
     };
     const counted = { sends, receives, writes, parks };
     return (["sends", "receives", "writes", "parks"] as const)
@@ -154,6 +162,7 @@ export class Costs {
       writes: 0,
       moves: 0,
       postponed: 0,
+      looks: 0,
       besideAlone: 0,
       parks: 0,
       swept: 0,

@@ -121,12 +121,13 @@ function waitingLaws({ before, after }: Seen, law: Law): void {
 }
 
 /**
- * A change that a parent's worker may make while another worker runs the child: it asks for the cancel, as control does, or counts a child in the
- * parent's new round.
+ * A change that others may make while a worker runs the task: a parent's worker or a submit asks for the cancel, as control does, or a child is
+ * counted in the parent's new round.
  */
 function isOfParent(before: TaskRecord, after: TaskRecord): boolean {
   const changed = fieldsThatDiffer(before, after).filter((field) => field !== "updated_at");
-  const asksForCancel = changed.every((field) => field === "cancel_requested_at" || field === "cancel_now");
+  const ofCancel = ["cancel_requested_at", "cancel_now", "superseded_by"];
+  const asksForCancel = changed.every((field) => ofCancel.includes(field));
   const joinsRound = changed.includes("family_round") && changed.every((field) => field.startsWith("family_"));
   return asksForCancel || joinsRound;
 }

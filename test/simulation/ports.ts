@@ -26,7 +26,7 @@ import type { World } from "./world.ts";
 /** The core's ports for one invocation: every call goes over the wire, and the witness sees what it did. */
 export function portsFor(world: World, from: Invocation): SubmitPorts & EndPorts & EntryPorts {
   const steps = stepsFor(world, from, "of the attempt");
-  return {
+  const ports: SubmitPorts & EndPorts & EntryPorts = {
     clock: clockFor(world, from),
     records: new WiredRecords(world, from),
     queues: queuesFor(world, from),
@@ -44,6 +44,9 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EndPorts
     log: silent,
     metrics: { add: (name, _, { type }) => world.witness.flow.counted(name, type) },
   };
+  // As a handler's submit does. The API leaves it to a worker.
+  if (!world.submitsCancel) return ports;
+  return { ...ports, supersede: (...given) => world.core.supersede.supersede(ports, ...given) };
 }
 
 /** What a worker has beside the common ports. */

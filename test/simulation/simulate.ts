@@ -171,6 +171,8 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     shareMs: isShort ? 3_000 : undefined,
     // In every fourth world each place of a line is an item of its own.
     bucketSize: seed % 4 === 3 ? 1 : undefined,
+    submitsCancel: seed % 7 !== 4,
+    restarts: new Set(seed % 7 === 3 ? ["existing", "replace"] : seed % 7 === 4 ? ["existing"] : []),
     flowSettings: settingsOf(seed, (setting) => world.witness.resumes.put(setting)),
     audit: new MemoryAuditLog(),
     entries: new Entries(),

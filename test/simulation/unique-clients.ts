@@ -55,9 +55,13 @@ export async function submitBurst(world: World, identity: Identity, act: Act): P
   return [...ids];
 }
 
-export function drawMode({ dice }: World): { mode: string; wait_seconds?: number; max_wait_seconds?: number } {
+export function drawMode({ dice, restarts }: World): {
+  mode: string;
+  wait_seconds?: number;
+  max_wait_seconds?: number;
+} {
   const mode = dice.pick(["existing", "reject", "replace", "debounce", "debounce"] as const);
-  if (mode !== "debounce") return { mode };
+  if (mode !== "debounce") return { mode: restarts.has(mode) ? "restart" : mode };
   const wait = dice.spread(1, dice.chance(0.2) ? 2000 : 20);
   return { mode, wait_seconds: wait, max_wait_seconds: wait * dice.int(1, 20) };
 }
@@ -130,7 +134,7 @@ export async function submitOnce(world: World, one: Submit): Promise<boolean> {
     isAccepted(world, record.task_id);
     witness.keys.answered(identity, idempotencyKey, record);
     if (ofKeys.has(world.theme) && dice.chance(0.4)) time.after(dice.spread(1, 3000), () => one.act(record));
-    witness.unique.accepted({ ...answer.value, input, mode, began });
+    witness.unique.accepted({ ...answer.value, input, mode, began, cancels: world.submitsCancel });
     // The newest answer is the last one.
     if (idempotencyKey === undefined) one.ids.clear();
     else one.ids.delete(record.task_id);

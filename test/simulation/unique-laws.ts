@@ -18,6 +18,8 @@ export interface AcceptedUnique {
   mode: string;
   /** When its first try began, in epoch milliseconds. */
   began: number;
+  /** True when the submit itself cancels the holder. */
+  cancels: boolean;
 }
 
 const nameOf = ({ task_id, created_at }: Submitted): string => `${task_id} ${created_at}`;
@@ -51,6 +53,16 @@ export class UniqueLaws {
   /** When a request of a client last made the task due earlier. */
   readonly #rescheduledAt = new Map<string, number>();
   readonly #sentAt = new Map<string, number>();
+  /** The task that had the key of a task right before it. */
+  readonly #before = new Map<string, Submitted>();
+  /** Tasks that began to wait for the ends of others. */
+  readonly #waited = new Set<string>();
+  /** Tasks that a restart made. */
+  readonly #restarts = new Set<string>();
+  /** Tasks of which a message was sent. */
+  readonly #messaged = new Set<string>();
+  /** Tasks for which others were cancelled. */
+  readonly #successors = new Set<string>();
   /** Calls that made a task due earlier: these send a message. */
   readonly #earlier = new WeakSet<Invocation>();
 
@@ -63,6 +75,8 @@ export class UniqueLaws {
 
   created(record: TaskRecord, from: Invocation): void {
     if (record.unique_key === undefined) return;
+    if (record.waiting_for?.kind === "unique") this.#waited.add(nameOf(record));
+    if (from.unique?.mode === "restart") this.#restarts.add(nameOf(record));
     this.#given.set(nameOf(record), [{ input: from.input, at: this.#watched.time.now, from }]);
   }
 
@@ -76,6 +90,7 @@ export class UniqueLaws {
     this.#takenAt.set(nameOf(holder), this.#watched.time.now);
     this.#noted.delete(nameOf(holder));
     if (before === undefined || nameOf(before) === nameOf(holder)) return;
+    this.#before.set(nameOf(holder), before);
     const { core, table, time } = this.#watched;
     const record = table.read({ tenant_id, task_id: before.task_id });
     if (record === undefined || record.created_at !== before.created_at) return;
@@ -83,6 +98,8 @@ export class UniqueLaws {
     const ended = core.status.isTerminal(record.status) || record.round > 1;
     if (ended || !core.record.isKept(record, time.now + skewMs)) return;
     if (!isUnstarted(record) && replacing(from.unique?.mode)) return;
+    const waits = table.read({ tenant_id, task_id: holder.task_id })?.waiting_for;
+    if (from.unique?.mode === "restart" && waits?.kind === "unique" && waits.tasks.includes(before.task_id)) return;
     this.#lives.violated(`unique: ${from.name} took the key of a task that is ${record.status}`, before.task_id);
   }
 
@@ -93,6 +110,7 @@ export class UniqueLaws {
   /** A submit that joins a task sends a message only where the task has none, or one that would come too late. */
   sent(from: Invocation, taskId: string): void {
     const life = this.#lives.life(taskId);
+    if (life !== undefined) this.#messaged.add(nameOf({ task_id: taskId, created_at: life.createdAt }));
     if (from.unique === undefined || life === undefined || this.#earlier.has(from)) return;
     // A try that was given up on.
     if (this.#senders.has(from)) return;
@@ -112,6 +130,9 @@ export class UniqueLaws {
 
   changed(before: TaskRecord, after: TaskRecord, from: Invocation): void {
     if (after.attempts_total > before.attempts_total) this.#claimed(after);
+    const isOfTurn = before.waiting_for?.kind === "unique" || before.superseded_by !== after.superseded_by;
+    if (isOfTurn) this.#lives.costs.lookedAt(after.task_id);
+    this.#superseded(before, after);
     if (after.due_at !== before.due_at) this.#moved(before, after, from);
     if (after.input_part === before.input_part) return;
     const law = (holds: boolean, text: string) => {
@@ -141,8 +162,46 @@ export class UniqueLaws {
   }
 
   #claimed(record: TaskRecord): void {
-    if (record.unique_key === undefined || this.#held.has(nameOf(record))) return;
-    this.#lives.violated("unique: it starts, and never had its key", record.task_id);
+    if (record.unique_key === undefined) return;
+    if (!this.#held.has(nameOf(record)))
+      this.#lives.violated("unique: it starts, and never had its key", record.task_id);
+    for (const { task_id } of record.round > 1 ? [] : this.#openBefore(record)) {
+      this.#lives.violated(`unique: it starts beside ${task_id}, in whose place it was submitted`, record.task_id);
+    }
+  }
+
+  /** The tasks that had the key of a task before it, and have to be over before it starts, and are not. */
+  #openBefore(record: Submitted & { tenant_id: string }): TaskRecord[] {
+    const { core, table, time } = this.#watched;
+    const open: TaskRecord[] = [];
+    const seen = new Set([nameOf(record)]);
+    let last: Submitted | undefined = record;
+    let mustEnd = this.#restarts.has(nameOf(record)) || this.#waited.has(nameOf(record));
+    while (mustEnd) {
+      last = this.#before.get(nameOf(last));
+      if (last === undefined || seen.has(nameOf(last))) break;
+      seen.add(nameOf(last));
+      mustEnd = this.#waited.has(nameOf(last));
+      const present = table.read({ tenant_id: record.tenant_id, task_id: last.task_id });
+      if (present?.created_at !== last.created_at || present.round > 1) continue;
+      const isOver = core.status.isTerminal(present.status) || !core.record.isKept(present, time.now);
+      if (!isOver) open.push(present);
+    }
+    return open;
+  }
+
+  /** No task is cancelled for one that may never start. */
+  #superseded(before: TaskRecord, after: TaskRecord): void {
+    const { superseded_by: successor } = after;
+    const isWithdrawn = after.status === "pending" && !this.#watched.core.record.isKept(after, this.#watched.time.now);
+    if (isWithdrawn && this.#successors.has(nameOf(after)))
+      this.#lives.violated("unique: it is withdrawn, and another task was cancelled for it", after.task_id);
+    if (successor === undefined || successor === before.superseded_by) return;
+    const record = this.#watched.table.read({ tenant_id: after.tenant_id, task_id: successor });
+    if (record === undefined) return;
+    this.#successors.add(nameOf(record));
+    if (!this.#messaged.has(nameOf(record)) || !this.#watched.core.record.isKept(record, this.#watched.time.now))
+      this.#lives.violated("unique: it is cancelled for a task that is not sent", after.task_id);
   }
 
   /** Each attempt has the input that the task was given last. */
@@ -158,14 +217,26 @@ export class UniqueLaws {
   }
 
   /** An accepted input is the task's, or was replaced by one that came during its submit or later. */
-  accepted({ record, replayed, input, mode, began }: AcceptedUnique): void {
+  accepted({ record, replayed, input, mode, began, cancels }: AcceptedUnique): void {
     const given = this.#given.get(nameOf(record)) ?? [];
     const isGiven = given.some((one) => one.input === input);
     // The submit of a task that took its key since came at the same time, or later.
     const takenAt = this.#takenAt.get(nameOf(record)) ?? 0;
     const isOvertaken = takenAt >= began || given.some(({ at }) => at >= began);
+    if (mode === "restart" && cancels) this.#asksToEnd(record);
     const mustHave = !replayed || replacing(mode);
     if (mustHave && !isGiven && !isOvertaken) this.#lives.violated("unique: an accepted input is lost", record.task_id);
+  }
+
+  /** When a restart is accepted, those before it are over, or asked to stop. */
+  #asksToEnd(record: TaskRecord): void {
+    const present = this.#watched.table.read(record);
+    if (present?.created_at !== record.created_at || this.#watched.core.status.isTerminal(present.status)) return;
+    for (const { status, cancel_requested_at, task_id } of this.#openBefore(record)) {
+      const isAsked = status === "processing" && cancel_requested_at !== undefined;
+      if (!isAsked)
+        this.#lives.violated(`unique: ${task_id}, in whose place it was submitted, goes on`, record.task_id);
+    }
   }
 
   /** The table deleted the item of a key. What a submit joined may be forgotten. */

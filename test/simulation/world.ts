@@ -51,6 +51,10 @@ export interface World {
   uniqueKeys: MemoryUniqueKeys;
   /** True: each end is an event. */
   events: boolean;
+  /** Modes of unique submits in whose place clients restart. */
+  restarts: ReadonlySet<string>;
+  /** False: a submit leaves the cancel of a holder to a worker. */
+  submitsCancel: boolean;
   /** Principals with channels, as `tenant/principal`. */
   heard: ReadonlySet<string>;
   /** The notify queue and its function. */

@@ -257,7 +257,7 @@ describe("who may import whom", () => {
 });
 
 test("the code of attempts and ends that loads late is in the list of what a program with a clock of its own loads", () => {
-  const rooms = ["children", "end", "extras/notices", "extras/on-failed", "steps", "work"].map(
+  const rooms = ["children", "end", "extras/notices", "extras/on-failed", "extras/unique", "steps", "work"].map(
     (room) => `src/core/${room}`,
   );
   const list = importsOf(all.find(({ path }) => path === "src/core/work/late-code.ts") ?? { path: "", text: "" });

@@ -5,6 +5,7 @@ import { operationTypes } from "../../src/core/control/operation-types.ts";
 // Loaded before it is used: time that a test moves does not wait for code.
 import "../../src/core/control/cancel-children.ts";
 import "../../src/core/control/run-operation.ts";
+import { supersede } from "../../src/core/control/supersede.ts";
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import { limiter, loadLimits } from "../../src/core/extras/limits/index.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
@@ -138,6 +139,8 @@ export function memoryPipeline(types: readonly TaskType[] = [echo], options: Pip
     flow: new FlowBook({ ...stores, log }),
     limiter,
     submitUnique,
+    supersede: (record: TaskRecord, envelope?: Envelope): Promise<TaskRecord> =>
+      supersede(inRole("submit", own), record, envelope),
     disk,
     loadFollow: async () => follow,
     counters: new MemoryCounters(),

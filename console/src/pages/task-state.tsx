@@ -55,6 +55,8 @@ function Wait({ of: wait }: { of: WaitView }) {
       return <>for a place of its limit</>;
     case "rate":
       return <>for its rate</>;
+    case "unique":
+      return <>for the task that had its key</>;
     case "pause":
       return <>the {wait.of} is paused</>;
     case "sleep":

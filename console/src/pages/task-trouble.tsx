@@ -161,6 +161,8 @@ function waitText(wait: WaitView, { type, priority }: TaskView): ComponentChildr
       );
     case "pause":
       return pauseText(wait.of, type, priority);
+    case "unique":
+      return "The task that had its unique key is cancelled, and has not ended yet.";
     case "breaker":
       return "Tasks of this type fail one after another, so its breaker stops them. It lets one task try from time to time.";
     case "concurrency":

@@ -39,6 +39,8 @@ const notNow = (verb: string, status: Status) => new Problem("conflict", `A task
 export interface CancelHow {
   /** True: an attempt that has not stopped after 5 s is ended with its process. */
   now?: boolean | undefined;
+  /** The task that takes its place. Absent: none does. */
+  supersededBy?: string;
 }
 
 /**
@@ -64,9 +66,9 @@ export const isCancellable = ({ types }: Pick<ControlPorts, "types">, { type }: 
 export async function cancelAny(
   ports: EndPorts,
   record: TaskRecord,
-  { now = false }: CancelHow = {},
+  { now = false, supersededBy }: CancelHow = {},
 ): Promise<TaskRecord> {
-  const asked = now ? { cancel_now: true as const } : {};
+  const asked = { ...(now && { cancel_now: true as const }), ...(supersededBy && { superseded_by: supersededBy }) };
   let current: TaskRecord | undefined = record;
   for (let tries = 0; tries < mostTries && current !== undefined; tries++) {
     const nowIso = iso(ports.clock.now());
@@ -92,7 +94,7 @@ export async function cancelAny(
 }
 
 /** The fields that each way of a cancel sets. */
-type CancelFields = Pick<TaskRecord, "updated_at" | "cancel_now">;
+type CancelFields = Pick<TaskRecord, "updated_at" | "cancel_now" | "superseded_by">;
 
 function tryCancel(ports: EndPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
   if (record.status === "pending") return cancelWaiting(ports, record, fields);

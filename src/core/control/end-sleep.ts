@@ -5,9 +5,10 @@ import type { StepStore } from "../ports/steps.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { newEntryPurgeAt } from "../send/keep-entries.ts";
 import { reportDue } from "../send/report.ts";
+import { waitingEnvelope } from "../send/waiting-envelope.ts";
 import { wakeOf } from "../task/step-calls.ts";
 import { deleteOneOff } from "./control.ts";
-import { envelopeOf, notAtHand } from "./run-now.ts";
+import { notAtHand } from "./run-now.ts";
 
 /**
  * Ends the sleep of a suspended attempt: of several under way the next one to end. The end is stored before the record
@@ -19,7 +20,7 @@ export async function endSleep(
   ports: EndPorts & { steps: Pick<StepStore, "load" | "add"> },
   record: TaskRecord,
 ): Promise<Changed> {
-  const envelope = await envelopeOf(ports, record);
+  const envelope = await waitingEnvelope(ports, record);
   if (envelope === undefined) throw notAtHand(record);
   const { due_at } = record;
   const sleeps = (await ports.steps.load(record, "sleep")).filter(({ until }) => until === due_at);

@@ -7,8 +7,9 @@ import * as extras from "../send/extras.ts";
 import { reportRescheduled } from "../send/report.ts";
 import { sameRetention } from "../send/retention.ts";
 import { isUnstarted, movedStart } from "../send/start-time.ts";
+import { waitingEnvelope } from "../send/waiting-envelope.ts";
 import { deleteOneOff } from "./control.ts";
-import { envelopeOf, notAtHand, notWaiting, runNow, stillWaits, waitsForItsTime } from "./run-now.ts";
+import { notAtHand, notWaiting, runNow, stillWaits, waitsForItsTime } from "./run-now.ts";
 
 /** Number of tries while the task changes at the same time. */
 const mostTries = 3;
@@ -49,7 +50,7 @@ export async function reschedule(
 async function moveTo(ports: EndPorts, record: TaskRecord, dueMs: number): Promise<Changed> {
   const nowIso = iso(ports.clock.now());
   const isLater = iso(dueMs) > record.due_at;
-  const envelope = isLater ? undefined : await envelopeOf(ports, record);
+  const envelope = isLater ? undefined : await waitingEnvelope(ports, record);
   if (!isLater && envelope === undefined) throw notAtHand(record);
   const moved = movedStart(record, dueMs);
   await extras.keepAll(ports, record, moved.purge_at);

@@ -1,13 +1,12 @@
 import type { Changed } from "../model/change.ts";
-import { type Envelope, latestCreatedAt } from "../model/envelope.ts";
 import { Overtaken } from "../model/errors.ts";
 import { noSuchTask, Problem } from "../model/problem.ts";
 import { isKept, iso, statusAt, type TaskRecord } from "../model/record.ts";
 import type { StoppedBy } from "../model/suspension.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
-import { keptEnvelope } from "../send/kept-input.ts";
 import { reportDue } from "../send/report.ts";
+import { waitingEnvelope } from "../send/waiting-envelope.ts";
 import { deleteOneOff } from "./control.ts";
 
 /** Number of tries while the task changes at the same time. */
@@ -55,7 +54,7 @@ export async function runNow(ports: EndPorts, record: TaskRecord, endSleep?: Has
 async function hasten(ports: EndPorts, record: TaskRecord, nowIso: string): Promise<Changed> {
   const hastened = wasHastened(record, nowIso);
   if (!hastened && !waitsForItsTime(record, nowIso)) throw notWaiting(record, nowIso);
-  const envelope = await envelopeOf(ports, record);
+  const envelope = await waitingEnvelope(ports, record);
   if (envelope === undefined) throw notAtHand(record);
   if (hastened) {
     await dispatch(ports, record, envelope);
@@ -87,14 +86,6 @@ const wasHastened = (record: TaskRecord, nowIso: string): boolean =>
     (record.attempts_total > 0 && record.round === 1) ||
     (record.run_at !== undefined && record.due_at < record.run_at));
 
-/** The task's message, from its record or from the copy beside it; not that of an earlier task with the same id. */
-export async function envelopeOf(ports: EndPorts, record: TaskRecord): Promise<Envelope | undefined> {
-  const kept = keptEnvelope(ports, record);
-  if (kept !== undefined) return kept;
-  const envelope = (await ports.records.loadPart(record, "envelope")) as Envelope | undefined;
-  return envelope !== undefined && record.created_at <= latestCreatedAt(envelope) ? envelope : undefined;
-}
-
 export function notWaiting(record: TaskRecord, nowIso: string): Problem {
   return new Problem(
     "not_waiting",
@@ -122,6 +113,7 @@ const stops: Readonly<Record<StoppedBy["kind"], string>> = {
   breaker: "the breaker of its type",
   concurrency: "the number of tasks of its key that may run",
   rate: "the number of tasks of its key that may start",
+  unique: "the task that had its unique key before it",
 };
 
 export const notAtHand = ({ due_at }: TaskRecord) =>

@@ -132,7 +132,7 @@ export interface TaskRecord extends TaskKey {
   rescued_at?: string;
   /**
    * submit of a unique task: names the call that may withdraw it. A call that sends its message in place of that one
-   * changes it.
+   * changes it, and the call that starts it in its turn.
    */
   sender?: string;
   /** submit: number of inputs that replaced the first one, before any attempt. Absent: 0. */
@@ -257,6 +257,11 @@ export interface TaskRecord extends TaskKey {
    * are cancelled in the same way. Absent: the handler has the time of its type.
    */
   cancel_now?: true;
+  /**
+   * submit, with the cancel: the task that takes its place. Its end lets that task start. Absent: no task waits for its
+   * end.
+   */
+  superseded_by?: string;
   /** settle: end of the first failed round; written once. Absent: no round has failed. */
   first_failed_at?: string;
   /**

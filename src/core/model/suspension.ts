@@ -12,7 +12,9 @@ export type StoppedBy =
   /** For a place: as many tasks of its key run as may. */
   | { kind: "concurrency" }
   /** For its start: as many tasks of its key have started as may. */
-  | { kind: "rate" };
+  | { kind: "rate" }
+  /** For the ends of the tasks that had its unique key before it. */
+  | { kind: "unique"; tasks: string[] };
 
 /** A wait as clients see it. */
 export type WaitView =
@@ -46,3 +48,6 @@ export interface Suspension {
 /** True for the wait of an attempt that has started. */
 export const isSuspended = (wait: WaitView | undefined): wait is SuspendedFor =>
   wait !== undefined && ("until" in wait || wait.kind === "child");
+
+/** True for a task that waits for the ends of those that had its unique key, or did so until its own end. */
+export const waitsForTurn = ({ waiting_for: wait }: { waiting_for?: WaitingFor }): boolean => wait?.kind === "unique";

@@ -3,7 +3,7 @@ import { longestKey } from "./unique-key.ts";
 import { halfCharacter } from "./well-formed.ts";
 
 /** Effects of a submit whose key another task has that has not ended. */
-const uniqueModes = ["existing", "reject", "replace", "debounce"] as const;
+const uniqueModes = ["existing", "reject", "replace", "debounce", "restart"] as const;
 
 /** The longest wait of a debounced submit in seconds: a day; and the longest one of a burst: a week. */
 const longestWaitSeconds = 86_400;

@@ -17,6 +17,8 @@ export type Submitted = Pick<TaskRecord, "task_id" | "created_at">;
 export interface Holder extends Submitted {
   /** The task's message. Absent: it is sent. */
   unsent?: Envelope;
+  /** Ids of the tasks for whose ends the task began to wait. Absent: it waited for none. */
+  before?: string[];
   /** Fingerprint of the submit that joined the task. Absent: this is a key. */
   request_hash?: string;
   /**

@@ -12,6 +12,7 @@ import { PermanentError, PortUnavailable } from "../model/errors.ts";
 import { entryMarginSeconds, longestLineSeconds } from "../model/line.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
 import { isTerminal } from "../model/status.ts";
+import { waitsForTurn } from "../model/suspension.ts";
 import { type Tier, tiers } from "../model/tier.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import type { Lines } from "../ports/flow.ts";
@@ -189,7 +190,8 @@ async function sendAgain(pass: Pass, record: TaskRecord, sinceMs: number): Promi
   }
   const noted = await ports.records.change(record, { when: unchanged(record), set: { sent_again_at: iso(nowMs) } });
   if (!noted.done) return;
-  await dispatch(ports, noted.record, envelope);
+  const due = waitsForTurn(record) ? { ...noted.record, due_at: iso(nowMs) } : noted.record;
+  await dispatch(ports, due, envelope);
   found.sent += 1;
 }
 
@@ -327,6 +329,8 @@ function dueOf(record: TaskRecord, nowMs: number): { need: Need; sinceMs: number
   if (status === "pending") {
     if (start_by <= iso(nowMs)) return { need: "expire", sinceMs: Date.parse(start_by) };
     if (line !== undefined) return { need: "look", sinceMs: updatedMs };
+    // A task that waits for its turn is looked at again and again.
+    if (waitsForTurn(record)) return { need: "send", sinceMs: updatedMs };
     return { need: "send", sinceMs: Math.max(Date.parse(record.due_at), updatedMs) };
   }
   if (status !== "processing") return { need: rescued_at === undefined ? "none" : "follow", sinceMs: updatedMs };

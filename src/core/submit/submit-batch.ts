@@ -70,13 +70,15 @@ function sorted(tasks: readonly unknown[]): { alone: number[]; replacing: number
 }
 
 /**
- * The same for entries of a batch that replace each other's input. Undefined: the entry replaces none, or has an
- * idempotency key of its own.
+ * The same for entries of a batch that replace each other, or each other's input. Undefined: the entry replaces none,
+ * or has an idempotency key, files or a result key of its own.
  */
 function replacingKeyOf(entry: unknown): string | undefined {
-  const { type, unique, idempotency_key: own } = (entry ?? {}) as Record<string, unknown>;
+  const { type, unique, idempotency_key: own, ...rest } = (entry ?? {}) as Record<string, unknown>;
   const { mode, key } = (unique ?? {}) as Record<string, unknown>;
-  if (own !== undefined || (mode !== "replace" && mode !== "debounce")) return undefined;
+  // The files and the result of a task are for one caller.
+  const ofOne = own ?? rest.files ?? rest.result_key;
+  if (ofOne !== undefined || !["replace", "debounce", "restart"].includes(mode as string)) return undefined;
   return JSON.stringify([type, mode, key]);
 }
 

@@ -1,4 +1,5 @@
 import type { SubmitGate } from "../limits/gate.ts";
+import type { Envelope } from "../model/envelope.ts";
 import type { Problem } from "../model/problem.ts";
 import type { TaskRecord } from "../model/record.ts";
 import type { Unique } from "../model/unique-body.ts";
@@ -25,6 +26,11 @@ export interface SubmitPorts extends DispatchPorts {
    * Uploads that become files of tasks. Absent: the submitted tasks have no files, as those of handlers and schedules.
    */
   uploads?: Uploads;
+  /**
+   * Cancels the tasks that a task waits for, and starts it once they are over: `supersede`, which an edge loads with
+   * its first use. Absent: the worker that gets the task's message does it.
+   */
+  supersede?: (record: TaskRecord, envelope?: Envelope) => Promise<TaskRecord>;
   /** `submitUnique`, which an edge loads with the first unique submit. Absent: none of these submits is unique. */
   submitUnique?: SubmitUnique;
 }

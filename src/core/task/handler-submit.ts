@@ -6,9 +6,10 @@ export interface UniqueOptions {
   key: string;
   /**
    * When a task has the key: `existing` returns that task, `reject` fails the attempt as `permanent`, `replace` gives
-   * it the new input as long as it waits, and `debounce` does the same and lets it wait anew. Default: `existing`.
+   * it the new input as long as it waits, `debounce` does the same and lets it wait anew, and `restart` cancels it:
+   * the new task starts when that one is over. Default: `existing`.
    */
-  mode?: "existing" | "reject" | "replace" | "debounce";
+  mode?: "existing" | "reject" | "replace" | "debounce" | "restart";
   /** Wait after each submit in seconds, 1 to 86,400. Required with `debounce`, and only allowed there. */
   waitSeconds?: number;
   /**

@@ -2,6 +2,7 @@ import { keepInput } from "../extras/input/index.ts";
 import { keepKey } from "../extras/unique/index.ts";
 import type { Change } from "../model/change.ts";
 import { isKept, iso, type TaskRecord } from "../model/record.ts";
+import { waitsForTurn } from "../model/suspension.ts";
 import { maxWaitSeconds, type Unique } from "../model/unique-body.ts";
 import type { DispatchPorts } from "../ports/step-ports.ts";
 import { dispatch } from "../send/dispatch.ts";
@@ -37,8 +38,7 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
   const { replaced = 0 } = record;
   const input_version = given.version === 1 ? undefined : given.version;
   const envelope = await storedEnvelope(ports, { ...record, input_version } as TaskRecord, given.input);
-  const dueMs = dueMsOf(ports, record, given);
-  const due = dueMs === undefined ? undefined : movedStart(record, dueMs);
+  const due = startOf(record, dueMsOf(ports, record, given));
   const purgeAt = due?.purge_at ?? record.purge_at;
   await ports.records.savePart(record, `input#${envelope.message_id}`, envelope, keptUntil(purgeAt));
   await keepUnstarted(ports, record, purgeAt);
@@ -52,6 +52,7 @@ export async function replaceInput(ports: DispatchPorts, record: TaskRecord, giv
       start_by: { above: iso(now), orAbsent: true },
       // The part is stored for as long as the record was to be kept.
       purge_at: isKept(record, now) ? { is: record.purge_at } : { above: Math.floor(now / 1000) },
+      ...sameDue(record, due !== undefined),
       replaced: replaced === 0 ? { absent: true } : { is: replaced },
       ...sameRetention(record),
     },
@@ -74,6 +75,19 @@ async function keepUnstarted(ports: DispatchPorts, record: TaskRecord, purgeAt: 
   if (purgeAt <= record.purge_at) return;
   await keepKey(ports, record, purgeAt);
   await keepInput(ports, record, purgeAt);
+}
+
+/** The condition that no other call has moved the start meanwhile, or has let the task start in its turn. */
+const sameDue = (record: TaskRecord, isMoved: boolean): Change["when"] =>
+  isMoved || waitsForTurn(record) ? { due_at: { is: record.due_at } } : {};
+
+/** The start of a task that waits for its turn moves, and its turn does not. */
+function startOf(record: TaskRecord, dueMs: number | undefined) {
+  if (dueMs === undefined) return undefined;
+  if (!waitsForTurn(record)) return movedStart(record, dueMs);
+  const { due_at: farAt, run_at: due_at = record.created_at } = record;
+  const moved = movedStart({ ...record, due_at }, dueMs);
+  return { ...moved, due_at: [moved.due_at, farAt].sort()[1] ?? farAt };
 }
 
 /** A debounced submit waits anew, but no longer than its most from the first submit on. */

@@ -1,8 +1,10 @@
+import { openBefore, tasksBefore } from "../end/turn.ts";
 import { keyPurgeAt } from "../extras/unique/index.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { fingerprint } from "../model/idempotency.ts";
 import { Problem } from "../model/problem.ts";
-import { isKept, iso, type TaskKey, type TaskRecord } from "../model/record.ts";
+import { isKept, iso, longestQueueLifeSeconds, type TaskKey, type TaskRecord } from "../model/record.ts";
+import { waitsForTurn } from "../model/suspension.ts";
 import { replaces, type Unique } from "../model/unique-body.ts";
 import { uniqueKeyOf } from "../model/unique-key.ts";
 import type { Holder, Submitted, UniqueKey } from "../ports/unique.ts";
@@ -16,7 +18,7 @@ import type { SubmitBody } from "../submit/submit-body.ts";
 import type { SubmitCall } from "../submit/submit-call.ts";
 import type { Accepted, SubmitPorts } from "../submit/submit-ports.ts";
 import { replaceInput } from "./replace-input.ts";
-import { adopt, ensureSent, openHolder, sendAndNote } from "./unique-holder.ts";
+import { adopt, ensureSent, type LastTask, lastTask, sendAndNote, supersede } from "./unique-holder.ts";
 
 /** Number of looks at a key that other submits take at the same time. */
 const mostTries = 8;
@@ -42,6 +44,8 @@ interface Look {
   seen: Holder | undefined;
   /** Its record, if it has not ended. */
   holder: TaskRecord | undefined;
+  /** The tasks for whose ends it waits, or waited until it ended before its turn. */
+  before: readonly string[];
   /** The task that an earlier call with the idempotency key made. */
   own: TaskRecord | undefined;
   /** The task that an earlier call with the idempotency key joined. */
@@ -106,18 +110,24 @@ async function joinOrMake(one: UniqueSubmit, admitted: Admitted): Promise<Accept
 
 async function look({ ports, key, own }: UniqueSubmit): Promise<Look> {
   const seen = await ports.uniqueKeys.holder(key);
-  const holder = seen && (await openHolder(ports, key, seen));
-  if (own === undefined) return { seen, holder, own: undefined, joined: undefined };
-  const found = { seen, holder, own: await ownTask(ports, own), joined: undefined };
+  const last = seen === undefined ? noTask : await lastTask(ports, key, seen);
+  if (own === undefined) return { seen, ...last, own: undefined, joined: undefined };
+  const found = { seen, ...last, own: await ownTask(ports, own), joined: undefined };
   return isMade(found) ? found : { ...found, joined: await ports.uniqueKeys.holder(joinedKey(own)) };
 }
+
+const noTask: LastTask = { holder: undefined, before: [] };
 
 /** The key under which a call stores what it joins. */
 const joinedKey = ({ tenant_id, task_id }: TaskKey): UniqueKey => ({ tenant_id, type: "", unique_key: task_id });
 
-/** True when the idempotency key has made a task that was sent, or will be: it has started, or has its unique key. */
-const isMade = ({ holder, own }: Look): boolean =>
-  own !== undefined && (!isUnstarted(own) || (holder !== undefined && isSame(holder, own)));
+/**
+ * True when the idempotency key has made a task that was sent, or will be: it has started, or has its unique key, or
+ * had it, and another task waits for its end.
+ */
+const isMade = ({ holder, before, own }: Look): boolean =>
+  own !== undefined &&
+  (!isUnstarted(own) || (holder !== undefined && isSame(holder, own)) || before.includes(own.task_id));
 
 /** The answer that an earlier call with the idempotency key got, or would have got. */
 async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | "again" | undefined> {
@@ -127,7 +137,7 @@ async function knownAnswer(one: UniqueSubmit, found: Look): Promise<Accepted | "
   if (own !== undefined && isMade(found)) {
     const isHolder = holder !== undefined && isSame(holder, own);
     if (isHolder && seen !== undefined && !(await ensureSent(ports, key, seen, own))) return undefined;
-    return { record: own, replayed: true };
+    return { record: isHolder ? own : await supersede(ports, own), replayed: true };
   }
   return joinedAnswer(one, found);
 }
@@ -159,19 +169,15 @@ function mustBeSame({ body }: SubmitCall, { task_id }: TaskRecord, requestHash: 
 
 /**
  * Joins the task that has the key.
- * @returns `free`: no task has it, or its task has started, and the input must not be lost.
+ * @returns `free`: no task has it, its task has started, and the input must not be lost, or the submit cancels it.
  * @throws Problem `conflict`
  */
 async function joinHolder(one: UniqueSubmit, found: Look, { version }: Admitted): Promise<Accepted | "free" | "again"> {
-  const { ports, key, unique, body } = one;
+  const { ports, key, unique } = one;
   const { seen, holder, own } = found;
-  if (seen === undefined || holder === undefined || (own !== undefined && isSame(holder, own))) return "free";
-  if (replaces(unique) && !isUnstarted(holder)) return "free";
-  // The call's own task has not got the key, and another one has it now.
-  if (own !== undefined) {
-    await dropOwn(one, own);
-    return "again";
-  }
+  if (seen === undefined || holder === undefined || (replaces(unique) && !isUnstarted(holder))) return "free";
+  if (own !== undefined) return isSame(holder, own) ? "free" : dropOwn(one, own);
+  if (unique.mode === "restart") return mayCancel(one, seen, holder);
   if (!(await ensureSent(ports, key, seen, holder))) return "again";
   if (unique.mode === "reject") throw isTaken(holder);
   const { replaced = 0 } = holder;
@@ -179,10 +185,29 @@ async function joinHolder(one: UniqueSubmit, found: Look, { version }: Admitted)
     return "again";
   }
   if (!replaces(unique)) return { record: holder, replayed: true };
+  return replaceIn(one, holder, version);
+}
+
+/** Gives the call's input to the holder, which waits for its first attempt. */
+async function replaceIn({ ports, unique, body }: UniqueSubmit, holder: TaskRecord, version: number) {
   const startMs = requestedStartMs(body, ports.clock.now());
   const replacement = await replaceInput(ports, holder, { input: body.input, version, unique, startMs });
   if (replacement.as === "replaced") return { record: replacement.record, replayed: true };
   return replacement.as === "started" ? "free" : "again";
+}
+
+/**
+ * The call makes a new task, which cancels the holder once it has the key. The holder's message is sent before: it does
+ * what follows from that end, if the process that ends it dies.
+ * @throws Problem `conflict`, `unavailable`
+ */
+async function mayCancel({ ports, key }: UniqueSubmit, seen: Holder, holder: TaskRecord): Promise<"free" | "again"> {
+  const { type, task_id } = holder;
+  const isSent = async () => seen.unsent === undefined || ensureSent(ports, key, seen, holder);
+  if (ports.types.get(type)?.cancellable !== false) return (await isSent()) ? "free" : "again";
+  throw new Problem("conflict", `Tasks of type ${type} cannot be cancelled, and one has this unique key.`, {
+    extra: { task_id },
+  });
 }
 
 const isTaken = ({ task_id }: TaskRecord): Problem =>
@@ -214,11 +239,14 @@ async function joinOvertaker(one: UniqueSubmit, found: Look): Promise<Accepted |
  * call takes the key and then adopts the task; this call adopts it and then looks at the key. So one of the two sees
  * the other.
  */
-async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Promise<void> {
+async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Promise<"again"> {
   const adopted = await adopt(ports, own);
-  if (adopted === undefined) return;
-  const present = await ports.uniqueKeys.holder(key);
-  if (present === undefined || !isSame(present, own)) await withdraw(ports, adopted);
+  if (adopted === undefined) return "again";
+  const seen = await ports.uniqueKeys.holder(key);
+  const last = seen === undefined ? noTask : await lastTask(ports, key, seen);
+  const hadKey = (seen !== undefined && isSame(seen, own)) || last.before.includes(own.task_id);
+  if (!hadKey) await withdraw(ports, adopted);
+  return "again";
 }
 
 /**
@@ -266,19 +294,14 @@ async function ownTask({ records, clock }: SubmitPorts, key: TaskKey): Promise<T
 async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): Promise<Accepted | undefined> {
   const { ports, key, body } = one;
   const { seen, own } = found;
-  const record = own === undefined ? await create(ports, task) : await adopt(ports, own);
+  const record = own === undefined ? await makeNew(one, found, task) : await goOnWith(one, found, own);
   if (record === undefined) return undefined;
-  if (own === undefined && (await hasJoined(one, found))) {
-    await withdraw(ports, record);
-    return undefined;
-  }
   const isNew = own === undefined && task !== undefined;
   const envelope: Envelope = isNew ? task.envelope : await storedEnvelope(ports, record, body.input);
-  const { task_id, created_at } = record;
-  const holder: Holder = { task_id, created_at, unsent: envelope };
-  if (!(await ports.uniqueKeys.take(key, holder, seen, keyPurgeAt(record.purge_at)))) {
+  if (!(await ports.uniqueKeys.take(key, holderOf(record, envelope), seen, keyPurgeAt(record.purge_at)))) {
     one.overtaken = { seen };
-    await withdraw(ports, record);
+    // A task that another call has made may have had its key by now, and be sent: the next look tells.
+    if (own === undefined) await withdraw(ports, record);
     return undefined;
   }
   // Another call with the idempotency key may be about to withdraw it.
@@ -291,7 +314,59 @@ async function make(one: UniqueSubmit, found: Look, task: NewTask | undefined): 
     throw error;
   }
   reportSubmitted(ports, record, envelope.message_id);
-  return { record, replayed: own !== undefined };
+  // Its message is sent: it runs, whatever comes of this call.
+  one.left = waitsForTurn(record);
+  return { record: await supersede(ports, record, envelope), replayed: own !== undefined };
+}
+
+/** Writes the record of the call's task, unless another call with the same idempotency key has joined a task. */
+async function makeNew(one: UniqueSubmit, found: Look, task: NewTask | undefined): Promise<TaskRecord | undefined> {
+  const { ports } = one;
+  const waiting = task && behind(task, await openTasks(one, found, task.record));
+  const record = await create(ports, waiting);
+  if (record === undefined || !(await hasJoined(one, found))) return record;
+  await withdraw(ports, record);
+  return undefined;
+}
+
+/** Goes on with the task of an earlier call, unless it would not wait for all that it has to wait for now. */
+async function goOnWith(one: UniqueSubmit, found: Look, own: TaskRecord): Promise<TaskRecord | undefined> {
+  const before = await openTasks(one, found, own);
+  if (before.every((taskId) => tasksBefore(own).includes(taskId))) return adopt(one.ports, own);
+  await dropOwn(one, own);
+  return undefined;
+}
+
+function holderOf(record: TaskRecord, unsent: Envelope): Holder {
+  const { task_id, created_at } = record;
+  const before = [...tasksBefore(record)];
+  return { task_id, created_at, unsent, ...(before.length > 0 && { before }) };
+}
+
+/**
+ * The tasks for whose ends a new task waits: the holder that it cancels, and those for which the last task of the key
+ * still waits, or would wait if it had not ended.
+ */
+async function openTasks(
+  { ports, unique }: UniqueSubmit,
+  { holder, before }: Look,
+  record: TaskRecord,
+): Promise<string[]> {
+  const open = unique.mode === "restart" && holder !== undefined ? [holder.task_id] : [];
+  for (const taskId of before) {
+    if (taskId !== record.task_id && (await openBefore(ports, record, taskId)) !== undefined) open.push(taskId);
+  }
+  return open;
+}
+
+/** Due time of a task that waits for its turn, from its start on, in milliseconds: no task before it runs by then. */
+const longestTurnMs = longestQueueLifeSeconds * 1000;
+
+/** A new task that waits for the ends of others. */
+function behind(task: NewTask, before: string[]): NewTask {
+  if (before.length === 0) return task;
+  const due_at = iso(Date.parse(task.record.due_at) + longestTurnMs);
+  return { ...task, record: { ...task.record, due_at, waiting_for: { kind: "unique", tasks: before } } };
 }
 
 /**

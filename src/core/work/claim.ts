@@ -139,9 +139,13 @@ const wasReplaced = ({ replaced, attempts_total }: TaskRecord): boolean =>
 async function resolveEarly(
   ports: SettlePorts,
   visibility: Visibility,
-  { envelope, delivery }: TaskMessage,
+  message: TaskMessage,
   record: TaskRecord,
 ): Promise<Verdict> {
+  if (record.waiting_for?.kind === "unique") {
+    return (await import("./wait-for-turn.ts")).lookAtTurn(ports, message, record);
+  }
+  const { envelope, delivery } = message;
   const seconds = Math.ceil((Date.parse(record.due_at) - ports.clock.now()) / 1000) + 1;
   if (seconds > longestDelaySeconds || wasReplaced(record)) {
     // A message that lives on has the newest input, whose part is not kept for as long.

@@ -12,6 +12,7 @@ import * as onFailedOf from "../end/on-failed-of.ts";
 import * as requestCancelChildren from "../end/request-cancel-children.ts";
 import * as notices from "../extras/notices/notices.ts";
 import * as startOnFailed from "../extras/on-failed/start.ts";
+import * as next from "../extras/unique/next.ts";
 import * as anySignal from "../steps/any-signal.ts";
 import * as nextSignal from "../steps/next-signal.ts";
 import * as numbered from "../steps/numbered.ts";
@@ -22,10 +23,12 @@ import * as waitEnds from "../steps/wait-ends.ts";
 import * as failedInput from "./failed-input.ts";
 import * as onFailed from "./on-failed.ts";
 import * as settleWaiting from "./settle-waiting.ts";
+import * as waitForTurn from "./wait-for-turn.ts";
 
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
   ...[spawner, runs, bury, childResults, closeFamily, keepForRound],
   ...[anySignal, nextSignal, numbered, sendNumbered, signalUrl, tries, waitEnds],
   ...[requestCancelChildren, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
+  ...[next, waitForTurn],
 ];

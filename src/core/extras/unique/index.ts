@@ -14,5 +14,12 @@ export async function keepKey({ uniqueKeys }: DispatchPorts, record: TaskRecord,
   if (unique_key !== undefined) await uniqueKeys.keep({ ...record, unique_key }, record, keyPurgeAt(purgeAt));
 }
 
+/** Lets the task start that was submitted in place of an ended one. Repeatable. */
+async function ended(ports: DispatchPorts, record: TaskRecord): Promise<void> {
+  const { unique_key, superseded_by } = record;
+  if (unique_key === undefined || superseded_by === undefined) return;
+  await (await import("./next.ts")).startNext(ports, record, unique_key);
+}
+
 /** The unique key of a task, which it has until it ends. */
-export const unique: Extra = { name: "unique", field: "unique_key", keep: keepKey };
+export const unique: Extra = { name: "unique", field: "unique_key", keep: keepKey, ended };

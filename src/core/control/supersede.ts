@@ -1,0 +1,35 @@
+import { openBefore, startInTurn, tasksBefore } from "../end/turn.ts";
+import type { Envelope } from "../model/envelope.ts";
+import { Overtaken, PortUnavailable } from "../model/errors.ts";
+import { Problem } from "../model/problem.ts";
+import type { TaskRecord } from "../model/record.ts";
+import type { EndPorts } from "../ports/extra.ts";
+import { cancelAny } from "./control.ts";
+
+/**
+ * Cancels the tasks that a task waits for, and starts it once they are over. Its message is sent before: from then on
+ * the task runs for certain, so that no task is cancelled for nothing. Repeatable.
+ * @param given The task's message. Absent: the stored one.
+ * @returns The record after it.
+ * @throws PortUnavailable
+ */
+export async function supersede(ports: EndPorts, record: TaskRecord, given?: Envelope): Promise<TaskRecord> {
+  for (const taskId of tasksBefore(record)) {
+    const before = await openBefore(ports, record, taskId);
+    const isAsked = before?.status === "processing" && before.superseded_by !== undefined;
+    if (before !== undefined && !isAsked) await cancelFor(ports, before, record);
+  }
+  return startInTurn(ports, record, given);
+}
+
+async function cancelFor(ports: EndPorts, before: TaskRecord, { task_id }: TaskRecord): Promise<void> {
+  // A one-off that stays finds nothing to do. Who submits may have no right to delete it.
+  const oneOffs = { create: ports.oneOffs.create.bind(ports.oneOffs), delete: async () => {} };
+  try {
+    await cancelAny({ ...ports, oneOffs }, before, { supersededBy: task_id });
+  } catch (error) {
+    if (error instanceof Overtaken) throw new PortUnavailable("the cancel of a task", { cause: error });
+    // It has ended by itself.
+    if (!(error instanceof Problem && error.code === "conflict")) throw error;
+  }
+}
