@@ -13,6 +13,7 @@ import * as requestCancelChildren from "../end/request-cancel-children.ts";
 import * as notices from "../extras/notices/notices.ts";
 import * as startOnFailed from "../extras/on-failed/start.ts";
 import * as next from "../extras/unique/next.ts";
+import * as largeInput from "../send/large-input.ts";
 import * as anySignal from "../steps/any-signal.ts";
 import * as nextSignal from "../steps/next-signal.ts";
 import * as numbered from "../steps/numbered.ts";
@@ -29,6 +30,6 @@ import * as waitForTurn from "./wait-for-turn.ts";
 export const lateCode: readonly object[] = [
   ...[spawner, runs, bury, childResults, closeFamily, keepForRound],
   ...[anySignal, nextSignal, numbered, sendNumbered, signalUrl, tries, waitEnds],
-  ...[requestCancelChildren, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
+  ...[requestCancelChildren, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
   ...[next, waitForTurn],
 ];
