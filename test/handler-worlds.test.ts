@@ -57,10 +57,11 @@ describe.each(worlds)("in %s", (_, open) => {
       const { result } = seen(await runOne(open, type));
       expect(result).toEqual(
         [
-          ...["attempt", "attemptOverall", "checkpoint", "continueLater", "correlationId", "files", "isLastAttempt"],
-          ...["log", "maxAttempts", "now", "once", "progress", "remainingMs", "requestedBy", "signal", "sleep"],
-          ...["sleepUntil", "spawn", "spawnAll", "state", "step", "submit", "taskId", "tenantId", "traceHeaders"],
-          ...["traceparent", "type", "waitFor", "waitForAny"],
+          ...["attempt", "attemptOverall", "checkpoint", "continueLater", "correlationId", "deleteSchedule", "files"],
+          ...["isLastAttempt", "log", "maxAttempts", "nextSignal", "now", "once", "progress", "putSchedule"],
+          ...["remainingMs", "requestedBy", "run", "signal", "signalUrl", "sleep", "sleepUntil", "spawn", "spawnAll"],
+          ...["state", "step", "submit", "taskId", "tenantId", "traceHeaders", "traceparent", "type", "waitFor"],
+          "waitForAny",
         ].sort(),
       );
     });

@@ -87,10 +87,10 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
     [{ children: {}, aggregate: 1 }, "aggregate must be a function, got 1"],
   ],
   defineSchedule: [
-    [{ overlap: "skip" }, "overlap is not an option"],
+    [{ overlap: "queue" }, "overlap must be one of"],
     [{ timeZone: "Europe/Berlin" }, "timeZone is not an option; did you mean timezone?"],
     [{ tz: "Europe/Berlin" }, "tz is not an option; did you mean timezone?"],
-    [{ startsAt: "2027-01-01" }, "startsAt is not an option"],
+    [{ startsAt: "2027-01-01" }, "startsAt: expected an ISO 8601 time with its zone"],
     [{ enabled: false }, "enabled is not an option"],
     [{ every: 60 }, "every is not an option; did you mean everySeconds?"],
     [{ type: undefined }, "the call needs type"],
