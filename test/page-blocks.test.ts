@@ -323,6 +323,19 @@ const taskCases: TaskCase[] = [
   },
   {
     page: "docs/wait.md",
+    type: "invoice.approve",
+    inputs: [
+      { invoice: "i1", to: ada.to },
+      { invoice: "i2", to: bob.to },
+    ],
+    options: { signals: [{ name: "decision", body: { approved: true } }] },
+    effects: ({ invoice, to }: { invoice: string; to: string }) => [
+      `sendMail {"to":"${to}","invoice":"${invoice}","url":"http`,
+    ],
+    results: [{ approved: true }, { approved: true }],
+  },
+  {
+    page: "docs/wait.md",
     type: "trial.remind",
     inputs: [{ to: ada.to }, { to: bob.to }],
     effects: ({ to }: { to: string }) => [`sendMail ${to} Welcome`, `sendMail ${to} Three tips`],
