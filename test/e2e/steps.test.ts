@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { epoch, expectProblem, expectStatus, type Task } from "../support/http-client.ts";
-import { operator, stranger, submitter } from "./callers.ts";
+import { Client, epoch, expectProblem, expectStatus, type Task } from "../support/http-client.ts";
+import { baseUrl, operator, stranger, submitter } from "./callers.ts";
 
 type Waiting = Task & { waiting_for: { kind: string; until: string; signals?: string[] } | null };
 
@@ -125,14 +125,13 @@ describe.concurrent("steps and waits", () => {
     const { task_id } = await operator.submit("probe.any", input, options);
     await operator.waitFor(task_id, (task) => (task as Waiting).waiting_for != null);
     const steps = expectStatus(await operator.get(`/tasks/${task_id}/steps`), 200).json();
-    const url = JSON.stringify(steps).match(/https?:[^"\\]+\/signals\/ofs_[\w-]{43}/)?.[0] ?? "";
-    expect((await fetch(url)).status).toBe(200);
+    const link = JSON.stringify(steps).match(/https?:[^"\\]+(\/signals\/ofs_[\w-]{43})/);
+    const path = link?.[1] ?? "";
+    const anybody = new Client(baseUrl);
+    expect((await anybody.get(path)).status).toBe(200);
     expect(await operator.task(task_id)).toMatchObject({ status: "pending" });
-    const send = async (by: string) => {
-      const response = await fetch(url, { method: "POST", body: new URLSearchParams({ by }) });
-      await response.arrayBuffer();
-      return response.status;
-    };
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const send = async (by: string) => (await anybody.send("POST", path, { raw: `by=${by}`, headers: form })).status;
     expect([await send("ada"), await send("ada"), await send("eve")]).toEqual([202, 202, 409]);
     const ended = await operator.ended(task_id);
     expect(ended).toMatchObject({

@@ -152,7 +152,9 @@ export function fuzzWorld() {
   };
   const stores = { clock, log, records, usage: new MemoryUsage(), limits: kept.limits, depths: queues };
   const ports = { ...base.ports, ...kept, gate: createGate(stores, noLimits) };
-  const apps = appsOf(ports);
+  // The function control has no gate: operations are submits of Offload's own.
+  const { gate: _, ...others } = ports;
+  const apps = { ...appsOf(others), submit: appsOf(ports).submit };
   const functions = Object.fromEntries(Object.entries(apps).map(([name, app]) => [name, serve(app)])) as Record<
     HttpFunction,
     (event: GatewayEvent) => Promise<GatewayAnswer>
