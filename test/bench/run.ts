@@ -55,6 +55,8 @@ const { values, positionals } = parseArgs({
   },
 });
 
+const isHot = (name: string): boolean => hotPath.some((benchmark) => benchmark.name === name);
+
 if (values.help) console.log(help);
 else process.exitCode = await runAll();
 
@@ -111,8 +113,6 @@ function note(benchmark: Benchmark | undefined, line: string): void {
   if (!process.stderr.isTTY) return;
   process.stderr.write(`\r${(benchmark === undefined ? "" : `${benchmark.name}: ${line}`).padEnd(78)}\r`);
 }
-
-const isHot = (name: string): boolean => hotPath.some((benchmark) => benchmark.name === name);
 
 function textOf({ title, columns: head, rows, goals }: Report): string {
   const table = columns([head, ...rows].map((row) => row.map(String)));
