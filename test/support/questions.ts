@@ -1,5 +1,5 @@
 /**
- * What people ask, in their words, and the pages or sections that answer it: one of them has to be found. Most are questions of other systems' users,
+ * Questions in people's words, and the pages or sections that answer them: one of them has to be found. Most are questions of other systems' users,
  * from their forums and issues.
  */
 export const questions: readonly (readonly [words: string, ...answers: string[]])[] = [

@@ -7,7 +7,7 @@ import { groupsIn, type Page, type Section, sectionsOf } from "../../src/cli/doc
  * The index of the site's search box, built without the site: VitePress cuts pages into the same sections, and has the same options.
  */
 
-/** What is used of MiniSearch, the library of VitePress's search. */
+/** The part that is used of MiniSearch, the library of VitePress's search. */
 interface Index {
   addAll(sections: readonly SearchedSection[]): void;
   search(words: string): { id: string }[];

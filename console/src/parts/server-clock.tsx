@@ -94,7 +94,7 @@ function ClockDialog({ onClose }: { onClose: () => void }) {
         <p role="status">
           It moves to {localTime(moving.to)}
           {moving.waits_for !== null && `, and waits for ${moving.waits_for}`}.{" "}
-          <button type="button" onClick={() => void ask("DELETE").catch(() => {})}>
+          <button type="button" onClick={() => void ask("DELETE").catch((error: Error) => say(error.message))}>
             Stop it here
           </button>
         </p>
