@@ -17,6 +17,10 @@ interface Described {
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
+/** The id of nothing: a UUID made from dice. */
+const foreignId = (dice: Dice): string =>
+  "########-####-4###-8###-############".replaceAll("#", () => dice.int(0, 15).toString(16));
+
 /** The document as clients read it. */
 const { components, paths } = JSON.parse(JSON.stringify(documentOfWorld)) as {
   components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
@@ -136,7 +140,7 @@ export class Requests {
     const other = tenants.find((tenant) => tenant !== own) ?? own;
     const id = (kind: string): string => {
       const ids = this.#ids.of(dice.chance(0.75) ? own : other, kind);
-      if (ids.length === 0 || dice.chance(0.05)) return crypto.randomUUID();
+      if (ids.length === 0 || dice.chance(0.05)) return foreignId(dice);
       return dice.pick(ids as [string]);
     };
     const named: Record<string, () => unknown> = {

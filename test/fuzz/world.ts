@@ -22,6 +22,7 @@ import { MemoryConnections, MemorySocket } from "../../src/memory/push.ts";
 import { MemoryReceivers } from "../../src/memory/receivers.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
+import { Dice } from "../simulation/dice.ts";
 import { Documented } from "../support/documented.ts";
 import { echo, typeOf } from "../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
@@ -140,6 +141,7 @@ function foreignTenantIn(sent: Sent, text: string): string | undefined {
 /** All functions of a deployment behind one gateway, in memory, with two tenants. */
 export function fuzzWorld() {
   const base = schedulesPipeline(types);
+  const ownNumbers = new Dice(1);
   const { clock, queues, records, notices, log } = base;
   const kept = {
     audit: new MemoryAuditLog(),
@@ -149,6 +151,8 @@ export function fuzzWorld() {
     types: knownTypesOf(types),
     newCorrelationId: base.ports.newId,
     callbackFault: async (url: string) => callbackFault(url, []),
+    // Keys have ids and secrets of a run's own numbers: the same seed makes the same requests.
+    randomBytes: (count: number) => Uint8Array.from({ length: count }, () => ownNumbers.int(0, 255)),
   };
   const stores = { clock, log, records, usage: new MemoryUsage(), limits: kept.limits, depths: queues };
   const ports = { ...base.ports, ...kept, gate: createGate(stores, noLimits) };
