@@ -2,8 +2,10 @@ import * as z from "zod";
 import { expecting } from "../core/model/expected.ts";
 import { parseInput } from "../core/model/invalid.ts";
 import type { Act, Answer, Asked } from "../operations/act.ts";
-import { type Call, identify, type RouteHandler } from "./api.ts";
+import { identify } from "./api.ts";
 import { jsonBody, optionalJsonBody } from "./body.ts";
+import type { ApiResponse, Call } from "./call.ts";
+import type { RouteHandler } from "./router.ts";
 
 /** Body of requests without input: an empty object. */
 export const nothing = z.strictObject({});
@@ -20,7 +22,7 @@ export const handlersOf = <Ports, Name extends string>(
     Object.entries<AnyAct<Ports>>(acts).map(([name, act]) => [name, (call: Call) => answerOf(ports, act, call)]),
   ) as Record<Name, RouteHandler>;
 
-async function answerOf<Ports>(ports: Ports, act: AnyAct<Ports>, call: Call): Promise<Response> {
+async function answerOf<Ports>(ports: Ports, act: AnyAct<Ports>, call: Call): Promise<ApiResponse> {
   const asked = askedOf(call, act);
   const target = await act.find(ports, asked);
   const { body: schema } = act;
@@ -35,7 +37,7 @@ async function answerOf<Ports>(ports: Ports, act: AnyAct<Ports>, call: Call): Pr
 
 export const askedOf = (call: Call, { role, reach }: Pick<Act<never>, "role" | "reach"> = {}): Asked => ({
   by: identify(call, role, reach),
-  params: call.req.param(),
+  params: call.req.params,
   correlationId: call.get("correlationId"),
   traceparent: call.get("traceparent"),
   addTarget: async (more) => call.get("addTarget")?.(more),
@@ -52,7 +54,7 @@ export const readNothing = (call: Call) =>
   expecting(nothing, async () => parseInput(nothing, await optionalJsonBody(call)));
 
 /** Default: an answer with a body is not stored. */
-export function shown(call: Call, { json, status, headers = { "cache-control": "no-store" } }: Answer): Response {
+export function shown(call: Call, { json, status, headers = { "cache-control": "no-store" } }: Answer): ApiResponse {
   if (json === undefined) return call.body(null, 204);
   for (const [name, value] of Object.entries(headers)) call.header(name, value);
   return call.json(json as object, status);

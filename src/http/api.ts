@@ -1,6 +1,3 @@
-import type { Context } from "hono";
-import { HonoBase } from "hono/hono-base";
-import { TrieRouter } from "hono/router/trie-router";
 import { type Identity, type Role, readsAs, roles } from "../core/model/identity.ts";
 import { tenantPattern, withoutSecrets } from "../core/model/keys.ts";
 import { Problem } from "../core/model/problem.ts";
@@ -8,73 +5,26 @@ import { wholeDeployment } from "../core/ports/audit.ts";
 import type { Log, SpanStart, Tracing } from "../core/ports/tasks.ts";
 import { isTraceparent } from "../core/ports/tracing.ts";
 import { isCorrelationId } from "../core/submit/submit-call.ts";
+import type { ApiResponse, Call } from "./call.ts";
+import type { AuthorizerContext, GatewayEvent } from "./event.ts";
 import { problemResponse } from "./problem.ts";
+import { type RouteHandler, Router } from "./router.ts";
 import {
   type HttpFunction,
   isChange,
   isNamedByOther,
   otherRequests,
+  type Route,
   type RouteName,
   routes,
   routesAt,
   routeTable,
 } from "./routes.ts";
 
-/** A request as API Gateway passes it to a function (payload format 2.0). */
-export interface GatewayEvent {
-  /** API Gateway passes the path decoded. */
-  rawPath: string;
-  rawQueryString: string;
-  /** Method and path of the gateway's route, such as `GET /tasks/{task_id}`. */
-  routeKey?: string;
-  /** The values of the route's steps in braces. */
-  pathParameters?: Readonly<Record<string, string | undefined>>;
-  headers?: Readonly<Record<string, string | undefined>>;
-  body?: string | null;
-  isBase64Encoded: boolean;
-  requestContext: {
-    domainName: string;
-    http: { method: string };
-    authorizer?: { lambda?: AuthorizerContext };
-  };
-}
-
-/** Input of an app: the gateway's event, which contains the authorizer's answer. */
-export interface Bindings {
-  event: GatewayEvent;
-}
-
-export interface Variables {
-  correlationId: string;
-  /** The client gave the correlation id. Undefined: it did not. */
-  correlationGiven: true | undefined;
-  /** W3C trace context of the request's span. Undefined: there is no trace. */
-  traceparent: string | undefined;
-  identity: Identity;
-  /** Adds to the target of the request's audit entry, before the change. Undefined: the request has no entry. */
-  addTarget: ((more: Readonly<Record<string, string>>) => Promise<void>) | undefined;
-}
-
-export type Api = HonoBase<{ Bindings: Bindings; Variables: Variables }>;
-export type Call = Context<{ Bindings: Bindings; Variables: Variables }>;
-
 export interface ApiPorts {
   newCorrelationId: () => string;
   log: Log;
   tracing: Tracing;
-}
-
-/** Answer of the authorizer: an identity, or why there is none (`anonymous`), or why it is unknown (`unavailable`). */
-export interface AuthorizerContext {
-  tenant_id?: string;
-  principal?: string;
-  /** The principal as a part of a JSON text, for the gateway's access log. */
-  logged_principal?: string;
-  role?: string;
-  /** `true`: a viewer that may read inputs and logs. */
-  inputs?: string;
-  anonymous?: string;
-  unavailable?: string;
 }
 
 const securityHeaders = {
@@ -83,9 +33,6 @@ const securityHeaders = {
   "referrer-policy": "no-referrer",
   "strict-transport-security": "max-age=31536000",
 } as const;
-
-/** Answers the requests of one route. */
-export type RouteHandler = (call: Call) => Response | Promise<Response>;
 
 /** A handler for each route of a function, by the route's name in `routes.ts`. */
 export type HandlersOf<Name extends HttpFunction> = Readonly<Record<RouteName<Name>, RouteHandler>>;
@@ -98,30 +45,29 @@ export function apiOf<Name extends HttpFunction, Handlers extends HandlersOf<Nam
   name: Name,
   ports: ApiPorts,
   handlers: Handlers & NoOthers<Handlers, Name>,
-): Api {
-  const api = createApi(ports);
+): Router {
+  const router = createRouter(ports);
   for (const route of routes.filter(({ functionName }) => functionName === name)) {
     const { method, path } = route;
     const own: RouteHandler = handlers[route.name as RouteName<Name>];
     const handler = isChange(route) ? notForViewers(own) : own;
-    const takes = path.includes("{") ? onlyFor(path, handler) : handler;
-    api.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), takes);
+    router.on(method, path, path.includes("{") ? onlyFor(path, handler) : handler);
   }
-  return api;
+  return router;
 }
 
 /** Also of a route that is added later: nothing but the table of routes says what a viewer may ask for. */
 const notForViewers =
   (handler: RouteHandler): RouteHandler =>
   (call) => {
-    if (authorizerContext(call.env?.event)?.role !== "viewer") return handler(call);
+    if (authorizerContext(call.event)?.role !== "viewer") return handler(call);
     throw new Problem("forbidden", "This request changes something, which the role viewer may not.");
   };
 
 /** A path that another route names word for word is none of a route with a step in braces. */
 function onlyFor(path: string, handler: RouteHandler): RouteHandler {
   const isOthers = isNamedByOther(path);
-  return (call) => (isOthers(call.req.path) ? call.notFound() : handler(call));
+  return (call) => (isOthers(call.req.path) ? missing(call) : handler(call));
 }
 
 /** Adds handlers for the function's other routes. They are loaded with the first request for one of them. */
@@ -133,38 +79,43 @@ export function withLazy<
   let loading: Promise<Record<string, RouteHandler>> | undefined;
   const lazy = (route: string) => async (call: Call) => {
     loading ??= load();
-    return (await loading)[route]?.(call);
+    return ((await loading)[route] ?? missing)(call);
   };
   const all = Object.fromEntries(Object.keys(routeTable[name]).map((route) => [route, lazy(route)]));
   return { ...all, ...now } as Now & Later;
 }
 
 /**
- * Creates an app with the common parts of all routes: correlation ids, traces, security headers, and problems for all
+ * Creates a router with the common parts of all routes: correlation ids, traces, security headers, and problems for all
  * errors. It refuses paths without a route, and methods that a route does not support.
  */
-export function createApi(ports: ApiPorts): Api {
-  const api: Api = new HonoBase({ router: new TrieRouter() });
-  api.use(async (call, next) => {
-    const given = call.req.header("x-correlation-id");
-    const isGiven = given !== undefined && isCorrelationId(given);
-    call.set("correlationId", isGiven ? given : ports.newCorrelationId());
-    call.set("correlationGiven", isGiven || undefined);
-    await ports.tracing.span(spanOf(call), async (span) => {
-      call.set("traceparent", span.traceparent);
-      await next();
-      span.set({ "http.response.status_code": call.res.status });
-      if (call.res.status >= 500) span.fail(String(call.res.status));
-    });
-    call.header("x-correlation-id", call.get("correlationId"));
-    for (const [name, value] of Object.entries(securityHeaders)) {
+export const createRouter = (ports: ApiPorts): Router =>
+  new Router({
+    missing,
+    answer: async (call, handler) => {
+      const given = call.req.header("x-correlation-id");
+      const isGiven = given !== undefined && isCorrelationId(given);
+      call.set("correlationId", isGiven ? given : ports.newCorrelationId());
+      call.set("correlationGiven", isGiven || undefined);
+      const response = await ports.tracing.span(spanOf(call), async (span) => {
+        call.set("traceparent", span.traceparent);
+        const answered = await answerOf(ports, call, handler);
+        span.set({ "http.response.status_code": answered.status });
+        if (answered.status >= 500) span.fail(String(answered.status));
+        return answered;
+      });
       // A page needs another content security policy than data.
-      if (!call.res.headers.has(name)) call.header(name, value);
-    }
+      const headers = { ...securityHeaders, ...response.headers, "x-correlation-id": call.get("correlationId") };
+      return { ...response, headers };
+    },
   });
-  api.notFound((call) => problemResponse(noSuchRoute(methodOf(call), call.req.path), call.get("correlationId")));
-  api.onError((error, call) => problemResponse(problemOf(ports, call, error), call.get("correlationId")));
-  return api;
+
+async function answerOf(ports: ApiPorts, call: Call, handler: RouteHandler): Promise<ApiResponse> {
+  try {
+    return await handler(call);
+  } catch (error) {
+    return problemResponse(problemOf(ports, call, error), call.get("correlationId"));
+  }
 }
 
 /** The problem for a request's error. An error that is no problem is logged. */
@@ -215,15 +166,20 @@ const tryAgain: Readonly<Record<string, string>> = {
   ChangedMeanwhile: "Another request changed the same record at the same time; try again.",
 };
 
-/** The client's method. A HEAD reaches the routes as a GET. */
-const methodOf = (call: Call): string => call.env?.event?.requestContext.http.method ?? call.req.method;
+/** Answers a request without a route. @param methods Methods of the router's own routes with its path. */
+const missing = (call: Call, methods: readonly string[] = []): ApiResponse =>
+  problemResponse(
+    noSuchRoute(call.event.requestContext.http.method, call.req.path, methods),
+    call.get("correlationId"),
+  );
 
 /** Returns a 405 for a path with routes for other methods, else a 404. */
-function noSuchRoute(method: string, path: string): Problem {
+function noSuchRoute(method: string, path: string, own: readonly string[]): Problem {
   const found = routesAt(path);
-  const allow = new Set<string>(found.map((route) => route.method));
+  const allow = new Set<string>([...found.map((route) => route.method), ...own]);
   // The gateway has no routes for HEAD: it reaches the function that answers all other requests.
-  if (found.some((route) => route.method === "GET" && route.functionName === otherRequests)) allow.add("HEAD");
+  const isGet = (route: Route) => route.method === "GET" && route.functionName === otherRequests;
+  if (found.some(isGet) || (found.length === 0 && own.includes("GET"))) allow.add("HEAD");
   if (allow.size === 0 || allow.has(method)) return new Problem("not_found", "No such route.");
   return new Problem("method_not_allowed", `This route does not support the method ${method.slice(0, 20)}.`, {
     allow: [...allow].sort(),
@@ -238,7 +194,7 @@ function noSuchRoute(method: string, path: string): Problem {
  * the token
  */
 export function identify(call: Call, least: Role = "submitter", reach: "one" | "all" = "one"): Identity {
-  const context = authorizerContext(call.env?.event);
+  const context = authorizerContext(call.event);
   const role = roles.find((known) => known === context?.role);
   if (context?.unavailable !== undefined) {
     throw new Problem("unavailable", "The token cannot be checked now; try again.", { retryAfterSeconds: 5 });
@@ -261,7 +217,7 @@ export function identify(call: Call, least: Role = "submitter", reach: "one" | "
  * their own.
  */
 function inTenant(call: Call, identity: Identity, reach: "one" | "all"): Identity {
-  const tenant = call.req.query("tenant");
+  const { tenant } = call.req.query;
   if (tenant === undefined || tenant === identity.tenantId) return identity;
   if (identity.role !== "admin") throw new Problem("forbidden", "Only an admin may name another tenant.");
   if (!tenantPattern.test(tenant) && !(reach === "all" && tenant === wholeDeployment)) {

@@ -6,10 +6,12 @@ import { iso } from "../core/model/record.ts";
 import { type AuditEntry, type AuditLog, wholeDeployment } from "../core/ports/audit.ts";
 import type { Clock, NewId } from "../core/ports/tasks.ts";
 import type { AuditEntry as AuditView } from "../operations/views.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify, problemOf, type RouteHandler } from "./api.ts";
+import { type ApiPorts, type HandlersOf, identify, problemOf } from "./api.ts";
 import { optionalJsonBody } from "./body.ts";
+import type { Call } from "./call.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
+import type { RouteHandler } from "./router.ts";
 import { type HttpFunction, isRecorded, type Route, type RouteName, routes } from "./routes.ts";
 
 /** Query of `GET /audit`. */
@@ -92,7 +94,7 @@ async function entryOf(
     actor: principal,
     role,
     action,
-    target: shortened(call.req.param()),
+    target: shortened(call.req.params),
     ...(request !== undefined && { request }),
     correlation_id: call.get("correlationId"),
   };
@@ -103,7 +105,7 @@ async function entryOf(
  * its own tenant sees.
  */
 function concerned(call: Call, role: Identity["role"], own: string): string {
-  const named = call.req.param("tenant_id");
+  const named = call.req.params.tenant_id;
   return role === "admin" && named !== undefined && tenantPattern.test(named) ? named : own;
 }
 

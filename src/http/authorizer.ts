@@ -11,7 +11,7 @@ import {
 import { iso } from "../core/model/record.ts";
 import type { ApiKeys, Clock, Log } from "../core/ports/tasks.ts";
 import { within } from "../util/within.ts";
-import type { AuthorizerContext } from "./api.ts";
+import type { AuthorizerContext } from "./event.ts";
 import type { VerifiedToken } from "./jwt.ts";
 
 /** An identity is remembered for this time, in milliseconds: a revoked key works no longer than this. */

@@ -1,7 +1,7 @@
 import { pointer } from "../core/model/invalid.ts";
 import { Problem } from "../core/model/problem.ts";
 import { inexact, numberFault } from "../util/exact-number.ts";
-import type { Call } from "./api.ts";
+import type { Call } from "./call.ts";
 
 /** Maximum size of a request body. */
 export const largestBodyBytes = 1024 * 1024;
@@ -67,21 +67,20 @@ export async function optionalJsonValue(call: Call): Promise<unknown> {
  * Reads the request's body.
  * @throws Problem `too_large`, `unsupported_media_type`
  */
-export async function bodyBytes(call: Call, most: number): Promise<ArrayBuffer> {
+export function bodyBytes(call: Call, most: number): Uint8Array {
   const encoding = call.req.header("content-encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding !== "identity" && encoding !== "") {
     throw new Problem("unsupported_media_type", "The body must not be compressed: send it without Content-Encoding.");
   }
-  const declared = Number(call.req.header("content-length") ?? 0);
-  const bytes = declared > most ? undefined : await call.req.arrayBuffer();
-  if (bytes === undefined || bytes.byteLength > most) throw tooLarge(most);
+  const bytes = call.req.bytes();
+  if (bytes.byteLength > most) throw tooLarge(most);
   return bytes;
 }
 
-const bodyText = async (call: Call): Promise<string> => textOf(await bodyBytes(call, largestBodyBytes), "The body");
+const bodyText = (call: Call): string => textOf(bodyBytes(call, largestBodyBytes), "The body");
 
 /** @throws Problem `malformed_request` for bytes that are not UTF-8 */
-export function textOf(bytes: ArrayBuffer | Uint8Array, what: string): string {
+export function textOf(bytes: Uint8Array, what: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

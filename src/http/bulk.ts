@@ -12,8 +12,9 @@ import type { DispatchPorts } from "../core/ports/step-ports.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { internalTypes } from "../core/task/internal-types.ts";
 import { isForAll } from "../operations/act.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import { filterFields, filterOf } from "./dead-letters.ts";
 
 /** Fields that select what an operation acts on. */
@@ -73,7 +74,7 @@ export async function operationAnswer<Filter>(
   action: OperationAction,
   schema: z.ZodType<Selection<Filter>>,
   matcher: Matcher<Filter>,
-): Promise<Response> {
+): Promise<ApiResponse> {
   const caller = identify(call, "operator", "all");
   const forAll = isForAll(caller);
   const selection = await expecting(schema, async () => parseInput(schema, await jsonBody(call)));

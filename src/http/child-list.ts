@@ -3,7 +3,8 @@ import { listChildren } from "../core/control/list.ts";
 import type { FamilyReadPorts } from "../core/end/child-results.ts";
 import { statuses } from "../core/model/status.ts";
 import type { FindTaskPorts } from "../operations/task-of-key.ts";
-import { type Call, identify } from "./api.ts";
+import { identify } from "./api.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { type TaskListPorts, viewsOf } from "./task-list.ts";
@@ -15,7 +16,7 @@ export const childListSchema = z.object({ ...pageParameters, status: z.enum(stat
 export async function childListAnswer(
   ports: TaskListPorts & FamilyReadPorts & FindTaskPorts,
   call: Call,
-): Promise<Response> {
+): Promise<ApiResponse> {
   const identity = identify(call);
   const parent = await findTask(ports, call, identity);
   const { limit, cursor, status } = queryOf(call, childListSchema);

@@ -1,8 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { Problem } from "../core/model/problem.ts";
 import type { Config } from "../settings/config.ts";
-import { type Api, type ApiPorts, apiOf, type Call } from "./api.ts";
+import { type ApiPorts, apiOf } from "./api.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import { etagOf, withEtag } from "./etag.ts";
+import type { Router } from "./router.ts";
 
 /** Sign-in at an OIDC issuer. */
 export interface ConsoleSignIn {
@@ -65,9 +67,9 @@ const settingsFile = "config.json";
  * Creates the app of the console: a page and its files, which need no token. The page calls the API with the token of
  * its user.
  */
-export function consoleApi(ports: ConsolePorts): Api {
+export function consoleApi(ports: ConsolePorts): Router {
   const files = new Map([...ports.files].map(([name, text]) => [name, fileOf(name, text)]));
-  const answer = (call: Call, name: string): Response => {
+  const answer = (call: Call, name: string): ApiResponse => {
     const file = name === settingsFile ? settingsOf(ports) : files.get(name);
     if (file === undefined) throw new Problem("not_found", "The console has no such file.");
     // Also on a 304, whose headers replace those that the browser has stored.
@@ -80,11 +82,11 @@ export function consoleApi(ports: ConsolePorts): Api {
     const { body, etag } = gzip ?? file.plain;
     const response = withEtag(call, body, file.type, etag);
     // A 304 has no body, so it has no coding.
-    if (gzip !== undefined && response.status === 200) response.headers.set("content-encoding", "gzip");
-    return response;
+    if (gzip === undefined || response.status !== 200) return response;
+    return { ...response, headers: { ...response.headers, "content-encoding": "gzip" } };
   };
   const readConsole = (call: Call) => answer(call, page);
-  const readConsoleFile = (call: Call) => answer(call, call.req.param("file") ?? "");
+  const readConsoleFile = (call: Call) => answer(call, call.req.params.file ?? "");
   const api = apiOf("console", ports, { readConsole, readConsoleFile });
   // In a gateway a step in braces also matches empty text.
   api.get("/console/", readConsole);

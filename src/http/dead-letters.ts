@@ -8,7 +8,8 @@ import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
 import { ofOperators, operationIn, shownOperation } from "../operations/operation.ts";
 import { askedOf, shown } from "./acts.ts";
-import { type Call, type HandlersOf, identify } from "./api.ts";
+import { type HandlersOf, identify } from "./api.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 import type { StatusPorts } from "./status.ts";
 
@@ -57,7 +58,7 @@ export const deadLetterReads = (ports: LetterReadPorts) =>
     readOperation: (call) => operationAnswer(ports, call),
   }) satisfies Partial<HandlersOf<"status">>;
 
-async function listAnswer(ports: LetterReadPorts, call: Call): Promise<Response> {
+async function listAnswer(ports: LetterReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");
   const { limit, cursor, ...fields } = queryOf(call, letterListSchema);
   const filter = filterOf(fields);
@@ -73,7 +74,7 @@ async function listAnswer(ports: LetterReadPorts, call: Call): Promise<Response>
   });
 }
 
-async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<Response> {
+async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");
   const filter = filterOf(queryOf(call, letterGroupsSchema));
   const groups = isForAll(identity)
@@ -83,7 +84,7 @@ async function groupsAnswer(ports: LetterReadPorts, call: Call): Promise<Respons
   return call.json(groups);
 }
 
-async function operationAnswer(ports: StatusPorts, call: Call): Promise<Response> {
+async function operationAnswer(ports: StatusPorts, call: Call): Promise<ApiResponse> {
   return shown(
     call,
     shownOperation(ports, await operationIn(ports, askedOf(call, { ...ofOperators, role: "viewer" }))),

@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { mergeTenants, type ReadOfTenant } from "../core/control/all-tenants.ts";
-
 import { type Deliveries, type Delivery, failedKey } from "../core/ports/webhooks.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
 import type { FindTaskPorts } from "../operations/task-of-key.ts";
 import type { FailedWebhook, WebhookTries, WebhookTry } from "../operations/views.ts";
-import { type Call, type HandlersOf, identify } from "./api.ts";
+import { type HandlersOf, identify } from "./api.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import type { Cursors } from "./cursor.ts";
 import { findTask } from "./find-task.ts";
 import { pageParameters, queryOf } from "./query.ts";
@@ -48,7 +48,7 @@ const triesOf = ({ id, tries }: Delivery): WebhookTry[] =>
     duration_ms,
   }));
 
-async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<Response> {
+async function failedAnswer(ports: DeliveryReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, deliveryListSchema);
   const scope = { identity, list: "deliveries", filters: { status: "failed" } };

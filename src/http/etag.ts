@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Call } from "./api.ts";
+import type { ApiResponse, Call } from "./call.ts";
 
 /** Answers 200 with a body and its strong tag, or 304 when the caller has this body already. */
 export function withEtag(
@@ -7,7 +7,7 @@ export function withEtag(
   body: string | Uint8Array<ArrayBuffer>,
   contentType: string,
   etag = etagOf(body),
-): Response {
+): ApiResponse {
   call.header("etag", etag);
   if (matchesEtag(call.req.header("if-none-match"), etag)) return call.body(null, 304);
   call.header("content-type", contentType);

@@ -2,11 +2,11 @@ import type { Identity } from "../core/model/identity.ts";
 import type { TaskRecord } from "../core/model/record.ts";
 import { taskIn } from "../operations/task.ts";
 import type { FindTaskPorts } from "../operations/task-of-key.ts";
-import type { Call } from "./api.ts";
+import type { Call } from "./call.ts";
 
 /**
  * Returns the task in the path, if the caller may see it.
  * @throws Problem `not_found`, the same for another caller's task and for a task that does not exist
  */
 export const findTask = (ports: FindTaskPorts, call: Call, by: Identity): Promise<TaskRecord> =>
-  taskIn(ports, { by, params: call.req.param(), addTarget: call.get("addTarget") });
+  taskIn(ports, { by, params: call.req.params, addTarget: call.get("addTarget") });

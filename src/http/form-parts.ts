@@ -29,7 +29,7 @@ export interface Part {
  * @throws Problem `malformed_request`, also for headers of a part that are not UTF-8; `unsupported_media_type`,
  * `invalid_input`
  */
-export function partsOf(contentType: string, body: ArrayBuffer): Part[] {
+export function partsOf(contentType: string, body: Uint8Array): Part[] {
   const boundary = getMultipartBoundary(contentType);
   if (boundary === null) throw new Problem("malformed_request", "The Content-Type names no boundary.");
   const limits = { maxFileSize: largestFormBytes, maxTotalSize: largestFormBytes, maxParts: mostParts };

@@ -1,4 +1,4 @@
-import type { GatewayEvent } from "./api.ts";
+import type { GatewayEvent } from "./event.ts";
 
 /** Characters that no encoded path has. */
 const decoded = /[^\x21-\x7e]|[?#"<>\\^`{|}]|%(?![0-9a-f]{2})/giu;

@@ -1,10 +1,11 @@
 import { type Problem, type ProblemCode, problemCodes } from "../core/model/problem.ts";
+import type { ApiResponse } from "./call.ts";
 
 /** Returns the `application/problem+json` response (RFC 9457) for a problem. */
-export function problemResponse(problem: Problem, correlationId: string): Response {
+export function problemResponse(problem: Problem, correlationId: string): ApiResponse & { body: string } {
   const { code, options } = problem;
   const body = problemBody(problem, correlationId);
-  return new Response(JSON.stringify(body), { status: body.status, headers: headersOf(code, options) });
+  return { body: JSON.stringify(body), status: body.status, headers: headersOf(code, options) };
 }
 
 /** Returns the problem document (RFC 9457). */
@@ -22,10 +23,10 @@ export function problemBody({ code, detail, options }: Problem, correlationId: s
   };
 }
 
-function headersOf(code: ProblemCode, options: Problem["options"]): Headers {
-  const headers = new Headers({ "content-type": "application/problem+json", "cache-control": "no-store" });
-  if (code === "unauthenticated") headers.set("www-authenticate", "Bearer");
-  if (options.allow !== undefined) headers.set("allow", options.allow.join(", "));
-  if (options.retryAfterSeconds !== undefined) headers.set("retry-after", String(options.retryAfterSeconds));
-  return headers;
-}
+const headersOf = (code: ProblemCode, { allow, retryAfterSeconds }: Problem["options"]): Record<string, string> => ({
+  "content-type": "application/problem+json",
+  "cache-control": "no-store",
+  ...(code === "unauthenticated" && { "www-authenticate": "Bearer" }),
+  ...(allow !== undefined && { allow: allow.join(", ") }),
+  ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }),
+});

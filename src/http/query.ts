@@ -7,7 +7,7 @@ import { tiers } from "../core/model/tier.ts";
 import { longestKey } from "../core/model/unique-key.ts";
 import { halfCharacter } from "../core/model/well-formed.ts";
 import { parseTime } from "../util/time-text.ts";
-import type { Call } from "./api.ts";
+import type { Call } from "./call.ts";
 
 /** The first millisecond of the year 0: earlier times cannot be compared as text. */
 const startOfTimeMs = Date.parse("0000-01-01T00:00:00Z");
@@ -72,7 +72,7 @@ const withType = taskListSchema.refine(({ unique_key, type }) => unique_key === 
  * @throws Problem `invalid_input`
  */
 export function queryOf<Schema extends z.ZodType>(call: Call, schema: Schema): z.output<Schema> {
-  return parseInput(schema, call.req.query());
+  return parseInput(schema, call.req.query);
 }
 
 /** Reads the query of `GET /tasks`. */
@@ -83,7 +83,7 @@ export function taskListQuery(call: Call): {
   q: string | undefined;
 } {
   const query = queryOf(call, withType);
-  const tags = Object.entries(call.req.query()).flatMap(([name, value]) =>
+  const tags = Object.entries(call.req.query).flatMap(([name, value]) =>
     name.startsWith("tag.") ? [[name.slice(4), value] as const] : [],
   );
   return {

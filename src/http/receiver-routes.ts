@@ -15,8 +15,9 @@ import { isForAll } from "../operations/act.ts";
 import { receiverIn, receiverView } from "../operations/receiver.ts";
 import type { ReceiverDelivery } from "../operations/views.ts";
 import { askedOf, shown } from "./acts.ts";
-import { type Call, type HandlersOf, identify } from "./api.ts";
+import { type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf, timeParameter } from "./query.ts";
 
@@ -76,7 +77,7 @@ export const receiverReads = (ports: ReceiverReadPorts) =>
     },
   }) satisfies Partial<HandlersOf<"status">>;
 
-async function listAnswer(ports: ReceiverReadPorts, call: Call): Promise<Response> {
+async function listAnswer(ports: ReceiverReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, receiverListSchema);
   const scope = { identity, list: "receivers", filters: {} };
@@ -135,7 +136,7 @@ function deliveryView({ id, task_id, body, ...delivery }: Delivery): ReceiverDel
   };
 }
 
-async function replayAnswer(ports: ReplayPorts, call: Call): Promise<Response> {
+async function replayAnswer(ports: ReplayPorts, call: Call): Promise<ApiResponse> {
   const key = keyOf(call);
   const identity = identify(call, "operator");
   const read = async () => parseInput(replayDeliveriesSchema, await jsonBody(call));

@@ -30,8 +30,9 @@ import { isForAll } from "../operations/act.ts";
 import { scheduleIn } from "../operations/schedule.ts";
 import { logWrite } from "../operations/schedules.ts";
 import { askedOf, readNothing } from "./acts.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import type { Cursors } from "./cursor.ts";
 import { pageParameters, queryOf } from "./query.ts";
 import { acceptedAnswer } from "./submit.ts";
@@ -131,7 +132,7 @@ export const scheduleStarts = (ports: WritePorts) =>
 /** @throws Problem `unauthenticated`, `forbidden`, `not_found` */
 const keyOf = (call: Call): ScheduleKey => scheduleIn(undefined, askedOf(call, { role: "viewer", reach: "all" }));
 
-async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<Response> {
+async function listAnswer(ports: ScheduleReadPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "viewer", "all");
   const { limit, cursor } = queryOf(call, scheduleListSchema);
   const scope = { identity, list: "schedules", filters: {} };
@@ -210,7 +211,7 @@ async function storedPage(
 /** Sorts before every id. */
 const beforeAllIds = "-";
 
-function nextAnswer(call: Call, times: readonly number[]): Response {
+function nextAnswer(call: Call, times: readonly number[]): ApiResponse {
   call.header("cache-control", "no-store");
   return call.json({ next: times.map(iso) });
 }

@@ -1,7 +1,8 @@
 import { Problem } from "../core/model/problem.ts";
 import { type LinkBody, type LinkPorts, signalByLink } from "../core/steps/signal-by-link.ts";
-import type { Call, HandlersOf } from "./api.ts";
+import type { HandlersOf } from "./api.ts";
 import { bodyBytes, largestBodyBytes, mediaTypeOf, optionalJsonValue, parseJson, textOf } from "./body.ts";
+import type { ApiResponse, Call } from "./call.ts";
 
 /** The page of a link. It is the same for every link, so it tells nothing, and costs no read. */
 const askPage = page(
@@ -20,16 +21,17 @@ export const signalLinks = (ports: LinkPorts) =>
   ({
     readSignalLink: (call) => answer(call, askPage, 200),
     sendSignalByLink: async (call) => {
-      await signalByLink(ports, call.req.param("token") ?? "", await bodyOf(call));
+      await signalByLink(ports, call.req.params.token ?? "", await bodyOf(call));
       return answer(call, donePage, 202);
     },
   }) satisfies Partial<HandlersOf<"control">>;
 
-function answer(call: Call, html: string, status: 200 | 202): Response {
+function answer(call: Call, html: string, status: 200 | 202): ApiResponse {
   call.header("cache-control", "no-store");
   // Mail programs and search engines that follow the link keep nothing of it.
   call.header("x-robots-tag", "noindex");
-  return call.html(html, status);
+  call.header("content-type", "text/html; charset=UTF-8");
+  return call.body(html, status);
 }
 
 async function bodyOf(call: Call): Promise<LinkBody> {

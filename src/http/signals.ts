@@ -19,7 +19,7 @@ export const signalTask = (ports: SignalRoutePorts) =>
   ({
     signalTask: async (call) => {
       const record = await findTask(ports, call, identify(call));
-      const name = call.req.param("name") ?? "";
+      const name = call.req.params.name ?? "";
       // A wrong name is refused whatever the body is.
       checkSignal(name, null);
       const body = await optionalJsonValue(call);

@@ -7,7 +7,8 @@ import type { Clock } from "../core/ports/tasks.ts";
 import type { UniqueKeys } from "../core/ports/unique.ts";
 import { pollHeaders } from "../operations/task.ts";
 import { contentDisposition } from "../util/content-disposition.ts";
-import { type ApiPorts, type Call, type HandlersOf, identify } from "./api.ts";
+import { type ApiPorts, type HandlersOf, identify } from "./api.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import { withEtag } from "./etag.ts";
 import { findTask } from "./find-task.ts";
 import { createPollingGuard } from "./polling-guard.ts";
@@ -32,11 +33,11 @@ export function taskReads(ports: StatusPorts) {
   const guard = createPollingGuard(ports.clock);
   const guarded = async (call: Call) => {
     const identity = identify(call);
-    guard(identity, call.req.param("task_id") ?? "");
+    guard(identity, call.req.params.task_id ?? "");
     return findTask(ports, call, identity);
   };
   // Loaded with the first request that may wait, as other polls do not need it.
-  let waiting: Promise<(request: TaskRequest) => Promise<Response>> | undefined;
+  let waiting: Promise<(request: TaskRequest) => Promise<ApiResponse>> | undefined;
   const waitingAnswer = async (call: Call) => {
     waiting ??= import("./wait.ts").then(({ createWaiting }) => createWaiting(ports));
     return (await waiting)({ call, find: () => guarded(call), answer: (record) => taskAnswer(ports, call, record) });
@@ -69,9 +70,9 @@ export function taskReads(ports: StatusPorts) {
 
 const json = "application/json";
 
-const mayWait = ({ req }: Call): boolean => req.query("wait") !== undefined || req.header("prefer") !== undefined;
+const mayWait = ({ req }: Call): boolean => req.query.wait !== undefined || req.header("prefer") !== undefined;
 
-async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
+async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<ApiResponse> {
   const body = JSON.stringify(await withPlace(ports, record, await viewTask(ports, record)));
   setPollHeaders(ports, call, record);
   return withEtag(call, body, json);
@@ -82,7 +83,7 @@ export function setPollHeaders(ports: { clock: Clock }, call: Call, record: Task
   for (const [name, value] of Object.entries(pollHeaders(ports, record))) call.header(name, value);
 }
 
-async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<Response> {
+async function resultAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<ApiResponse> {
   const result = await resultOf(ports, record);
   setPollHeaders(ports, call, record);
   if (result === undefined) {

@@ -1,13 +1,14 @@
 import { acceptedView } from "../core/submit/submit.ts";
 import { submitBatch } from "../core/submit/submit-batch.ts";
 import type { BatchEntry } from "../core/submit/submit-ports.ts";
-import { type Call, identify, problemOf } from "./api.ts";
+import { identify, problemOf } from "./api.ts";
 import { batchBody } from "./body.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import { problemBody } from "./problem.ts";
 import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
 
 /** Answers `POST /tasks/batch`. */
-export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
+export async function batchAnswer(ports: SubmitApiPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call);
   const idempotencyKey = idempotencyKeyOf(call);
   const body = await batchBody(call);

@@ -3,8 +3,8 @@ import { sentFacts } from "../core/files/upload-body.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
 import { mostFiles, namePattern } from "../core/task/file-options.ts";
-import type { Call } from "./api.ts";
 import { bodyBytes, parseBody, textOf } from "./body.ts";
+import type { Call } from "./call.ts";
 import { fileProblem, largestFormBytes, type Part, partsOf } from "./form-parts.ts";
 import { type SubmitApiPorts, withFiles } from "./submit-ports.ts";
 

@@ -2,7 +2,8 @@ import { Problem } from "../core/model/problem.ts";
 import type { Queues } from "../core/ports/tasks.ts";
 import { checkIdempotencyKey } from "../core/submit/submit-call.ts";
 import type { SubmitPorts } from "../core/submit/submit-ports.ts";
-import type { ApiPorts, Call } from "./api.ts";
+import type { ApiPorts } from "./api.ts";
+import type { Call } from "./call.ts";
 
 export interface SubmitApiPorts extends SubmitPorts, ApiPorts {
   /** Ports of a batch, in place of those of one submit. Default: the same. */
@@ -30,7 +31,7 @@ export function withFiles(ports: SubmitApiPorts) {
 export function idempotencyKeyOf(call: Call): string | undefined {
   // Read from the event itself: the adapter would percent-encode other characters than ASCII, and they would be
   // accepted.
-  const given = call.env?.event?.headers?.["idempotency-key"];
+  const given = call.event?.headers?.["idempotency-key"];
   const key = typeof given === "string" ? given : call.req.header("idempotency-key");
   if (key !== undefined) checkIdempotencyKey(key);
   return key;

@@ -3,19 +3,21 @@ import type { Clock } from "../core/ports/tasks.ts";
 import { acceptedView, submit } from "../core/submit/submit.ts";
 import type { Accepted } from "../core/submit/submit-ports.ts";
 import { loadSubmitSchema } from "../core/submit/usual-submit.ts";
-import { type Api, apiOf, type Call, identify } from "./api.ts";
+import { apiOf, identify } from "./api.ts";
 import { jsonBody, mediaTypeOf } from "./body.ts";
+import type { ApiResponse, Call } from "./call.ts";
+import type { Router } from "./router.ts";
 import { idempotencyKeyOf, type SubmitApiPorts } from "./submit-ports.ts";
 
 /** Creates the app of the function submit. The code of batches, uploads and forms loads with the first of them. */
-export const submitApi = (ports: SubmitApiPorts): Api =>
+export const submitApi = (ports: SubmitApiPorts): Router =>
   apiOf("submit", ports, {
     submitTask: (call: Call) => submitAnswer(ports, call),
     submitBatch: async (call: Call) => (await import("./submit-batch.ts")).batchAnswer(ports, call),
     createUpload: async (call: Call) => (await import("./uploads.ts")).uploadAnswer(ports, call),
   });
 
-async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
+async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call);
   const idempotencyKey = idempotencyKeyOf(call);
   const bodyOf =
@@ -26,7 +28,7 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response
     submit(ports, {
       identity,
       ...(await bodyOf()),
-      bytes: (await call.req.arrayBuffer()).byteLength,
+      bytes: call.req.bytes().byteLength,
       idempotencyKey,
       correlationId: call.get("correlationId"),
       correlationGiven: call.get("correlationGiven"),
@@ -37,7 +39,7 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<Response
 }
 
 /** Returns the 202 response for an accepted task. */
-export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, replayed }: Accepted): Response {
+export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, replayed }: Accepted): ApiResponse {
   const view = acceptedView(record, ports.clock);
   call.header("content-location", view.poll_url);
   call.header("retry-after", "1");

@@ -6,7 +6,8 @@ import { iso, type TaskRecord } from "../core/model/record.ts";
 import type { TaskView } from "../core/model/task-view.ts";
 import type { TenantList } from "../core/schedules/ports.ts";
 import { isForAll } from "../operations/act.ts";
-import { type Call, identify } from "./api.ts";
+import { identify } from "./api.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import type { Cursors } from "./cursor.ts";
 import { taskListQuery } from "./query.ts";
 
@@ -31,7 +32,7 @@ const readAll = (ports: TaskListPorts, read: ReadOfTenant<TaskRecord>, page: Pag
   isSearch ? chainTenants(ports, read, page) : mergeTenants(ports.tenants, { keyOf: taskSortKey, read }, page);
 
 /** `GET /tasks`. */
-export async function listAnswer(ports: TaskListPorts, call: Call): Promise<Response> {
+export async function listAnswer(ports: TaskListPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call, "submitter", "all");
   const { filter, limit, cursor, q } = taskListQuery(call);
   const scope = { identity, list: "tasks", filters: { ...filter, q } };

@@ -1,12 +1,13 @@
 import { createUpload } from "../core/files/create-upload.ts";
 import { uploadSchema } from "../core/files/upload-body.ts";
 import { expecting } from "../core/model/expected.ts";
-import { type Call, identify } from "./api.ts";
+import { identify } from "./api.ts";
 import { jsonBody } from "./body.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import { type SubmitApiPorts, withFiles } from "./submit-ports.ts";
 
 /** Answers `POST /uploads`. */
-export async function uploadAnswer(ports: SubmitApiPorts, call: Call): Promise<Response> {
+export async function uploadAnswer(ports: SubmitApiPorts, call: Call): Promise<ApiResponse> {
   const identity = identify(call);
   const view = await expecting(uploadSchema, async () =>
     createUpload(withFiles(ports), { identity, body: await jsonBody(call) }),

@@ -3,7 +3,7 @@ import { noSuchTask, Problem } from "../core/model/problem.ts";
 import { hasEnded, isKept, type TaskRecord } from "../core/model/record.ts";
 import type { Log } from "../core/ports/tasks.ts";
 import { longestWaitSeconds, type Release, type Waits } from "../core/ports/waiting.ts";
-import type { Call } from "./api.ts";
+import type { ApiResponse, Call } from "./call.ts";
 import { preferredWait } from "./prefer.ts";
 
 export interface WaitPorts extends TaskEndPorts {
@@ -30,7 +30,7 @@ interface Asked {
  * @throws Problem `invalid_input` for a query that is not a whole number from 1 to 20
  */
 export function waitOf(call: Call): Asked | undefined {
-  const query = call.req.query("wait");
+  const query = call.req.query.wait;
   if (query !== undefined) {
     if (/^(?:[1-9]|1\d|20)$/.test(query)) return { seconds: Number(query), isPreference: false };
     const message = `expected a whole number from 1 to ${longestWaitSeconds}`;
@@ -45,14 +45,14 @@ export interface TaskRequest {
   call: Call;
   /** Reads the task. */
   find: () => Promise<TaskRecord>;
-  answer: (record: TaskRecord) => Promise<Response>;
+  answer: (record: TaskRecord) => Promise<ApiResponse>;
 }
 
 /**
  * Returns a function that answers a request when its task has ended, or when the time for which it asks to wait is
  * over.
  */
-export function createWaiting(ports: WaitPorts): (request: TaskRequest) => Promise<Response> {
+export function createWaiting(ports: WaitPorts): (request: TaskRequest) => Promise<ApiResponse> {
   const ends = new TaskEnds(ports);
   const untilEnd = async (record: TaskRecord, untilMs: number): Promise<() => Promise<TaskRecord>> => {
     const seen = await ends.wait(record, untilMs);

@@ -17,6 +17,7 @@ import { submitApi } from "../../src/http/submit.ts";
 import { MemoryLimits } from "../../src/memory/limits.ts";
 import { MemoryUsage } from "../../src/memory/usage.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";
+import { requestTo } from "../support/request-to.ts";
 
 const mailSend = defineTask({
   name: "mail.send",
@@ -147,7 +148,7 @@ describe("a direct submit and a submit over HTTP have the same end", () => {
     const lambda = { tenant_id: "acme", principal: "olga", role: "operator" };
     const client = createClient({
       ...{ url: "http://localhost", key: "key", maxTries: 1 },
-      fetch: async (url, init) => api.request(url, init, { event: { requestContext: { authorizer: { lambda } } } }),
+      fetch: async (url, init) => requestTo(api, url, init, lambda),
     });
     return { own, client };
   }

@@ -5,6 +5,7 @@ import { type ConsolePorts, consoleApi, consoleSettingNames, consoleSettings } f
 import { serve } from "../../src/http/serve.ts";
 import { fromEnv } from "../../src/settings/config.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
+import { requestTo } from "../support/request-to.ts";
 import { ask, problem } from "../support/served.ts";
 
 const texts = {
@@ -116,7 +117,7 @@ describe("a large file", () => {
   const text = "const x = 1;".repeat(1_000);
   const api = newConsole({ files: new Map([["app.js", text]]) });
   const read = async (headers: Record<string, string>) => {
-    const response = await api.request("/console/app.js", { headers }, { event: {} as never });
+    const response = await requestTo(api, "/console/app.js", { headers });
     return { response, bytes: Buffer.from(await response.arrayBuffer()) };
   };
 

@@ -4,6 +4,7 @@ import type { QueueAges } from "../../src/core/ports/tasks.ts";
 import { MemoryRetryCounts } from "../../src/memory/retry-counts.ts";
 import { newRecord } from "../support/memory-pipeline.ts";
 import { operationsPipeline } from "../support/operations-pipeline.ts";
+import { requestTo } from "../support/request-to.ts";
 import { appsOf } from "../support/served.ts";
 
 const olga = { tenant_id: "acme", principal: "olga", role: "operator" };
@@ -21,14 +22,13 @@ function served(ofTiers: QueueAges["ofTiers"] = async () => ({ normal: 42, low: 
     ages: { ofTiers },
     retries: new MemoryRetryCounts(pipeline.records),
   });
-  const as = (who: Who | undefined) => ({ event: { requestContext: { authorizer: { lambda: who ?? {} } } } as never });
   const get = async (path: string, who: Who | undefined = olga) => {
     const api = path.startsWith("/queues") ? control : status;
-    return answerOf(await api.request(path, {}, as(who)));
+    return answerOf(await requestTo(api, path, {}, who));
   };
   const post = async (path: string, body: unknown, who: Who | undefined = olga) => {
     const headers = { "content-type": "application/json" };
-    return answerOf(await control.request(path, { method: "POST", headers, body: JSON.stringify(body) }, as(who)));
+    return answerOf(await requestTo(control, path, { method: "POST", headers, body: JSON.stringify(body) }, who));
   };
   return { ...pipeline, get, post };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { problemCodes } from "../../src/core/model/problem.ts";
-import type { AuthorizerContext } from "../../src/http/api.ts";
 import { createAuthorizer } from "../../src/http/authorizer.ts";
+import type { AuthorizerContext } from "../../src/http/event.ts";
 import { type HttpFunction, isOpen, otherRequests, routeOf } from "../../src/http/routes.ts";
 import { serve } from "../../src/http/serve.ts";
 import { MemoryKeys } from "../../src/memory/keys.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type AppSchedule, defineSchedule } from "../../src/core/schedules/app-schedule.ts";
-import type { Api } from "../../src/http/api.ts";
+import type { Router } from "../../src/http/router.ts";
 import { echo } from "../support/memory-pipeline.ts";
 import { schedulesPipeline } from "../support/schedules-pipeline.ts";
 import { type Ask, ada, appsOf, ask, gina, problem, sam } from "../support/served.ts";
@@ -41,7 +41,7 @@ describe("callers of schedules", () => {
     const { created, ...apis } = served();
     const id = await created();
     for (const { path, ask: asked, api } of routes(id)) {
-      const call = (as: Ask["as"]) => ask(apis[api] as Api, path, { ...asked, ...(as === undefined ? {} : { as }) });
+      const call = (as: Ask["as"]) => ask(apis[api] as Router, path, { ...asked, ...(as === undefined ? {} : { as }) });
       expect(await call({})).toMatchObject(problem(401, "unauthenticated"));
       expect(await call(sam)).toMatchObject(problem(403, "forbidden"));
     }
@@ -53,8 +53,8 @@ describe("callers of schedules", () => {
     const never = "0f4f0b5e-6c4b-4d0c-9d0e-2f9a8f3f7c55";
     const own = routes(id).filter(({ path }) => path.includes(id));
     for (const { path, ask: asked, api } of own) {
-      const foreign = await ask(apis[api] as Api, path, { ...asked, as: gina });
-      const none = await ask(apis[api] as Api, path.replace(id, never), { ...asked, as: gina });
+      const foreign = await ask(apis[api] as Router, path, { ...asked, as: gina });
+      const none = await ask(apis[api] as Router, path.replace(id, never), { ...asked, as: gina });
       expect(foreign).toMatchObject(problem(404, "not_found"));
       expect({ ...foreign.json, correlation_id: "" }).toEqual({ ...none.json, correlation_id: "" });
     }

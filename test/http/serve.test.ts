@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { createApi, type GatewayEvent } from "../../src/http/api.ts";
+import { createRouter } from "../../src/http/api.ts";
+import type { GatewayEvent } from "../../src/http/event.ts";
 import { serve } from "../../src/http/serve.ts";
 import fc from "../support/fast-check.ts";
 import { memoryPipeline } from "../support/memory-pipeline.ts";
@@ -22,11 +23,14 @@ const ports = { ...memoryPipeline().ports, newCorrelationId: () => "c" };
 const appWith = (bytes: Uint8Array, contentType: string) => appOf(() => ({ bytes, contentType }));
 
 function appOf(given: () => { bytes: Uint8Array; contentType: string }) {
-  const api = createApi(ports);
-  api.get("/file", (call) => call.body(new Uint8Array(given().bytes), 200, { "content-type": given().contentType }));
-  api.post("/file", async (call) => call.body(await call.req.arrayBuffer()));
-  api.get("/tasks/:task_id/result", (call) => call.json(call.req.param()));
-  api.get("/headers", (call) => call.json(Object.fromEntries(call.req.raw.headers)));
+  const api = createRouter(ports);
+  api.get("/file", (call) => {
+    call.header("content-type", given().contentType);
+    return call.body(given().bytes);
+  });
+  api.post("/file", (call) => call.body(call.req.bytes()));
+  api.get("/tasks/{task_id}/result", (call) => call.json(call.req.params));
+  api.get("/headers", (call) => call.json(["x-a", "idempotency-key"].map((name) => call.req.header(name))));
   return serve(api);
 }
 
@@ -105,17 +109,17 @@ describe("every event has an answer of the app", () => {
     expect(JSON.parse(answer.body)).toEqual({ task_id });
   });
 
-  test("cookies are ignored, whatever they are", async () => {
+  test("a cookie does no harm, whatever it is", async () => {
     const app = appWith(Buffer.from("hello"), "text/plain");
     const given = { rawPath: "/headers", headers: { cookie: "a=💥", "x-a": "b" }, cookies: ["a=💥"] };
     const answer = await app(event(given));
-    expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([200, { "x-a": "b" }]);
+    expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([200, ["b", null]]);
   });
 
   test("a header above Latin-1 is no printable ASCII, as it was none before", async () => {
     const app = appWith(Buffer.from(""), "text/plain");
     const answer = await app(event({ rawPath: "/headers", headers: { "idempotency-key": "a💥b", "bad name": "x" } }));
-    expect(JSON.parse(answer.body)).toEqual({ "idempotency-key": "a¿b" });
+    expect(JSON.parse(answer.body)).toEqual([null, "a¿b"]);
   });
 
   test.each([

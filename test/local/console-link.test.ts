@@ -1,15 +1,20 @@
 import { expect, test } from "vitest";
 import { noTracing } from "../../src/core/ports/tracing.ts";
-import { createApi } from "../../src/http/api.ts";
+import { createRouter } from "../../src/http/api.ts";
 import { addConsoleLinkRoute, consoleLink } from "../../src/local/server/console-link.ts";
 import { KeptLog } from "../support/memory-pipeline.ts";
+import { requestTo } from "../support/request-to.ts";
 
 function route() {
-  const api = createApi({ newCorrelationId: () => "c", log: new KeptLog(), tracing: noTracing });
+  const api = createRouter({ newCorrelationId: () => "c", log: new KeptLog(), tracing: noTracing });
   addConsoleLinkRoute(api);
   return async (token: unknown) => {
     const headers = { "content-type": "application/json" };
-    const answer = await api.request("/_local/sign-in", { method: "POST", headers, body: JSON.stringify({ token }) });
+    const answer = await requestTo(api, "/_local/sign-in", {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ token }),
+    });
     return { status: answer.status, ...((await answer.json()) as { key?: string }) };
   };
 }

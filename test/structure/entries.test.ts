@@ -128,7 +128,6 @@ describe("what a program loads", () => {
         "croner",
         "esbuild",
         "fastest-levenshtein",
-        "hono",
         "ipaddr.js",
         "zod",
       ],

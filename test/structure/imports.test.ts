@@ -52,7 +52,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "src/http",
     ours: ["src/core", "src/settings", "src/operations"],
-    packages: [/^hono$/, /^zod$/, /^jose$/, /^@remix-run\/multipart-parser$/, /^node:(buffer|crypto|zlib)$/],
+    packages: [/^zod$/, /^jose$/, /^@remix-run\/multipart-parser$/, /^node:(buffer|crypto|zlib)$/],
   },
   // Sends webhooks to receivers, with a guard at the connection.
   {
@@ -136,7 +136,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
   {
     folder: "lambdas",
     ours: ["src/core", "src/settings", "src/aws", "src/http", "src/operations", "src/webhooks", "src/machine"],
-    packages: [/^hono$/, /^aws-lambda$/],
+    packages: [/^aws-lambda$/],
   },
   {
     folder: "lib",

@@ -21,7 +21,7 @@ import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
 import { internalTypes } from "../../src/core/task/internal-types.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
 import { handlersOf } from "../../src/http/acts.ts";
-import { type Api, type ApiPorts, type AuthorizerContext, apiOf } from "../../src/http/api.ts";
+import { type ApiPorts, apiOf } from "../../src/http/api.ts";
 import { type AuditPorts, audited, auditReads } from "../../src/http/audit.ts";
 import { operationStarts } from "../../src/http/bulk.ts";
 import { bulkTasks } from "../../src/http/bulk-tasks.ts";
@@ -30,10 +30,12 @@ import { type ConsolePorts, consoleApi } from "../../src/http/console.ts";
 import { Cursors } from "../../src/http/cursor.ts";
 import { deadLetterReads } from "../../src/http/dead-letters.ts";
 import { type DeliveryReadPorts, deliveryReads } from "../../src/http/deliveries.ts";
+import type { AuthorizerContext } from "../../src/http/event.ts";
 import { keyReads } from "../../src/http/keys.ts";
 import { type LogPorts, logReads } from "../../src/http/logs.ts";
 import { metricReads } from "../../src/http/metrics.ts";
 import { type ReceiverReadPorts, receiverReads, receiverReplays } from "../../src/http/receiver-routes.ts";
+import type { Router } from "../../src/http/router.ts";
 import { scheduleReads, scheduleStarts } from "../../src/http/schedule-routes.ts";
 import { signalLinks } from "../../src/http/signal-links.ts";
 import { type SignalRoutePorts, signalTask } from "../../src/http/signals.ts";
@@ -71,6 +73,7 @@ import type { TenantLimitPorts } from "../../src/operations/tenants.ts";
 import { Documented } from "./documented.ts";
 import { inRole } from "./in-role.ts";
 import { echo, memoryPipeline } from "./memory-pipeline.ts";
+import { requestTo } from "./request-to.ts";
 
 /** Who asks, as the authorizer says it. */
 export const caller = (tenant_id: string, principal: string, role: Role): AuthorizerContext => ({
@@ -99,17 +102,16 @@ export interface Ask {
 }
 
 /** Asks an app as the gateway would, without a port. Default: GET, or POST where there is a body. */
-export async function ask(api: Api, path: string, { as = olga, headers = {}, json, raw, ...rest }: Ask = {}) {
+export async function ask(api: Router, path: string, { as = olga, headers = {}, json, raw, ...rest }: Ask = {}) {
   const body = raw ?? (json === undefined ? undefined : JSON.stringify(json));
   const type: Record<string, string> = json === undefined ? {} : { "content-type": "application/json" };
   const method = rest.method ?? (body === undefined ? "GET" : "POST");
-  const event = { requestContext: { http: { method }, authorizer: { lambda: as } } } as never;
   const init = {
     method,
     headers: { ...type, ...headers },
     ...(body === undefined ? {} : { body }),
   };
-  const response = await api.request(path, init, { event });
+  const response = await requestTo(api, path, init, as);
   const text = await response.text();
   const { status, headers: answered } = response;
   const fault = documentedApps.has(api)
@@ -132,7 +134,7 @@ const documentText = JSON.stringify(document);
 const documented = new Documented(document);
 
 /** The apps whose answers must be as documented. */
-const documentedApps = new WeakSet<Api>();
+const documentedApps = new WeakSet<Router>();
 
 /** A console with one file beside its page. */
 export const aConsole: Omit<ConsolePorts, keyof ApiPorts> = {

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { parseInput } from "../../core/model/invalid.ts";
-import { Problem } from "../../core/model/problem.ts";
 import { timeSchema } from "../../core/submit/submit-body.ts";
-import type { createApi } from "../../http/api.ts";
+import type { createRouter } from "../../http/api.ts";
 import { jsonBody } from "../../http/body.ts";
 import type { EventLog } from "./event-log.ts";
 
@@ -21,7 +20,7 @@ const eventSchema = z.strictObject({
 });
 
 /** Adds `/_local/events` to the routes that only the local server has: it lists the newest events, and puts one in. */
-export function addEventRoutes(api: ReturnType<typeof createApi>, log: EventLog): void {
+export function addEventRoutes(api: ReturnType<typeof createRouter>, log: EventLog): void {
   api.get(path, (call) => {
     call.header("cache-control", "no-store");
     return call.json({ events: log.newest() });
@@ -29,8 +28,5 @@ export function addEventRoutes(api: ReturnType<typeof createApi>, log: EventLog)
   api.post(path, async (call) => {
     const event = parseInput(eventSchema, await jsonBody(call));
     return call.json({ id: log.put(event) }, 202);
-  });
-  api.all(path, () => {
-    throw new Problem("method_not_allowed", "This route supports GET and POST.", { allow: ["GET", "HEAD", "POST"] });
   });
 }

@@ -257,8 +257,7 @@ async function gatewayAnswer(code: ProblemCode, detail: string, retryAfterSecond
     new Problem(code, detail, retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     correlationId,
   );
-  const headers = { ...Object.fromEntries(response.headers), "x-correlation-id": correlationId };
-  return { status: response.status, headers, body: await response.text() };
+  return { ...response, headers: { ...response.headers, "x-correlation-id": correlationId } };
 }
 
 /** Logs why a function gave no answer. The client gets the status that API Gateway answers with, and a problem. */

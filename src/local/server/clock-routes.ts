@@ -2,7 +2,7 @@ import * as z from "zod";
 import { parseInput } from "../../core/model/invalid.ts";
 import { Problem } from "../../core/model/problem.ts";
 import { timeSchema } from "../../core/submit/submit-body.ts";
-import type { createApi } from "../../http/api.ts";
+import type { createRouter } from "../../http/api.ts";
 import { jsonBody } from "../../http/body.ts";
 import { movedMs, serverNow } from "../time/moved-time.ts";
 import type { Moving } from "../time/mover.ts";
@@ -40,7 +40,7 @@ export interface MovedView extends ClockView {
 }
 
 /** Adds the routes of the server's clock: what it says, its moves, and the end of a move. */
-export function addClockRoutes(api: ReturnType<typeof createApi>, clock: ServerClock): void {
+export function addClockRoutes(api: ReturnType<typeof createRouter>, clock: ServerClock): void {
   api.get(clockPath, (call) => {
     call.header("cache-control", "no-store");
     return call.json(viewOf(clock.moving));

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { createApi } from "../../http/api.ts";
+import type { createRouter } from "../../http/api.ts";
 import { optionalJsonBody } from "../../http/body.ts";
 
 /** Path at which the console turns the token of a link into a key. */
@@ -31,7 +31,7 @@ export function consoleLink(url: string, configured: string): string {
  * Adds the route that answers the key of a link's token: once, to the browser that has the token. The guard keeps pages
  * of other origins away.
  */
-export function addConsoleLinkRoute(api: ReturnType<typeof createApi>): void {
+export function addConsoleLinkRoute(api: ReturnType<typeof createRouter>): void {
   api.post(signInPath, async (call) => {
     const { token } = await optionalJsonBody(call);
     const key = typeof token === "string" ? keys.get(token) : undefined;

@@ -2,7 +2,7 @@ import { newCorrelationId } from "../../aws/ids.ts";
 import { localServicesVariable } from "../../aws/local-services.ts";
 import { createLog } from "../../aws/log.ts";
 import { noTracing } from "../../core/ports/tracing.ts";
-import { createApi } from "../../http/api.ts";
+import { createRouter } from "../../http/api.ts";
 import { serve } from "../../http/serve.ts";
 import { variablesOf } from "../../settings/config.ts";
 import type { EventLog } from "../events/event-log.ts";
@@ -18,7 +18,7 @@ export const workPath = "/_local/work";
 
 /** Answers the paths below `/_local/` on the API's port, which no deployment has. */
 export function localRoutes(events: EventLog, clock: ServerClock): HttpHandler {
-  const api = createApi({ newCorrelationId, log: createLog("local"), tracing: noTracing });
+  const api = createRouter({ newCorrelationId, log: createLog("local"), tracing: noTracing });
   addEventRoutes(api, events);
   addTraceRoutes(api, process.env);
   addClockRoutes(api, clock);

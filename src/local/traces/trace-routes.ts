@@ -1,4 +1,4 @@
-import type { createApi } from "../../http/api.ts";
+import type { createRouter } from "../../http/api.ts";
 import type { KeptSpan } from "./kept-span.ts";
 import { inTree, readTrace } from "./read-trace.ts";
 
@@ -16,10 +16,10 @@ export interface TraceView {
 }
 
 /** Adds the route that answers the trace of a task, from the file in which a server with `--trace` keeps its spans. */
-export function addTraceRoutes(api: ReturnType<typeof createApi>, env: NodeJS.ProcessEnv): void {
-  api.get("/_local/traces/:id", async (call) => {
+export function addTraceRoutes(api: ReturnType<typeof createRouter>, env: NodeJS.ProcessEnv): void {
+  api.get("/_local/traces/{id}", async (call) => {
     call.header("cache-control", "no-store");
-    return call.json(await traceView(env, call.req.param("id")));
+    return call.json(await traceView(env, call.req.params.id ?? ""));
   });
 }
 
