@@ -35,6 +35,10 @@ export const localTime = (iso: string): string =>
 /** A number with separators. */
 export const count = (value: number): string => value.toLocaleString();
 
+/** A number of things, with its word: `1 child`, `12 children`. */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
+
 /** A size for people, in units of 1,024 bytes. */
 export function bytes(size: number): string {
   if (size < 1024) return `${size} bytes`;

@@ -82,6 +82,14 @@ const fitting: Readonly<Record<Entry, string>> = {
   ...{ text: "string", number: "number", checkbox: "boolean", choice: "string", json: "any" },
 };
 
+/** Texts of a format that an empty text does not have. */
+const formats: Readonly<Record<string, string>> = {
+  uri: "https://example.com",
+  email: "ada@example.com",
+  date: "2027-01-31",
+  "date-time": "2027-01-31T12:00:00Z",
+};
+
 /** An example for the JSON text: the properties with their defaults, or with empty values of their type. */
 export function exampleOf(schema: Schema): unknown {
   if (schema.default !== undefined) return schema.default;
@@ -92,6 +100,8 @@ export function exampleOf(schema: Schema): unknown {
     const wanted = given.filter(([name, { default: value }]) => value !== undefined || schema.required?.includes(name));
     return Object.fromEntries(wanted.map(([name, property]) => [name, exampleOf(property)]));
   }
+  if (schema.type === "string" && schema.format !== undefined) return formats[schema.format] ?? "";
+  if (schema.minimum !== undefined) return schema.minimum;
   const empty: Readonly<Record<string, unknown>> = { string: "", number: 0, integer: 0, boolean: false, array: [] };
   return empty[String(schema.type)] ?? null;
 }

@@ -90,6 +90,17 @@ const transports = computed(
 
 export const transport = (): Transport => transports.value;
 
+/** Sends requests about one tenant: the caller's own where the page is of all tenants. */
+const oneTenants = computed(
+  () =>
+    new Transport({
+      url: location.origin,
+      key: () => token.value,
+      tenant: tenant.value === allTenants ? undefined : chosenTenant.value,
+      maxTries: 2,
+    }),
+);
+
 /**
  * Signs in with an API key or a token of the issuer.
  * @throws ProblemError when it is not valid
@@ -133,7 +144,9 @@ export const api = {
   ): Promise<T> => guarded(() => transport().call<T>({ method, path, ...(body !== undefined && { body }) })),
   /** Submits a task. Two calls with one key make one task, so a lost answer is asked for again. */
   submit: <T>(body: unknown, idempotencyKey: string): Promise<T> =>
-    guarded(() => transport().post<T>("/tasks", body, {}, { "idempotency-key": idempotencyKey })),
+    guarded(() => oneTenants.value.post<T>("/tasks", body, {}, { "idempotency-key": idempotencyKey })),
+  /** Reads something of one tenant. */
+  getOne: <T>(path: PathOf<"GET">): Promise<T> => guarded(() => oneTenants.value.get<T>(path)),
 };
 
 /** A token that is no longer valid ends the session. */

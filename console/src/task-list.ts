@@ -29,6 +29,9 @@ const everyMs = 5_000;
 const newerFirst = (a: TaskView, b: TaskView): number =>
   a.created_at === b.created_at ? (a.task_id < b.task_id ? 1 : -1) : a.created_at < b.created_at ? 1 : -1;
 
+/** True for a task of Offload's own, such as the task that runs an `onFailed`. */
+const isOwn = ({ type }: TaskView): boolean => type.startsWith("offload.");
+
 /** Tasks of a filter, newest first, which follow what happens. It reads further pages when they are needed. */
 export class TaskList {
   readonly tasks = signal<readonly TaskView[]>([]);
@@ -40,6 +43,10 @@ export class TaskList {
   readonly complete = signal(false);
   /** Id of the task that the keyboard has chosen. */
   readonly selected = signal<string | undefined>(undefined);
+  /** Ids of the tasks that the reader has ticked, for an operation on them. */
+  readonly ticked = signal<ReadonlySet<string>>(new Set());
+  /** Ids of Offload's own tasks that were read and are not shown. */
+  readonly hidden = signal<ReadonlySet<string>>(new Set());
   /** Distance from the top at which the reader was last, in pixels. */
   top = 0;
   readonly #query: Query;
@@ -50,8 +57,19 @@ export class TaskList {
   #lastReadMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(query: Query) {
+  readonly #showsOwn: boolean;
+
+  /** @param showsOwn True: tasks of the types `offload.*` are in the list, too. */
+  constructor(query: Query, showsOwn = false) {
     this.#query = query;
+    this.#showsOwn = showsOwn;
+  }
+
+  /** Ticks a task, or takes its tick away. */
+  tick(taskId: string): void {
+    const others = new Set(this.ticked.value);
+    if (!others.delete(taskId)) others.add(taskId);
+    this.ticked.value = others;
   }
 
   /** Reads the first page, or what is new, and follows what happens until `stop`. */
@@ -132,8 +150,13 @@ export class TaskList {
     return tasks;
   }
 
-  #read(cursor?: string): Promise<TaskPage> {
-    return api.get<TaskPage>("/tasks", { ...this.#query, limit: pageRows, cursor }, { signal: this.#ended.signal });
+  async #read(cursor?: string): Promise<TaskPage> {
+    const query = { ...this.#query, limit: pageRows, cursor };
+    const page = await api.get<TaskPage>("/tasks", query, { signal: this.#ended.signal });
+    if (this.#showsOwn) return page;
+    const own = page.tasks.filter(isOwn);
+    if (own.length > 0) this.hidden.value = new Set([...this.hidden.value, ...own.map(({ task_id }) => task_id)]);
+    return { ...page, tasks: page.tasks.filter((task) => !isOwn(task)) };
   }
 
   /** Replaces the rows: each task once, newest first. */
@@ -198,11 +221,12 @@ export class TaskList {
     const read = new Map(newest.map((task) => [task.task_id, task]));
     const known = new Set(this.tasks.value.map(({ task_id }) => task_id));
     const added = newest.filter(({ task_id }) => !known.has(task_id));
-    // Tasks within the span of the answer that are not in it no longer match the filter.
+    // Tasks within the span of the answer that are not in it no longer match the filter. Of tasks of one instant, some
+    // can be on the next page.
     const oldest = newest.at(-1);
     const stays = (task: TaskView) =>
       read.has(task.task_id) ||
-      (next !== null && (this.#query.q !== undefined || oldest === undefined || newerFirst(task, oldest) > 0));
+      (next !== null && (this.#query.q !== undefined || oldest === undefined || task.created_at <= oldest.created_at));
     const rows = this.tasks.value.filter(stays).map((task) => read.get(task.task_id) ?? task);
     if (this.#isAtTop) {
       const most = Math.max(rowsAtTop, read.size);

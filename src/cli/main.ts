@@ -45,6 +45,7 @@ const groups: Record<string, { description: string; hidden?: true; load: () => P
     description: "create, pause and run schedules; preview rules",
     load: () => import("./schedule-commands.ts"),
   },
+  console: { description: "open the console in your browser, signed in", load: () => import("./console.ts") },
   clock: {
     description: "move the clock of a local server: what waits for hours or months happens now",
     load: () => import("./clock.ts"),

@@ -38,6 +38,16 @@ export function endProgram(program: ChildProcess, platform: string = process.pla
   else run("taskkill", ["/pid", String(program.pid), "/t", "/f"], { stdio: "ignore" });
 }
 
+/** The program that opens a URL in the person's browser, with its first arguments. `BROWSER` names another one. */
+export function browserOf(
+  { BROWSER: named }: NodeJS.ProcessEnv,
+  platform: string = process.platform,
+): [program: string, ...args: string[]] {
+  if (named !== undefined && named !== "") return [named];
+  if (platform === "darwin") return ["open"];
+  return platform === "win32" ? ["rundll32", "url.dll,FileProtocolHandler"] : ["xdg-open"];
+}
+
 /** Codes of errors of a file or folder that another program has open, such as a search for viruses. */
 const heldCodes: ReadonlySet<unknown> = new Set(["EPERM", "EACCES", "EBUSY"]);
 

@@ -24,6 +24,7 @@ const step = withName(
         .string()
         .nullable()
         .describe("End of a sleep, time at which a wait times out, or start of the step's next attempt."),
+      at: z.string().nullable().describe("Time at which a signal came. Null: the entry is no signal, or none came."),
       timed_out: z.boolean().describe("True for the signal, and for the end, of a wait that timed out."),
       attempt: z.int().nullable().describe("Number of the attempt that stored a state, over all rounds."),
       result: z

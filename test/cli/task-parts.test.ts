@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { offload, problem, StubApi } from "./stub-api.ts";
 
 const step = {
-  ...{ kind: "step", name: "charge \u001b[31mcard", order: 1, until: null, timed_out: false },
+  ...{ kind: "step", name: "charge \u001b[31mcard", order: 1, until: null, at: null, timed_out: false },
   ...{ attempt: null, result: { paid: true }, result_bytes: 13, error: null },
 };
 const failed = { ...step, kind: "try", name: "mail #1", result: null, result_bytes: null, error: "no \u001b[31mroute" };

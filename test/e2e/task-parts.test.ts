@@ -11,7 +11,7 @@ describe.concurrent("what is stored beside a task", () => {
     const { task_id } = await operator.submit("probe.steps", { steps: 3 }, { priority: "low" });
     expect(await operator.ended(task_id)).toMatchObject({ status: "completed" });
     const { steps } = expectStatus(await operator.get(`/tasks/${task_id}/steps`), 200).json<{ steps: object[] }>();
-    const done = { kind: "step", until: null, timed_out: false, result_bytes: expect.any(Number) };
+    const done = { kind: "step", until: null, at: null, timed_out: false, result_bytes: expect.any(Number) };
     expect(steps).toMatchObject([1, 2, 3].map((order) => ({ ...done, order })));
   });
 

@@ -91,7 +91,7 @@ describe("GET /tasks/{task_id}/steps", () => {
     await steps.add(record, { kind: "step", name: "a", order: 1, value: '{"charged":true}' }, 9e9);
     await steps.add(record, { kind: "sleep", name: "nap", order: 3, until: "2027-01-01T00:00:00.000Z" }, 9e9);
     const { json } = await ask(control, `/tasks/${record.task_id}/steps`);
-    const rest = { until: null, timed_out: false, attempt: null };
+    const rest = { until: null, at: null, timed_out: false, attempt: null };
     expect(json.steps).toEqual([
       { ...rest, kind: "step", name: "a", order: 1, result: { charged: true }, result_bytes: 16, error: null },
       { ...rest, kind: "step", name: "b", order: 2, result: null, result_bytes: 20_002, error: null },
@@ -105,6 +105,20 @@ describe("GET /tasks/{task_id}/steps", () => {
         result_bytes: null,
         error: null,
       },
+    ]);
+  });
+
+  test("a signal has the time at which it came, and a wait the time at which it ends", async () => {
+    const apps = served();
+    const record = await apps.accepted();
+    const steps = new MemoryStepStore();
+    const [at, until] = ["2027-01-01T00:00:01.000Z", "2027-01-02T00:00:00.000Z"];
+    await steps.add(record, { kind: "wait", name: "approved", order: 1, until }, 9e9);
+    await steps.add(record, { kind: "signal", name: "approved", value: "true", at }, 9e9);
+    const { json } = await ask(appsOf({ ...apps.ports, steps }).control, `/tasks/${record.task_id}/steps`);
+    expect(json.steps).toMatchObject([
+      { kind: "wait", until, at: null },
+      { kind: "signal", until: null, at, result: true },
     ]);
   });
 

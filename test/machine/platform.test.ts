@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { endProgram, fileName, renameHeld, runProgram, shellWord } from "../../src/machine/platform.ts";
+import { browserOf, endProgram, fileName, renameHeld, runProgram, shellWord } from "../../src/machine/platform.ts";
 
 const failing = (code: string, times: number) => {
   const calls: string[] = [];
@@ -79,4 +79,14 @@ test.each([
   ["end. ", "end_"],
 ])("Windows takes %s as %s, and others as it is", (name, expected) => {
   expect([fileName(name, "win32"), fileName(name, "linux")]).toEqual([expected, name]);
+});
+
+test.each([
+  [{}, "darwin", ["open"]],
+  [{}, "linux", ["xdg-open"]],
+  [{}, "win32", ["rundll32", "url.dll,FileProtocolHandler"]],
+  [{ BROWSER: "firefox" }, "linux", ["firefox"]],
+  [{ BROWSER: "" }, "linux", ["xdg-open"]],
+])("with %o a URL opens on %s with %o", (environment, platform, program) => {
+  expect(browserOf(environment, platform)).toEqual(program);
 });

@@ -1,61 +1,70 @@
 import { useSignal } from "@preact/signals";
-import type { DeadLetterView } from "../../../src/core/control/find-letters.ts";
+import { useEffect } from "preact/hooks";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import { errorKinds } from "../../../src/core/model/errors.ts";
 import { tiers } from "../../../src/core/model/tier.ts";
-import { count, visible } from "../format.ts";
+import { count } from "../format.ts";
+import { addShortcuts } from "../keyboard.ts";
 import { useLive } from "../live-load.ts";
 import { Ask } from "../parts/action.tsx";
 import { Curl } from "../parts/curl.tsx";
 import { ChoiceFilter, TextFilter, TimeFilter } from "../parts/filter.tsx";
-import { Json } from "../parts/json.tsx";
-import { Answer, Facts, Nothing, Page, Section } from "../parts/layout.tsx";
+import { Answer, Nothing, Page } from "../parts/layout.tsx";
 import { type Bulk, BulkDialog } from "../parts/operation.tsx";
-import { PagedRows, usePaged } from "../parts/paged.tsx";
-import { Id, Text, Time } from "../parts/text.tsx";
-import { href, route } from "../route.ts";
-import { api, chosenTenant, hrefOf, mayChange, maySeeInputs, tenant } from "../session.ts";
-import { toggling, useShown } from "../signals.ts";
+import { Text, Time } from "../parts/text.tsx";
+import { changeQuery, href, route } from "../route.ts";
+import { api, chosenTenant, tenant } from "../session.ts";
+import { useShown } from "../signals.ts";
+import { type Filter, type Group, GroupDetail, type Start } from "./dead-letters-group.tsx";
 
-/** Fields of the filter, in the page's URL and in the API. */
-const names = [
-  ...(["type", "error_type", "error_kind", "priority", "failed_after", "failed_before", "fingerprint"] as const),
-];
-type Filter = Readonly<Record<string, string>>;
-type Group = LetterGroups["groups"][number];
+/** Fields of the filter of the groups, in the page's URL and in the API. */
+const names = ["type", "error_type", "error_kind", "priority", "failed_after", "failed_before"] as const;
 
+/** The filter of the groups. A URL with a fingerprint names a group, and its type is that group's. */
 const filterOf = (query: Filter): Filter =>
-  Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const isOfGroup = name === "type" && query.fingerprint !== undefined;
+      return query[name] && !isOfGroup ? [[name, query[name]]] : [];
+    }),
+  );
 
-/** Tasks that failed permanently: by type and error, and each of them. */
+/** Tasks that failed permanently: groups by type and error, and beside them the open group. */
 export function DeadLettersPage() {
-  const filter = filterOf(route.value.query);
+  const { query } = route.value;
+  const filter = filterOf(query);
   const times = useSignal(0);
   const bulk = useShown<Bulk>(() => {
     times.value += 1;
   });
-  const start = (act: "replay" | "discard", selection: Bulk["body"]) => bulk.show(bulkOf(act, selection));
-  const key = JSON.stringify([filter, tenant.value, times.value]);
+  const start: Start = (act, selection) => bulk.show(bulkOf(act, selection));
   const groups = useLive(
-    `groups ${key}`,
+    `groups ${JSON.stringify([filter, tenant.value, times.value])}`,
     (signal) => api.get<LetterGroups>("/dead-letters/groups", filter, { signal }),
     { leastMs: 5_000 },
   );
+  const found = groups.value?.groups ?? [];
+  const total = found.reduce((sum, group) => sum + group.count, 0);
+  const more = groups.value?.complete === false ? " or more" : "";
   return (
     <Page
       title="Dead letters"
+      state={total === 0 ? undefined : `${count(total)}${more}`}
+      about={found.length > 0 && `${count(total)}${more} in ${count(found.length)} groups`}
       actions={
-        <>
-          <Ask onClick={() => start("replay", { filter })}>Replay all found …</Ask>
-          <Ask danger onClick={() => start("discard", { filter })}>
-            Discard all found …
-          </Ask>
-        </>
+        total > 0 && (
+          <>
+            <Ask onClick={() => start("replay", { filter })}>Replay all found …</Ask>
+            <Ask danger onClick={() => start("discard", { filter })}>
+              Discard all found …
+            </Ask>
+          </>
+        )
       }
     >
-      <Filters />
-      <Answer of={groups}>{(answer) => <Groups {...{ answer, filter, start }} />}</Answer>
-      {filter.fingerprint !== undefined && <Letters key={key} {...{ filter, start }} />}
+      <Answer of={groups}>
+        {(answer) => <Split {...{ answer, filter, start }} chosen={query} times={times.value} />}
+      </Answer>
       <Curl of={{ path: "/dead-letters/groups", query: filter }} />
       {bulk.value !== undefined && <BulkDialog bulk={bulk.value} onClose={bulk.close} />}
     </Page>
@@ -72,9 +81,70 @@ const bulkOf = (act: "replay" | "discard", body: Bulk["body"]): Bulk => ({
   things: "dead letters",
 });
 
+interface SplitProps {
+  answer: LetterGroups;
+  filter: Filter;
+  /** The page's query, which may name a group. */
+  chosen: Filter;
+  start: Start;
+  times: number;
+}
+
+function Split({ answer: { groups, complete }, filter, chosen, start, times }: SplitProps) {
+  const named = groups.find((group) => group.fingerprint === chosen.fingerprint && group.type === chosen.type);
+  // The largest group stands open where there is room for two columns.
+  const open = named ?? (chosen.fingerprint === undefined ? groups[0] : undefined);
+  const move = (by: number) => {
+    const next = groups[Math.max(0, groups.indexOf(open ?? ({} as Group)) + by)];
+    if (next !== undefined) changeQuery({ type: next.type, fingerprint: next.fingerprint });
+  };
+  useEffect(
+    () =>
+      addShortcuts([
+        { key: "j", description: "next group", run: () => move(1) },
+        { key: "k", description: "group before", run: () => move(-1) },
+      ]),
+    [groups, open],
+  );
+  return (
+    <div class={chosen.fingerprint === undefined ? "split" : "split chosen"}>
+      <div class="groups">
+        <Filters />
+        {!complete && (
+          <p class="failure">
+            Only the newest 10,000 dead letters are counted here. Narrow the times to see the others.
+          </p>
+        )}
+        {groups.length === 0 ? (
+          <Nothing>
+            {Object.keys(filter).length === 0
+              ? "No dead letters. Tasks that fail for good come here, with their input."
+              : "No dead letter matches the filter."}
+          </Nothing>
+        ) : (
+          <GroupList {...{ groups, filter, open }} />
+        )}
+      </div>
+      <div class="group-detail">
+        {chosen.fingerprint !== undefined && (
+          <p class="back">
+            <a href={href(["dead-letters"], { ...filter, tenant: chosenTenant.value })}>All groups</a>
+          </p>
+        )}
+        {open !== undefined && (
+          <GroupDetail key={`${open.type} ${open.fingerprint} ${times}`} group={open} {...{ filter, start }} />
+        )}
+        {open === undefined && chosen.fingerprint !== undefined && (
+          <Nothing>This group has no dead letter any more.</Nothing>
+        )}
+      </div>
+    </div>
+  );
+}
+
 const Filters = () => (
-  <search class="card">
-    <details open={matchMedia("(min-width: 641px)").matches}>
+  <search>
+    <details>
       <summary>Filters</summary>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <TextFilter name="type" label="Type" />
@@ -89,102 +159,47 @@ const Filters = () => (
   </search>
 );
 
-interface GroupsProps {
-  answer: LetterGroups;
+interface ListProps {
+  groups: readonly Group[];
   filter: Filter;
-  start: (act: "replay" | "discard", selection: Bulk["body"]) => void;
+  open: Group | undefined;
 }
 
-function Groups({ answer, filter, start }: GroupsProps) {
-  if (answer.groups.length === 0 && answer.complete)
-    return <Nothing>No task failed permanently, or none that the filter finds.</Nothing>;
-  return (
-    <>
-      {!answer.complete && (
-        <p class="failure">Only the newest 10,000 dead letters are counted here. Narrow the times to see the others.</p>
-      )}
-      {answer.groups.map((group) => (
-        <GroupCard key={`${group.type} ${group.fingerprint}`} {...{ group, filter, start }} />
+const GroupList = ({ groups, filter, open }: ListProps) => (
+  <nav aria-label="Groups">
+    <ol class="group-list">
+      {groups.map((group) => (
+        <GroupItem key={`${group.type} ${group.fingerprint}`} {...{ group, filter }} isOpen={group === open} />
       ))}
-    </>
-  );
-}
+    </ol>
+  </nav>
+);
 
-function GroupCard({ group, filter, start }: Omit<GroupsProps, "answer"> & { group: Group }) {
-  const { type, fingerprint } = group;
-  const selection = { filter: { ...filter, type, fingerprint } };
-  const isOpen = filter.fingerprint === fingerprint && filter.type === type;
-  const shown = href(["dead-letters"], {
-    ...filter,
-    ...(isOpen ? { type: undefined, fingerprint: undefined } : { type, fingerprint }),
-    tenant: chosenTenant.value,
-  });
+function GroupItem({ group, filter, isOpen }: { group: Group; filter: Filter; isOpen: boolean }) {
+  const { type, fingerprint, error, error_kind, by_tenant, last_failed_at, hint } = group;
+  const place = href(["dead-letters"], { ...filter, type, fingerprint, tenant: chosenTenant.value });
+  const whom = Object.entries(by_tenant ?? {}).map(([name, number]) => `${name} ${count(number)}`);
   return (
-    <article class="card">
-      <header class="card-head">
-        <h2>
-          {count(group.count)} × <Text of={type} most={64} />
-        </h2>
-        <div class="actions">
-          <a href={shown}>{isOpen ? "Hide the dead letters" : "Show the dead letters"}</a>
-          <Ask onClick={() => start("replay", selection)}>Replay {count(group.count)} …</Ask>
-          <Ask danger onClick={() => start("discard", selection)}>
-            Discard {count(group.count)} …
-          </Ask>
-        </div>
-      </header>
-      <p class="status failed">
-        <Text of={group.error ?? "no error text"} most={500} />
-      </p>
-      <Facts
-        of={[
-          ["Class of the error", group.error_type === null ? "–" : <Text of={group.error_type} most={128} />],
-          ["Kind", [group.error_kind ?? "–", group.hint].join(" ")],
-          ["First failed", <Time key="first" at={group.first_failed_at} />],
-          ["Last failed", <Time key="last" at={group.last_failed_at} />],
-        ]}
-      />
-    </article>
-  );
-}
-
-/** The dead letters of the group that is open. */
-function Letters({ filter, start }: { filter: Filter; start: GroupsProps["start"] }) {
-  const letters = usePaged<DeadLetterView>("/dead-letters", "dead_letters", filter);
-  return (
-    <Section title="Of this group">
-      <PagedRows of={letters} nothing="There is none any more.">
-        {(rows) => rows.map((letter) => <Letter key={letter.task_id} {...{ letter, start }} />)}
-      </PagedRows>
-    </Section>
-  );
-}
-
-function Letter({ letter, start }: { letter: DeadLetterView; start: GroupsProps["start"] }) {
-  const open = useSignal(false);
-  const { task_id, error, stack, input, attempts, last_failed_at, needs_review } = letter;
-  return (
-    <details onToggle={toggling(open)}>
-      <summary>
-        <Time at={last_failed_at} /> · <Id of={task_id} /> {needs_review && <strong>needs a person</strong>}{" "}
-        <Text of={error ?? ""} most={120} />
-      </summary>
-      {open.value && (
-        <div class="card">
-          <div class="actions">
-            <a href={hrefOf(["tasks", task_id], letter)}>Open the task{mayChange() && ", to edit its input"}</a>
-            <Ask onClick={() => start("replay", { task_ids: [task_id] })}>Replay …</Ask>
-            <Ask danger onClick={() => start("discard", { task_ids: [task_id] })}>
-              Discard …
-            </Ask>
-          </div>
-          <p>
-            After {count(attempts)} {attempts === 1 ? "attempt" : "attempts"}.
-          </p>
-          {stack !== null && <pre>{visible(stack)}</pre>}
-          {maySeeInputs() && <Json of={input} label={`Input of ${task_id}`} />}
-        </div>
-      )}
-    </details>
+    <li class={isOpen ? "on" : undefined}>
+      <strong class="number">{count(group.count)}</strong>
+      <div>
+        <p>
+          <a class="whole" href={place} aria-current={isOpen ? "true" : undefined}>
+            <Text of={type} most={64} />
+          </a>{" "}
+          {hint && <span class="tag again">{hint}</span>}
+          {error_kind === "business_rule" && <span class="tag again">needs a person</span>}
+        </p>
+        <p class="one-line">
+          <Text of={error ?? "no error text"} most={200} />
+        </p>
+        <p class="one-line sub">
+          <Text of={[error_kind ?? "–", ...whom].join(", ")} most={200} />
+        </p>
+      </div>
+      <span class="muted">
+        <Time at={last_failed_at} />
+      </span>
+    </li>
   );
 }

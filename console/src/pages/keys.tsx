@@ -1,12 +1,13 @@
 import { useSignal } from "@preact/signals";
 import type { KeyInfo } from "../../../src/operations/views.ts";
+import { count } from "../format.ts";
 import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
 import { newSecret } from "../parts/new-secret.tsx";
 import { ListPage, usePaged } from "../parts/paged.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Id, now, Text, Time } from "../parts/text.tsx";
-import { api, tenant } from "../session.ts";
+import { api, identity, tenant } from "../session.ts";
 import { useShown } from "../signals.ts";
 
 /** The API keys of a tenant. */
@@ -22,7 +23,12 @@ export function KeysPage() {
         </button>
       }
       of={keys}
-      nothing="The tenant has no API key."
+      nothing={<NoKey />}
+      state={
+        keys.rows.length === 0
+          ? undefined
+          : `${count(keys.rows.filter((key) => stateOf(key) === "active").length)} active`
+      }
       label="Keys"
       keyOf={({ key_id }) => key_id}
       columns={[
@@ -47,13 +53,35 @@ export function KeysPage() {
   );
 }
 
+/** The words for no stored key. The caller's own may be of the server's settings, or a token, and is not denied. */
+const NoKey = () => (
+  <>
+    No key of {tenant.value} is stored.
+    {identity.value?.tenant_id === tenant.value && (
+      <>
+        {" "}
+        You are signed in as <Text of={identity.value.principal} most={64} />, by a key of the server's settings or a
+        token: neither is in this list.
+      </>
+    )}
+  </>
+);
+
 function stateOf({ revoked_at, expires_at }: KeyInfo): string {
   if (revoked_at !== null) return "revoked";
   return expires_at !== null && Date.parse(expires_at) <= now.value ? "expired" : "active";
 }
 
 const columns: readonly Column<KeyInfo>[] = [
-  { name: "Key id", cell: ({ key_id }) => <Id of={key_id} /> },
+  {
+    name: "Key id",
+    cell: ({ key_id }) => (
+      <>
+        <Id of={key_id} />
+        {identity.value?.principal === key_id && <span class="tag"> you use it</span>}
+      </>
+    ),
+  },
   { name: "Role", cell: ({ role, inputs }) => (inputs ? `${role}, inputs` : role) },
   { name: "State", cell: stateOf },
   { name: "Label", cell: ({ label }) => label !== null && <Text of={label} most={100} /> },

@@ -1,3 +1,5 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { TypeList } from "../../../src/client/flow.ts";
 import type { LetterGroups } from "../../../src/core/control/group-letters.ts";
 import type { AlarmView } from "../../../src/core/control/metric-history.ts";
@@ -8,11 +10,12 @@ import { useLive } from "../live-load.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
+import { beside } from "../parts/later.tsx";
 import { Answer, Nothing, Page, Section } from "../parts/layout.tsx";
 import { Table } from "../parts/table.tsx";
 import { Status, Text, Time } from "../parts/text.tsx";
 import { href, type QueryValues } from "../route.ts";
-import { api, chosenTenant, hrefOf, may, type PathOf, tenant, tenantName } from "../session.ts";
+import { api, chosenTenant, hrefOf, may, mayChange, type PathOf, tenant, tenantName } from "../session.ts";
 import { Charts } from "./overview-charts.tsx";
 import { mostRetrying, type QueuesAnswer } from "./overview-data.ts";
 import { Troubles, troublesIn } from "./overview-trouble.tsx";
@@ -45,20 +48,36 @@ export function OverviewPage() {
   const queues = useAdmin<QueuesAnswer>("/queues", { queues: {} });
   const found = troublesIn({ alarms, types, queues, schedules, groups, retrying });
   const { length } = found.troubles;
+  const newest = useLive(`newest ${tenant.value}`, readNewest, { leastMs: 2_000 });
+  const isFirst = useFirstVisit(newest.value);
   return (
     <Page title="Overview" about={tenantName.value} state={length === 0 ? undefined : `${length} need you`}>
+      {isFirst && <FirstTask />}
       <Troubles of={found} />
       {may("admin") && <Tiles of={queues} />}
       {may("admin") && <Charts />}
       <FailingMost of={groups} />
       {may("admin") && <Tiers of={queues} />}
       <div class="cards">
-        <NewestTasks />
+        <NewestTasks of={newest} />
         <DueNext of={schedules} />
       </div>
     </Page>
   );
 }
+
+/** True when the tenant had no task as the page was opened. It stays so, for the states of the first one. */
+function useFirstVisit(newest: Some | undefined): boolean {
+  const first = useSignal<{ of: string; is: boolean } | undefined>(undefined);
+  useEffect(() => {
+    if (newest === undefined || first.value?.of === tenant.value) return;
+    first.value = { of: tenant.value, is: newest.tasks.length === 0 && newest.complete };
+  }, [newest, tenant.value]);
+  return first.value?.of === tenant.value && first.value.is && mayChange();
+}
+
+/** Its code is loaded where it is shown. */
+const FirstTask = beside(async () => (await import("./first-task.tsx")).FirstTask);
 
 /** The numbers of tasks of all tenants that run, wait and retry now. */
 function Tiles({ of }: { of: Loaded<QueuesAnswer> }) {
@@ -246,15 +265,14 @@ async function readSome(query: QueryValues, most: number, signal: AbortSignal): 
   for (let page = 0; page < mostPages && found.length < most; page++) {
     const path = { ...query, cursor };
     const answer: { tasks: TaskView[]; next_cursor: string | null } = await api.get("/tasks", path, { signal });
-    found.push(...answer.tasks);
+    found.push(...answer.tasks.filter(({ type }) => !type.startsWith("offload.")));
     if (answer.next_cursor === null) return { tasks: found.slice(0, most), complete: found.length <= most };
     cursor = answer.next_cursor;
   }
   return { tasks: found.slice(0, most), complete: false };
 }
 
-function NewestTasks() {
-  const tasks = useLive(`newest ${tenant.value}`, readNewest, { leastMs: 2_000 });
+function NewestTasks({ of: tasks }: { of: Loaded<Some> }) {
   return (
     <Section title="Newest tasks" actions={<a href={linkTo(["tasks"])}>All tasks</a>}>
       <Answer of={tasks}>

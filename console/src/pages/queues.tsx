@@ -24,7 +24,7 @@ export function QueuesPage() {
   const queues = useLoad("queues", () => api.get<QueuesAnswer>("/queues"), { everyMs: 5_000 });
   const chosen = useShown<Row>(queues.reload);
   return (
-    <Page title="Queues">
+    <Page title="Queues" state={stoppedText(queues.value)}>
       <section class="card">
         <Answer of={queues}>
           {(answer) => (
@@ -39,6 +39,12 @@ export function QueuesPage() {
       {chosen.value !== undefined && <PauseDialog of={chosen.value} onClose={chosen.close} />}
     </Page>
   );
+}
+
+/** The number of tiers that start nothing, for the window's title. */
+function stoppedText(answer: QueuesAnswer | undefined): string | undefined {
+  const stopped = Object.values(answer?.queues ?? {}).filter(({ paused }) => paused).length;
+  return stopped === 0 ? undefined : `${stopped} paused`;
 }
 
 /** The last daily look for open tasks that nothing wakes. */

@@ -8,10 +8,11 @@ import { Table } from "../parts/table.tsx";
 import { Text } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { chosenTenant, hrefOf, mayChange, tenant } from "../session.ts";
-import { readSchedules } from "./schedules-data.ts";
+import { readSchedules, type SchedulesRead, stateOf } from "./schedules-data.ts";
 import { NewSchedulePage } from "./schedules-form.tsx";
 import { SchedulePage } from "./schedules-one.tsx";
 import { LastTask, RuleText, ScheduleState, ZonedTime } from "./schedules-texts.tsx";
+import { WeekAhead } from "./schedules-week.tsx";
 
 /** The list of schedules, one of them, or the form for a new one. */
 export function SchedulesPage({ rest }: { rest: readonly string[] }) {
@@ -31,6 +32,8 @@ function Schedules() {
   return (
     <Page
       title="Schedules"
+      about={list.value !== undefined && aboutText(list.value)}
+      state={list.value === undefined ? undefined : failingText(list.value.schedules)}
       actions={
         mayChange() && (
           <a class="button primary" href={href(["schedules", "new"], { tenant: chosenTenant.value })}>
@@ -39,6 +42,7 @@ function Schedules() {
         )
       }
     >
+      {list.value !== undefined && list.value.schedules.length > 0 && <WeekAhead of={list.value.schedules} />}
       <section class="card">
         <Answer of={list}>
           {({ schedules, complete }) => (
@@ -62,6 +66,18 @@ function Schedules() {
       <Curl of={{ path: "/schedules" }} />
     </Page>
   );
+}
+
+function aboutText({ schedules, complete }: SchedulesRead): string {
+  const ofCode = schedules.filter(({ source }) => source === "code").length;
+  const more = complete ? "" : " or more";
+  return `${count(schedules.length)}${more}${ofCode === 0 ? "" : `, ${count(ofCode)} of them in the code`}`;
+}
+
+/** The number of schedules that fail, for the window's title. */
+function failingText(schedules: readonly ScheduleView[]): string | undefined {
+  const failing = schedules.filter((schedule) => stateOf(schedule) === "failing").length;
+  return failing === 0 ? undefined : `${count(failing)} failing`;
 }
 
 const fromTexts = { code: "code", each: "code, each tenant", api: "API" };

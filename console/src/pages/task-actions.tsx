@@ -5,6 +5,7 @@ import { tiers } from "../../../src/core/model/tier.ts";
 import type { TypeView } from "../../../src/operations/views.ts";
 import { hasGoneOnAt, nextTimeOf } from "../../../src/util/next-time.ts";
 import { nowMs } from "../clock.ts";
+import { localInput, localTime } from "../format.ts";
 import { parsed } from "../json-text.ts";
 import { FormDialog } from "../parts/dialog.tsx";
 import { ChoiceField, TextField } from "../parts/field.tsx";
@@ -15,10 +16,11 @@ import { hasEnded } from "./task-data.ts";
 import { JsonField, type TaskDialog, TaskForm } from "./task-form.tsx";
 import { ReplayDialog } from "./task-replay.tsx";
 
-type Name = "now" | "clock" | "cancel" | "retry" | "replay" | "priority" | "signal" | "extend";
+type Name = "now" | "reschedule" | "clock" | "cancel" | "retry" | "replay" | "priority" | "signal" | "extend";
 
 const dialogs: Readonly<Record<Name, (props: TaskDialog) => ComponentChildren>> = {
   now: (props) => <RunNowDialog {...props} />,
+  reschedule: (props) => <RescheduleDialog {...props} />,
   clock: (props) => <ClockDialog {...props} />,
   cancel: (props) => <CancelDialog {...props} />,
   retry: (props) => <RetryDialog {...props} />,
@@ -33,7 +35,9 @@ function allowed(task: TaskView, type: TypeView | undefined): [Name, string][] {
   const { status, waiting_for } = task;
   const waits = status === "pending" || status === "scheduled";
   const all: [Name, string, boolean][] = [
-    ["now", "Run now …", waits && waiting_for === null && isLater(task)],
+    ["now", "Run now …", waits && (isWaitingForTime(task) || (waiting_for?.kind === "sleep" && may("operator")))],
+    // A submitter moves only what has not started.
+    ["reschedule", "Reschedule …", isWaitingForTime(task) && (status === "scheduled" || may("operator"))],
     ["clock", "Move the clock until it goes on …", config.value?.local === true && clockTimeOf(task) !== undefined],
     ["retry", "Retry …", status === "failed"],
     ["replay", "Edit input and replay …", status === "failed"],
@@ -54,9 +58,10 @@ function clockTimeOf(task: TaskView): string | undefined {
 /** One safe button is filled; what destroys is outlined in red. */
 const classes: { readonly [Act in Name]?: string } = { now: "primary", retry: "primary", cancel: "danger" };
 
-/** True when the task waits for its time: a delay, or a wait before another attempt. */
-const isLater = ({ status, next_attempt_at: next }: TaskView): boolean =>
-  status === "scheduled" || (next !== null && Date.parse(next) > nowMs());
+/** True when the task waits for its time, and for nothing else: a delay, or a wait before another attempt. */
+const isWaitingForTime = ({ status, waiting_for, next_attempt_at: next }: TaskView): boolean =>
+  waiting_for === null &&
+  (status === "scheduled" || (status === "pending" && next !== null && Date.parse(next) > nowMs()));
 
 /** The buttons for what can be done with a task now. Each asks first. */
 export function TaskActions(props: Omit<TaskDialog, "onClose">) {
@@ -86,7 +91,41 @@ function RunNowDialog(props: TaskDialog) {
       action="Run now"
       done="The task is due."
     >
-      <p>The task does not wait for its time. A place, a rate or a pause that it has to wait for is not skipped.</p>
+      <p>
+        {props.task.waiting_for?.kind === "sleep"
+          ? "The handler's sleep ends now, and the handler goes on."
+          : "The task does not wait for its time."}{" "}
+        A place, a rate or a pause that it has to wait for is not skipped.
+      </p>
+    </TaskForm>
+  );
+}
+
+/** Moves the time for which the task waits. */
+function RescheduleDialog(props: TaskDialog) {
+  const from = nextTimeOf(props.task);
+  const at = useSignal(localInput(from));
+  const isRetry = props.task.status === "pending";
+  const check = () => {
+    const ms = Date.parse(at.value);
+    if (Number.isNaN(ms)) throw new Error("Choose a date and a time.");
+    if (ms > nowMs()) return;
+    const present = localTime(new Date(nowMs()).toISOString());
+    throw new Error(`${localTime(new Date(ms).toISOString())} is in the past. Choose a time after ${present}.`);
+  };
+  return (
+    <TaskForm
+      {...{ props, check, part: "/reschedule" }}
+      title={isRetry ? "Move the next attempt" : "Move the start of the task"}
+      action="Move it"
+      body={() => ({ run_at: Number.isNaN(Date.parse(at.value)) ? at.value : new Date(at.value).toISOString() })}
+      done={isRetry ? "The next attempt has another time." : "The task has another start."}
+    >
+      <p>
+        It is due <Time at={from} exact />. {isRetry ? "The attempt" : "The task"} does not start before the new time.
+        {!isRetry && " A time limit that counts from the start moves with it."}
+      </p>
+      <TextField label="Starts at (your clock)" value={at} type="datetime-local" required />
     </TaskForm>
   );
 }

@@ -38,7 +38,7 @@ export function TaskForm({
   danger?: boolean;
   disabled?: boolean;
   /** Path below the task's. */
-  part: "/run-now" | "/cancel" | "/input" | "/retry" | "/extend" | "/priority" | `/signals/${string}`;
+  part: "/run-now" | "/reschedule" | "/cancel" | "/input" | "/retry" | "/extend" | "/priority" | `/signals/${string}`;
   /** Body of the request. It throws when the entered text cannot be read. */
   body: () => unknown;
   /** Looks at the body before it is sent. It throws when it must not be sent. */

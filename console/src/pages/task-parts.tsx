@@ -3,7 +3,8 @@ import type { StepView } from "../../../src/core/control/stored-parts.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { LogLine } from "../../../src/core/ports/task-logs.ts";
 import type { TaskLogView, WebhookTries } from "../../../src/operations/views.ts";
-import { bytes, count, duration } from "../format.ts";
+import { bytes, count, duration, localTime } from "../format.ts";
+import type { Loaded } from "../load.ts";
 import { Action } from "../parts/action.tsx";
 import { Json } from "../parts/json.tsx";
 import { Answer, Facts, Nothing, ReadAgain, Section } from "../parts/layout.tsx";
@@ -11,15 +12,14 @@ import { Table } from "../parts/table.tsx";
 import { Id, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api, chosenTenant, may } from "../session.ts";
-import { hasEnded, stateOf, taskPath, useTaskPart } from "./task-data.ts";
+import { stateOf, taskPath, useTaskPart } from "./task-data.ts";
+
+export interface StepList {
+  steps: readonly StepView[];
+}
 
 /** Steps, sleeps, waits, signals and the checkpoint of a task. Most tasks have none. */
-export function Steps({ task }: { task: TaskView }) {
-  const steps = useTaskPart<{ steps: readonly StepView[] }>(
-    task,
-    "/steps",
-    hasEnded(task) ? stateOf(task) : task.updated_at,
-  );
+export function Steps({ of: steps }: { of: Loaded<StepList> }) {
   if (steps.value !== undefined && steps.value.steps.length === 0) return null;
   return (
     <Section title="Steps">
@@ -110,7 +110,7 @@ const Lines = ({ of }: { of: readonly LogLine[] }) => (
     rows={of.map((line, index) => ({ ...line, index }))}
     keyOf={({ index }) => String(index)}
     columns={[
-      { name: "Time", cell: ({ at }) => <Time at={at} exact /> },
+      { name: "Time", cell: ({ at }) => <LineTime at={at} /> },
       { name: "Level", cell: ({ level }) => level },
       { name: "Attempt", cell: ({ attempt }) => attempt ?? "–", numeric: true },
       { name: "Message", cell: ({ message }) => <Text of={message} most={1_000} /> },
@@ -119,10 +119,22 @@ const Lines = ({ of }: { of: readonly LogLine[] }) => (
   />
 );
 
-/** Fields that are the same in each line of a task are left out. */
+const lineClock = {
+  ...({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const),
+  fractionalSecondDigits: 3,
+} as const;
+
+/** The clock of a line, to the millisecond. The day is in its title. */
+const LineTime = ({ at }: { at: string }) => (
+  <time class="code nowrap" dateTime={at} title={`${localTime(at)} (${at})`}>
+    {new Date(at).toLocaleTimeString(undefined, lineClock)}
+  </time>
+);
+
+/** Fields that are the same in each line of a task are left out, and the stack, which stands beside the error. */
 const fieldsText = (fields: LogLine["fields"]): string =>
   Object.entries(fields)
-    .filter(([name]) => !["type", "tier", "correlation_id", "trace_id"].includes(name))
+    .filter(([name]) => !["type", "tier", "correlation_id", "trace_id", "stack"].includes(name))
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");
 
@@ -130,8 +142,7 @@ const fieldsText = (fields: LogLine["fields"]): string =>
 const wordsOf = (error: Error): string => (error instanceof ProblemError ? error.detail : error.message);
 
 /** The tries of a task's webhook. Tasks without a webhook have no such part. */
-export function Deliveries({ task }: { task: TaskView }) {
-  const tries = useTaskPart<WebhookTries>(task, "/deliveries", stateOf(task));
+export function Deliveries({ task, of: tries }: { task: TaskView; of: Loaded<WebhookTries> }) {
   if (tries.value === undefined ? tries.error === undefined : tries.value.deliveries.length === 0) return null;
   const again = () => api.send("POST", taskPath(task.task_id, "/deliveries/redeliver"), {}).then(tries.reload);
   return (
@@ -182,7 +193,6 @@ export function TaskFacts({ task }: { task: TaskView }) {
               <Text of={task.correlation_id} most={128} />
             </a>,
           ],
-          ["Requested by", <Text key="by" of={task.requested_by} />],
           task.schedule_id !== null && [
             "Schedule",
             may("operator") ? (
@@ -215,13 +225,8 @@ export function TaskFacts({ task }: { task: TaskView }) {
             </span>,
           ],
           ["Priority", task.priority],
-          ["Attempts", `${task.attempts} of at most ${task.max_attempts}`],
-          time("Submitted", task.created_at),
           time("Scheduled for", task.scheduled_for),
-          time("To start at", task.run_at),
-          time("Started", task.started_at),
           time("Ended", task.finished_at),
-          time("Changed", task.updated_at),
           time("Expires if not started", task.expires_at),
           time("Kept until", task.retained_until),
         ]}

@@ -4,6 +4,14 @@ import { nowMs } from "../clock.ts";
 import { count } from "../format.ts";
 import { Status, Text, Time } from "../parts/text.tsx";
 
+/** True for a parent whose children have ended, and which has not: nothing is tried again. */
+export const isClosing = ({ status, children, error }: TaskView): boolean =>
+  (status === "pending" || status === "processing") &&
+  error === null &&
+  children?.sealed === true &&
+  children.total > 0 &&
+  children.open === 0;
+
 /** The state of a task as people see it: `pending` says more by what the task waits for. */
 export function stateOfTask({ status, waiting_for: wait, error, next_attempt_at: next }: TaskView): string {
   if (status !== "pending") return status;
@@ -33,6 +41,7 @@ export function WhatHappens({ of: task }: { of: TaskView }) {
   }
   if (status === "scheduled") return <Time at={task.run_at} />;
   if (wait !== null) return <Wait of={wait} />;
+  if (isClosing(task)) return <>closing: its {count(task.children?.total ?? 0)} children have ended</>;
   if (status === "processing") return <Progress of={task} />;
   if (error !== null) {
     return (
@@ -41,6 +50,7 @@ export function WhatHappens({ of: task }: { of: TaskView }) {
       </span>
     );
   }
+  if (status === "completed" && task.children?.sealed) return <>{count(task.children.completed)} children completed</>;
   if (status === "completed" && task.attempts > 1) return <>after {count(task.attempts)} attempts</>;
   return status === "pending" ? <>in the tier {task.priority}</> : null;
 }
@@ -61,6 +71,12 @@ function Wait({ of: wait }: { of: WaitView }) {
       return <>the {wait.of} is paused</>;
     case "sleep":
       return <Time at={wait.until} />;
+    case "step":
+      return (
+        <>
+          for step <Text of={wait.step} most={60} />, <Time at={wait.until} />
+        </>
+      );
     case "breaker":
       return <>one task tries now and then</>;
   }

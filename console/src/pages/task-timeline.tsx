@@ -1,157 +1,180 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { count, duration } from "../format.ts";
-import type { IconName } from "../parts/icon.tsx";
+import { Icon, isIcon } from "../parts/icon.tsx";
 import { Nothing, Section } from "../parts/layout.tsx";
-import { now, Status, Text, Time } from "../parts/text.tsx";
-import { setting } from "../signals.ts";
-import { type Bar, longestMs, type Round, roundsOf } from "./task-rounds.ts";
-import { Stack } from "./task-trouble.tsx";
+import { now, Status, Text } from "../parts/text.tsx";
+import { setting, toggling } from "../signals.ts";
+import { type Axis, axisOf } from "./task-axis.ts";
+import { Stack } from "./task-cause.tsx";
+import { Lane, Ticks } from "./task-lane.tsx";
+import type { Line, Told } from "./task-line.ts";
+import { type Round, roundsOf } from "./task-rounds.ts";
+import { linesOf, roundText, timesOf } from "./task-story.ts";
 
-/** Rounds that are shown at first: the newest ones. */
+/** Earlier rounds that are listed at first: the newest ones. */
 const roundsAtOnce = 5;
 
-/** Attempts of a round that are shown at first: the newest ones. */
-const attemptsAtOnce = 50;
+/** Parts of a task's story besides its attempts. Empty until they are read, and where the caller may not read them. */
+export type Parts = Pick<Told, "steps" | "children" | "tries">;
 
-/** Rounds and attempts with the waits between them. All rounds have the same scale, and each begins at the left. */
-export function Timeline({ task, attempts }: { task: TaskView; attempts: readonly AttemptView[] }) {
+/** All that happened to a task, on one axis, with long waits folded. Earlier rounds are one line each. */
+export function Timeline({ task, attempts, ...parts }: Parts & { task: TaskView; attempts: readonly AttemptView[] }) {
   const all = useSignal(false);
-  const rounds = roundsOf(task, attempts, Math.max(now.value, Date.parse(task.updated_at)));
-  const shown = all.value ? rounds : rounds.slice(-roundsAtOnce);
-  const scaleMs = longestMs(shown);
-  const hidden = rounds.length - shown.length;
+  const folds = useSignal(true);
+  const nowMs = Math.max(now.value, Date.parse(task.updated_at));
+  const found = roundsOf(task, attempts, nowMs);
+  const rounds = found.length > 0 ? found : notStarted(task);
+  const earlier = rounds.slice(0, -1);
+  const shown = all.value ? earlier : earlier.slice(-roundsAtOnce);
+  const round = rounds.at(-1);
+  if (round === undefined) {
+    return (
+      <Section title="What happened">
+        <Nothing>No attempt has started.</Nothing>
+      </Section>
+    );
+  }
+  const told = { task, round, isLast: true, nowMs, ...parts };
+  const { wholeMs, ranMs } = timesOf(task, linesOf(told, true).lines, nowMs);
   return (
-    <Section title="Attempts">
-      {rounds.length === 0 && <Nothing>No attempt has started.</Nothing>}
-      {hidden > 0 && (
+    <Section
+      title="What happened"
+      actions={
+        <>
+          <span class="muted">
+            {duration(wholeMs)}
+            {ranMs > 0 && `, ${duration(ranMs)} of it in a worker`}
+            {earlier.length > 0 && " in this round"}
+          </span>
+          <Scale folds={folds} />
+        </>
+      }
+    >
+      {earlier.length > shown.length && (
         <button type="button" class="quiet" onClick={setting(all, true)}>
-          {count(hidden)} earlier rounds
+          {count(earlier.length - shown.length)} earlier rounds
         </button>
       )}
-      {shown.map((round) => (
-        <RoundTable key={round.number} {...{ round, scaleMs, task }} isOnly={rounds.length === 1} />
+      {shown.map((one) => (
+        <EarlierRound key={one.number} round={one} folds={folds.value} {...{ task, nowMs }} />
       ))}
-      {rounds.length > 0 && (
-        <p class="note">
-          The whole width is {duration(scaleMs)}. Light: the wait before an attempt; full: the attempt.
-        </p>
-      )}
+      <Story told={told} folds={folds.value} name={earlier.length === 0 ? "" : `Round ${round.number}`} />
     </Section>
   );
 }
 
-function RoundTable({
-  round,
-  scaleMs,
-  task,
-  isOnly,
-}: {
-  round: Round;
-  scaleMs: number;
-  task: TaskView;
-  isOnly: boolean;
-}) {
+/** A task that has not started has a wait to show. */
+const notStarted = ({ status, created_at: startedAt }: TaskView): Round[] =>
+  status === "scheduled" ? [{ number: 1, startedAt, bars: [] }] : [];
+
+const Scale = ({ folds }: { folds: Signal<boolean> }) => (
+  <fieldset class="choices">
+    <legend class="for-readers">Scale of the time</legend>
+    <button type="button" aria-pressed={folds.value} onClick={setting(folds, true)}>
+      Waits folded
+    </button>
+    <button type="button" aria-pressed={!folds.value} onClick={setting(folds, false)}>
+      True time
+    </button>
+  </fieldset>
+);
+
+function EarlierRound({ task, round, folds, nowMs }: { task: TaskView; round: Round; folds: boolean; nowMs: number }) {
+  const open = useSignal(false);
+  const told = { task, round, isLast: false, nowMs, steps: [], children: [], tries: [] };
+  return (
+    <details class="round" onToggle={toggling(open)}>
+      <summary>
+        <Status of={round.bars.at(-1)?.outcome === "completed" ? "completed" : "failed"} word="" />
+        <strong>Round {round.number}</strong> {roundText(round)}
+      </summary>
+      {open.value && <Story {...{ told, folds }} name={`Round ${round.number}`} />}
+    </details>
+  );
+}
+
+/** Instants of all bars, and the axis through them. */
+function axisThrough(lines: readonly Line[], folds: boolean, nowMs: number, isOpen: boolean): Axis {
+  const marks = lines.flatMap(({ marks }) => marks);
+  return axisOf(isOpen ? [...marks, { fromMs: nowMs, toMs: nowMs, isWait: true }] : marks, folds);
+}
+
+function Story({ told, folds, name }: { told: Told; folds: boolean; name: string }) {
   const all = useSignal(false);
-  const bars = all.value ? round.bars : round.bars.slice(-attemptsAtOnce);
-  const name = `Attempts of round ${round.number}`;
+  const { lines, hidden } = linesOf(told, all.value);
+  const { finished_at } = told.task;
+  const isOpen = told.isLast && finished_at === null;
+  const axis = axisThrough(lines, folds, told.nowMs, isOpen);
+  const nowMs = isOpen ? told.nowMs : undefined;
   return (
     <>
-      {!isOnly && (
-        <h3>
-          Round {round.number}, <Time at={round.startedAt} />
-        </h3>
-      )}
-      {bars.length < round.bars.length && (
+      {hidden > 0 && (
         <button type="button" class="quiet" onClick={setting(all, true)}>
-          {count(round.bars.length - bars.length)} earlier attempts
+          {count(hidden)} more
         </button>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
-      <section class="scroll" tabIndex={0} aria-label={name}>
-        <table class="timeline">
-          <thead>
-            <tr>
-              <th scope="col">Attempt</th>
-              <th scope="col">Outcome</th>
-              <th scope="col" class="number">
-                Waited
-              </th>
-              <th scope="col" class="number">
-                Ran
-              </th>
-              <th scope="col" class="track-head">
-                Time
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {bars.map((bar) => (
-              <AttemptRow key={`${bar.number} ${bar.startedAt}`} {...{ bar, scaleMs, task }} />
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <table class="story" aria-label={`What happened${name === "" ? "" : `, ${name}`}`}>
+        <thead>
+          <tr>
+            <th scope="col">{name || <span class="for-readers">What</span>}</th>
+            <th scope="col" class="lane">
+              <span class="for-readers">When</span>
+              <Ticks {...{ axis, lines, nowMs }} />
+            </th>
+            <th scope="col" class="number">
+              Took
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <StoryRow key={line.key} {...{ line, axis, nowMs }} />
+          ))}
+        </tbody>
+      </table>
     </>
   );
 }
 
-/** Icon and word of an outcome. */
-const marks: Readonly<Record<string, [IconName, string]>> = {
-  running: ["processing", "runs"],
-  waiting: ["pending", "waits"],
-  completed: ["completed", "completed"],
-  failed: ["failed", "failed"],
-  retried: ["retrying", "retried"],
-  crashed: ["failed", "crashed"],
-  timed_out: ["failed", "timed out"],
-  cancelled: ["cancelled", "cancelled"],
-};
-
-function statusOf(outcome: string): { of: string; word: string } {
-  const [of, word] = marks[outcome] ?? ["open", outcome];
-  return { of, word };
-}
-
-function AttemptRow({ bar, scaleMs, task }: { bar: Bar; scaleMs: number; task: TaskView }) {
-  const { number, outcome, waitMs, runMs, startedAt, attempt } = bar;
-  const isRunning = outcome === "running";
+function StoryRow({ line, axis, nowMs }: { line: Line; axis: Axis; nowMs: number | undefined }) {
+  const { icon, name, about, isPart, isBad, took, attempt } = line;
+  const open = useSignal(false);
+  const words = (
+    <>
+      <Text of={name} most={100} />
+      {about && <span class={isBad ? "bad" : "muted"}> {about}</span>}
+    </>
+  );
   return (
-    <tr>
-      <th scope="row">
-        {number}
-        {startedAt !== undefined && (
-          <span class="muted">
-            , <Time at={startedAt} />
-          </span>
-        )}
-      </th>
-      <td class="outcome">
-        <Status {...statusOf(outcome)} />
-        {isRunning && task.progress !== null && ` ${task.progress} %`}
-      </td>
-      <td class="number">{duration(waitMs)}</td>
-      <td class="number">{runMs === undefined ? "–" : duration(runMs)}</td>
-      <td>
-        <Track {...{ bar, scaleMs }} />
-        {attempt?.error != null && <AttemptError of={attempt} />}
-      </td>
-    </tr>
+    <>
+      <tr class={isPart ? "piece" : undefined}>
+        <th scope="row">
+          {isIcon(icon) && <Icon of={icon} />}
+          {attempt === undefined ? (
+            <span class={isPart || icon === "retrying" ? undefined : "step-name"}>{words}</span>
+          ) : (
+            <button type="button" class="plain" aria-expanded={open.value} onClick={setting(open, !open.value)}>
+              {words}
+            </button>
+          )}
+        </th>
+        <td class="lane">
+          <Lane {...{ line, axis, nowMs }} />
+        </td>
+        <td class="number">{took}</td>
+      </tr>
+      {open.value && attempt !== undefined && (
+        <tr class="why">
+          <td colSpan={3}>
+            <AttemptError of={attempt} />
+          </td>
+        </tr>
+      )}
+    </>
   );
 }
-
-const share = (ms: number, wholeMs: number): string => `${((100 * ms) / wholeMs).toFixed(3)}%`;
-
-/** The numbers beside it say the same. */
-const Track = ({ bar: { fromMs, waitMs, runMs, outcome }, scaleMs }: { bar: Bar; scaleMs: number }) => (
-  <div class="track" aria-hidden="true">
-    <span class="bar wait" style={{ left: share(fromMs, scaleMs), width: share(waitMs, scaleMs) }} />
-    {runMs !== undefined && (
-      <span class={`bar ${outcome}`} style={{ left: share(fromMs + waitMs, scaleMs), width: share(runMs, scaleMs) }} />
-    )}
-  </div>
-);
 
 function AttemptError({ of }: { of: AttemptView }) {
   const { error, error_kind, stack } = of;
@@ -160,7 +183,7 @@ function AttemptError({ of }: { of: AttemptView }) {
       <p class="attempt-error">
         <code>{error_kind}</code> <Text of={error ?? ""} most={400} />
       </p>
-      {stack && <Stack of={stack} />}
+      {stack && <Stack of={stack} isOpen />}
     </>
   );
 }

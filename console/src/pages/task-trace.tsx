@@ -26,9 +26,8 @@ interface Trace {
   complete: boolean;
 }
 
-/** Indentation of a level in pixels, and the levels that are indented. */
-const indentPixels = 12;
-const deepestLevel = 12;
+/** Levels that are indented. The style sheet has a class for each. */
+const deepestLevel = 4;
 
 /** The spans of the task's trace on a common scale. Only a local server with traces has them. */
 export function TraceSection({ task }: { task: TaskView }) {
@@ -88,18 +87,21 @@ function SpanRow({ span, startMs, wholeMs }: { span: Span; startMs: number; whol
   const share = (ms: number) => `${((100 * ms) / wholeMs).toFixed(3)}%`;
   return (
     <tr>
-      <th scope="row" style={{ paddingLeft: `${10 + indentPixels * Math.min(depth, deepestLevel)}px` }}>
+      <th scope="row" class={`deep-${Math.min(depth, deepestLevel)}`}>
         <Text of={name} most={80} />
       </th>
       <td class="number">{duration(fromMs)}</td>
       <td class="number">{duration(duration_ms)}</td>
       <td>
-        <div class="track" aria-hidden="true">
-          <span
-            class={`bar ${failed ? "failed" : "running"}`}
-            style={{ left: share(fromMs), width: share(duration_ms) }}
+        <svg class="track" width="100%" height="10" aria-hidden="true">
+          <rect
+            class={failed ? "m-failed" : "m-run"}
+            x={share(fromMs)}
+            width={share(Math.max(duration_ms, wholeMs / 300))}
+            height="10"
+            rx="2"
           />
-        </div>
+        </svg>
         {failed ? (
           <span class="attempt failed">
             ✕ <Text of={reason ?? "failed"} most={80} />

@@ -3,11 +3,13 @@ import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { WaitView } from "../../../src/core/model/suspension.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { nowMs } from "../clock.ts";
-import { count, visible } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { Facts, Section } from "../parts/layout.tsx";
-import { Id, Text, Time } from "../parts/text.tsx";
+import { Id, now, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
-import { chosenTenant, may, tenant } from "../session.ts";
+import { chosenTenant, may, mayChange } from "../session.ts";
+import { Cause } from "./task-cause.tsx";
+import { isClosing } from "./task-state.tsx";
 
 /** The reason why a task has not completed, before anything else. */
 export function Trouble({ task, attempts }: { task: TaskView; attempts: readonly AttemptView[] }) {
@@ -28,71 +30,80 @@ export function Trouble({ task, attempts }: { task: TaskView; attempts: readonly
 }
 
 function Failed({ task, attempts }: { task: TaskView; attempts: readonly AttemptView[] }) {
+  const { children, finished_at, max_attempts, attempts: used, error_kind } = task;
   return (
     <Section title="Why it failed">
-      <LastError task={task} stack={attempts.at(-1)?.stack} />
-      <Facts
-        of={[
-          ["Failed", <Time key="at" at={task.finished_at} />],
-          ["For", <Text key="for" of={`${tenant.value}, requested by ${task.requested_by}`} />],
-          ["Attempts", `${task.attempts} of ${task.max_attempts}`],
-          task.children !== null && ["Children that failed", count(task.children.failed)],
-        ]}
-      />
+      <Cause
+        task={task}
+        stack={attempts.at(-1)?.stack}
+        title={
+          <>
+            Failed for good <Time at={finished_at} />
+          </>
+        }
+      >
+        {children !== null && children.failed > 0 && <p>{counted(children.failed, "child", "children")} failed.</p>}
+        <p>
+          {used < max_attempts
+            ? `After ${counted(used, "attempt")} of at most ${count(max_attempts)}.`
+            : `All ${counted(used, "attempt")} were used.`}{" "}
+          <span class="muted">
+            {error_kind === "children_failed"
+              ? "Retry starts only the children that did not complete."
+              : "Retry starts a new round; steps and children that are done stay done."}
+          </span>
+        </p>
+      </Cause>
     </Section>
-  );
-}
-
-/** The last error of a task. */
-function LastError({ task, stack }: { task: TaskView; stack?: string | null | undefined }) {
-  const { error, error_type, error_kind } = task;
-  if (error === null && error_kind === null) return null;
-  return (
-    <>
-      <p class="trouble">
-        <Text of={error ?? "The error has no text."} most={4_000} />
-      </p>
-      <Facts
-        of={[
-          error_kind !== null && ["Kind", <code key="kind">{error_kind}</code>],
-          error_type !== null && ["Type of the error", <Text key="type" of={error_type} />],
-        ]}
-      />
-      {stack && <Stack of={stack} isOpen />}
-    </>
-  );
-}
-
-/** Places of an error in the sources. */
-export function Stack({ of, isOpen = false }: { of: string; isOpen?: boolean }) {
-  return (
-    <details open={isOpen}>
-      <summary>Stack</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
-      <pre tabIndex={0}>{visible(of.slice(0, 20_000))}</pre>
-    </details>
   );
 }
 
 function Waits({ task, attempts }: { task: TaskView; attempts: readonly AttemptView[] }) {
+  const { error, attempts: used, max_attempts, updated_at, expires_at, waiting_for: wait } = task;
+  const facts = (
+    <Facts
+      of={[
+        ["Since", <Time key="since" at={updated_at} />],
+        placeOf(wait),
+        expires_at !== null && ["Expires if not started", <Time key="expires" at={expires_at} />],
+      ]}
+    />
+  );
   return (
     <Section title="What it waits for">
-      <p class="trouble-wait">{reasonOf(task)}</p>
-      <Facts
-        of={[
-          ["Since", <Time key="since" at={task.updated_at} />],
-          task.next_attempt_at !== null && ["Next attempt", <Time key="next" at={task.next_attempt_at} />],
-          placeOf(task.waiting_for),
-          task.expires_at !== null && ["Expires if not started", <Time key="expires" at={task.expires_at} />],
-        ]}
-      />
-      {task.error !== null && (
+      {error === null ? (
         <>
-          <h3>The last attempt failed</h3>
-          <LastError task={task} stack={attempts.at(-1)?.stack} />
+          <p class="trouble-wait">{reasonOf(task)}</p>
+          {facts}
         </>
+      ) : (
+        <Cause
+          task={task}
+          stack={attempts.at(-1)?.stack}
+          title={
+            <>
+              Attempt {count(used)} of {count(max_attempts)} failed <Time at={attempts.at(-1)?.finished_at} />
+            </>
+          }
+        >
+          <p>{reasonOf(task)}</p>
+          <NextAttempt task={task} since={attempts.at(-1)?.finished_at} />
+          {facts}
+        </Cause>
       )}
     </Section>
+  );
+}
+
+/** The part of a wait before another attempt that is over. */
+function NextAttempt({ task: { next_attempt_at: next }, since }: { task: TaskView; since: string | undefined }) {
+  if (next === null || since === undefined || Date.parse(next) <= now.value) return null;
+  const share = (now.value - Date.parse(since)) / (Date.parse(next) - Date.parse(since));
+  return (
+    <svg class="strip" width="100%" height="4" aria-hidden="true">
+      <rect class="m-wait" width="100%" height="4" rx="2" />
+      <rect class="m-retrying" width={`${Math.min(100, Math.max(0, 100 * share)).toFixed(1)}%`} height="4" rx="2" />
+    </svg>
   );
 }
 
@@ -115,10 +126,12 @@ function reasonOf(task: TaskView): ComponentChildren {
   if (next_attempt_at !== null && Date.parse(next_attempt_at) > nowMs()) {
     return (
       <>
-        Its next attempt starts <Time at={next_attempt_at} />.
+        Its next attempt starts <Time at={next_attempt_at} />, at <Time at={next_attempt_at} exact />.{" "}
+        {mayChange() && <span class="muted">Run now skips this wait.</span>}
       </>
     );
   }
+  if (isClosing(task)) return "A free worker, to aggregate the results of its children.";
   return `A free worker of the tier ${task.priority}.`;
 }
 
@@ -192,8 +205,9 @@ function pauseText(of: "tier" | "type" | "tenant", type: string, priority: strin
 
 function Runs({ task: { progress, progress_message, progress_data, children, started_at } }: { task: TaskView }) {
   const waits = children?.sealed === true && children.open > 0;
+  const closes = children?.sealed === true && children.open === 0 && children.total > 0;
   return (
-    <Section title={waits ? "It waits for its children" : "It runs"}>
+    <Section title={waits ? "It waits for its children" : closes ? "It closes" : "It runs"}>
       {progress !== null && (
         <div class="running">
           <progress aria-label="Progress" max={100} value={progress} />

@@ -9,8 +9,10 @@ import { route } from "../route.ts";
 import { may, tenant } from "../session.ts";
 import { setting } from "../signals.ts";
 import { TaskList } from "../task-list.ts";
-import { apiQuery, Filters, faultOf, filterOf } from "./tasks-filters.tsx";
+import { Filters } from "./tasks-filters.tsx";
+import { apiQuery, faultOf, filterOf, type PageQuery, showsOwn } from "./tasks-query.ts";
 import { Rows } from "./tasks-rows.tsx";
+import { actWords, bulkOf, mostTicked, Selection } from "./tasks-selection.tsx";
 
 const TaskPage = later("Task", async () => (await import("./task.tsx")).TaskPage);
 
@@ -23,29 +25,22 @@ export function TasksPage({ rest }: { rest: readonly string[] }) {
 /** The last list, so that Back from a task finds it as it was. */
 let kept: { key: string; list: TaskList } | undefined;
 
-function keptList(key: string, query: Record<string, string>): TaskList {
-  if (kept?.key !== key) kept = { key, list: new TaskList(query) };
+function keptList(key: string, query: PageQuery): TaskList {
+  if (kept?.key !== key) kept = { key, list: new TaskList(apiQuery(query), showsOwn(query)) };
   return kept.list;
 }
 
-/** Number of tasks that one operation can name, as the API allows. A search is no filter of an operation. */
-const mostIds = 100;
-
 /** An operation on what the page's URL finds. Undefined: the search has found nothing yet. */
-function bulkOf(action: "cancel" | "retry", query: Readonly<Record<string, string>>, list: TaskList): Bulk | undefined {
-  const ids = list.tasks.value.slice(0, mostIds).map(({ task_id }) => task_id);
-  if (query.q && (list.loading.value || ids.length === 0)) return undefined;
-  return {
-    title: action === "cancel" ? "Cancel tasks" : "Retry failed tasks",
-    action: action === "cancel" ? "Cancel" : "Retry",
-    danger: action === "cancel",
-    path: `/tasks/${action}`,
-    body: query.q ? { task_ids: ids } : { filter: filterOf(query) },
-    hasRate: action === "retry",
-    things: "tasks",
-    ...(query.q && { ofSearch: list.complete.value && ids.length === list.tasks.value.length ? "all" : "first" }),
-  };
+function bulkOfFound(act: "cancel" | "retry", query: PageQuery, list: TaskList): Bulk | undefined {
+  if (!query.q) return bulkOf(act, { filter: filterOf(query) });
+  const ids = list.tasks.value.slice(0, mostTicked).map(({ task_id }) => task_id);
+  if (list.loading.value || ids.length === 0) return undefined;
+  const isAll = list.complete.value && ids.length === list.tasks.value.length;
+  return bulkOf(act, { task_ids: ids }, { ofSearch: isAll ? "all" : "first" });
 }
+
+/** The filter in the window's title: that of a bookmark. */
+const viewName = ({ view, status }: PageQuery): string | undefined => view || status || undefined;
 
 const foundText = ({ tasks: { value: tasks }, complete }: TaskList): string =>
   tasks.length === 0 ? "" : `${count(tasks.length)}${complete.value ? " found" : " or more found"}`;
@@ -54,9 +49,9 @@ function Tasks() {
   const { query } = route.value;
   const wanted = apiQuery(query);
   const fault = faultOf(query);
-  const times = useSignal(0);
-  const key = JSON.stringify([wanted, tenant.value, times.value]);
-  const list = useMemo(() => keptList(key, wanted), [key]);
+  const operations = useSignal(0);
+  const key = JSON.stringify([wanted, showsOwn(query), tenant.value]);
+  const list = useMemo(() => keptList(key, query), [key, operations.value]);
   useEffect(() => {
     if (fault !== undefined) return;
     list.start();
@@ -64,7 +59,7 @@ function Tasks() {
   }, [list, fault === undefined]);
   const bulk = useSignal<Bulk | undefined>(undefined);
   const offer = (action: "cancel" | "retry") => {
-    const offered = fault === undefined ? bulkOf(action, query, list) : undefined;
+    const offered = fault === undefined ? bulkOfFound(action, query, list) : undefined;
     return (
       <button
         type="button"
@@ -72,21 +67,29 @@ function Tasks() {
         disabled={offered === undefined}
         onClick={setting(bulk, offered)}
       >
-        {action === "cancel" ? "Cancel" : "Retry"} all found …
+        {actWords[action]} all found …
       </button>
     );
   };
   return (
-    <Page title="Tasks" about={foundText(list)} actions={may("operator") && [offer("retry"), offer("cancel")]}>
+    <Page
+      title="Tasks"
+      about={foundText(list)}
+      state={viewName(query)}
+      actions={may("operator") && [offer("retry"), offer("cancel")]}
+    >
       <Filters query={query} />
       {fault === undefined ? <Rows list={list} /> : <Failure error={fault} />}
       <Curl of={{ path: "/tasks", query: wanted }} />
+      <Selection list={list} onAct={(wanted) => setting(bulk, wanted)()} />
       {bulk.value !== undefined && (
         <BulkDialog
           bulk={bulk.value}
           onClose={(started) => {
             bulk.value = undefined;
-            if (started) times.value += 1;
+            if (!started) return;
+            kept = undefined;
+            operations.value += 1;
           }}
         />
       )}

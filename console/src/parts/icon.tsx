@@ -45,7 +45,6 @@ const icons = {
   user: { line: "M5.4 5.4a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0-5.2 0M3 13.5c.5-2.6 2.4-4 5-4s4.5 1.4 5 4" },
   leave: { line: "M6.5 13.5h-3a1 1 0 0 1-1-1v-9a1 1 0 0 1 1-1h3M10.5 11l3-3-3-3M13.2 8H6.5" },
   x: { line: "m4 4 8 8M12 4l-8 8" },
-  right: { line: "m6 4 4 4-4 4" },
   pending: { line: ring },
   scheduled: { line: `${ring}M8 4.9v3.3l2.2 1.3` },
   processing: { pale: "M2.4 8a5.6 5.6 0 1 0 11.2 0a5.6 5.6 0 1 0-11.2 0", line: "M8 2.4A5.6 5.6 0 0 1 13.6 8" },

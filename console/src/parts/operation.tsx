@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { count } from "../format.ts";
 import { api, type PathOf, tenant, tenantName } from "../session.ts";
@@ -44,11 +44,26 @@ function selectionText({ body, things, ofSearch }: Bulk): string {
 const matchText = ({ matched, with_callback: sending }: { matched: number; with_callback?: number }, things: string) =>
   `${count(matched)} ${things} match${sending === undefined ? "" : `; ${sending} send a webhook`}.`;
 
+/** True for an operation that destroys more than one thing: it asks for their number. */
+const asksNumber = ({ danger }: Bulk, matched: number): boolean => danger === true && matched > 1;
+
+const isConfirmed = (bulk: Bulk, matched: number, typed: string): boolean =>
+  !asksNumber(bulk, matched) || typed.trim() === String(matched);
+
+const Confirm = ({ bulk, matched, typed }: { bulk: Bulk; matched: number; typed: Signal<string> }) =>
+  asksNumber(bulk, matched) ? (
+    <label>
+      Type {matched} to confirm that {count(matched)} {bulk.things} change
+      <input inputMode="numeric" autocomplete="off" value={typed.value} onInput={typing(typed)} />
+    </label>
+  ) : null;
+
 /** Counts what an operation would change, starts it when the reader agrees, and follows it to its end. */
 export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: boolean) => void }) {
   const found = useSignal<{ matched: number; with_callback?: number } | undefined>(undefined);
   const error = useSignal<Error | undefined>(undefined);
   const rate = useSignal("");
+  const typed = useSignal("");
   const operation = useSignal<Followed | undefined>(undefined);
   const close = () => onClose(operation.value !== undefined);
   const { path, body } = bulk;
@@ -64,6 +79,7 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
   }, []);
   const whole = { ...body, ...(rate.value !== "" && { per_second: Number(rate.value) }) };
   const busy = useSignal(false);
+  const matched = found.value?.matched ?? 0;
   const start = async () => {
     if (busy.value) return;
     busy.value = true;
@@ -112,6 +128,7 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
               <input type="number" min={1} max={100} value={rate.value} onInput={typing(rate)} />
             </label>
           )}
+          <Confirm {...{ bulk, matched, typed }} />
           <Curl of={{ method: "POST", path, body: whole }} />
           <div class="dialog-actions">
             <button type="button" onClick={close}>
@@ -120,9 +137,9 @@ export function BulkDialog({ bulk, onClose }: { bulk: Bulk; onClose: (started: b
             <button
               type="submit"
               class={bulk.danger ? "danger" : "primary"}
-              disabled={!found.value?.matched || busy.value}
+              disabled={matched === 0 || busy.value || !isConfirmed(bulk, matched, typed.value)}
             >
-              {bulk.action} {found.value?.matched === undefined ? "" : count(found.value?.matched)}
+              {bulk.action} {found.value === undefined ? "" : count(matched)}
             </button>
           </div>
         </form>

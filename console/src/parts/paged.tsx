@@ -103,17 +103,20 @@ export const PagedTable = <Row,>({ of, nothing, ...table }: ListProps<Row>) => (
 /** A page that is one list of the API. Its children are filters; its dialogs stand at the end. */
 export const ListPage = <Row,>({
   title,
+  state,
   actions,
   children,
   dialogs,
   ...list
 }: ListProps<Row> & {
   title: string;
+  /** Before the title in the window's. */
+  state?: string | undefined;
   actions?: ComponentChildren;
   children?: ComponentChildren;
   dialogs?: ComponentChildren;
 }) => (
-  <Page title={title} actions={actions}>
+  <Page {...{ title, state, actions }}>
     {children}
     <section class="card">
       <PagedTable {...list} />

@@ -26,8 +26,7 @@ export function VirtualRows({
   total: number;
   /** Distance from the top at which the list begins, in pixels. */
   top: number;
-  /** Renders a row at its place. */
-  row: (index: number, style: { transform: string }) => ComponentChildren;
+  row: (index: number) => ComponentChildren;
   /** Called when the last rows come into view. */
   onEnd: () => void;
   /** Index of the row that must be in view. -1: none. */
@@ -71,9 +70,12 @@ export function VirtualRows({
   }, [last, total]);
   return (
     <div ref={body} class="body" role="rowgroup" onScroll={(event) => onScroll(event.currentTarget.scrollTop)}>
-      <div class="space" role="presentation" style={{ height: `${virtualizer.getTotalSize()}px` }}>
-        {items.map(({ index, start }) => row(index, { transform: `translateY(${start}px)` }))}
-      </div>
+      <Gap high={items[0]?.start ?? 0} />
+      {items.map(({ index }) => row(index))}
+      <Gap high={virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0)} />
     </div>
   );
 }
+
+/** The place of the rows that are not in the page. */
+const Gap = ({ high }: { high: number }) => <svg class="gap" width="1" height={Math.max(0, high)} aria-hidden="true" />;

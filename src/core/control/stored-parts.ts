@@ -21,6 +21,8 @@ export interface StepView {
   order: number | null;
   /** End of a sleep, time at which a wait times out, or start of a step's next attempt. */
   until: string | null;
+  /** Time at which a signal came. Null: the entry is no signal, or none came. */
+  at: string | null;
   timed_out: boolean;
   /** Number of the attempt that stored a state, over all rounds. */
   attempt: number | null;
@@ -54,11 +56,12 @@ export async function stepsOf(
 }
 
 /** The entry without its result. */
-const viewOf = ({ kind, name, order, until, timed_out, attempt, value, error }: StepEntry): StepView => ({
+const viewOf = ({ kind, name, order, until, at, timed_out, attempt, value, error }: StepEntry): StepView => ({
   kind,
   name,
   order: order ?? null,
   until: until ?? null,
+  at: at ?? null,
   timed_out: timed_out === true,
   attempt: attempt ?? null,
   result: null,

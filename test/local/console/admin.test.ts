@@ -28,6 +28,21 @@ describeConsole("the pages for admins", {}, (here) => {
     await page.context().close();
   });
 
+  test("a link of the command `console` signs in with its key, which leaves the address; a wrong key is said", {
+    timeout: 300_000,
+  }, async () => {
+    page = await here.browser.open(undefined, "#key=dev-admin&tenant=globex");
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await page.getByText(/^Signed in by a link, as .+ of acme\.$/).waitFor();
+    await page.getByLabel("Tenant, now globex").waitFor();
+    expect(page.url()).not.toContain("dev-admin");
+    await page.context().close();
+    page = await here.browser.open(undefined, "#key=ofl_wrong");
+    await page.getByText("The key of this link is not valid.").waitFor();
+    expect(page.url()).not.toContain("ofl_wrong");
+    await page.context().close();
+  });
+
   test("a submitter has only the pages of its role", { timeout: 300_000 }, async () => {
     page = await here.browser.open("dev-acme-sub");
     const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
@@ -52,6 +67,9 @@ describeConsole("the pages for admins", {}, (here) => {
   });
 
   test("a key is created for another tenant, used, and revoked", { timeout: 300_000 }, async () => {
+    await page.goto(`${here.url}/console#/keys`);
+    await page.getByText(/^No key of acme is stored. You are signed in as local-/).waitFor();
+    await clean("keys-none");
     await page.goto(`${here.url}/console#/keys?tenant=globex`);
     await page.getByRole("heading", { name: "Keys of globex" }).waitFor();
     await page.getByRole("button", { name: "Create a key …" }).click();

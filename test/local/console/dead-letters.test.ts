@@ -14,7 +14,12 @@ describeConsole("dead letters, types and queues", {}, (here) => {
     }>();
     return answer.groups.map(({ error, count }) => `${count} ${error.replaceAll(/\d+/g, "n")}`).sort();
   };
-  const card = (text: string) => page.getByRole("article").filter({ hasText: text });
+  const group = (text: string) =>
+    page.getByRole("navigation", { name: "Groups" }).getByRole("listitem").filter({ hasText: text });
+  const open = async (text: string) => {
+    await group(text).getByRole("link").click();
+    await page.locator(".group-detail .trouble").getByText(text).waitFor();
+  };
 
   test("60 failed tasks of one error are one group, whatever number their texts have", {
     timeout: 300_000,
@@ -34,36 +39,44 @@ describeConsole("dead letters, types and queues", {}, (here) => {
         ].sort(),
       );
     page = await here.browser.open("dev-acme", "#/dead-letters");
-    await card("has no address").getByRole("heading", { name: "60 × probe.fail" }).waitFor();
-    await card("is on fire").getByRole("heading", { name: "3 × probe.fail" }).waitFor();
-    await card("<img src=x onerror=alert(1)>").waitFor();
+    // The largest group stands open.
+    await page.getByRole("heading", { name: "60 × probe.fail" }).waitFor();
+    await group("<img src=x onerror=alert(1)>").waitFor();
+    await page.locator(".when rect").first().waitFor();
+    expect(await page.title()).toBe("64 · Dead letters · Offload local");
     await clean("dead-letters");
+    await page.keyboard.press("j");
+    await page.getByRole("heading", { name: "3 × probe.fail" }).waitFor();
+    await page.locator(".cause-code").getByText("probe.fail.ts").first().waitFor();
+    await open("has no address");
   });
 
   test("the group of 60 is discarded after a dry run; the others stay", { timeout: 300_000 }, async () => {
-    await card("has no address").getByRole("button", { name: "Discard 60 …" }).click();
+    await page.getByRole("button", { name: "Discard 60 …" }).click();
     const dialog = page.getByRole("dialog", { name: "Discard dead letters" });
     await dialog.getByText("60 dead letters match.").waitFor();
     expect((await letters()).length).toBe(3);
     await clean("discard");
+    expect(await dialog.getByRole("button", { name: "Discard 60", exact: true }).isDisabled()).toBe(true);
+    await dialog.getByLabel(/^Type 60 to confirm/).fill("60");
     await dialog.getByRole("button", { name: "Discard 60", exact: true }).click();
     await dialog.getByText(/The operation is completed: 60 of 60/).waitFor({ timeout: 300_000 });
     await dialog.getByRole("button", { name: "Close" }).click();
-    await card("has no address").waitFor({ state: "detached" });
+    await group("has no address").waitFor({ state: "detached" });
+    await page.getByText("This group has no dead letter any more.").waitFor();
     expect(await letters()).toEqual(["1 the file <img src=x onerror=alert(n)> is empty", "3 printer n is on fire"]);
   });
 
   test("a group opens its letters, with error and input; a replay has a rate, and can be aborted", {
     timeout: 300_000,
   }, async () => {
-    await card("is on fire")
-      .getByRole("link", { name: /Show the dead letters/ })
-      .click();
+    await open("is on fire");
     const letter = page.getByRole("group").filter({ hasText: "printer 2 is on fire" });
     await letter.locator("summary").first().click();
     await letter.getByRole("link", { name: "Open the task, to edit its input" }).waitFor();
     await clean("letter");
-    await card("is on fire").getByRole("button", { name: "Replay 3 …" }).click();
+    await page.getByRole("button", { name: "Replay 1 first …" }).waitFor();
+    await page.getByRole("button", { name: "Replay 3 …" }).click();
     const dialog = page.getByRole("dialog", { name: "Replay dead letters" });
     await dialog.getByLabel(/per second/).fill("1");
     await dialog.getByRole("button", { name: "Replay 3", exact: true }).click();

@@ -26,7 +26,27 @@ describeConsole("the overview", {}, (here) => {
     await page.getByText("No task yet. Tasks of acme come here as they are submitted.").waitFor();
     await page.getByText("No schedule has a next time.").waitFor();
     expect(await page.getByRole("heading", { name: /Tiers|Throughput/ }).count()).toBe(0);
+    await page.getByRole("heading", { name: "Nothing has run yet. Submit the first task." }).waitFor();
     await clean("overview-quiet");
+  });
+
+  test("the first task is submitted by a button, and goes through its states in place", patient, async () => {
+    const first = page.getByRole("region", { name: "Nothing has run yet. Submit the first task." });
+    await first.getByRole("combobox", { name: /^Type/ }).selectOption("probe.echo");
+    await first.getByLabel(/^value/).fill('"hello"');
+    await first.getByRole("button", { name: "Terminal" }).click();
+    await first.getByText(`npx offload submit probe.echo '{"value":"hello"}' --wait`).waitFor();
+    await first.getByRole("button", { name: "Submit probe.echo" }).click();
+    await first.locator('[aria-current="step"]').getByText("completed").waitFor();
+    await first.getByText(/^after /).waitFor();
+    await clean("first-task");
+    await first.getByRole("button", { name: /A task that waits for you/ }).click();
+    await first.getByText("waits: signal").waitFor();
+    await first.getByRole("link", { name: "Open the task" }).click();
+    await page.getByRole("button", { name: "Send signal …" }).waitFor();
+    await page.goto(`${here.url}/console#/overview`);
+    await rows("Newest tasks").filter({ hasText: "probe.wait" }).waitFor();
+    expect(await first.count()).toBe(0);
   });
 
   test("a pause, a failure and a schedule appear by themselves", { timeout: 300_000 }, async () => {
@@ -74,7 +94,7 @@ describeConsole("the overview", {}, (here) => {
     await rows("Tiers").filter({ hasText: "low" }).getByText("paused").waitFor();
     // Figures of the local server are of the present period.
     await part("Throughput and waits")
-      .getByText(/0 completed, 3 failed/)
+      .getByText(/1 completed, 3 failed/)
       .waitFor();
     await part("Throughput and waits").getByText("As a table").first().click();
     await page.getByRole("region", { name: /^Ended tasks/ }).waitFor();

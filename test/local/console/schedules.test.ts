@@ -204,7 +204,7 @@ describeConsole("schedules", settings, (here) => {
   });
 
   test("it is deleted, after a question", { timeout: 300_000 }, async () => {
-    await page.getByRole("link", { name: "nightly report" }).click();
+    await page.getByRole("region", { name: "Schedules" }).getByRole("link", { name: "nightly report" }).click();
     await page.getByRole("button", { name: "Delete …" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete the schedule" });
     await clean("schedule-delete");

@@ -41,6 +41,7 @@ describeConsole("a task", settings, (here) => {
     await page.goto(`${here.url}/console#/tasks/${taskId}`);
     await page.locator(".task-head").getByText(taskId).waitFor();
   };
+  const story = () => page.getByRole("table", { name: /^What happened/ });
   const status = () => page.locator(".task-head").getByRole("status");
   const button = (name: string) => page.getByRole("button", { name });
   const clean = (name: string) => expectClean(page, name);
@@ -63,9 +64,11 @@ describeConsole("a task", settings, (here) => {
 
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
     await part("Why it failed").getByText("the printer is on fire").first().waitFor();
-    await part("Why it failed").getByText("permanent", { exact: true }).waitFor();
+    await part("Why it failed").getByText("permanent", { exact: true }).first().waitFor();
     await part("Why it failed").getByText("probe.fail.ts").first().waitFor();
-    await part("Attempts").getByRole("row").filter({ hasText: "failed" }).waitFor();
+    await story().getByRole("row", { name: "Attempt 1 failed" }).waitFor();
+    await story().getByRole("button", { name: "Attempt 1 failed" }).click();
+    await story().getByText("probe.fail.ts").first().waitFor();
     await clean("failed");
 
     await button("Edit input and replay …").click();
@@ -85,7 +88,9 @@ describeConsole("a task", settings, (here) => {
     await dialog.waitFor({ state: "detached" });
     await status().getByText("completed").waitFor();
     await part("Result").getByText("attempt").waitFor();
-    await part("Attempts").getByRole("heading", { name: "Round 2" }).waitFor();
+    await page.getByRole("table", { name: "What happened, Round 2" }).waitFor();
+    await part("What happened").getByText("1 attempt failed").click();
+    await page.getByRole("table", { name: "What happened, Round 1" }).getByText("Attempt 1 failed").waitFor();
     await clean("replayed");
   });
 
@@ -155,6 +160,62 @@ describeConsole("a task", settings, (here) => {
     expect(await button("Run now …").count()).toBe(0);
   });
 
+  test("a task that waits for its time gets another one; a time in the past is refused with the present one", {
+    timeout: 300_000,
+  }, async () => {
+    const { task_id } = await here.operator.submit("probe.echo", { value: 1 }, { delay_seconds: 3600 });
+    await open(task_id);
+    await story()
+      .getByRole("row", { name: /^waits for its start/ })
+      .waitFor();
+    await button("Reschedule …").click();
+    const dialog = page.getByRole("dialog", { name: "Move the start of the task" });
+    const at = dialog.getByLabel("Starts at (your clock)");
+    await at.fill("2020-01-01T10:00");
+    await dialog.getByRole("button", { name: "Move it" }).click();
+    await dialog
+      .getByRole("alert")
+      .getByText(/is in the past. Choose a time after/)
+      .waitFor();
+    await clean("reschedule");
+    const wanted = new Date(Math.ceil(Date.now() / 86_400_000 + 2) * 86_400_000).toISOString();
+    await at.fill(
+      await page.evaluate((iso) => {
+        const time = new Date(iso);
+        return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+      }, wanted),
+    );
+    await dialog.getByRole("button", { name: "Move it" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await here.operator.task(task_id)).run_at).toBe(wanted);
+    await here.operator.post(`/tasks/${task_id}/cancel`);
+  });
+
+  test("a long wait is folded on the axis, and has its true length when asked for", { timeout: 300_000 }, async () => {
+    const { task_id } = await here.operator.submit(
+      "probe.fail",
+      { kind: "rate_limited", message: "the mail server is busy", retry_after_seconds: 3_000 },
+      { max_attempts: 3 },
+    );
+    await here.operator.waitFor(task_id, ({ next_attempt_at }) => next_attempt_at !== null);
+    await open(task_id);
+    await status().getByText("retrying").waitFor();
+    await part("What it waits for").getByText("the mail server is busy").first().waitFor();
+    await story()
+      .getByRole("row", { name: /^waits before attempt 2/ })
+      .waitFor();
+    await expect.poll(() => page.locator("svg.lane .fold").count()).toBeGreaterThan(0);
+    await clean("retrying");
+    await button("True time").click();
+    await expect.poll(() => page.locator("svg.lane .fold").count()).toBe(0);
+    expect(await page.locator("main [style]").count()).toBe(0);
+    await button("Run now …").click();
+    await page.getByRole("dialog", { name: "Run the task now" }).getByRole("button", { name: "Run now" }).click();
+    await story()
+      .getByRole("row", { name: /^Attempt 2/ })
+      .waitFor();
+  });
+
   test("progress, children and the trace of a task", { timeout: 300_000 }, async () => {
     const { task_id } = await here.operator.submit("probe.sleep", { ms: 3_000, steps: 6 });
     await open(task_id);
@@ -163,12 +224,20 @@ describeConsole("a task", settings, (here) => {
     const family = await here.operator.submit("probe.fanout", { children: 7, fail_every: 7 });
     await open(family.task_id);
     await status().getByText("failed").waitFor();
-    await part("Children").getByLabel("Status").selectOption("failed");
-    await expect.poll(() => part("Children").getByRole("listitem").count()).toBe(1);
+    await part("Family").getByText("6 completed, 1 failed").waitFor();
+    await story()
+      .getByRole("row", { name: /^7 children probe.child/ })
+      .waitFor();
+    await part("Family").getByText("All 7 children").click();
+    await part("Family").getByLabel("Status").selectOption("failed");
+    await expect.poll(() => part("Family").getByRole("listitem").count()).toBe(1);
     await part("Trace").getByRole("table").getByRole("row").nth(1).waitFor();
     await clean("family");
-    await part("Children").getByRole("listitem").getByRole("link").click();
+    await part("Family").getByRole("listitem").getByRole("link").click();
     await page.getByRole("heading", { name: "probe.child" }).waitFor();
+    await part("Family").getByRole("link", { name: "probe.fanout" }).waitFor();
+    await part("Family").getByText("6 siblings").waitFor();
+    await clean("child");
     await part("Facts").getByRole("link", { name: family.task_id }).waitFor();
   });
 
@@ -220,7 +289,7 @@ describeConsole("a task", settings, (here) => {
     await clean("huge");
 
     expect(await page.evaluate(() => (globalThis as { attacked?: number }).attacked)).toBeUndefined();
-    expect(await page.locator("main img, main script, main svg:not(.i)").count()).toBe(0);
+    expect(await page.locator("main img, main script, main svg:not([class])").count()).toBe(0);
     expect(dialogs).toEqual([]);
     await part("Facts")
       .getByRole("link", { name: (await here.operator.task(huge.task_id)).correlation_id })

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { pushNotice } from "../../../src/core/notify/push-notice.ts";
 import { describeConsole, expectClean } from "../../support/console-tests.ts";
@@ -6,11 +6,16 @@ import { changeNotice } from "../../support/notices.ts";
 import { principalOf, pushPorts } from "../../support/own-process-server.ts";
 import { submitAll } from "../../support/submit-all.ts";
 
+/** Types the number of a dialog that destroys something. */
+const confirm = (dialog: Locator, number: number) => dialog.getByLabel(/^Type \d+ to confirm/).fill(String(number));
+
 describeConsole("the list of tasks", {}, (here) => {
   let page: Page;
 
   const rows = () => page.getByRole("table", { name: "Tasks" }).getByRole("row");
   const clean = (name: string) => expectClean(page, name);
+  const filter = (label: string) => page.getByRole("group", { name: "Filters" }).getByLabel(label);
+  const openFilters = () => page.getByRole("button", { name: /^Filter/ }).click();
 
   test("an empty list says so; a new task appears by itself, and its end, too", { timeout: 300_000 }, async () => {
     page = await here.browser.open("dev-acme", "#/tasks");
@@ -37,10 +42,76 @@ describeConsole("the list of tasks", {}, (here) => {
     await colleague.getByRole("table", { name: "Tasks" }).getByText("order=1002").waitFor();
     await colleague.context().close();
     await page.getByRole("button", { name: "Clear" }).click();
-    await page.getByLabel("Status").selectOption("completed");
+    await openFilters();
+    await filter("Status").selectOption("completed");
     await expect.poll(() => rows().filter({ hasText: "failed" }).count()).toBe(0);
     await rows().filter({ hasText: "order=1001" }).waitFor();
-    await page.getByRole("button", { name: "Clear" }).click();
+    await clean("tasks-filtered");
+    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: "Remove: Status is completed" }).click();
+    await rows().filter({ hasText: "printer" }).waitFor();
+  });
+
+  test("a filter is saved by its name, which is in the URL: a colleague sees the name, and may save it, too", {
+    timeout: 300_000,
+  }, async () => {
+    const views = (of: Page) => of.getByRole("navigation", { name: "Saved filters" });
+    await views(page).getByRole("link", { name: "Failed" }).click();
+    await rows().filter({ hasText: "printer" }).waitFor();
+    expect(await page.getByRole("button", { name: "+ Save this filter" }).count()).toBe(0);
+    await openFilters();
+    await filter("Tag").fill("order=1002");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "+ Save this filter" }).click();
+    await page.getByLabel("Name of the filter").fill("Printer");
+    await page.keyboard.press("Enter");
+    await views(page).getByRole("link", { name: "Printer" }).waitFor();
+    const { hash } = new URL(page.url());
+    expect(hash).toContain("view=Printer");
+    await views(page).getByRole("link", { name: "All" }).click();
+    await views(page).getByRole("link", { name: "Printer" }).click();
+    expect(new URL(page.url()).hash).toBe(hash);
+    const colleague = await here.browser.open("dev-acme", hash);
+    await views(colleague).locator('[aria-current="page"]').getByText("Printer").waitFor();
+    await colleague.getByRole("button", { name: "+ Save this filter" }).waitFor();
+    await colleague.context().close();
+    await page.getByRole("button", { name: "Forget the filter Printer" }).click();
+    await views(page).getByRole("link", { name: "All" }).click();
+    expect(await views(page).getByRole("link", { name: "Printer" }).count()).toBe(0);
+  });
+
+  test("ticked tasks have buttons that say how many of them they would change", { timeout: 300_000 }, async () => {
+    const later = await here.operator.submit(
+      "probe.echo",
+      { value: 1 },
+      { delay_seconds: 3600, tags: { order: "1003" } },
+    );
+    await rows().filter({ hasText: "order=1003" }).getByRole("checkbox").check();
+    await rows().filter({ hasText: "order=1001" }).getByRole("checkbox").check();
+    await rows().filter({ hasText: "order=1002" }).getByRole("checkbox").check();
+    const bar = page.getByRole("region", { name: "Selected tasks" });
+    await bar.getByText("3 selected").waitFor();
+    expect(await bar.getByRole("button").allTextContents()).toEqual(["Retry 1 …", "Run 1 now …", "Cancel 1 …", ""]);
+    await clean("tasks-ticked");
+    await bar.getByRole("button", { name: "Cancel 1 …" }).click();
+    const dialog = page.getByRole("dialog", { name: "Cancel tasks" });
+    await dialog.getByText("1 tasks match.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel 1" }).click();
+    await dialog.getByText(/The operation is completed: 1 of 1/).waitFor({ timeout: 300_000 });
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await bar.waitFor({ state: "detached" });
+    expect((await here.operator.task(later.task_id)).status).toBe("cancelled");
+  });
+
+  test("tasks of Offload's own are hidden, and the page says so and shows them when asked", {
+    timeout: 300_000,
+  }, async () => {
+    // The operation of the test before is one.
+    await page.getByText("1 task of offload.* is hidden.").waitFor();
+    expect(await rows().filter({ hasText: "offload." }).count()).toBe(0);
+    await page.getByRole("link", { name: "Show them" }).click();
+    await rows().filter({ hasText: "offload.cancel" }).waitFor();
+    await page.goto(`${here.url}/console#/tasks`);
   });
 
   test("j, k and o go through the list, and ? shows the shortcuts", { timeout: 300_000 }, async () => {
@@ -76,24 +147,26 @@ describeConsole("the list of tasks", {}, (here) => {
   });
 
   test("a tag that is no name=value finds nothing, and nothing is changed by it", { timeout: 300_000 }, async () => {
-    await page.getByLabel("Tag").fill("order:1001");
+    await openFilters();
+    await filter("Tag").fill("order:1001");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText("The tag order:1001 is no name=value.").waitFor();
     expect(await page.getByRole("button", { name: "Cancel all found …" }).isDisabled()).toBe(true);
     await page.goBack();
     await rows().filter({ hasText: "order=1001" }).waitFor();
-    expect(await page.getByLabel("Tag").inputValue()).toBe("");
+    expect(await filter("Tag").inputValue()).toBe("");
+    await page.getByRole("button", { name: "Done" }).click();
   });
 
   test("an operation says of which tenant and which tasks it is", { timeout: 300_000 }, async () => {
-    await page.getByLabel("Search").fill("1002");
+    await page.getByRole("searchbox", { name: "Search" }).fill("1002");
     await page.keyboard.press("Enter");
     await expect.poll(() => rows().count()).toBe(2);
     await page.getByRole("button", { name: "Retry all found …" }).click();
     const dialog = page.getByRole("dialog", { name: "Retry failed tasks" });
     await dialog.getByText("Of acme: what the search found").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
-    await page.getByLabel("Search").fill("nothing has this");
+    await page.getByRole("searchbox", { name: "Search" }).fill("nothing has this");
     await page.keyboard.press("Enter");
     await page.getByText("No task matches.").waitFor();
     expect(await page.getByRole("button", { name: "Retry all found …" }).isDisabled()).toBe(true);
@@ -118,7 +191,7 @@ describeConsole("the list of tasks", {}, (here) => {
       .poll(
         async () => {
           await body.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-          return page.getByText(/^153 tasks$/).count();
+          return page.getByText(/^154 tasks$/).count();
         },
         { timeout: 300_000, interval: 250 },
       )
@@ -144,13 +217,16 @@ describeConsole("the list of tasks", {}, (here) => {
   });
 
   test("all that are found are cancelled, after the page has said how many", { timeout: 300_000 }, async () => {
-    await page.getByLabel("Status").selectOption("scheduled");
+    await page.getByRole("link", { name: "Later" }).click();
     await rows().filter({ hasText: "number=" }).first().waitFor();
+    expect(await page.title()).toMatch(/^scheduled · Tasks · Offload/);
     await page.getByRole("button", { name: "Cancel all found …" }).click();
     const dialog = page.getByRole("dialog", { name: "Cancel tasks" });
     await dialog.getByText("150 tasks match.").waitFor();
     await dialog.getByText("Of acme: status = scheduled").waitFor();
     await clean("cancel");
+    expect(await dialog.getByRole("button", { name: "Cancel 150" }).isDisabled()).toBe(true);
+    await confirm(dialog, 150);
     await dialog.getByRole("button", { name: "Cancel 150" }).click();
     await dialog.getByRole("progressbar").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
@@ -164,7 +240,7 @@ describeConsole("the list of tasks", {}, (here) => {
   });
 
   test("progress of a running task comes by push", { timeout: 300_000 }, async () => {
-    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("navigation", { name: "Saved filters" }).getByRole("link", { name: "All" }).click();
     const { task_id } = await here.operator.submit("probe.sleep", { ms: 30_000 }, { tags: { order: "1004" } });
     await rows().filter({ hasText: "order=1004" }).filter({ hasText: "running" }).waitFor();
     await pushNotice(
