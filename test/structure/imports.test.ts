@@ -155,7 +155,6 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [
       /^preact$/,
       /^@preact\/signals$/,
-      /^@tanstack\/virtual-core$/,
       /^oauth4webapi$/,
       /^@cfworker\/json-schema$/,
       /^console\/src\/app\.css$/,

@@ -1,17 +1,10 @@
-import {
-  elementScroll,
-  observeElementOffset,
-  observeElementRect,
-  Virtualizer,
-  type VirtualizerOptions,
-} from "@tanstack/virtual-core";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 const narrow = matchMedia("(max-width: 760px)");
 
-/** Height of a row in pixels, as the style sheet has it: one line, or two on a narrow screen. */
-const rowPixels = () => (narrow.matches ? 62 : 38);
+/** Rows above and below those in view that are in the page, too. */
+const moreRows = 8;
 
 /** The rows of a long list, of which only those in view are in the page. All rows have the same height. */
 export function VirtualRows({
@@ -37,44 +30,65 @@ export function VirtualRows({
   onScroll: (top: number) => void;
 }) {
   const body = useRef<HTMLDivElement>(null);
-  const [, renderAgain] = useState({});
-  const options = (): VirtualizerOptions<HTMLDivElement, HTMLElement> => ({
-    count: total,
-    getScrollElement: () => body.current,
-    estimateSize: rowPixels,
-    overscan: 8,
-    initialOffset: top,
-    observeElementRect,
-    observeElementOffset,
-    scrollToFn: elementScroll,
-    onChange: () => renderAgain({}),
-  });
-  const [virtualizer] = useState(() => new Virtualizer(options()));
-  virtualizer.setOptions(options());
-  useEffect(() => virtualizer._didMount(), []);
+  const { rowPixels, first, inView, measure } = useView(body, top);
   useEffect(() => {
-    virtualizer._willUpdate();
-  });
-  useEffect(() => {
-    if (selected >= 0) virtualizer.scrollToIndex(selected);
+    const element = body.current;
+    if (selected < 0 || element === null) return;
+    const [from, to] = [selected * rowPixels, (selected + 1) * rowPixels - element.clientHeight];
+    element.scrollTop = Math.min(from, Math.max(to, element.scrollTop));
   }, [selectedId]);
+  const end = Math.min(total, first + inView + moreRows);
+  const start = Math.max(0, Math.min(first, total - inView) - moreRows);
   useEffect(() => {
-    const measure = () => virtualizer.measure();
-    narrow.addEventListener("change", measure);
-    return () => narrow.removeEventListener("change", measure);
-  }, []);
-  const items = virtualizer.getVirtualItems();
-  const last = items.at(-1)?.index ?? -1;
-  useEffect(() => {
-    if (last >= total - 10) onEnd();
-  }, [last, total]);
+    if (end > total - 10) onEnd();
+  }, [end, total]);
+  const scrolled = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    measure();
+    onScroll(currentTarget.scrollTop);
+  };
   return (
-    <div ref={body} class="body" role="rowgroup" onScroll={(event) => onScroll(event.currentTarget.scrollTop)}>
-      <Gap high={items[0]?.start ?? 0} />
-      {items.map(({ index }) => row(index))}
-      <Gap high={virtualizer.getTotalSize() - (items.at(-1)?.end ?? 0)} />
+    <div ref={body} class="body" role="rowgroup" onScroll={scrolled}>
+      <Gap high={start * rowPixels} />
+      {Array.from({ length: end - start }, (_, index) => row(start + index))}
+      <Gap high={(total - end) * rowPixels} />
     </div>
   );
+}
+
+interface View {
+  /** Height of a row, as the style sheet has it: one line, or two on a narrow screen. */
+  rowPixels: number;
+  /** Index of the first row in view. */
+  first: number;
+  /** Number of rows in view. */
+  inView: number;
+  /** Reads again which rows are in view. */
+  measure: () => void;
+}
+
+/** The rows that are in view of an element that scrolls. @param top Distance from the top at which it begins */
+function useView(body: { current: HTMLElement | null }, top: number): View {
+  const [isNarrow, setNarrow] = useState(narrow.matches);
+  const rowPixels = isNarrow ? 62 : 38;
+  const [first, setFirst] = useState(Math.floor(top / rowPixels));
+  const [inView, setInView] = useState(0);
+  const measure = () => {
+    const { scrollTop = 0, clientHeight = 0 } = body.current ?? {};
+    setFirst(Math.floor(scrollTop / rowPixels));
+    setInView(Math.ceil(clientHeight / rowPixels) + 1);
+  };
+  useEffect(() => {
+    if (body.current !== null) body.current.scrollTop = top;
+    const turn = () => setNarrow(narrow.matches);
+    narrow.addEventListener("change", turn);
+    return () => narrow.removeEventListener("change", turn);
+  }, []);
+  useEffect(() => {
+    const sizes = new ResizeObserver(measure);
+    if (body.current !== null) sizes.observe(body.current);
+    return () => sizes.disconnect();
+  }, [rowPixels]);
+  return { rowPixels, first, inView, measure };
 }
 
 /** The place of the rows that are not in the page. */
