@@ -8,7 +8,6 @@ import { reportRescheduled } from "../send/report.ts";
 import { sameRetention } from "../send/retention.ts";
 import { isUnstarted, movedStart } from "../send/start-time.ts";
 import { waitingEnvelope } from "../send/waiting-envelope.ts";
-import { deleteOneOff } from "./control.ts";
 import { notAtHand, notWaiting, runNow, stillWaits, waitsForItsTime } from "./run-now.ts";
 
 /** Number of tries while the task changes at the same time. */
@@ -64,9 +63,8 @@ async function moveTo(ports: EndPorts, record: TaskRecord, dueMs: number): Promi
   });
   if (!changed.done) return changed;
   reportRescheduled(ports, changed.record);
-  if (envelope === undefined) return changed;
-  await dispatch(ports, changed.record, envelope);
-  if (record.due_at !== changed.record.due_at) await deleteOneOff(ports, record, nowIso);
+  // The one-off schedule of the time before stays: a one-off is named by its second, so another move may need it again.
+  if (envelope !== undefined) await dispatch(ports, changed.record, envelope);
   return changed;
 }
 

@@ -53,6 +53,34 @@ describe("a task that waits for its start", () => {
     expect(pipeline.starts).toEqual([3_600]);
   });
 
+  test.each([
+    ["within a second", [1_800.358, 1_800.356]],
+    ["away and back", [3_600, 1_800, 7_200, 1_800]],
+  ])("starts when it was moved %s", async (_, times) => {
+    const pipeline = setUp();
+    const record = await pipeline.accept({ input: { n: 1 }, delay_seconds: day });
+    for (const to of times) await pipeline.move(record, to);
+    await pipeline.drain();
+    expect(pipeline.starts).toHaveLength(1);
+    expect(pipeline.starts[0]).toBeGreaterThanOrEqual(times.at(-1) ?? 0);
+    expect(pipeline.starts[0]).toBeLessThanOrEqual((times.at(-1) ?? 0) + 60);
+  });
+
+  test("starts when another move meets it before the first one has ended", async () => {
+    const pipeline = setUp();
+    const record = await pipeline.accept({ input: { n: 1 }, delay_seconds: day });
+    const before = await pipeline.move(record, 7_200);
+    const { create } = pipeline.ports.oneOffs;
+    // The second move goes back to the time at which the first one found the task.
+    vi.spyOn(pipeline.ports.oneOffs, "create").mockImplementationOnce(async (oneOff) => {
+      await create.call(pipeline.ports.oneOffs, oneOff);
+      await pipeline.move(record, 7_200);
+    });
+    await reschedule(pipeline.ports, before, pipeline.began + 3_600_000, true);
+    await pipeline.drain();
+    expect(pipeline.starts).toEqual([7_200]);
+  });
+
   test("starts now when the new time has passed", async () => {
     const pipeline = setUp();
     const record = await pipeline.accept({ input: { n: 1 }, delay_seconds: 600 });
