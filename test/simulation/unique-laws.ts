@@ -1,7 +1,11 @@
 import type { TaskRecord } from "../../src/core/model/record.ts";
+import { longestQueueLifeSeconds } from "../../src/core/model/record.ts";
 import type { Holder, Submitted, UniqueKey } from "../../src/core/ports/unique.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
+
+/** A task waits for its turn for this time at most, in milliseconds. */
+const longestTurnMs = longestQueueLifeSeconds * 1000;
 
 /** An input that a task was given: with its record, or in place of an earlier one. */
 interface Given {
@@ -165,7 +169,9 @@ export class UniqueLaws {
     if (record.unique_key === undefined) return;
     if (!this.#held.has(nameOf(record)))
       this.#lives.violated("unique: it starts, and never had its key", record.task_id);
-    for (const { task_id } of record.round > 1 ? [] : this.#openBefore(record)) {
+    // After the life of every message a task starts, whatever was before it.
+    const isLast = this.#watched.time.now - Date.parse(record.created_at) >= longestTurnMs;
+    for (const { task_id } of record.round > 1 || isLast ? [] : this.#openBefore(record)) {
       this.#lives.violated(`unique: it starts beside ${task_id}, in whose place it was submitted`, record.task_id);
     }
   }

@@ -22,8 +22,10 @@ const longestWaitMs = 20_000;
  */
 export function endOfUnknown({ clock, log }: { clock: Clock; log: Log }, record: TaskRecord): Ended {
   const { type, created_at, run_at, task_id, tenant_id } = record;
-  const dueMs = Math.max(Date.parse(created_at), run_at === undefined ? 0 : Date.parse(run_at));
-  const ageMs = clock.now() - dueMs;
+  const nowMs = clock.now();
+  const runMs = run_at === undefined ? 0 : Date.parse(run_at);
+  // A start that is to come was brought forward: its time says nothing about how long the type has been unknown.
+  const ageMs = nowMs - Math.max(Date.parse(created_at), runMs <= nowMs ? runMs : 0);
   if (isOwnName(type) && ageMs < rolledBackMs) return { how: "threw", error: new WrittenLater("an own task type") };
   if (ageMs >= graceMs) {
     return { how: "threw", error: new PermanentError(`no task type is named ${JSON.stringify(type)}`) };
@@ -32,5 +34,5 @@ export function endOfUnknown({ clock, log }: { clock: Clock; log: Log }, record:
   const waits = "no worker knows the task's type yet; the task waits, and fails if the type was removed";
   log.warn(waits, { task_id, tenant_id, type, wait_seconds: Math.ceil(waitMs / 1000) });
   const fault = { error: waits, error_type: "UnknownTaskType", error_kind: "unavailable" } as const;
-  return { how: "suspended", suspension: { dueAt: clock.now() + waitMs, fault } };
+  return { how: "suspended", suspension: { dueAt: nowMs + waitMs, fault } };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { runNow } from "../../../src/core/control/run-now.ts";
 import { PermanentError, PortUnavailable, RetryAfter } from "../../../src/core/model/errors.ts";
 import { leaseSeconds } from "../../../src/core/model/lease.ts";
 import { parseDeadLetter } from "../../../src/core/model/read-envelope.ts";
@@ -237,6 +238,15 @@ describe("a task that fails", () => {
       error: 'no task type is named "test.task"',
       error_kind: "permanent",
     });
+  });
+
+  test("a task of an unknown type that was started before its time is not looked at again and again until that time", async () => {
+    const { accept, ports, queues, recordOf, clock } = setUp();
+    const record = await accept({ input: { n: 1 }, delay_seconds: 86_400 });
+    await clock.advance(600_000);
+    await runNow(ports, await recordOf(record));
+    await workBatch({ ...ports, registry: new Map() }, queues.take("normal", 1, 60), Number.POSITIVE_INFINITY);
+    expect(await recordOf(record)).toMatchObject({ status: "failed", attempts_total: 1 });
   });
 
   test("a task whose type a worker knows in time completes without an error", async () => {
