@@ -136,7 +136,9 @@ export class Costs {
     const early = 2 * postponed * Math.max(1, clientSends);
     // A spare message is sent once for a place in a line, and once more in each attempt that it finds at work.
     const spared = Math.min(spares, parks * attempts);
-    const resent = besideAlone + circling + sentOn + early + parks + spared;
+    // Each further message of a task that waits for its turn looks, too, and is sent anew.
+    const turns = looks === 0 ? 0 : 2 * Math.max(0, clientSends - 1);
+    const resent = besideAlone + circling + sentOn + early + parks + spared + turns;
     const most = {
       sends: attempts + 2 + parentClaims + 3 * troubles + deaths + childReceives + resent,
       // A second message of a running task looks at each end of its lease, and goes through redrive after five looks.

@@ -1,6 +1,8 @@
 import { supersede } from "../control/supersede.ts";
+import { followUp } from "../end/follow-up.ts";
 import { firstLookSeconds } from "../end/turn.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
+import { isTerminal } from "../model/status.ts";
 import { waitsForTurn } from "../model/suspension.ts";
 import type { Verdict } from "../model/verdict.ts";
 import type { SettlePorts } from "../ports/extra.ts";
@@ -21,9 +23,13 @@ export async function lookAtTurn(
 ): Promise<Verdict> {
   const newest = await newestKept(ports, record, envelope);
   const certain = await keepFromWithdrawal(ports, record);
-  const current = certain && (await supersede(ports, certain, newest));
-  if (current === undefined) return "done";
-  if (current.status !== "pending" || !waitsForTurn(current)) return "done";
+  if (certain?.created_at !== record.created_at) return "done";
+  const current = isWaiting(certain) ? await supersede(ports, certain, newest) : certain;
+  if (!isWaiting(current)) {
+    // Who ended it may have died before anybody was told.
+    if (isTerminal(current.status)) await followUp(ports, current, envelope);
+    return "done";
+  }
   const nowMs = ports.clock.now();
   const ageSeconds = Math.floor((nowMs - Date.parse(record.created_at)) / 1000);
   const waitSeconds = Math.min(longestDelaySeconds, Math.max(firstLookSeconds, ageSeconds));
@@ -31,9 +37,12 @@ export async function lookAtTurn(
   return "done";
 }
 
+const isWaiting = (record: TaskRecord): boolean => record.status === "pending" && waitsForTurn(record);
+
 /**
  * Makes it certain that the task runs, before another one is cancelled for it: its submit may think that its message
- * was not sent, and withdraw it. Returns undefined when it is withdrawn, or does not wait any more.
+ * was not sent, and withdraw it.
+ * @returns The record after it, which may not wait any more. Undefined: it is withdrawn.
  */
 async function keepFromWithdrawal(ports: SettlePorts, record: TaskRecord): Promise<TaskRecord | undefined> {
   const { created_at, due_at, sender } = record;
@@ -46,5 +55,5 @@ async function keepFromWithdrawal(ports: SettlePorts, record: TaskRecord): Promi
     set: {},
     remove: ["sender"],
   });
-  return changed.done ? changed.record : undefined;
+  return changed.record;
 }

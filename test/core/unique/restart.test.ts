@@ -267,6 +267,24 @@ describe("deaths", () => {
     expect(pipeline.ran).toEqual(["one", "two"]);
   });
 
+  test("its end is told by its own message, when who cancelled it died before that", async () => {
+    const pipeline = restarting();
+    const { end } = await pipeline.start("one");
+    const { record } = await pipeline.restart("two", { callback: { url: "https://receiver.example/hook" } });
+    const { change } = pipeline.records;
+    vi.spyOn(pipeline.records, "change").mockImplementation(async (key, given) => {
+      const isLook = key.task_id === record.task_id && given.remove?.includes("sender");
+      const cancelled = { status: "cancelled", finished_at: record.created_at, retained_until: record.created_at };
+      if (isLook) await change.call(pipeline.records, key, { when: {}, set: cancelled } as never);
+      return change.call(pipeline.records, key, given);
+    });
+    await pipeline.clock.advance(60_000);
+    await pipeline.work();
+    const told = pipeline.notices.take().filter(({ kind }) => kind === "end");
+    expect(told).toMatchObject([{ task_id: record.task_id, task: { status: "cancelled" } }]);
+    await end();
+  });
+
   test("a large input is sent by the end of the holder", async () => {
     const pipeline = restarting();
     const first = await pipeline.start("one");
