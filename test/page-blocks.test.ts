@@ -429,6 +429,15 @@ const taskCases: TaskCase[] = [
     ],
   },
   {
+    page: "docs/stop-children.md",
+    type: "frame.render_all",
+    inputs: [{ frames: [1, 2] }, { frames: [3] }],
+    results: [
+      { total: 2, completed: 2 },
+      { total: 1, completed: 1 },
+    ],
+  },
+  {
     page: "docs/children.md",
     type: "talk.publish",
     inputs: [{}, {}],

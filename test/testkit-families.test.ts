@@ -302,6 +302,47 @@ describe("a child with a file of its parent", () => {
   });
 });
 
+describe("stopOnFailure", () => {
+  const send = defineTask({
+    name: "send",
+    input: z.strictObject({ to: z.string() }),
+    maxAttempts: 2,
+    handler: ({ to }) => {
+      if (to === "bob") throw new PermanentError("no address");
+      return { to };
+    },
+  });
+  const sendAll = defineTask({
+    name: "send.all",
+    input: z.strictObject({ to: z.array(z.string()) }),
+    children: { threshold: ({ to }) => 1 - 1 / (2 * to.length), stopOnFailure: true },
+    handler: async ({ to }, task) => {
+      for (const [index, one] of to.entries())
+        await task.spawn(send, { to: one }, { key: one, delaySeconds: index * 10_000 });
+    },
+  });
+
+  test("cancels the children that have not started", async () => {
+    const kit = testKit([send, sendAll]);
+    const outcome = await kit.run(sendAll, { to: ["ada", "bob", "cy", "dan"] });
+    expect(outcome).toMatchObject({ status: "failed", errorKind: "children_failed", seconds: 10_000 });
+    expect(outcome.children.map(({ key, status }) => [key, status])).toEqual([
+      ["ada", "completed"],
+      ["bob", "failed"],
+      ["cy", "cancelled"],
+      ["dan", "cancelled"],
+    ]);
+  });
+
+  test("does so although the process dies at any step", async () => {
+    const kit = testKit([send, sendAll]);
+    await kit.crashEverywhere(sendAll, { to: ["bob", "ada"] }, (outcome) => {
+      expect(outcome).toMatchObject({ status: "failed", errorKind: "children_failed" });
+      expect(outcome.children).toMatchObject([{ status: "failed" }, { status: "cancelled" }]);
+    });
+  });
+});
+
 describe("aggregate", () => {
   const draw = defineTask({
     name: "draw",

@@ -33,12 +33,13 @@ export class DynamoFamilies implements Families {
   async seal(
     parent: TaskKey,
     node: string,
-    { members, up, below, round }: Sealing,
+    { members, up, below, round, stops }: Sealing,
     attempt: number,
     purgeAt: number,
   ): Promise<FamilyNode | undefined> {
-    const set = { members, up, below, round, sealed_by: attempt, purge_at: purgeAt };
-    const removed = Object.entries({ up, below, round }).flatMap(([name, value]) => (value === undefined ? name : []));
+    const set = { members, up, below, round, stops, sealed_by: attempt, purge_at: purgeAt };
+    const optional = Object.entries({ up, below, round, stops });
+    const removed = optional.flatMap(([name, value]) => (value === undefined ? name : []));
     const notLater = "attribute_not_exists(#sealed_by) OR #sealed_by <= :attempt";
     const update = updateOf(set, removed, { ConditionExpression: notLater, values: { ":attempt": attempt } });
     const sealed = await this.#table.updated(keys.familyNode(parent, node), update);
@@ -130,12 +131,13 @@ function nodeOf(item: Item): FamilyNode {
     const [, place] = /^e(\d+)$/.exec(name) ?? [];
     return place === undefined ? [] : [[place, value] as const];
   });
-  const { members, up, below, round } = item as Partial<FamilyNode>;
+  const { members, up, below, round, stops } = item as Partial<FamilyNode>;
   return {
     ended: Object.fromEntries(ended) as FamilyNode["ended"],
     ...(members === undefined ? {} : { members }),
     ...(up === undefined ? {} : { up }),
     ...(below === undefined ? {} : { below }),
     ...(round === undefined ? {} : { round }),
+    ...(stops === undefined ? {} : { stops }),
   };
 }

@@ -75,6 +75,17 @@ export function describeFamilies(name: string, make: () => Promise<FamiliesUnder
       expect(await families.seal(parent, "0", { members: "1" }, 2, purgeAt)).toEqual({ ended: {}, members: "1" });
     });
 
+    test("a leaf of a family that stops says so at each end, until a seal of one that does not", async () => {
+      const parent = newParent();
+      const sealing = { members: "11", stops: true } as const;
+      expect(await families.seal(parent, "0", sealing, 1, purgeAt)).toEqual({ ended: {}, ...sealing });
+      expect(await families.end(parent, "0", 1, "f", purgeAt)).toEqual({ ended: { 1: "f" }, ...sealing });
+      expect(await families.seal(parent, "0", { members: "11" }, 2, purgeAt)).toEqual({
+        ended: { 1: "f" },
+        members: "11",
+      });
+    });
+
     test("families of other parents, tenants and lives are apart", async () => {
       const parent = newParent();
       const family = { ...parent, life: "a" };

@@ -20,7 +20,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 126,
   status: 90,
   control: 318,
-  worker: 345,
+  worker: 346,
   redrive: 186,
   fire: 305,
   authorizer: 56,

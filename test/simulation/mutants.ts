@@ -48,7 +48,15 @@ function copyCore(folder: string): void {
 
 /** Copies what unit tests of the core import. */
 function copyProject(folder: string): void {
-  const copied = ["src", "test/core", "test/support", "package.json", "tsconfig.json", "vitest.config.ts"];
+  const copied = [
+    "src",
+    "test/core",
+    "test/simulation",
+    "test/support",
+    "package.json",
+    "tsconfig.json",
+    "vitest.config.ts",
+  ];
   for (const path of copied) cpSync(join(repository, path), join(folder, path), { recursive: true });
   const linked = ["node_modules", "lambdas", "lib", "tasks", "templates"];
   for (const path of linked) symlinkSync(join(repository, path), join(folder, path));

@@ -7,6 +7,7 @@ import { priorityMutations } from "./priority-mutations.ts";
 import { receiverMutations } from "./receiver-mutations.ts";
 import { runMutations } from "./run-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
+import { stopMutations } from "./stop-mutations.ts";
 import { uniqueMutations } from "./unique-mutations.ts";
 import type { Theme } from "./weather.ts";
 
@@ -19,6 +20,7 @@ export const mutations: readonly Mutation[] = [
   ...about("flow", flowMutations),
   ...onFailedMutations,
   ...runMutations,
+  ...stopMutations,
   ...priorityMutations,
   ...about("keys", uniqueMutations),
   ...historyMutations,

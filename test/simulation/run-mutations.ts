@@ -79,7 +79,7 @@ export const runMutations: readonly Mutation[] = [
   },
   {
     name: "run: a failure that the handler has caught counts for the threshold",
-    file: "end/close-family.ts",
+    file: "model/family-node.ts",
     in: "neededOf",
     find: "total - caught",
     replace: "total",

@@ -1,6 +1,5 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import { familyOf, isChildOf, leafOf, membersOf } from "../end/child-results.ts";
-import { familyPurgeAt } from "../end/close-family.ts";
 import { AttemptCrashed, PermanentError, PortUnavailable, RetryAfter } from "../model/errors.ts";
 import {
   countsIn,
@@ -8,6 +7,7 @@ import {
   endText,
   type FamilyNode,
   type FamilyPlace,
+  familyPurgeAt,
   isAwaitedKey,
   type Leaf,
 } from "../model/family-node.ts";

@@ -1,9 +1,10 @@
 import { inLanes } from "../../util/in-lanes.ts";
 import { familyOf, leafOf, treeOf } from "../end/child-results.ts";
-import { familyPurgeAt, passUp } from "../end/close-family.ts";
+import { passUp } from "../end/close-family.ts";
+import { noteFailures } from "../end/stop-family.ts";
 import { endedOf, noCounts } from "../model/counts.ts";
 import { PermanentError } from "../model/errors.ts";
-import { type FamilyNode, nodeSize, type Sealing, treeOver } from "../model/family-node.ts";
+import { type FamilyNode, familyPurgeAt, nodeSize, type Sealing, treeOver } from "../model/family-node.ts";
 import { spawnedId } from "../model/idempotency.ts";
 import { fence } from "../model/lease.ts";
 import type { TaskRecord } from "../model/record.ts";
@@ -42,6 +43,8 @@ export interface SealedFamily {
   total: number;
   /** Number of the children whose failure the handler has caught. */
   caught?: number;
+  /** True for a family that stops as soon as too many children have failed. */
+  stops?: true;
 }
 
 /**
@@ -137,8 +140,9 @@ export class Spawner {
    * Creates the last children, and builds the tree that counts their ends. Undefined: the task has no child, or its
    * handler has awaited the end of each. A repeat in a later attempt builds another tree over the same leaves.
    * @param entries Returns the entries of the task.
+   * @param stops True for a family that stops as soon as too many children have failed.
    */
-  async seal(entries: () => Promise<ReadonlyMap<string, StepEntry>>): Promise<SealedFamily | undefined> {
+  async seal(entries: () => Promise<ReadonlyMap<string, StepEntry>>, stops = false): Promise<SealedFamily | undefined> {
     if (!this.#used && !this.#hasPages()) return undefined;
     if (this.#hasPages()) await this.#load();
     await this.#flush();
@@ -146,7 +150,7 @@ export class Spawner {
     const found = await inLanes(this.#pages.all, nodeLanes, (page) => this.#writer.leafOf(page));
     const leaves = found.filter(([, members]) => members.includes("1"));
     if (leaves.length === 0) return undefined;
-    const { root, nodes } = treeOver(leaves, treeOf(this.#parent), this.#parent.round, this.#nodeSize);
+    const { root, nodes } = treeOver(leaves, treeOf(this.#parent), this.#parent.round, this.#nodeSize, stops);
     // In order: no node may be full before the one above it is sealed.
     const above = nodes.filter(([, { below }]) => below !== undefined);
     for (const [name, sealing] of above) await this.#seal(name, sealing);
@@ -155,12 +159,15 @@ export class Spawner {
       nodeLanes,
       async ([name, sealing]) => {
         const node = await this.#seal(name, sealing);
+        // The children that failed before: the later ones see the seal.
+        if (stops) await noteFailures(this.#ports, this.#parent, name, node);
         // A leaf whose children had all ended before it was sealed: none of their ends could pass it up.
         await passUp(this.#ports, this.#parent, name, node);
       },
     );
     const total = leaves.reduce((sum, [, members]) => sum + members.replaceAll("0", "").length, 0);
-    return { root, total, ...(this.#pages.hasAwaited && { caught: this.#caught(await entries()) }) };
+    const caught = this.#pages.hasAwaited ? this.#caught(await entries()) : undefined;
+    return { root, total, ...(caught !== undefined && { caught }), ...(stops && { stops }) };
   }
 
   /** Number of the children whose failure the handler has caught in this round. */

@@ -106,7 +106,7 @@ function tryCancel(ports: EndPorts, record: TaskRecord, fields: CancelFields): P
  * leaves none running.
  */
 async function cancelParent(ports: EndPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
-  await requestCancelChildren(ports, { ...record, ...fields }, true);
+  await requestCancelChildren(ports, { ...record, ...fields }, "before");
   const kept = retention(ports, record);
   await extras.keepEnded(ports, record, kept.purge_at);
   return ports.records.change(record, {

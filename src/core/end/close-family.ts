@@ -3,7 +3,15 @@ import { type Classified, classify } from "../model/classify.ts";
 import { type Counts, endedOf } from "../model/counts.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { ChangedMeanwhile, ChildrenFailed } from "../model/errors.ts";
-import { countsOf, countsText, endText, type FamilyNode, isFull } from "../model/family-node.ts";
+import {
+  countsOf,
+  countsText,
+  endText,
+  type FamilyNode,
+  familyPurgeAt,
+  isFull,
+  neededOf,
+} from "../model/family-node.ts";
 import { iso, type TaskKey, type TaskRecord } from "../model/record.ts";
 import type { EndPorts } from "../ports/extra.ts";
 import { dispatch } from "../send/dispatch.ts";
@@ -13,15 +21,6 @@ import { reportClosed } from "../send/report-family.ts";
 import { retention, sameRetention } from "../send/retention.ts";
 import { failForGood } from "./bury.ts";
 import { wakeParent } from "./wake-parent.ts";
-
-/**
- * Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries, and
- * than the longest sleep of a parent with its retention.
- */
-const keptSeconds = 800 * 86_400;
-
-/** Time, in epoch seconds, from which a family's nodes and pages may be deleted. */
-export const familyPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + keptSeconds;
 
 /** Number of tries to close a family whose parent changes at the same time. */
 const mostTries = 5;
@@ -38,6 +37,10 @@ export async function countEnd(ports: EndPorts, child: TaskRecord): Promise<Task
   const parent = { tenant_id, task_id: parent_id };
   const node = await ports.families.end(parent, leaf, place, endText(status, child), familyPurgeAt(ports.clock.now()));
   const ended = await passUp(ports, parent, leaf, node);
+  // The end of a child that was retried may take the place of a failure.
+  if (node.stops === true && ended === undefined && (status !== "completed" || child.round > 1)) {
+    await (await import("./stop-family.ts")).stopAfterEnd(ports, parent, child, node);
+  }
   // The attempt that is woken finds the end in the leaf.
   if (child.family_awaited === true) await wakeParent(ports, child);
   return ended;
@@ -70,11 +73,18 @@ export async function isFamilyFull({ families }: EndPorts, parent: TaskRecord): 
   return root !== undefined && isFull(root);
 }
 
-/** Closes the family of a waiting parent if its root is full. For what a death left between two steps. */
+/**
+ * Closes the family of a waiting parent if its root is full, and stops it if its threshold cannot be reached any more.
+ * For what a death left between two steps.
+ */
 export async function closeIfFull(ports: EndPorts, parent: TaskRecord): Promise<TaskRecord | undefined> {
   if (parent.family_state !== "waiting" || parent.family_root === undefined) return undefined;
   const root = await ports.families.read(parent, parent.family_root);
-  return root === undefined ? undefined : passUp(ports, parent, parent.family_root, root);
+  const ended = root && (await passUp(ports, parent, parent.family_root, root));
+  if (ended === undefined && parent.family_stop === "armed") {
+    await (await import("./stop-family.ts")).stopIfLost(ports, parent);
+  }
+  return ended;
 }
 
 /** True for a parent that waits for this family. */
@@ -160,10 +170,6 @@ async function endWait(ports: EndPorts, parent: TaskRecord, root: string, counts
     remove: ["error", "error_type", "error_kind", "needs_review"],
   });
 }
-
-/** Number of children that must complete. The subtraction makes up for the inexact product of two decimal fractions. */
-const neededOf = ({ family_threshold: threshold = 1, family_caught: caught = 0 }: TaskRecord, total: number): number =>
-  Math.ceil(threshold * Math.max(0, total - caught) - 1e-9);
 
 function failureOf(parent: TaskRecord, counts: Counts, nowMs: number): Classified {
   const total = endedOf(counts);

@@ -15,11 +15,16 @@ const laterMs = 60_000;
 
 /**
  * Requests that the open children of a parent are cancelled, by a task of Offload's own. Repeatable.
- * @param before True when the parent is about to be cancelled: the task then runs after that, and does nothing if it
- * did not happen.
+ * @param why `before`: the parent is about to be cancelled: the task then runs after that, and does nothing if it did
+ * not happen. `stop`: too many of the children have failed, and the parent waits for the others.
  * @throws Problem `unavailable`
  */
-export async function requestCancelChildren(ports: DispatchPorts, parent: TaskRecord, before = false): Promise<void> {
+export async function requestCancelChildren(
+  ports: DispatchPorts,
+  parent: TaskRecord,
+  why?: "before" | "stop",
+): Promise<void> {
+  const before = why === "before";
   const { tenant_id, task_id, round, cancel_now: now } = parent;
   await submit(
     { ...ports, types: internalTypes },
@@ -31,7 +36,7 @@ export async function requestCancelChildren(ports: DispatchPorts, parent: TaskRe
         retention_seconds: 3600,
         ...(before ? { run_at: iso(Math.ceil((ports.clock.now() + laterMs) / changeMs) * changeMs) } : {}),
       },
-      idempotencyKey: `cancel children ${tenant_id} ${task_id} ${round}${now ? " now" : ""}${before ? ` ${Math.floor(ports.clock.now() / changeMs)}` : ""}`,
+      idempotencyKey: `cancel children ${tenant_id} ${task_id} ${round}${now ? " now" : ""}${why === "stop" ? " stop" : ""}${before ? ` ${Math.floor(ports.clock.now() / changeMs)}` : ""}`,
       correlationId: parent.correlation_id,
     },
   );

@@ -26,10 +26,12 @@ export interface FamilyNode {
    * The parent's round in which a leaf was sealed: ends of earlier rounds count only if the child completed. Absent: 1.
    */
   round?: number;
+  /** True in a leaf of a family that stops as soon as too many children have failed. Absent: it does not. */
+  stops?: true;
 }
 
 /** The coordinator writes this to a node when it has spawned all children. */
-export type Sealing = Required<Pick<FamilyNode, "members">> & Pick<FamilyNode, "up" | "below" | "round">;
+export type Sealing = Required<Pick<FamilyNode, "members">> & Pick<FamilyNode, "up" | "below" | "round" | "stops">;
 
 const letters = { completed: "c", failed: "f", cancelled: "x", expired: "e" } as const;
 
@@ -88,6 +90,31 @@ export function countsText(node: FamilyNode): string {
   return versioned(version, [completed, failed, cancelled, expired].join());
 }
 
+/** True for an end without success that counts in the parent's round. */
+const failsIn = (text: string, round: number): boolean => {
+  const { status, familyRound } = endIn(text);
+  return status !== "completed" && familyRound >= round;
+};
+
+/** A leaf has at most this many digits of children. */
+const failureDigits = 3;
+
+/**
+ * Text of the number of a leaf's children that have ended without success, for the node that counts them. It compares
+ * as greater after each further end. Undefined: none has, and no end was replaced by a later one.
+ */
+export function failuresText({ ended }: FamilyNode, round: number): string | undefined {
+  const texts = Object.values(ended);
+  const failures = texts.filter((text) => failsIn(text, round)).length;
+  const version = texts.reduce((sum, text) => sum + parsed(text).version, 0);
+  if (failures === 0 && version === 0) return undefined;
+  return versioned(version, String(failures).padStart(failureDigits, "0"));
+}
+
+/** Number of the children that have ended without success, by the texts of their leaves. */
+export const failuresIn = ({ ended }: FamilyNode): number =>
+  Object.values(ended).reduce((sum, text) => sum + Number(parsed(text).body), 0);
+
 function countsOfText(text: string): Counts {
   const { body } = parsed(text);
   const status = statuses.get(body as "c");
@@ -117,6 +144,27 @@ export const countsOf = (node: FamilyNode): Counts =>
     .map((place) => countsOfText(node.ended[place] ?? ""))
     .reduce(addCounts, noCounts);
 
+/**
+ * Nodes and pages are kept for this time, in seconds: longer than the longest delay of a child and its retries, and
+ * than the longest sleep of a parent with its retention.
+ */
+const keptSeconds = 800 * 86_400;
+
+/** Time, in epoch seconds, from which a family's nodes and pages may be deleted. */
+export const familyPurgeAt = (nowMs: number): number => Math.ceil(nowMs / 1000) + keptSeconds;
+
+/** The fields of a parent that say how many children must complete. */
+export interface Threshold {
+  family_threshold?: number;
+  family_caught?: number;
+}
+
+/** Number of children that must complete. The subtraction makes up for the inexact product of two decimal fractions. */
+export const neededOf = (
+  { family_threshold: threshold = 1, family_caught: caught = 0 }: Threshold,
+  total: number,
+): number => Math.ceil(threshold * Math.max(0, total - caught) - 1e-9);
+
 /** A leaf and its members. */
 export type Leaf = readonly [name: string, members: string];
 
@@ -128,16 +176,18 @@ export type SealedNode = readonly [name: string, sealing: Sealing];
  * below it can be full.
  * @param name Unique to the attempt that seals: names the nodes above the leaves.
  * @param round The parent's round.
+ * @param stops True for a family that stops as soon as too many children have failed.
  */
 export function treeOver(
   leaves: readonly Leaf[],
   name: string,
   round = 1,
   size = nodeSize,
+  stops = false,
 ): { root: string; nodes: SealedNode[] } {
   let level: { name: string; sealing: Sealing }[] = leaves.map(([leaf, members]) => ({
     name: leaf,
-    sealing: round === 1 ? { members } : { members, round },
+    sealing: { members, ...(round > 1 && { round }), ...(stops && { stops }) },
   }));
   const levels = [level];
   for (let height = 1; level.length > 1; height++) {

@@ -314,6 +314,11 @@ export interface TaskRecord extends TaskKey {
   family_root?: string;
   /** settle: share of the children that must complete, 0 to 1. */
   family_threshold?: number;
+  /**
+   * settle: `armed`, when the family stops as soon as too many children have failed; the end of a child: `requested`,
+   * when the cancel of the others is requested. A new round removes it. Absent: the family runs to its end.
+   */
+  family_stop?: "armed" | "requested";
   /** settle: true when the type aggregates the results. Absent: the counts are the result. */
   family_aggregates?: true;
   /**

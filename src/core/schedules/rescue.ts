@@ -153,7 +153,10 @@ async function follow({ ports }: Pass, record: TaskRecord, envelope?: Envelope):
 
 async function close(pass: Pass, record: TaskRecord): Promise<void> {
   const { ports, found } = pass;
-  if (!(await isFamilyFull(ports, record))) return;
+  if (!(await isFamilyFull(ports, record))) {
+    if (record.family_stop === "armed") await (await import("../end/stop-family.ts")).stopIfLost(ports, record);
+    return;
+  }
   const marked = await ports.records.change(record, { when: unchanged(record), set: rescued(pass) });
   if (!marked.done) return;
   const parent = await closeIfFull(ports, marked.record);

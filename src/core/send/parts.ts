@@ -4,7 +4,7 @@ import type { Records } from "../ports/tasks.ts";
 /** The fields of a round that the next one does not have. */
 export const endOfRound = [
   ...(["family_state", "family_root", "family_counts", "closing_from", "family_aggregated"] as const),
-  ...(["family_caught"] as const),
+  ...(["family_caught", "family_stop"] as const),
   ...(["outcome", "location", "result", "result_ref"] as const),
 ] as const;
 

@@ -15,6 +15,17 @@ export function reportWaiting({ log, metrics }: ReportPorts, parent: TaskRecord)
   });
 }
 
+/** Reports that the open children of a parent are to be cancelled, as too many others have failed. */
+export function reportStopped({ log }: ReportPorts, parent: TaskRecord): void {
+  log.info("family stops", {
+    ...taskFields(parent),
+    outcome: "stopped",
+    status: parent.status,
+    children: parent.family_total,
+    threshold: parent.family_threshold,
+  });
+}
+
 /**
  * Reports that all children of a parent have ended. The status is the parent's: `pending` when an attempt that
  * aggregates follows.

@@ -5,6 +5,7 @@ import type { Status } from "../model/status.ts";
 /** Options of a type that spawns children. */
 export interface ChildrenOptions<Input> {
   threshold?: number | ((input: Input) => number);
+  stopOnFailure?: boolean;
 }
 
 /** A file that is a child's result. It can be read any number of times while the child's result is kept. */

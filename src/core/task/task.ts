@@ -132,7 +132,8 @@ export interface TaskOptions<
   /**
    * Set for a type whose handler spawns children with `task.spawn`. Without it the type cannot spawn. `threshold`: the
    * share of the children that must complete, 0 to 1; with fewer, the task fails with the kind `children_failed`.
-   * Default: 1.
+   * Default: 1. `stopOnFailure`: true cancels the other children as soon as the threshold cannot be reached any more.
+   * Default: false, all children run to their ends.
    */
   children?: ChildrenOptions<z.output<Input>> | Parent;
   /**

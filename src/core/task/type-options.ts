@@ -70,7 +70,10 @@ const concurrency: ChecksOf<ConcurrencyOption> = limit;
 const rateLimit: ChecksOf<RateLimitOption> = { ...limit, perSeconds: anything };
 const breaker: ChecksOf<BreakerOption> = { failures: anything, coolDownSeconds: anything };
 const file: ChecksOf<FileOptions> = { contentTypes: listOf(text), maxBytes: anything, required: flag };
-const children: ChecksOf<ChildrenOptions<never>> = { threshold: either(number(0, 1), syncFunction) };
+const children: ChecksOf<ChildrenOptions<never>> = {
+  threshold: either(number(0, 1), syncFunction),
+  stopOnFailure: flag,
+};
 
 /**
  * The options of a task type; its definition holds them against their types. Ranges of some are checked by their own

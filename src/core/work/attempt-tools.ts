@@ -139,7 +139,8 @@ export class AttemptTools implements Caused {
 
   /** Creates the last children, and seals their family. Undefined: the task has no child. */
   async seal(): Promise<SealedFamily | undefined> {
-    return this.#spawner && this.during(this.#spawner.seal(() => this.steps.stored()));
+    const stops = this.#running.type.children?.stopOnFailure === true;
+    return this.#spawner && this.during(this.#spawner.seal(() => this.steps.stored(), stops));
   }
 
   async keep(): Promise<void> {

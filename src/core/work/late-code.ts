@@ -10,6 +10,7 @@ import * as closeFamily from "../end/close-family.ts";
 import * as keepForRound from "../end/keep-for-round.ts";
 import * as onFailedOf from "../end/on-failed-of.ts";
 import * as requestCancelChildren from "../end/request-cancel-children.ts";
+import * as stopFamily from "../end/stop-family.ts";
 import * as notices from "../extras/notices/notices.ts";
 import * as startOnFailed from "../extras/on-failed/start.ts";
 import * as next from "../extras/unique/next.ts";
@@ -28,7 +29,7 @@ import * as waitForTurn from "./wait-for-turn.ts";
 
 /** The modules as values: a user's bundler leaves out an import of which nothing is used. */
 export const lateCode: readonly object[] = [
-  ...[spawner, runs, bury, childResults, closeFamily, keepForRound],
+  ...[spawner, runs, bury, childResults, closeFamily, keepForRound, stopFamily],
   ...[anySignal, nextSignal, numbered, sendNumbered, signalUrl, tries, waitEnds],
   ...[requestCancelChildren, largeInput, notices, settleWaiting, onFailedOf, startOnFailed, failedInput, onFailed],
   ...[next, waitForTurn],

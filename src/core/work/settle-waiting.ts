@@ -1,5 +1,6 @@
-import { closeIfFull, familyPurgeAt } from "../end/close-family.ts";
+import { closeIfFull } from "../end/close-family.ts";
 import { followUp } from "../end/follow-up.ts";
+import { familyPurgeAt } from "../model/family-node.ts";
 import { fence } from "../model/lease.ts";
 import { iso } from "../model/record.ts";
 import type { EndPorts } from "../ports/extra.ts";
@@ -50,11 +51,13 @@ export async function settleWaiting(
         family_threshold: threshold,
         family_caught: family.caught,
         family_aggregates: aggregates ? true : undefined,
+        family_stop: family.stops && "armed",
         ...(aggregated !== undefined && { family_aggregated: true as const, ...resultFields(aggregated) }),
       },
       remove: [
         ...(["lease_until", "lease_token", "family_counts"] as const),
         ...(aggregates ? [] : (["family_aggregates"] as const)),
+        ...(family.stops ? [] : (["family_stop"] as const)),
       ],
       append: attemptOf(record, now, "completed"),
     });

@@ -36,7 +36,7 @@ export const sizes = defineTask({
   ...parent,
   name: "text.sizes",
   output,
-  children: { threshold: ({ share }) => share },
+  children: { threshold: ({ share }) => share, stopOnFailure: true },
   aggregate: async ({ total }) => ({ total, kind: "full" }),
 });
 export const page = defineTask({
