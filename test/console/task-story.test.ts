@@ -110,6 +110,23 @@ describe("the story of a task", () => {
     expect(timesOf(view, linesOf(of, false).lines, of.nowMs)).toEqual({ wholeMs: 705_000, ranMs: 5_000 });
   });
 
+  test("a try of a step that failed says why, and an awaited child that it ended", () => {
+    const steps = [
+      step({ kind: "try", name: "mail #1", error: "no route" }),
+      step({ name: "mail", order: null }),
+      step({ kind: "run", name: "invoice #1", order: 2 }),
+      step({ kind: "run", name: "invoice #2", order: null, error: "no paper" }),
+    ];
+    const view = task({ status: "completed", finished_at: second(9), attempts: 1 });
+    const lines = shown(told(view, [attempt(1, 0, 9, "completed")], 10, { steps }));
+    expect(lines.slice(1).map(([name]) => name)).toEqual([
+      "step mail #1 failed: no route",
+      "step mail done",
+      "child invoice done",
+      "child invoice #2 failed: no paper",
+    ]);
+  });
+
   test("a task that sleeps now has the rest of its sleep to come", () => {
     const waiting_for = { kind: "sleep", until: second(1_000) } as const;
     const view = task({ attempts: 1, started_at: second(1), waiting_for, updated_at: second(2) });

@@ -215,15 +215,6 @@ export function TaskFacts({ task }: { task: TaskView }) {
               <Id of={task.caused_by} />
             </a>,
           ],
-          task.on_failed != null && [
-            "Its onFailed",
-            <span key="link">
-              <a href={href(["tasks", task.on_failed.task_id], keep)}>
-                <Id of={task.on_failed.task_id} />
-              </a>{" "}
-              {task.on_failed.status}
-            </span>,
-          ],
           ["Priority", task.priority],
           time("Scheduled for", task.scheduled_for),
           time("Ended", task.finished_at),

@@ -144,7 +144,12 @@ function StoryRow({ line, axis, nowMs }: { line: Line; axis: Axis; nowMs: number
   const words = (
     <>
       <Text of={name} most={100} />
-      {about && <span class={isBad ? "bad" : "muted"}> {about}</span>}
+      {about && (
+        <span class={isBad ? "bad" : "muted"}>
+          {" "}
+          <Text of={about} most={120} />
+        </span>
+      )}
     </>
   );
   return (

@@ -5,7 +5,7 @@ import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { nowMs } from "../clock.ts";
 import { count, counted } from "../format.ts";
 import { Facts, Section } from "../parts/layout.tsx";
-import { Id, now, Text, Time } from "../parts/text.tsx";
+import { Id, now, Status, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { chosenTenant, may, mayChange } from "../session.ts";
 import { Cause } from "./task-cause.tsx";
@@ -53,6 +53,12 @@ function Failed({ task, attempts }: { task: TaskView; attempts: readonly Attempt
               : "Retry starts a new round; steps and children that are done stay done."}
           </span>
         </p>
+        {task.on_failed != null && (
+          <p>
+            <Status of={task.on_failed.status} />{" "}
+            <a href={href(["tasks", task.on_failed.task_id], { tenant: chosenTenant.value })}>its onFailed</a>
+          </p>
+        )}
       </Cause>
     </Section>
   );

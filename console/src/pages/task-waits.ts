@@ -49,6 +49,7 @@ const partLooks: Readonly<Record<string, [string, string]>> = {
   wait: ["waiting", "signal"],
   step: ["open", "step"],
   try: ["failed", "step"],
+  run: ["tasks", "child"],
   state: ["open", "checkpoint"],
   submit: ["submit", "submitted tasks"],
 };
@@ -66,7 +67,9 @@ export function stepLines(told: Told): Line[] {
     return [
       {
         ...{ key: `${step.kind} ${step.name}`, icon: bad ? "failed" : icon, isPart: true, isBad: bad },
-        name: step.kind === "state" ? word : `${word} ${step.name}`,
+        // Most parents have a single end of each child, so its number is left out.
+        name:
+          step.kind === "state" ? word : `${word} ${step.kind === "run" ? step.name.replace(/ #1$/, "") : step.name}`,
         about: aboutStep(step, signal, told.nowMs),
         ...(wait ? heldBars(told.nowMs, wait) : { marks: [], took: "" }),
       },
@@ -81,9 +84,9 @@ function heldBars(nowMs: number, { fromMs, toMs, ofBar }: Held): Pick<Line, "mar
 }
 
 function aboutStep(step: StepView, signal: StepView | undefined, nowMs: number): string {
-  if (step.error != null) return "failed";
+  if (step.error != null) return `failed: ${step.error}`;
   if (step.timed_out || signal?.timed_out) return "timed out";
-  if (step.kind === "step") return "done";
+  if (step.kind === "step" || step.kind === "run") return "done";
   if (step.kind === "state") return step.attempt === null ? "" : `of attempt ${step.attempt}`;
   if (step.kind === "wait") return signal === undefined ? "" : "came";
   return step.kind === "sleep" && (ms(step.until) ?? 0) > nowMs ? "until then" : "";

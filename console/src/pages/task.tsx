@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import type { WebhookTries } from "../../../src/operations/views.ts";
@@ -5,7 +6,7 @@ import { type Loaded, useLoad } from "../load.ts";
 import { Curl } from "../parts/curl.tsx";
 import { Answer, Failure, Page } from "../parts/layout.tsx";
 import { Id, Text, Time } from "../parts/text.tsx";
-import { href } from "../route.ts";
+import { href, replaceWith } from "../route.ts";
 import { api, chosenTenant, config, may, maySeeInputs, tenant } from "../session.ts";
 import { useTaskTypes } from "../task-types.ts";
 import { TaskActions } from "./task-actions.tsx";
@@ -25,6 +26,12 @@ const replicaMs = 1_500;
 export function TaskPage({ taskId }: { taskId: string }) {
   const task = useTask(taskId);
   const types = useTaskTypes();
+  const foundId = task.value?.task_id;
+  useEffect(() => {
+    // `~type:key` addresses the newest task of a key: the page stays with the one that it found.
+    if (foundId === undefined || foundId === taskId) return;
+    replaceWith("", href(["tasks", foundId], { tenant: chosenTenant.value }));
+  }, [foundId]);
   const onChange = () => {
     task.reload();
     setTimeout(task.reload, replicaMs);

@@ -10,12 +10,12 @@ import { Text } from "../parts/text.tsx";
 import { changeQuery, go } from "../route.ts";
 import { chosenTenant } from "../session.ts";
 import { useTaskTypes } from "../task-types.ts";
-import { type Chip, chipsOf, type PageQuery } from "./tasks-query.ts";
+import { type Chip, chipsOf, isAddress, type PageQuery } from "./tasks-query.ts";
 import { Views } from "./tasks-views.tsx";
 
 /** The search, the filters as chips in one line, and the saved ones above them. They are the page's URL. */
 export function Filters({ query }: { query: PageQuery }) {
-  const search = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLInputElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const open = useSignal(false);
   const toggle = () => {
@@ -25,7 +25,7 @@ export function Filters({ query }: { query: PageQuery }) {
   useEffect(
     () =>
       addShortcuts([
-        { key: "/", description: "search", run: () => search.current?.focus() },
+        { key: "/", description: "search", run: () => field.current?.focus() },
         { key: "f", description: "filter", run: toggle },
       ]),
     [],
@@ -36,14 +36,14 @@ export function Filters({ query }: { query: PageQuery }) {
       <Views />
       <form class="chips" onSubmit={(event) => event.preventDefault()}>
         <input
-          ref={search}
+          ref={field}
           type="search"
           aria-label="Search"
           size={30}
           maxLength={128}
-          placeholder="Id, tag, correlation id, error"
+          placeholder="Id, tag, error, or ~type:key"
           value={query.q ?? ""}
-          onChange={(event) => changeQuery({ q: event.currentTarget.value.trim() || undefined })}
+          onChange={(event) => search(event.currentTarget.value.trim())}
         />
         {chips.map((chip) => (
           <ChipOf key={chip.name} of={chip} />
@@ -60,6 +60,12 @@ export function Filters({ query }: { query: PageQuery }) {
       {open.value && <Fields query={query} onClose={toggle} />}
     </search>
   );
+}
+
+/** Searches, or opens the task of a unique key. */
+function search(text: string): void {
+  if (isAddress(text)) go(["tasks", text], { tenant: chosenTenant.value });
+  else changeQuery({ q: text || undefined });
 }
 
 const ChipOf = ({ of: { name, words, value } }: { of: Chip }) => (
@@ -96,6 +102,7 @@ function Fields({ query, onClose }: { query: PageQuery; onClose: () => void }) {
         label="Type"
         values={types.value?.types.map(({ name }) => name) ?? (query.type ? [query.type] : [])}
       />
+      <TextFilter name="unique_key" label="Unique key" size={16} />
       <ChoiceFilter name="priority" label="Priority" values={tiers} />
       <TextFilter name="tag" label="Tag" size={16} placeholder="name=value" />
       <TimeFilter name="created_after" label="Submitted after" />

@@ -3,7 +3,9 @@ import { duration } from "../format.ts";
 export type PageQuery = Readonly<Record<string, string>>;
 
 /** Names of the query that the API and the page's URL share. */
-const shared = ["q", "status", "retrying", "type", "priority", "created_after", "created_before"] as const;
+const shared = [
+  ...(["q", "status", "retrying", "type", "unique_key", "priority", "created_after", "created_before"] as const),
+];
 
 /** The filters of the page's URL. */
 export const filterNames = [...shared, "tag"] as const;
@@ -17,9 +19,17 @@ function tagOf(text: string): [name: string, value: string] | undefined {
   return at < 1 ? undefined : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** A tag in the URL that no list can be read with. Undefined: there is none. */
-export const faultOf = ({ tag }: PageQuery): Error | undefined =>
-  tag && tagOf(tag) === undefined ? new Error(`The tag ${tag} is no name=value.`) : undefined;
+/** A filter in the URL that no list can be read with. Undefined: there is none. */
+export function faultOf({ tag, unique_key: key, type }: PageQuery): Error | undefined {
+  if (tag && tagOf(tag) === undefined) return new Error(`The tag ${tag} is no name=value.`);
+  return key && !type ? new Error("A unique key belongs to one type: choose the type, too.") : undefined;
+}
+
+/** The address of the task that has, or had last, a unique key: `~type:key`. */
+export const isAddress = (text: string): boolean => /^~[^:]+:./.test(text);
+
+/** True when an operation cannot have the filter: it has the ids of the tasks that are found. */
+export const isOfIds = ({ q, unique_key: key }: PageQuery): boolean => Boolean(q || key);
 
 /** The API's query of the page's URL. */
 export function apiQuery(query: PageQuery): Record<string, string> {
@@ -27,9 +37,9 @@ export function apiQuery(query: PageQuery): Record<string, string> {
   return { ...Object.fromEntries(valuesOf(query)), ...(value !== undefined && { [`tag.${name}`]: value }) };
 }
 
-/** The filter of an operation on all tasks that the page's URL finds, without its search. */
+/** The filter of an operation on all tasks that the page's URL finds, without its search and its key. */
 export function filterOf(query: PageQuery): Record<string, unknown> {
-  const { q: _, retrying, ...given } = Object.fromEntries(valuesOf(query));
+  const { q: _, unique_key: __, retrying, ...given } = Object.fromEntries(valuesOf(query));
   const tag = tagOf(query.tag ?? "");
   return {
     ...given,
@@ -51,6 +61,7 @@ export interface Chip {
 const words: Readonly<Record<string, string>> = {
   status: "Status is",
   type: "Type is",
+  unique_key: "Key is",
   priority: "Tier is",
   tag: "Tag is",
   created_after: "Submitted after",

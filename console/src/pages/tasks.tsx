@@ -10,7 +10,7 @@ import { may, tenant } from "../session.ts";
 import { setting } from "../signals.ts";
 import { TaskList } from "../task-list.ts";
 import { Filters } from "./tasks-filters.tsx";
-import { apiQuery, faultOf, filterOf, type PageQuery, showsOwn } from "./tasks-query.ts";
+import { apiQuery, faultOf, filterOf, isOfIds, type PageQuery, showsOwn } from "./tasks-query.ts";
 import { Rows } from "./tasks-rows.tsx";
 import { actWords, bulkOf, mostTicked, Selection } from "./tasks-selection.tsx";
 
@@ -32,7 +32,7 @@ function keptList(key: string, query: PageQuery): TaskList {
 
 /** An operation on what the page's URL finds. Undefined: the search has found nothing yet. */
 function bulkOfFound(act: "cancel" | "retry", query: PageQuery, list: TaskList): Bulk | undefined {
-  if (!query.q) return bulkOf(act, { filter: filterOf(query) });
+  if (!isOfIds(query)) return bulkOf(act, { filter: filterOf(query) });
   const ids = list.tasks.value.slice(0, mostTicked).map(({ task_id }) => task_id);
   if (list.loading.value || ids.length === 0) return undefined;
   const isAll = list.complete.value && ids.length === list.tasks.value.length;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { describeConsole, expectClean } from "../../support/console-tests.ts";
 
 /** Texts that would run a script, or turn the text around them, where a page shows them as they are. */
@@ -214,6 +215,61 @@ describeConsole("a task", settings, (here) => {
     await story()
       .getByRole("row", { name: /^Attempt 2/ })
       .waitFor();
+  });
+
+  test("the task of a unique key opens by its address, and the list finds it by its key, for operations, too", {
+    timeout: 300_000,
+  }, async () => {
+    const options = { delay_seconds: 3600, unique: { key: "post/4711" } };
+    const { task_id } = await here.operator.submit("probe.echo", { value: 1 }, options);
+    await page.goto(`${here.url}/console#/tasks`);
+    await page.getByRole("searchbox", { name: "Search" }).fill("~probe.echo:post/4711");
+    await page.keyboard.press("Enter");
+    await page.locator(".task-head").getByText(task_id).waitFor();
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#/tasks/${task_id}`);
+    await page.goto(`${here.url}/console#/tasks?unique_key=post%2F4711`);
+    await page.getByRole("alert").getByText("choose the type").waitFor();
+    await page.goto(`${here.url}/console#/tasks?type=probe.echo&unique_key=post%2F4711`);
+    const rows = page.getByRole("table", { name: "Tasks" }).getByRole("row");
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole("button", { name: "Remove: Key is post/4711" }).waitFor();
+    await button("Cancel all found …").click();
+    const dialog = page.getByRole("dialog", { name: "Cancel tasks" });
+    await dialog.getByText("Of acme: what the search found").waitFor();
+    await clean("key");
+    await dialog.getByRole("button", { name: "Cancel 1" }).click();
+    await dialog.getByText(/The operation is completed: 1 of 1/).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    expect((await here.operator.task(task_id)).status).toBe("cancelled");
+  });
+
+  test("tries of a step, awaited children and the end of onFailed are on the page", { timeout: 300_000 }, async () => {
+    const failed = await here.operator.submit("probe.onfailed", { how: "permanent" });
+    await here.operator.waitFor(
+      failed.task_id,
+      (task) => (task as Partial<TaskView>).on_failed?.status === "completed",
+    );
+    await open(failed.task_id);
+    await part("Why it failed").getByText("completed", { exact: true }).waitFor();
+    await part("Why it failed").getByRole("link", { name: "its onFailed" }).click();
+    await part("Family").getByRole("link", { name: "the task whose onFailed this is" }).waitFor();
+    const tries = await here.operator.submit("probe.tries", { failures: 1, base_seconds: 3_600 });
+    await here.operator.waitFor(tries.task_id, (task) => task.waiting_for?.kind === "step");
+    await open(tries.task_id);
+    await part("What it waits for").getByText("Attempt 2 of its step").waitFor();
+    await story()
+      .getByRole("row", { name: /^step fails #1 failed: attempt 1 of the step fails/ })
+      .waitFor();
+    await clean("tries");
+    await here.operator.post(`/tasks/${tries.task_id}/cancel`);
+    const parent = await here.operator.submit("probe.fanout", { children: 2, runs: true });
+    await here.operator.ended(parent.task_id);
+    await open(parent.task_id);
+    await story()
+      .getByRole("row", { name: /^child child 1 done/ })
+      .waitFor();
+    await part("Family").getByText("2 completed").waitFor();
+    await clean("runs");
   });
 
   test("progress, children and the trace of a task", { timeout: 300_000 }, async () => {
