@@ -28,7 +28,7 @@ export function TaskPage({ taskId }: { taskId: string }) {
   const types = useTaskTypes();
   const foundId = task.value?.task_id;
   useEffect(() => {
-    // `~type:key` addresses the newest task of a key: the page stays with the one that it found.
+    // `~type:key` addresses the newest task of a key. The page stays with the task that it found.
     if (foundId === undefined || foundId === taskId) return;
     replaceWith("", href(["tasks", foundId], { tenant: chosenTenant.value }));
   }, [foundId]);
