@@ -62,6 +62,11 @@ export interface RunOptions {
    * @example [{ name: "approved", body: { by: "ada" }, afterSeconds: 3600 }]
    */
   signals?: readonly Signal[];
+  /**
+   * False: the tasks that the handlers submit are accepted, and do not start. Children always run, as their parent
+   * needs their ends. Default: true.
+   */
+  follow?: boolean;
   /** The failures of this test. Default: none. */
   faults?: readonly Fault[];
   /** True: two workers get every message at the same time, as SQS can deliver a message twice. Default: false. */
@@ -108,10 +113,12 @@ export class TestKit {
 
   /**
    * Submits a task, and works until this task, the tasks that it submitted and the children that it spawned have ended.
+   * With `follow: false` the submitted tasks are not worked on.
    * @throws Problem `invalid_input` when a deployment would refuse the input or a file at submit. An input that only a
    * refinement refuses is accepted, and its task fails with `validation`.
    * @throws Problem `conflict` when a deployment would refuse a signal, such as one of a task that has ended
    * @throws RangeError when a fault of the test did not happen
+   * @throws Error when tasks submit tasks of their own type without an end
    * @throws Error when a handler's code fails after its attempt has ended by itself, as a deployment would only log
    * that: an `await` is missing
    * @example
@@ -208,6 +215,7 @@ export class TestKit {
       correlationId: "test",
     });
     const track = this.#world.track(record, faults, []);
+    track.lineage = { ...track.lineage, follow: options.follow ?? true, types: new Set([type.name]) };
     this.#world.sendLater(record, options.signals ?? []);
     return { record, track };
   }

@@ -37,6 +37,18 @@ export interface Step {
   fault: Fault | undefined;
 }
 
+/** The tasks that led to a task, and what holds for all of its run. */
+export interface Lineage {
+  /** False: tasks that handlers submit are accepted, and never start. */
+  follow: boolean;
+  /** The task's type, and those of the tasks that led to it. */
+  types: ReadonlySet<string>;
+  /** Number of the run's tasks that a task of their own type led to. */
+  run: { repeats: number };
+}
+
+const noLineage = (): Lineage => ({ follow: true, types: new Set(), run: { repeats: 0 } });
+
 /** Notes about one task while it runs. */
 export class Track {
   readonly key: TaskKey;
@@ -47,6 +59,7 @@ export class Track {
   started = 0;
   /** True when the newest attempt is suspended: the next claim goes on with it. */
   suspended = false;
+  lineage = noLineage();
   readonly submitted = new Map<string, Submitted>();
   readonly spawned = new Map<string, Spawned>();
   readonly lines: LogLine[] = [];

@@ -74,6 +74,8 @@ export interface WorkerWorld {
   cancel(key: TaskKey): Promise<void>;
   /** The notes about a child, which is in the family of its parent. */
   childTrack(parent: Track, taskId: string, key: string): Track;
+  /** Notes which tasks led to a new task. */
+  follow(parent: Track, taskId: string, type: string): void;
   /** Reports an error of the test itself, which `run` throws. */
   mistake(error: Error): void;
   /** The workers in which the author's code runs, and may do real work. */
@@ -323,6 +325,7 @@ export class Worker {
       (await this.#world.stores.records.get({ tenant_id: parent.tenant_id, task_id: taskId })) !== undefined;
     if (!exists) this.#track.spawned.set(taskId, { taskId, key, type, input });
     this.#world.childTrack(this.#track, taskId, key);
+    if (!exists) this.#world.follow(this.#track, taskId, type);
     return spawnChild(ports)(...given);
   }
 
@@ -331,14 +334,26 @@ export class Worker {
     const { known } = this.#world;
     const taskId = known.has(child.type)
       ? await submitChild({
-          ...{ ...ports, types: known, submitUnique },
+          ...{ ...(this.#track.lineage.follow ? ports : withoutMessages(ports)), types: known, submitUnique },
           supersede: (...given) => supersede(ports, ...given),
         })(parent, child, key)
       : await this.#step(`submit ${child.type}`, async () => taskIdOf(parent.tenant_id, parent.task_id, key));
+    if (!this.#track.submitted.has(taskId)) this.#world.follow(this.#track, taskId, child.type);
     this.#track.submitted.set(taskId, { ...child, taskId });
     return taskId;
   }
 }
+
+/** Ports with which a submit stores all but its message: the task never starts. */
+const withoutMessages = (ports: EndPorts): EndPorts => ({
+  ...ports,
+  queues: silent(ports.queues, "send"),
+  oneOffs: silent(ports.oneOffs, "create"),
+});
+
+/** A port whose one call does nothing. */
+const silent = <Port extends object>(port: Port, name: keyof Port): Port =>
+  new Proxy(port, { get: (target, called) => (called === name ? async () => {} : Reflect.get(target, called)) });
 
 /** False for a call that the handler does not await. */
 const isAwaited = (step: string) => !/^task\.(progress|log)\b/.test(step);

@@ -31,6 +31,12 @@ import { Worker, type WorkerWorld } from "./worker.ts";
 /** After this number of rounds of work a test fails, as it would probably never end. */
 const maxRounds = 10_000;
 
+/**
+ * Most tasks of a run to which a task of their own type has led. A run with more of them probably has no end, and ends
+ * with an error before the time-out of a test runner.
+ */
+const maxRepeats = 200;
+
 /** Lists up to ten keys. */
 const someOf = (keys: readonly string[]): string => keys.slice(0, 10).join(", ") + (keys.length > 10 ? ", ..." : "");
 
@@ -62,6 +68,13 @@ async function sentFile(name: string, file: Uint8Array | Blob): Promise<SentFile
   return { facts, bytes: new Uint8Array(await blob.arrayBuffer()) };
 }
 
+const endless = (type: string): Error =>
+  new Error(
+    `The test kit stopped: tasks of the type ${type} have led to more than ${maxRepeats} tasks of this type, and so ` +
+      "probably without an end. run(type, input, { follow: false }) does not run the tasks that a handler submits; " +
+      "start and advance run those of a given time.",
+  );
+
 /** A value as the API gets it. */
 export const asJson = (value: unknown): unknown =>
   value === undefined ? undefined : JSON.parse(JSON.stringify(value) ?? "null");
@@ -83,6 +96,7 @@ export class World implements WorkerWorld {
   readonly #tracks = new Map<string, Track>();
   #ids = 0;
   #mistake: Error | undefined;
+  #loop: Error | undefined;
   #signals: DueSignal[] = [];
 
   constructor(types: readonly TaskType[], { startMs, random, patienceMs }: WorldOptions) {
@@ -111,6 +125,16 @@ export class World implements WorkerWorld {
 
   childTrack({ key: { tenant_id }, faults, path }: Track, task_id: string, key: string): Track {
     return this.track({ tenant_id, task_id }, faults, path && [...path, key]);
+  }
+
+  /** Notes which tasks led to a new task. */
+  follow(parent: Track, task_id: string, type: string): void {
+    const { lineage } = parent;
+    const { types, run } = lineage;
+    this.track({ tenant_id: parent.key.tenant_id, task_id }).lineage = { ...lineage, types: new Set([...types, type]) };
+    if (!types.has(type)) return;
+    run.repeats += 1;
+    if (run.repeats > maxRepeats) this.#loop ??= endless(type);
   }
 
   mistake(error: Error): void {
@@ -194,6 +218,7 @@ export class World implements WorkerWorld {
    */
   async drain(twice: boolean, untilMs = Number.POSITIVE_INFINITY): Promise<void> {
     await loadLimits();
+    this.#loop = undefined;
     // A schedule has no last time: its times come in a time that a test lets pass, and not in the run of a task.
     const firings = Number.isFinite(untilMs) ? new ScheduleTimes(this.stores, this.clock.now()) : undefined;
     for (let round = 0; round < maxRounds; round++) {
@@ -206,6 +231,8 @@ export class World implements WorkerWorld {
       for (const tier of tiers) {
         for (const delivery of this.#take(tier)) await this.#deliver(delivery, twice);
       }
+      // A test that lets time pass gives it an end.
+      if (this.#loop !== undefined && firings === undefined) throw this.#loop;
     }
     throw new Error(
       `The test kit stopped after ${maxRounds} rounds of work, as there is still work to do. ` +
