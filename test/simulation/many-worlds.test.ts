@@ -103,6 +103,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     ["the table is down for hours, and checks of a line come in the meantime", 40000163, undefined],
     ["a second message of a running task is given up, and has kept its place", 20030092, undefined],
     ["a task on its way into the line of a pause has an entry of an earlier wait there", 20030141, undefined],
+    ["a task is moved twice within a second", 420001021, undefined],
+    ["a task of a type that no worker knows is started hours before its time", 420008851, undefined],
+    ["a task with two messages waits for its turn", 420003658, undefined],
+    ["no message of a task lives as long as it waits for its turn", 420001845, undefined],
+    ["a worker dies after it has cancelled a task that waits for its turn", 410001512, "flow"],
     [
       "a call that was to let a task go is refused, after another one of its process has passed the task over",
       90000242,
