@@ -1,8 +1,8 @@
-import { createHash, createHmac } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
+import { createHash, createHmac } from "../util/node-crypto.ts";
 
 /*
  * The first program of a container: it loads the code of the container workers from S3, and becomes it. It is the text

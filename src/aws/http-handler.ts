@@ -1,6 +1,7 @@
-import { type ClientRequest, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage } from "node:http";
+import type { Agent as HttpsAgent } from "node:https";
 import type { Readable } from "node:stream";
+import { http, https } from "../util/node-http.ts";
 import { callSignal, callTimeFactor, nextTry, timeLeftMs } from "./call-times.ts";
 
 /** A signed request, as the SDK's clients and our own hand it over. */
@@ -94,10 +95,10 @@ export class BoundedHttpHandler {
   #agentFor({ protocol }: WireRequest): HttpAgent {
     const options = { keepAlive: true, maxSockets: mostSockets };
     if (protocol === "https:") {
-      this.#https ??= new HttpsAgent(options);
+      this.#https ??= new https.Agent(options);
       return this.#https;
     }
-    this.#http ??= new HttpAgent(options);
+    this.#http ??= new http.Agent(options);
     return this.#http;
   }
 }
@@ -141,7 +142,7 @@ class TryWatch {
 const longestTimerMs = 2 ** 31 - 1;
 
 function open({ protocol, hostname, port, method, path, query, headers }: WireRequest, agent: HttpAgent) {
-  const send = protocol === "https:" ? httpsRequest : httpRequest;
+  const { request: send } = protocol === "https:" ? https : http;
   // The address of IPv6 in a URL is in brackets.
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return send({ host, port, method, path: `${path}${searchOf(query)}`, headers, agent });

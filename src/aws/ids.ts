@@ -1,5 +1,5 @@
-import { randomBytes, randomUUID } from "node:crypto";
 import { v7 as uuidV7 } from "uuid";
+import { randomBytes, randomUUID } from "../util/node-crypto.ts";
 
 /** Creates a task id. Ids sort by their time of creation. */
 export const newId = (): string => uuidV7();

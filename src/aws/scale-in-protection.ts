@@ -1,5 +1,5 @@
-import { request } from "node:http";
 import type { Clock, Log } from "../core/ports/tasks.ts";
+import { http } from "../util/node-http.ts";
 import { supersededCheck } from "./superseded.ts";
 
 /**
@@ -94,7 +94,7 @@ const putState = (url: URL, state: object): Promise<void> =>
   new Promise((resolve, reject) => {
     const body = JSON.stringify(state);
     const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
-    const sent = request(url, { method: "PUT", headers, timeout: requestMs }, (response) => {
+    const sent = http.request(url, { method: "PUT", headers, timeout: requestMs }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {
         text += part;

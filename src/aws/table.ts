@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { isOfLimit } from "../core/model/line.ts";
 import type { TaskKey, TaskRecord } from "../core/model/record.ts";
 import type { Tier } from "../core/model/tier.ts";
@@ -13,6 +12,7 @@ import type { Part } from "../core/ports/tasks.ts";
 import type { UniqueKey } from "../core/ports/unique.ts";
 import type { ScheduleKey } from "../core/schedules/schedule-record.ts";
 import { catalogKey, partitionsOf } from "../settings/config.ts";
+import { createHash } from "../util/node-crypto.ts";
 
 /**
  * The table's items and their keys. All keys are texts. Every key of a task contains its tenant, so a look-up can never

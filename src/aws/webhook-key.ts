@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { PortUnavailable } from "../core/model/errors.ts";
 import { fixedWebhookKey, parseWebhookKey, type WebhookKey } from "../core/notify/secret.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { Config } from "../settings/config.ts";
+import { randomBytes } from "../util/node-crypto.ts";
 import { boundedCalls } from "./call-times.ts";
 import { isNamed, viaPort } from "./errors.ts";
 import { boundedTries } from "./http-handler.ts";

@@ -1,7 +1,7 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
 import { canonicalJson } from "../core/model/idempotency.ts";
 import type { Identity } from "../core/model/identity.ts";
 import { Problem } from "../core/model/problem.ts";
+import { createHmac, timingSafeEqual } from "../util/node-crypto.ts";
 
 /** The caller, list and filters for which a cursor is valid. */
 export interface CursorScope {

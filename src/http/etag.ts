@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash } from "../util/node-crypto.ts";
 import type { ApiResponse, Call } from "./call.ts";
 
 /** Answers 200 with a body and its strong tag, or 304 when the caller has this body already. */

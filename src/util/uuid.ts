@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { hash } from "./node-crypto.ts";
 
 /** The UUID of version 5 of a name, by Node's SHA-1: the library's own, in JavaScript, takes ten times as long. */
 export function namedUuid(name: string, namespace: string): string {

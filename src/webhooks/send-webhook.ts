@@ -1,8 +1,8 @@
-import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
-import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import type { IncomingMessage, RequestOptions } from "node:http";
 import { hostAndPort, hostOf } from "../core/notify/allowed-hosts.ts";
 import { type Receiver, receiverOf } from "../core/notify/callback-url.ts";
 import type { WebhookAnswer, WebhookRequest, WebhookSender } from "../core/ports/notify.ts";
+import { http, https } from "../util/node-http.ts";
 import { abortOf, failureOf } from "./failure.ts";
 import { blockedAddresses, guardedLookup } from "./guard.ts";
 import { createResolveName, type ResolveName } from "./resolve-name.ts";
@@ -38,10 +38,10 @@ export interface SenderOptions {
  */
 export function createWebhookSender(given: SenderOptions): WebhookSender {
   const { allowedHosts, resolve = createResolveName(), ca, now = Date.now } = given;
-  const plain = new HttpAgent({ keepAlive: false });
+  const plain = new http.Agent({ keepAlive: false });
   const secure = { keepAlive: false, maxCachedSessions: 0, rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
-  const open = new HttpsAgent(secure);
-  const guarded = new HttpsAgent({ ...secure, blockList: blockedAddresses() } as typeof secure);
+  const open = new https.Agent(secure);
+  const guarded = new https.Agent({ ...secure, blockList: blockedAddresses() } as typeof secure);
 
   const connection = ({ url, allowed }: Receiver, signal: AbortSignal): RequestOptions => {
     if (!allowed) return { agent: guarded, lookup: guardedLookup(resolve, signal) };
@@ -96,7 +96,7 @@ function exchange(
   return new Promise((resolve) => {
     let answer: WebhookAnswer | undefined;
     const start: Buffer[] = [];
-    const request = (options.protocol === "https:" ? requestHttps : requestHttp)(options);
+    const request = (options.protocol === "https:" ? https : http).request(options);
     const end = (result: WebhookAnswer) => {
       signal.removeEventListener("abort", abort);
       resolve(result);

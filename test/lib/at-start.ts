@@ -36,11 +36,11 @@ export const watched = ["submit", "status", "worker", "notify", "authorizer"] as
 /** The most KiB of each part. What is not listed must not be loaded at the start. A worker's own tasks count as lambdas. */
 export const partBudgets: Record<(typeof watched)[number], Record<string, number>> = {
   submit: {
-    ...{ hono: 16, uuid: 2, lambdas: 1 },
+    ...{ uuid: 2, lambdas: 1 },
     ...{ "src/aws": 49, "src/core": 34, "src/http": 13, "src/operations": 2, "src/settings": 7, "src/util": 4 },
   },
   status: {
-    ...{ hono: 16, lambdas: 2 },
+    ...{ lambdas: 2 },
     ...{ "src/aws": 37, "src/core": 14, "src/http": 13, "src/operations": 4, "src/settings": 7, "src/util": 3 },
   },
   worker: {
@@ -68,19 +68,19 @@ export const nodeModulesIn = (loaded: readonly string[]): string[] =>
     .filter((name) => !name.startsWith("internal/") || large.test(name))
     .sort();
 
-/** An ES import of `node:http` or `node:crypto` reads each of their exports, and so loads most of these. */
+/** With an ES import of `node:http` or `node:crypto` these would be more: undici, HTTP/2, WebCrypto, web streams. */
 const ofHttp = [
   ...["_http_agent", "_http_client", "_http_common", "_http_incoming", "_http_outgoing", "_http_server"],
-  ...["assert", "crypto", "http", "http2", "https", "internal/crypto/webcrypto", "internal/deps/undici/undici"],
-  ...["internal/repl/history", "internal/webstreams/readablestream", "net", "os", "perf_hooks", "stream"],
-  ...["stream/promises", "string_decoder", "timers/promises", "tls", "worker_threads", "zlib"],
+  ...["crypto", "http", "https", "internal/repl/history", "net", "os", "stream", "stream/promises", "string_decoder"],
+  ...["timers/promises", "tls", "worker_threads"],
 ];
 
 /** Node's modules that a start loads, beside those that each process has. */
 export const nodeModules: Record<(typeof watched)[number], readonly string[]> = {
   submit: ofHttp,
   status: ofHttp,
-  worker: [...ofHttp, "stream/consumers"].sort(),
+  // Of the worker's own tasks.
+  worker: [...ofHttp, "internal/crypto/webcrypto", "perf_hooks", "stream/consumers", "zlib"].sort(),
   notify: [...ofHttp, "dns/promises"].sort(),
   authorizer: ofHttp,
 };

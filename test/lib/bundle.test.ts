@@ -17,9 +17,9 @@ import { inService, resources, stage } from "./synthesis.ts";
 
 /** What a function may load at its start, in KiB: bytes cost a part of each cold start. A tenth above what they are. */
 const budgets: Record<FunctionName, number> = {
-  submit: 126,
-  status: 90,
-  control: 318,
+  submit: 111,
+  status: 77,
+  control: 304,
   worker: 346,
   redrive: 186,
   fire: 305,
@@ -28,7 +28,7 @@ const budgets: Record<FunctionName, number> = {
   socket: 37,
   notify: 122,
   wake: 23,
-  console: 41,
+  console: 28,
 };
 
 const dev = stage("dev");

@@ -49,7 +49,7 @@ async function loadedBy(source: string): Promise<{ files: string[]; packages: st
 
 /** Functions that Node 20 lacks. */
 const newerThanNode20 =
-  /\b(?:(?:Map|Object)\.groupBy|Array\.fromAsync|Promise\.(?:withResolvers|try)|Error\.isError|RegExp\.escape|Iterator\.(?:from|concat)|Uint8Array\.from(?:Base64|Hex)|process\.(?:getBuiltinModule|threadCpuUsage)|registerHooks|stripTypeScriptTypes|globSync|import\.meta\.main)\b|\.(?:is(?:Subset|Superset)Of|isDisjointFrom|symmetricDifference|toBase64|toHex)\(|\.(?:values|keys|entries)\(\)\s*\.(?:map|filter|some|every|find|take|drop|toArray|flatMap|reduce|forEach)\(/g;
+  /\b(?:(?:Map|Object)\.groupBy|Array\.fromAsync|Promise\.(?:withResolvers|try)|Error\.isError|RegExp\.escape|Iterator\.(?:from|concat)|Uint8Array\.from(?:Base64|Hex)|process\.threadCpuUsage|registerHooks|stripTypeScriptTypes|globSync|import\.meta\.main)\b|\.(?:is(?:Subset|Superset)Of|isDisjointFrom|symmetricDifference|toBase64|toHex)\(|\.(?:values|keys|entries)\(\)\s*\.(?:map|filter|some|every|find|take|drop|toArray|flatMap|reduce|forEach)\(/g;
 
 /** Programs that docs/existing-project.md promises on Node 20, with those that a synthesis starts. */
 const onNode20 = [
@@ -73,11 +73,11 @@ describe("what a program loads", () => {
       files: /^src\/(entries\/(index|task-stream)\.ts$|(core|util)\/)/,
     },
     "offload/schedules": {
-      packages: ["croner", "fastest-levenshtein", "node:crypto", "zod"],
+      packages: ["croner", "fastest-levenshtein", "zod"],
       files: /^src\/(entries\/schedules\.ts$|(core|util)\/)/,
     },
     "offload/triggers": {
-      packages: ["fastest-levenshtein", "ipaddr.js", "node:crypto", "zod"],
+      packages: ["fastest-levenshtein", "ipaddr.js", "zod"],
       files: /^src\/(entries\/triggers\.ts$|(core|util)\/)/,
     },
     "offload/client": { packages: [], files: /^src\/client\// },
@@ -88,7 +88,6 @@ describe("what a program loads", () => {
         "jose",
         "node:async_hooks",
         "node:child_process",
-        "node:crypto",
         "node:diagnostics_channel",
         "node:events",
         "node:fs",

@@ -11,7 +11,7 @@ const table: readonly { folder: string; ours: readonly string[]; packages: reado
     packages: [/^zod$/, /^uuid$/, /^croner$/, /^jose$/, /^ipaddr\.js$/, /^node:(async_hooks|crypto)$/],
   },
   // Tools that know nothing of tasks. Who may import the core may import them.
-  { folder: "src/util", ours: [], packages: [/^fastest-levenshtein$/, /^node:crypto$/] },
+  { folder: "src/util", ours: [], packages: [/^fastest-levenshtein$/] },
   { folder: "src/memory", ours: ["src/core"], packages: [/^node:timers$/] },
   // What users test their own tasks with: the core over its memory, and no more.
   {
@@ -211,6 +211,14 @@ describe("who may import whom", () => {
     const allowed =
       /^(import|export) type |\/(core\/model\/(errors|status|tier)|core\/schedules\/cron|util\/(duration|next-time|exact-number|time-zone))\.ts"$/;
     expect(statements.filter(({ found }) => !allowed.test(found))).toEqual([]);
+  });
+
+  test("functions take crypto, http and https without an import, which would load undici and WebCrypto at each start", () => {
+    const ofFunctions = ["src/core", "src/util", "src/http", "src/webhooks", "lambdas"].flatMap(inFolder);
+    const ofClients = inFolder("src/aws").filter(({ path }) => path !== "src/aws/container-start.ts");
+    const imports = /^import (?!type )[^;]*? from "node:(?:crypto|https?)"/m;
+    const direct = [...ofFunctions, ...ofClients].filter(({ text }) => imports.test(text));
+    expect(direct.map(({ path }) => path)).toEqual([]);
   });
 
   test("property tests have the values of this repository's runs", () => {

@@ -1,5 +1,5 @@
-import { createHash, hash } from "node:crypto";
 import type { Readable } from "node:stream";
+import { createHash, hash } from "../../util/node-crypto.ts";
 import { BoundedHttpHandler, named, percentEncode, searchOf } from "../http-handler.ts";
 import { AwsError } from "./aws-error.ts";
 import { type CredentialsReader, type Endpoint, endpointOf, required } from "./environment.ts";

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomUUID } from "../../util/node-crypto.ts";
 import { AwsError } from "./aws-error.ts";
 import { type ClientConfig, Command, type Fields, Service, type ServiceRequest } from "./service.ts";
 

@@ -1,5 +1,4 @@
-import { get } from "node:http";
-import { get as getSecurely } from "node:https";
+import { http, https } from "../../util/node-http.ts";
 
 /** Time for one try, and the number of tries, until the address has answered. */
 const tryMs = 2_000;
@@ -21,7 +20,7 @@ export async function answerAt(url: URL, headers: Record<string, string>): Promi
 
 const answerOnce = (url: URL, headers: Record<string, string>): Promise<string> =>
   new Promise((resolve, reject) => {
-    const send = url.protocol === "https:" ? getSecurely : get;
+    const { get: send } = url.protocol === "https:" ? https : http;
     const request = send(url, { timeout: tryMs, headers }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {

@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { createHmac, createSecretKey, hash } from "../../util/node-crypto.ts";
 import { percentEncode } from "../http-handler.ts";
 import type { Credentials } from "./environment.ts";
 

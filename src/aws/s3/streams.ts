@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Bytes } from "../../core/ports/blob.ts";
+import { createHash } from "../../util/node-crypto.ts";
 
 /** Counts and hashes the bytes of a stream while they pass. */
 export class Measured {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash } from "../../util/node-crypto.ts";
 import { uploadIdOf } from "../model/idempotency.ts";
 import type { Identity } from "../model/identity.ts";
 import type { Blobs } from "../ports/blob.ts";

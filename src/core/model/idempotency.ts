@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash } from "../../util/node-crypto.ts";
 import { namedUuid } from "../../util/uuid.ts";
 import type { Identity } from "./identity.ts";
 import type { TaskRecord } from "./record.ts";

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "../../util/node-crypto.ts";
 import type { Identity, Role } from "./identity.ts";
 
 /** An API key as it is stored: never its secret. */

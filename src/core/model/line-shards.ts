@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash } from "../../util/node-crypto.ts";
 
 /** The shards of a limit's line: 0, and those of a line whose limit is large. */
 export const allShards: readonly number[] = Array.from({ length: 16 }, (_, shard) => shard);

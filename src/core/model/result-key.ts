@@ -1,12 +1,8 @@
-import {
-  constants,
-  createPublicKey,
-  diffieHellman,
-  generateKeyPairSync,
-  type JsonWebKey,
-  type KeyObject,
-  publicEncrypt,
-} from "node:crypto";
+import type { JsonWebKey, KeyObject } from "node:crypto";
+
+/** Taken without an import, as `util/node-crypto.ts` does. */
+const { constants, createPublicKey, diffieHellman, generateKeyPairSync, publicEncrypt } =
+  process.getBuiltinModule("node:crypto");
 
 /** Members of a key that a record keeps: those that encrypting needs, and the client's name for the key. */
 const kept = ["kty", "crv", "x", "y", "n", "e", "kid"] as const;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash } from "../../util/node-crypto.ts";
 import { PortUnavailable } from "../model/errors.ts";
 import { iso } from "../model/record.ts";
 import type { EventBus, OutgoingEvent } from "../ports/notify.ts";

@@ -1,4 +1,4 @@
-import { hkdfSync } from "node:crypto";
+import { hkdfSync } from "../../util/node-crypto.ts";
 import type { WebhookSecrets } from "../ports/notify.ts";
 import type { Receiver } from "../ports/receivers.ts";
 import type { Clock } from "../ports/tasks.ts";

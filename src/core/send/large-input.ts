@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash } from "../../util/node-crypto.ts";
 import { inputKey } from "../model/blob-keys.ts";
 import { type Envelope, largestEnvelopeBytes, messageText, schemaVersion } from "../model/envelope.ts";
 import { PermanentError } from "../model/errors.ts";
