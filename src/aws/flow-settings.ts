@@ -49,7 +49,8 @@ export class DynamoFlowSettings implements FlowSettings {
   }
 
   put({ name, ...setting }: Pause | TypeLimits | ReceiversMark | ResumeGuard): Promise<void> {
-    const end = "guardsUntilMs" in setting ? { purge_at: secondsOf(setting.guardsUntilMs) } : {};
+    const { guardsUntilMs, untilMs = guardsUntilMs } = setting as Partial<ResumeGuard & TypeLimits>;
+    const end = untilMs !== undefined && { purge_at: secondsOf(untilMs) };
     return this.#table.put({ ...keys.flowSetting(name), ...setting, ...end });
   }
 

@@ -1,6 +1,7 @@
-import type { Command } from "commander";
-import { Flow, type NewLimits, type TypeLimits, type TypeList } from "../client/index.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import { Flow, type KeyLimit, type NewLimits, type TypeLimits, type TypeList } from "../client/index.ts";
 import { longestPerSeconds, mostPlaces, mostStarts } from "../core/task/type-limits.ts";
+import { durationSeconds } from "../util/duration.ts";
 import { type Connection, connectionOf, countTo, withAdminKey, withConnection } from "./client.ts";
 import { CommandFailed, plain, type Terminal, UsageError } from "./terminal.ts";
 
@@ -9,6 +10,8 @@ interface SetOptions extends Connection {
   rate?: number;
   perSeconds?: number;
   asDefined?: boolean;
+  limitKey?: string;
+  expiresIn?: number;
 }
 
 /** `offload flow set` and `offload flow clear` */
@@ -19,15 +22,48 @@ export function addFlowSet(command: Command, terminal: Terminal): void {
     .option("--rate <n>", "starts in --per-seconds, evenly spaced", countTo(mostStarts))
     .option("--per-seconds <n>", "seconds of --rate; default: as they are now, or 1", countTo(longestPerSeconds))
     .option("--as-defined", "the same as `flow clear`")
+    .option("--limit-key <key>", "only for one key of the type's limit, in the tenant (operators, too)")
+    .option("--expires-in <duration>", "with --limit-key: as long as this, such as 90d, 12h, 30m, 45s", seconds)
     .action((name: string, options: SetOptions) => {
       checkOptions(options);
-      return setLimits(name, options, terminal);
+      return options.limitKey === undefined
+        ? setLimits(name, options, terminal)
+        : setKeyLimit(name, options.limitKey, options, terminal);
     });
   withConnection(command.command("clear <type>"))
     .description(
       "remove the limits that `flow set` gave a task type: those of its definition apply again (admins only)",
     )
-    .action((name: string, options: Connection) => setLimits(name, { ...options, asDefined: true }, terminal));
+    .option("--limit-key <key>", "only those of one key, in the tenant (operators, too)")
+    .action(async (name: string, options: SetOptions) => {
+      const { limitKey } = options;
+      if (limitKey === undefined) return setLimits(name, { ...options, asDefined: true }, terminal);
+      await new Flow(connectionOf(options)).clearKeyLimit(name, limitKey);
+      const text = `${plain(limitKey)} has the limits of ${plain(name)} again, in every worker after about three seconds.`;
+      terminal.out(options.json ? "{}" : text);
+    });
+}
+
+/** Parses a duration. Returns seconds. */
+function seconds(text: string): number {
+  const parsed = durationSeconds(text);
+  if (parsed !== undefined && Number.isInteger(parsed) && parsed > 0) return parsed;
+  throw new InvalidArgumentError("Expected a duration such as 90d, 12h, 30m, 45s.");
+}
+
+async function setKeyLimit(name: string, key: string, options: SetOptions, terminal: Terminal): Promise<void> {
+  const { limit, rate, perSeconds, expiresIn: expiresInSeconds } = options;
+  const change = { limit: limit ?? rate ?? 0, perSeconds: rate === undefined ? perSeconds : (perSeconds ?? 1) };
+  const set = await new Flow(connectionOf(options)).setKeyLimit(name, key, { ...change, expiresInSeconds });
+  const text = `${plain(name)}, in every worker after about three seconds:\n  ${keyLimitText(set)}`;
+  terminal.out(options.json ? JSON.stringify(set, null, 2) : text);
+}
+
+/** The limit of a key in words: `account-7: 10 at the same time, until 2027-01-01T00:00:00.000Z`. */
+export function keyLimitText({ key, limit, per_seconds, until, tenant_id }: Omit<KeyLimit, "type">): string {
+  const what = per_seconds === null ? `${limit} at the same time` : `${limit} in ${per_seconds} s`;
+  const whose = tenant_id === null ? ", of all tenants together" : "";
+  return `${plain(key)}: ${what}${whose}${until === null ? "" : `, until ${until}`}`;
 }
 
 async function setLimits(name: string, options: SetOptions, terminal: Terminal): Promise<void> {
@@ -38,7 +74,11 @@ async function setLimits(name: string, options: SetOptions, terminal: Terminal):
   terminal.out(options.json ? JSON.stringify(limits, null, 2) : limitsText(limits));
 }
 
-function checkOptions({ limit, rate, perSeconds, asDefined }: SetOptions): void {
+function checkOptions({ limit, rate, perSeconds, asDefined, limitKey, expiresIn }: SetOptions): void {
+  if (limitKey === undefined && expiresIn !== undefined) throw new UsageError("--expires-in goes with --limit-key");
+  if (limitKey !== undefined && asDefined) throw new UsageError("--limit-key goes with `flow clear`");
+  if (limitKey !== undefined && limit !== undefined && rate !== undefined)
+    throw new UsageError("--limit-key goes with either --limit or --rate");
   if (asDefined && (limit ?? rate ?? perSeconds) !== undefined)
     throw new UsageError("--as-defined goes with no other limit");
   if (!asDefined && (limit ?? rate) === undefined) throw new UsageError("give --limit, --rate or --as-defined");

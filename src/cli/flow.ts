@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { Flow, ProblemError, type TypeList, type TypePause } from "../client/index.ts";
 import { type Tier, tiers } from "../core/model/tier.ts";
 import { type Connection, clientOf, connectionOf, isForAll, withAdminKey, withConnection } from "./client.ts";
-import { addFlowSet, placesText, rateText } from "./flow-set.ts";
+import { addFlowSet, keyLimitText, placesText, rateText } from "./flow-set.ts";
 import type { Register } from "./register.ts";
 import { table } from "./table.ts";
 import { plain, type Terminal, UsageError } from "./terminal.ts";
@@ -19,6 +19,7 @@ Examples:
   npx offload flow resume --tenant acme               resume all tasks of a tenant
   npx offload flow set mail.send --limit 5            5 attempts at the same time (admins only)
   npx offload flow set mail.send --rate 100 --per-seconds 60
+  npx offload flow set mail.send --limit 9 --limit-key acme --expires-in 2h   only the key acme, for two hours
   npx offload flow clear mail.send                    use the limits of the definition again, or none
   npx offload flow close mail.send                    close the breaker of a type
 
@@ -150,6 +151,9 @@ async function show(terminal: Terminal, options: Connection): Promise<void> {
     terminal.out(`${table(["tier", "state", "since"], rows, terminal, options)}\n`);
   }
   terminal.out(state.types.length === 0 ? "No task types." : typeTable(state, terminal, options));
+  for (const { name, key_limits = [] } of state.types)
+    for (const one of key_limits)
+      terminal.out(`\n${plain(name)} has a limit of its own for the key ${keyLimitText(one)}`);
   for (const { name, stopped_tenants = [] } of state.types)
     for (const { tenant_id: tenant, paused_reason: reason } of stopped_tenants)
       if (reason !== undefined)

@@ -1,4 +1,4 @@
-import type { LimitsView, PausedView } from "../core/extras/limits/view-flow.ts";
+import type { KeyLimitView, LimitsView, PausedView } from "../core/extras/limits/view-flow.ts";
 import type { Tier } from "../core/model/tier.ts";
 import type { TypeView } from "../operations/views.ts";
 import type { CallOptions } from "./limits.ts";
@@ -42,6 +42,21 @@ export interface NewLimits {
   concurrency?: number | null | undefined;
   /** Starts of one key: `limit` in `perSeconds`, evenly spaced. */
   rate?: { limit: number; perSeconds: number } | null | undefined;
+}
+
+/** The limit of one key of a type. */
+export interface KeyLimit extends KeyLimitView {
+  type: string;
+}
+
+/** The limit to set for one key. */
+export interface NewKeyLimit {
+  /** Attempts at the same time, 1 to 10,000. With `perSeconds`, or where only the type's rate has a key: starts. */
+  limit: number;
+  /** The time of these starts. Default: that of the type's rate, if only that has a key. */
+  perSeconds?: number | undefined;
+  /** The time after which the type's limit applies again. Default: never. */
+  expiresInSeconds?: number | undefined;
 }
 
 /** The breaker of a type. Null: the type has none. */
@@ -121,5 +136,25 @@ export class Flow {
   setLimits(type: string, { concurrency, rate }: NewLimits, options?: CallOptions): Promise<TypeLimits> {
     const body = { concurrency, rate: rate && { limit: rate.limit, per_seconds: rate.perSeconds } };
     return this.#transport.call({ method: "PATCH", path: path`/types/${type}/limits`, body }, options);
+  }
+
+  /**
+   * Sets another limit for one key of a type, for the caller's tenant. Every worker knows it after about three seconds.
+   * @throws ProblemError `conflict` when the type's limit has no key, or too many keys have a limit of their own
+   * @example await new Flow({ url, key }).setKeyLimit("crm.update", "account-7", { limit: 10, expiresInSeconds: 3600 });
+   */
+  setKeyLimit(
+    type: string,
+    key: string,
+    { limit, perSeconds, expiresInSeconds }: NewKeyLimit,
+    options?: CallOptions,
+  ): Promise<KeyLimit> {
+    const body = { limit, per_seconds: perSeconds, expires_in_seconds: expiresInSeconds };
+    return this.#transport.post(path`/types/${type}/limits/${key}`, body, options);
+  }
+
+  /** Removes the limits that one key of a type has of its own: the type's apply again. */
+  clearKeyLimit(type: string, key: string, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: "DELETE", path: path`/types/${type}/limits/${key}` }, options);
   }
 }

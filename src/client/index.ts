@@ -62,6 +62,8 @@ export {
 export type { Download, NewFile, UploadSource } from "./files.ts";
 export {
   Flow,
+  type KeyLimit,
+  type NewKeyLimit,
   type NewLimits,
   type TenantPause,
   type TierPause,

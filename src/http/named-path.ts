@@ -4,8 +4,8 @@ import type { GatewayEvent } from "./event.ts";
 const decoded = /[^\x21-\x7e]|[?#"<>\\^`{|}]|%(?![0-9a-f]{2})/giu;
 
 /**
- * The path of a request with a name that its user chose, `~type:key`, encoded. A slash in that name makes more steps
- * than the route has: then the route's own values are the steps.
+ * The path of a request with a name that its user chose, `~type:key` or the key of a limit, encoded. A slash in that
+ * name makes more steps than the route has: then the route's own values are the steps.
  */
 export function pathOf({ rawPath, routeKey = "", pathParameters: values = {} }: GatewayEvent): string {
   const steps = routeKey.replace(/^\S* /, "").split("/");

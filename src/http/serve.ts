@@ -12,7 +12,7 @@ type Handler = (event: GatewayEvent, context?: unknown) => Promise<GatewayAnswer
 export const serve =
   (router: Router): Handler =>
   async (event) => {
-    const isNamed = event.rawPath.includes("/~");
+    const isNamed = event.rawPath.includes("/~") || event.rawPath.includes("/limits/");
     const path = isNamed ? (await import("./named-path.ts")).pathOf(event) : event.rawPath;
     return answerOf(await router.answer(event, path));
   };

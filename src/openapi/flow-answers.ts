@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { LimitsView, PausedView, TypeFlowView } from "../core/extras/limits/view-flow.ts";
+import type { KeyLimitView, LimitsView, PausedView, TypeFlowView } from "../core/extras/limits/view-flow.ts";
 import { tiers } from "../core/model/tier.ts";
 import { sameAs, withName } from "./json-schema.ts";
 
@@ -58,6 +58,15 @@ const paused = withName(
   .nullable()
   .describe("Null: the type is not paused for this tenant.");
 
+const keyLimit = {
+  key: z.string().describe("The key."),
+  tenant_id: z.string().nullable().describe("Id of the tenant. Null: tenants share the limit."),
+  kind: z.enum(["concurrency", "rate"]).describe("The limit of the type that this one replaces."),
+  limit: count.describe("Attempts that run at the same time, or starts in `per_seconds`."),
+  per_seconds: count.nullable().describe("Null: it is a limit of attempts at the same time."),
+  until: time.nullable().describe("Time at which it ends. Null: it holds until it is removed."),
+};
+
 /** The fields of a task type that say when its tasks start. */
 export const typeFlow = {
   ...limits,
@@ -77,6 +86,12 @@ export const typeFlow = {
     .nullable()
     .describe("The breaker of the type for this tenant. Null: the type has none."),
   paused,
+  key_limits: z
+    .array(withName("TypeKeyLimit", sameAs<KeyLimitView>()(z.object(keyLimit))))
+    .optional()
+    .describe(
+      "Limits of single keys: of the caller's tenant and of all together, or of all tenants in a list for them. Absent: there are none.",
+    ),
 } satisfies { [Field in keyof TypeFlowView]: z.ZodType<TypeFlowView[Field]> };
 
 const state = { paused: z.boolean().describe("True when it is paused now."), since };
@@ -90,6 +105,11 @@ withName("TenantPause", z.object({ tenant_id: z.string().describe("Id of the ten
 withName("TypePause", z.object({ type: z.string().describe("Name of the type."), paused }));
 
 withName("TypeBreaker", z.object({ type: z.string().describe("Name of the type."), breaker: typeFlow.breaker }));
+
+withName(
+  "KeyLimit",
+  sameAs<KeyLimitView & { type: string }>()(z.object({ type: z.string().describe("Name of the type."), ...keyLimit })),
+);
 
 withName(
   "TypeLimits",

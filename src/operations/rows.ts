@@ -58,6 +58,8 @@ export const types = {
   resumeType: "POST /types/{type}/resume body",
   closeBreaker: "POST /types/{type}/breaker/close",
   changeLimits: "PATCH /types/{type}/limits body all",
+  setKeyLimit: "POST /types/{type}/limits/{key} body",
+  clearKeyLimit: "DELETE /types/{type}/limits/{key}",
 } as const satisfies Rows;
 
 export const tenants = {

@@ -1,7 +1,17 @@
 import * as z from "zod";
-import { changeLimits, closeBreaker, pause, resume } from "../core/extras/limits/manage-flow.ts";
+import {
+  changeLimits,
+  clearKey,
+  closeBreaker,
+  type KeyOwner,
+  limitKey,
+  pause,
+  resume,
+} from "../core/extras/limits/manage-flow.ts";
 import {
   byName,
+  keyLimitsIn,
+  keyLimitView,
   limitsView,
   limitWait,
   pausedView,
@@ -74,8 +84,32 @@ export const acts = () => {
         return { json: { type: type.name, ...limitsView(type, set) } };
       },
     }),
+    ...keyActs(),
   };
 };
+
+function keyActs() {
+  const onKey = on<Ports, { type: CatalogEntry; key: string }>({ role: "operator", find: keyIn });
+  return {
+    setKeyLimit: onKey({
+      body: z.strictObject({
+        limit: z.int().min(1).max(mostStarts),
+        per_seconds: z.int().min(1).max(longestPerSeconds).optional(),
+        expires_in_seconds: z.int().min(1).max(longestKeyLimitSeconds).optional(),
+      }),
+      run: async (ports, { type, key }, body, { by }) => {
+        const set = await limitKey(ports, type, key, body, ownerOf(by));
+        return { json: { type: type.name, ...keyLimitView(set) } };
+      },
+    }),
+    clearKeyLimit: onKey({
+      run: async (ports, { type, key }, _, { by }) => {
+        await clearKey(ports, type, key, ownerOf(by));
+        return {};
+      },
+    }),
+  };
+}
 
 /** @throws Problem `not_found`, also for Offload's own types */
 function typeIn({ types }: Ports, { params }: { params: Readonly<Record<string, string>> }): CatalogEntry {
@@ -83,6 +117,25 @@ function typeIn({ types }: Ports, { params }: { params: Readonly<Record<string, 
   if (type === undefined) throw new Problem("not_found", "No such task type. GET /types lists the task types.");
   return type;
 }
+
+/** The longest time for which a key has a limit with an end: ten years. */
+const longestKeyLimitSeconds = 315_360_000;
+
+const longestKey = 256;
+
+/** @throws Problem `not_found`, also for a text that is no key */
+function keyIn(ports: Ports, asked: { params: Readonly<Record<string, string>> }): { type: CatalogEntry; key: string } {
+  const type = typeIn(ports, asked);
+  const { key = "" } = asked.params;
+  if (key === "" || key.length > longestKey) throw new Problem("not_found", `A key has 1 to ${longestKey} characters.`);
+  // As the key of a line: a lone surrogate cannot be a key of the table.
+  return { type, key: key.toWellFormed() };
+}
+
+const ownerOf = ({ tenantId, role, principal }: Identity): KeyOwner => ({
+  ...{ tenantId, principal },
+  isAdmin: role === "admin",
+});
 
 /** Pauses or resumes a type, and answers with its pauses. */
 async function pausesAfter(
@@ -115,7 +168,7 @@ async function closed(ports: Ports, type: CatalogEntry, by: Identity): Promise<A
   return { json: { type: type.name, breaker: typeFlowView(type, by.tenantId, settings).breaker } };
 }
 
-async function typesView({ types, flowSettings, lines }: Ports, by: Identity) {
+async function typesView({ types, flowSettings, lines, clock }: Ports, by: Identity) {
   const { tenantId } = by;
   const all = await flowSettings.all();
   const settings = byName(all);
@@ -129,6 +182,7 @@ async function typesView({ types, flowSettings, lines }: Ports, by: Identity) {
     ]);
     return {
       ...{ ...view, waiting_since, waits_for_limit },
+      ...keyLimitsIn(type.name, ofAll ? undefined : tenantId, all, clock.now()),
       ...(ofAll && { stopped_tenants: stoppedTenants(type.name, all) }),
     };
   };
@@ -219,6 +273,35 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     parts: ({ shape }) => ({ RateChange: shape.rate.unwrap().unwrap() }),
     example: { concurrency: 5, rate: { limit: 100, per_seconds: 60 } },
     answers: { 200: ["TypeLimits", "The limits in force."] },
+    problems: ["not_found"],
+  },
+  setKeyLimit: {
+    route: "POST /types/{type}/limits/{key}",
+    notes: ["body"],
+    summary: "Set the limit of one key",
+    description: [
+      "Sets another limit for one key of the type's `concurrency` or `rateLimit`, for the caller's tenant. An operator may do so; an admin also for a limit " +
+        "that tenants share. Every worker uses it after about three seconds, until `expires_in_seconds` are over, or it is removed. It replaces the earlier one of the key. " +
+        "The key is percent-encoded. It may be one of which there are no tasks yet.",
+      "A tenant's operators may set 50, an admin more, and all together 200 at the same time: every worker reads all of them.",
+    ],
+    body: "KeyLimitRequest",
+    fields: {
+      limit:
+        "Attempts of the key at the same time, at most 10,000. With `per_seconds`, or where only the type's rate has a key: starts.",
+      per_seconds: "The time of these starts. Default: that of the type's rate, if only that has a key.",
+      expires_in_seconds: "The time after which the type's limit applies again. Default: never.",
+    },
+    example: { limit: 10, expires_in_seconds: 86_400 },
+    answers: { 200: ["KeyLimit", "The limit of the key."] },
+    problems: ["not_found", "conflict"],
+  },
+  clearKeyLimit: {
+    route: "DELETE /types/{type}/limits/{key}",
+    summary: "Remove the limit of one key",
+    description:
+      "The limits of the type apply to the key again, in every worker after about three seconds. Repeatable.",
+    answers: { 204: "The key has no limit of its own." },
     problems: ["not_found"],
   },
 };

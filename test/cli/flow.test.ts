@@ -237,6 +237,62 @@ describe("flow set", () => {
   });
 });
 
+describe("flow set and clear of one key", () => {
+  const own = { type: "mail.send", key: "a/b", tenant_id: "acme", kind: "concurrency", limit: 9 };
+  const [until, json] = ["2027-01-02T00:00:00.000Z", { ...own, per_seconds: null, until: null }];
+
+  test.each([
+    [["--limit", "9"], { limit: 9 }],
+    [["--limit", "9", "--expires-in", "2h"], { limit: 9, expires_in_seconds: 7_200 }],
+    [["--rate", "9"], { limit: 9, per_seconds: 1 }],
+    [["--rate", "9", "--per-seconds", "60"], { limit: 9, per_seconds: 60 }],
+  ])("%j", async (args, body) => {
+    await using api = await StubApi.start(answering({ json: { ...json, until } }));
+    const { code, out } = await offload(api.url, ["flow", "set", "mail.send", "--limit-key", "a/b", ...args]);
+    expect(code).toBe(0);
+    expect(out).toBe(
+      `mail.send, in every worker after about three seconds:\n  a/b: 9 at the same time, until ${until}\n`,
+    );
+    expect(changesIn(api)).toMatchObject([{ method: "POST", path: "/types/mail.send/limits/a%2Fb", body }]);
+  });
+
+  test("flow clear removes the key's limit only", async () => {
+    await using api = await StubApi.start(answering({ status: 204 }));
+    const { code, out } = await offload(api.url, ["flow", "clear", "mail.send", "--limit-key", "a/b"]);
+    expect({ code, out }).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("a/b has the limits of mail.send again"),
+    });
+    expect(changesIn(api)).toMatchObject([{ method: "DELETE", path: "/types/mail.send/limits/a%2Fb" }]);
+  });
+
+  test("flow show lists them", async () => {
+    const limited = type("mail.send", {
+      key_limits: [json, { ...json, key: "c", tenant_id: null, per_seconds: 5, until }],
+    });
+    await using api = await StubApi.start(({ path }) => ({
+      json: path === "/queues" ? { queues } : { types: [limited], tenant_paused_since: null },
+    }));
+    const { out } = await offload(api.url, ["flow", "show"]);
+    expect(out).toContain("mail.send has a limit of its own for the key a/b: 9 at the same time\n");
+    expect(out).toContain(`for the key c: 9 in 5 s, of all tenants together, until ${until}\n`);
+  });
+
+  test.each([
+    [["--limit", "9", "--expires-in", "2h"], "--expires-in goes with --limit-key"],
+    [["--limit-key", "a", "--limit", "9", "--expires-in", "soon"], "Expected a duration such as 90d"],
+    [["--limit-key", "a", "--as-defined"], "--limit-key goes with `flow clear`"],
+    [["--limit-key", "a", "--limit", "9", "--rate", "9"], "either --limit or --rate"],
+    [["--limit-key", "a"], "give --limit, --rate or --as-defined"],
+  ])("%j is refused", async (args, message) => {
+    await using api = await StubApi.start(answering());
+    const { code, notes } = await offload(api.url, ["flow", "set", "mail.send", ...args]);
+    expect(code).toBe(2);
+    expect(notes).toContain(message);
+    expect(api.seen).toEqual([]);
+  });
+});
+
 test("flow clear takes away what was set", async () => {
   const json = { type: "free", concurrency: null, rate_limit: null };
   await using api = await StubApi.start(answering({ json }));

@@ -24,6 +24,17 @@ test.each<[string, (flow: Flow) => Promise<unknown>, unknown?]>([
     (flow) => flow.setLimits("mail.send", { concurrency: null, rate: null }),
     { concurrency: null, rate: null },
   ],
+  [
+    "POST /types/crm.update/limits/a%2Fb",
+    (flow) => flow.setKeyLimit("crm.update", "a/b", { limit: 10, expiresInSeconds: 60 }),
+    { limit: 10, expires_in_seconds: 60 },
+  ],
+  [
+    "POST /types/crm.update/limits/a",
+    (flow) => flow.setKeyLimit("crm.update", "a", { limit: 10, perSeconds: 2 }),
+    { limit: 10, per_seconds: 2 },
+  ],
+  ["DELETE /types/crm.update/limits/a%2Fb", (flow) => flow.clearKeyLimit("crm.update", "a/b")],
 ])("%s", async (request, call, body) => {
   const answer = { type: "mail.send", paused: null };
   const api = new FakeApi(json(answer));

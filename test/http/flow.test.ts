@@ -388,3 +388,89 @@ test("types without limits cost no read of a line", async () => {
   app.lines.list = () => Promise.reject(new PortUnavailable("the table"));
   expect(await app.type("report.daily")).toMatchObject({ waits_for_limit: null });
 });
+
+describe("POST and DELETE /types/{type}/limits/{key}", () => {
+  const set = async (app: ReturnType<typeof setUp>, key: string, json: unknown, as = olga, query = "") =>
+    ask(app.control, `/types/mail.send/limits/${encodeURIComponent(key)}${query}`, { method: "POST", json, as });
+  const clear = (app: ReturnType<typeof setUp>, key: string, as = olga) =>
+    ask(app.control, `/types/mail.send/limits/${encodeURIComponent(key)}`, { method: "DELETE", as });
+  const own = { key: "account/7", tenant_id: "acme", kind: "concurrency", limit: 5, per_seconds: null, until: null };
+
+  test("an operator sets the limit of a key for its own tenant, which others do not see, and removes it", async () => {
+    const app = setUp();
+    const answer = await set(app, "account/7", { limit: 5 });
+    expect(answer).toMatchObject({ status: 200, json: { type: "mail.send", ...own } });
+    expect((await app.type("mail.send")).key_limits).toEqual([own]);
+    expect((await app.type("mail.send", gina)).key_limits).toBeUndefined();
+    const ofAll = (await app.list(ada, "?tenant=*")).types as { name: string; key_limits?: unknown }[];
+    expect(ofAll.find(({ name }) => name === "mail.send")?.key_limits).toEqual([own]);
+    expect((await clear(app, "account/7", gina)).status).toBe(204);
+    expect((await app.type("mail.send")).key_limits).toEqual([own]);
+    for (const _ of [1, 2]) expect((await clear(app, "account/7")).status).toBe(204);
+    expect((await app.type("mail.send")).key_limits).toBeUndefined();
+  });
+
+  test("it ends, and is no more in the list", async () => {
+    const app = setUp();
+    expect((await set(app, "a", { limit: 5, expires_in_seconds: 60 })).json.until).toEqual(time);
+    await app.clock.advance(59_999);
+    expect((await app.type("mail.send")).key_limits).toHaveLength(1);
+    await app.clock.advance(1);
+    expect((await app.type("mail.send")).key_limits).toBeUndefined();
+  });
+
+  test("a key of any characters is one key", async () => {
+    const app = setUp();
+    for (const key of ["/", "a//b", "%2F", "ü 🎈?#", "limits", "x".repeat(256)])
+      expect((await set(app, key, { limit: 5 })).json.key).toBe(key);
+    expect((await set(app, "x".repeat(257), { limit: 5 })).status).toBe(404);
+  });
+
+  test("at most 50 keys of a tenant have a limit of their own by its operators; a change of one is none more", async () => {
+    const app = setUp();
+    for (let key = 0; key < 50; key++) expect((await set(app, `k${key}`, { limit: 5 })).status).toBe(200);
+    expect(await set(app, "k50", { limit: 5 })).toMatchObject(problem(409, "conflict"));
+    expect((await set(app, "k49", { limit: 6 })).status).toBe(200);
+    expect((await set(app, "k50", { limit: 5 }, ada)).status).toBe(200);
+    expect((await set(app, "k0", { limit: 5 }, gina)).status).toBe(200);
+  });
+
+  test.each<[unknown, number, string]>([
+    [{}, 422, "invalid_input"],
+    [{ limit: 0 }, 422, "invalid_input"],
+    [{ limit: 10_001 }, 422, "invalid_input"],
+    [{ limit: 5, expires_in_seconds: 0 }, 422, "invalid_input"],
+    [{ limit: 5, per_seconds: 1 }, 409, "conflict"],
+  ])("%j is refused with %i", async (body, status, code) => {
+    const app = setUp();
+    expect(await set(app, "a", body, ada)).toMatchObject(problem(status, code as "conflict"));
+    expect((await app.type("mail.send")).key_limits).toBeUndefined();
+  });
+
+  test("a type without a key is 409, an unknown one 404, and a submitter 403", async () => {
+    const app = setUp();
+    expect(await app.post("/types/report.daily/limits/a", { json: { limit: 5 } })).toMatchObject(
+      problem(409, "conflict"),
+    );
+    expect(await app.post("/types/mail.sent/limits/a", { json: { limit: 5 } })).toMatchObject(
+      problem(404, "not_found"),
+    );
+    expect(await set(app, "a", { limit: 5 }, sam)).toMatchObject(problem(403, "forbidden"));
+  });
+
+  test("a limit that tenants share is an admin's, and of a type with a rate only it is its starts", async () => {
+    const rateLimit = {
+      key: (input: never) => String(input),
+      limit: 100,
+      perSeconds: 60,
+      scope: "deployment",
+    } as const;
+    const app = setUp([typeOf(() => null, { name: "mail.send", rateLimit })]);
+    expect(await set(app, "a", { limit: 5 })).toMatchObject(problem(403, "forbidden"));
+    const shared = { key: "a", tenant_id: null, kind: "rate", limit: 5, per_seconds: 60, until: null };
+    expect((await set(app, "a", { limit: 5 }, ada)).json).toEqual({ type: "mail.send", ...shared });
+    expect((await app.type("mail.send", gina)).key_limits).toEqual([shared]);
+    expect(await clear(app, "a")).toMatchObject(problem(403, "forbidden"));
+    expect((await clear(app, "a", ada)).status).toBe(204);
+  });
+});

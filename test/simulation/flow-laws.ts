@@ -36,12 +36,29 @@ const paceMs = 20_000;
 /** Starts of the type `rated` in this time, in milliseconds, for each key. Two workers' clocks may differ by 800 ms, and a claim takes some time. */
 const rate = { limit: 2, windowMs: 10_000 - 2_000 };
 
+/** The limit of one key, which an operator sets for a time. In epoch milliseconds. */
+export interface KeyLimit {
+  limit: number;
+  /** The call that sets it has begun: a worker may use it. */
+  fromMs: number;
+  /** The call was answered. Absent: not yet. */
+  sureMs?: number;
+  /** From then on a worker may use the type's limit. Absent: not yet. */
+  endsMs?: number;
+  /** From then on every worker uses the type's limit, but for what it knows. Absent: not yet. */
+  endedMs?: number;
+}
+
 /** The promises of places, lines, rates and pauses. */
 export class FlowLaws {
   readonly #watched: Watched;
   readonly #lives: Lives;
   /** Time that a message waits behind others in its tier, in milliseconds: that of a task that was let go comes so late. */
   behindMs = 0;
+  /** Limits of keys, by type, tenant and key. */
+  readonly #keyLimits = new Map<string, KeyLimit[]>();
+  /** The most places that there could be at the last claim of each task. */
+  readonly #mostAtClaim = new Map<string, number>();
   /** Number of pauses so far. */
   pauses = 0;
   /** Times at which pauses were answered, by name. */
@@ -141,10 +158,29 @@ export class FlowLaws {
     this.#lives.violated(`${starts.length} tasks of one key start in 8 s, at a rate of 2 in 10 s`, task.taskId);
   }
 
-  /** Never more attempts hold a lease than there are places. */
+  /** An operator begins to set the limit of a key. The caller notes what comes of it. */
+  keyLimited(type: string, tenantId: string, key: string, limit: number): KeyLimit {
+    const name = `${type} ${tenantId} ${key}`;
+    const set: KeyLimit = { limit, fromMs: this.#watched.time.now };
+    this.#keyLimits.set(name, [...(this.#keyLimits.get(name) ?? []), set]);
+    return set;
+  }
+
+  /** The most places that a key may have now, by what any worker may know. */
+  #mostPlaces(name: string, defined: number): number {
+    const { now } = this.#watched.time;
+    const set = (this.#keyLimits.get(name) ?? []).filter(({ endedMs = now }) => endedMs + slackMs >= now);
+    const isSure = set.some(({ sureMs = now, endsMs = now + 1 }) => sureMs + slackMs < now && endsMs > now);
+    return Math.max(...set.map(({ limit }) => limit), ...(isSure ? [] : [defined]));
+  }
+
+  /** Never more attempts hold a lease than there are places; those that began under a higher limit run to their end. */
   #placesLaw(record: TaskRecord): void {
     const places = limits[record.type];
     if (places === undefined) return;
+    const key = keyIn(this.#lives.life(record.task_id)?.input);
+    const most = this.#mostPlaces(`${record.type} ${record.tenant_id} ${key}`, places.limit);
+    this.#mostAtClaim.set(record.task_id, most);
     const { table, time, core } = this.#watched;
     const nowIso = core.record.iso(time.now);
     const keyOf = (taskId: string) => (places.keyed ? keyIn(this.#lives.life(taskId)?.input) : "");
@@ -156,10 +192,11 @@ export class FlowLaws {
           other?.type === record.type &&
           other.status === "processing" &&
           (other.lease_until ?? "") > nowIso &&
-          keyOf(other.task_id) === keyOf(record.task_id),
+          keyOf(other.task_id) === keyOf(record.task_id) &&
+          (this.#mostAtClaim.get(other.task_id) ?? most) <= most,
       );
-    if (running.length > places.limit)
-      this.#lives.violated(`${running.length} tasks of one key run, in ${places.limit} places`, record.task_id);
+    if (running.length > most)
+      this.#lives.violated(`${running.length} tasks of one key run, in ${most} places`, record.task_id);
   }
 
   /** A task waits in a line, or has lost its place. */

@@ -1,6 +1,10 @@
 import { guardMs } from "../../src/core/extras/limits/guard.ts";
 import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
 import { pause as wait } from "./batches.ts";
+import { callSubmit, identities } from "./clients.ts";
+import { Dice } from "./dice.ts";
+import type { KeyLimit } from "./flow-laws.ts";
+import { knownTypes } from "./handlers.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";
 import { serve } from "./serve.ts";
 import type { World } from "./world.ts";
@@ -49,20 +53,106 @@ async function resumeWhatStopsItself(world: World, target: PauseTarget): Promise
 /** Operators look at what is paused this often, in milliseconds. */
 const lookMs = 60_000;
 
+/** An operator who sets other places for one key, and takes them away or lets them end. In some worlds only. */
+export async function limitKeys(world: World, seed: number): Promise<void> {
+  if (seed % 5 !== 2) return;
+  // Its own dice: other worlds stay as they were.
+  const dice = new Dice(seed);
+  const sets: KeyLimit[] = [];
+  for (let times = dice.int(1, 3); times > 0; times--) {
+    await wait(world, dice.spread(1, 30_000));
+    const seconds = dice.chance(0.5) ? dice.int(5, 600) : undefined;
+    const set = await limitKey(world, dice, sets, seconds);
+    sets.push(set);
+    // Tasks that come when every worker knows the limit, and perhaps its end.
+    await wait(world, dice.pick([1, slackMs, slackMs + (seconds ?? 0) * 1000]));
+    await submitSome(world, dice);
+    await wait(world, dice.spread(1, 300_000));
+    if (!dice.chance(0.5)) continue;
+    set.endsMs = notAfter(set.endsMs, world.time.now);
+    await actOnKey(world, dice, (manage, ports, type) => manage.clearKey(ports, type, "k1", olga));
+    set.endedMs = notAfter(set.endedMs, world.time.now);
+    await submitSome(world, dice);
+  }
+}
+
+const olga = { tenantId: "acme", isAdmin: false, principal: "olga" };
+
+const notAfter = (one: number | undefined, other: number): number => Math.min(one ?? other, other);
+
+/** Sets places in the place of the earlier ones. */
+async function limitKey(world: World, dice: Dice, earlier: readonly KeyLimit[], seconds: number | undefined) {
+  const { witness, time } = world;
+  const limit = dice.pick([1, 1, 3, 4]);
+  for (const one of earlier) one.endsMs = notAfter(one.endsMs, time.now);
+  const set = witness.flow.keyLimited("placed", olga.tenantId, "k1", limit);
+  const change = { limit, expires_in_seconds: seconds };
+  await actOnKey(world, dice, (manage, ports, type) => manage.limitKey(ports, type, "k1", change, olga));
+  set.sureMs = time.now;
+  for (const one of earlier) one.endedMs = notAfter(one.endedMs, time.now);
+  if (seconds === undefined) return set;
+  set.endsMs = set.fromMs + seconds * 1000 - skewMs;
+  set.endedMs = set.sureMs + seconds * 1000 + skewMs;
+  return set;
+}
+
+type KeyedType = Parameters<Manage["limitKey"]>[1];
+
+/** The operator repeats an act until it is answered. */
+async function actOnKey(
+  world: World,
+  dice: Dice,
+  act: (manage: Manage, ports: FlowActPorts, type: KeyedType) => Promise<unknown>,
+): Promise<void> {
+  const type = knownTypes(world.core).get("placed") as KeyedType;
+  while (!(await serveFlow(world, "the limit of k1", (manage, ports) => act(manage, ports, type))))
+    await wait(world, dice.spread(10, 60_000));
+}
+
+/** Tasks of the key, more than it ever has places. */
+async function submitSome(world: World, dice: Dice): Promise<void> {
+  for (let n = dice.int(4, 8); n > 0; n--) {
+    const attempts = [[{ do: "sleep", ms: dice.int(1_000, 9_000), deaf: true }]];
+    const input = { attempts, key: "k1", pad: `l${dice.int(1, 1_000_000_000)}` };
+    await callSubmit(world, identities[0], { type: "placed", input }, undefined);
+  }
+}
+
+/** By then every worker knows a limit, also one whose process stood still, in milliseconds. */
+const slackMs = 65_000;
+
+/** Clocks differ by less than this, in milliseconds. */
+const skewMs = 2_000;
+
+type Manage = World["core"]["manageFlow"];
+type FlowActPorts = Parameters<Manage["pause"]>[0];
+type FlowAct = (manage: Manage, ports: FlowActPorts) => Promise<unknown>;
+
 export async function actOn(world: World, verb: "pause" | "resume", target: PauseTarget): Promise<boolean> {
-  const { core } = world;
-  const what = () => `${verb} ${JSON.stringify(target)}`;
-  const answer = await serve(world, "control", "acme", what, async (invocation) => {
-    const flow = flowPortsFor(world, invocation);
-    // An operator sees what came of a write without an answer, and a late try of it too.
-    const flowSettings = Object.assign(Object.create(flow.flowSettings), {
-      put: world.flowSettings.put.bind(world.flowSettings),
-      remove: world.flowSettings.remove.bind(world.flowSettings),
-    }) as typeof flow.flowSettings;
-    const ports = { ...portsFor(world, invocation), ...flow, flowSettings };
-    const manage = core.manageFlow;
-    if (verb === "pause") await manage.pause(ports, target, "olga");
-    else await manage.resume(ports, target, target.scope === "tier" ? target.tier : "normal", "olga");
-  });
+  return serveFlow(world, `${verb} ${JSON.stringify(target)}`, (manage, ports) =>
+    verb === "pause"
+      ? manage.pause(ports, target, "olga")
+      : manage.resume(ports, target, target.scope === "tier" ? target.tier : "normal", "olga"),
+  );
+}
+
+/** An act of an operator. Returns false when it was not answered. */
+async function serveFlow(world: World, what: string, act: FlowAct): Promise<boolean> {
+  const answer = await serve(
+    world,
+    "control",
+    "acme",
+    () => what,
+    async (invocation) => {
+      const flow = flowPortsFor(world, invocation);
+      // An operator sees what came of a write without an answer, and a late try of it too.
+      const flowSettings = Object.assign(Object.create(flow.flowSettings), {
+        put: world.flowSettings.put.bind(world.flowSettings),
+        remove: world.flowSettings.remove.bind(world.flowSettings),
+      }) as typeof flow.flowSettings;
+      const ports = { ...portsFor(world, invocation), ...flow, flowSettings };
+      await act(world.core.manageFlow, ports);
+    },
+  );
   return answer.got === "value";
 }

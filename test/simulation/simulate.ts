@@ -15,7 +15,7 @@ import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
 import type { Feature } from "./features.ts";
 import { fire } from "./fire.ts";
-import { operate } from "./flow-operators.ts";
+import { limitKeys, operate } from "./flow-operators.ts";
 import { meetAtKeys } from "./key-clients.ts";
 import { NoticeStage } from "./notices.ts";
 import { portsFor } from "./ports.ts";
@@ -67,7 +67,7 @@ export async function simulate(
   else if (theme === "resumes") void failAfterResumes(world);
   else if (theme === "weeks") void waitForWeeks(world);
   else if (theme === "behind") void submitBursts(world);
-  else beginAll(world);
+  else beginAll(world, seed);
   const rested = await time.run(theme === "weeks" ? mostOfWeeks : mostHappenings, () => witness.violations.length > 0);
   if (witness.violations.length === 0) {
     if (rested) await judge(world);
@@ -84,11 +84,12 @@ export async function simulate(
   };
 }
 
-function beginAll(world: World): void {
+function beginAll(world: World, seed: number): void {
   const { dice, theme } = world;
   const clients = dice.int(1, dice.chance(["crowded", "calm", "flow"].includes(theme) ? 0.6 : 0.2) ? 16 : 8);
   for (let i = 0; i < clients; i++) void client(world);
   if (theme === "flow" || (theme === "late" && dice.chance(0.4))) operate(world);
+  if (theme === "flow") void limitKeys(world, seed);
   planDisasters(world);
 }
 

@@ -115,6 +115,8 @@ await flow.pauseType("mail.send", { all: true }); // for all tenants`,
   closeBreaker: `await flow.closeBreaker("mail.send");`,
   changeLimits: `await flow.setLimits("mail.send", { concurrency: 5, rate: { limit: 100, perSeconds: 60 } });
 await flow.setLimits("mail.send", { concurrency: null }); // as defined`,
+  setKeyLimit: `await flow.setKeyLimit("crm.update", "account-7", { limit: 10, expiresInSeconds: 86_400 });`,
+  clearKeyLimit: `await flow.clearKeyLimit("crm.update", "account-7");`,
   pauseTenant: `await flow.pauseTenant("acme");`,
   resumeTenant: `await flow.resumeTenant("acme");`,
   cancelTasks: `// operations is new Operations({ url, key })

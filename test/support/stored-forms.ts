@@ -23,6 +23,7 @@ import { DynamoFirings } from "../../src/aws/tenants.ts";
 import { DynamoUniqueKeys } from "../../src/aws/unique-keys.ts";
 import { DynamoUploads } from "../../src/aws/uploads.ts";
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
+import { limitsOf } from "../../src/core/extras/limits/limit-lines.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { WaitingTask } from "../../src/core/ports/flow.ts";
@@ -214,10 +215,22 @@ const flow: StoredForm[] = [
       new DynamoFlowSettings(table).put({
         ...{ kind: "limits", name: "limits/a.b", concurrency: 3, rate: { limit: 2, per_seconds: 5 } },
       }),
-    read: (place) => book(place).limitsOf("a.b"),
+    read: (place) => limitsOf(book(place), "a.b"),
     changes: {
       "another kind": { change: { kind: "quota" }, outcome: "waits" },
       "places with a bound": { change: { concurrency: { limit: 3, burst: 5 } }, outcome: "waits" },
+    },
+  },
+  {
+    name: "setting: limits of a key",
+    write: ({ table }) =>
+      new DynamoFlowSettings(table).put({
+        ...{ kind: "limits", name: "limits/concurrency/a.b/acme/k", concurrency: 3, untilMs: 4_102_444_800_000 },
+      }),
+    read: (place) => limitsOf(book(place), "a.b", { name: "concurrency/a.b/acme/k" }),
+    changes: {
+      "another kind": { change: { kind: "quota" }, outcome: "waits" },
+      "an end of another form": { change: { untilMs: "tomorrow" }, outcome: "waits" },
     },
   },
   {

@@ -219,15 +219,17 @@ export interface Pause {
   reason?: string;
 }
 
-/** Limits of a type that an operator set; they replace those of its definition. */
+/** Limits of a type that an operator set, or of one of its keys; they replace those of its definition. */
 export interface TypeLimits {
   kind: "limits";
-  /** `limits/<type>`. */
+  /** `limits/<type>`, or `limits/<line>` of a key. */
   name: string;
   /** Places of each key. Absent: as defined. */
   concurrency?: number;
   /** Starts of each key in `per_seconds`. Absent: as defined. */
   rate?: { limit: number; per_seconds: number };
+  /** Epoch milliseconds from which the limit of a key counts as absent. Absent: it has no end. */
+  untilMs?: number;
 }
 
 /** The breaker of a type for one tenant. */
@@ -264,7 +266,8 @@ export const receiversName = (tenantId: string): string => `receivers/${tenantId
 /** The name of the breaker that guards the resume of a pause. */
 export const guardName = (pause: string): string => `guard/${pause}`;
 
-export const limitsName = (type: string): string => `limits/${type}`;
+/** @param of A type, or the line of one of its keys. */
+export const limitsName = (of: string): string => `limits/${of}`;
 
 /** The settings that a process reads together. */
 export interface SomeSettings {

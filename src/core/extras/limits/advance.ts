@@ -5,7 +5,7 @@ import type { Tier } from "../../model/tier.ts";
 import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import { bucketCount, bucketName, bucketOf, type Sizes } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
-import { placesOf } from "./limit-lines.ts";
+import { endOfLimit, placesOf } from "./limit-lines.ts";
 import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs, watchLine } from "./line-ports.ts";
 import { leaveToOthers, ownTasks } from "./own-tasks.ts";
 import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
@@ -39,11 +39,11 @@ export async function advance(ports: LinePorts, line: Line, known: Known): Promi
 /** True for a task that has joined a line of one bucket: others join it together with it, and one look serves all. */
 async function looksJointly(
   { flow, registry, bucketSize: size }: LinePorts,
-  { kind, type }: Line,
+  line: Line,
   { added }: Known,
 ): Promise<boolean> {
-  if (added === undefined || added.shard !== undefined || kind !== "concurrency") return false;
-  const limit = await placesOf(flow, registry.get(type ?? ""));
+  if (added === undefined || added.shard !== undefined || line.kind !== "concurrency") return false;
+  const limit = await placesOf(flow, registry.get(line.type ?? ""), line);
   return limit !== undefined && bucketCount({ limit, size }) === 1;
 }
 
@@ -57,7 +57,9 @@ async function advanceNow(ports: LinePorts, line: Line, known: Known): Promise<R
   const { check: planned, sharded } = seen ?? (await lines.state(line.name));
   const now = clock.now();
   if (checkId !== undefined && planned?.id === checkId) watchLine(ports, line, rest);
-  const latestMs = now + (line.kind === "pause" ? longestDelayMs : leastOftenMs);
+  const leastMs = now + (line.kind === "pause" ? longestDelayMs : leastOftenMs);
+  // More tasks may start then.
+  const latestMs = Math.min(leastMs, endOfLimit(ports.flow, line) ?? leastMs);
   const atMs = Math.min(Math.max(rest.nextMs, now + soonMs), latestMs);
   if (planned?.id !== checkId && stands(ports, planned) && planned.atMs <= atMs + soonMs) return rest;
   const at = { tier, atMs, ...((marked ?? sharded) && { sharded: true as const }) };
@@ -105,7 +107,7 @@ export async function handOver(
 ): Promise<boolean> {
   const type = line.type === undefined ? undefined : ports.registry.get(line.type);
   await ports.taker?.left;
-  const limit = await placesOf(ports.flow, type);
+  const limit = await placesOf(ports.flow, type, line);
   if (type === undefined || limit === undefined) return giveBack(ports, line, place, tier);
   const sizes = { limit, size: ports.bucketSize };
   const { index, name, room } = bucketOf(line, place.bucket, sizes);

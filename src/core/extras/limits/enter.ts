@@ -77,7 +77,7 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   const slot = lines.rate === undefined ? {} : await takeStart(ports, message, lines.rate, type).catch(ofLine);
   if (slot === "stopped") {
     const stopped = await stoppedBy(ports, message, lines.rate as Line);
-    return { ...stopped, keepsPlace: await mayKeep(ports, message, type, stopped.place) };
+    return { ...stopped, keepsPlace: await mayKeep(ports, message, type, stopped) };
   }
   const start = slot.slotMs === undefined ? {} : { ...slot, rate: lines.rate as Line };
   if (lines.concurrency === undefined) return { as: "admitted", ...start };
@@ -118,11 +118,12 @@ async function mayKeep(
   { flow, clock, bucketSize: size }: FlowPorts,
   { envelope }: TaskMessage,
   type: TaskType,
-  place: Place | undefined,
+  { line: rate, place }: Stopped,
 ): Promise<boolean> {
-  const pace = await paceOf(flow, type);
+  const pace = await paceOf(flow, type, rate);
   if (place === undefined || pace === undefined) return false;
-  const [asked] = bucketsFor(place.line, envelope.task_id, { limit: (await placesOf(flow, type)) ?? 1, size });
+  const limit = (await placesOf(flow, type, place.line)) ?? 1;
+  const [asked] = bucketsFor(place.line, envelope.task_id, { limit, size });
   const isNear = clock.now() + aheadMs + 2 * pace.intervalMs < place.untilMs;
   return isNear && place.bucket === asked?.index;
 }

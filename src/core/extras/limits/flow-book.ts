@@ -12,7 +12,6 @@ import {
   type ResumeGuard,
   receiversName,
   settingsAgeMs,
-  type TypeLimits,
   type WaitingEntry,
   type WantedSlot,
 } from "../../ports/flow.ts";
@@ -27,21 +26,16 @@ interface FlowBookPorts {
   flowSettings: FlowSettings;
 }
 
-const number = (value: unknown): boolean => value === undefined || typeof value === "number";
-
-const forms = {
-  limits: ({ concurrency, rate }: TypeLimits) =>
-    number(concurrency) && (rate === undefined || [rate.limit, rate.per_seconds].every(Number.isFinite)),
-  breaker: ({ failures, openUntilMs }: Breaker) => number(failures) && number(openUntilMs),
-};
+/** True for numbers, where they are given. */
+export const areNumbers = (...values: unknown[]): boolean =>
+  values.every((value) => value === undefined || typeof value === "number");
 
 /**
  * A setting of a kind, in a form that this release knows.
  * @throws WrittenLater: the tasks for which it matters wait, and no others
  */
-function readSetting<Kind extends keyof typeof forms>(kind: Kind, setting: FlowSetting) {
-  const isKnown = setting.kind === kind && (forms[kind] as (one: FlowSetting) => boolean)(setting);
-  if (!isKnown) throw new WrittenLater(`a setting of ${kind}`);
+export function readSetting<Kind extends FlowSetting["kind"]>(kind: Kind, setting: FlowSetting, isKnown: boolean) {
+  if (setting.kind !== kind || !isKnown) throw new WrittenLater(`a setting of ${kind}`);
   return setting as Extract<FlowSetting, { kind: Kind }>;
 }
 
@@ -72,7 +66,8 @@ interface Known {
  */
 export class FlowBook {
   readonly #ports: FlowBookPorts;
-  #latest: Known["settings"] = new Map();
+  /** The settings as this process read them last. Others do not set it. */
+  latest: Known["settings"] = new Map();
   /** Breakers by their names, and the settings under no name. The first page is unused for longest. */
   readonly #pages = new Map<string, Page<unknown>>();
   readonly lines = new KnownLines();
@@ -87,7 +82,7 @@ export class FlowBook {
 
   /** True when a pause stops a task, or an operator has set limits for its type. */
   async limits(work: PausableWork): Promise<boolean> {
-    const { settings } = await this.#known();
+    const settings = await this.settings();
     return settings.size > 0 && [...pausesOf(work), limitsName(work.type)].some((name) => settings.has(name));
   }
 
@@ -104,18 +99,22 @@ export class FlowBook {
     return breaker?.openUntilMs === undefined ? undefined : breaker.name;
   }
 
-  /** The limits that an operator set for a type. */
-  async limitsOf(type: string): Promise<TypeLimits | undefined> {
-    const limits = (await this.#known()).settings.get(limitsName(type));
-    return limits && readSetting("limits", limits);
+  /** All pauses and limits, and some breakers. */
+  async settings(): Promise<Known["settings"]> {
+    return (await this.#known()).settings;
+  }
+
+  get nowMs(): number {
+    return this.#ports.clock.now();
   }
 
   /** The breaker of a type for a tenant, if a task failed. */
   async breakerOf(type: string, tenantId: string): Promise<Breaker | undefined> {
     const { settings, whole } = await this.#known();
     const name = breakerName(type, tenantId);
-    const breaker = settings.get(name) ?? (whole ? undefined : await this.#breaker(name));
-    return breaker && readSetting("breaker", breaker);
+    const breaker = (settings.get(name) ?? (whole ? undefined : await this.#breaker(name))) as Breaker | undefined;
+    if (breaker === undefined) return undefined;
+    return readSetting("breaker", breaker, areNumbers(breaker.failures, breaker.openUntilMs));
   }
 
   /**
@@ -123,25 +122,20 @@ export class FlowBook {
    * starts after a resume has read its guard.
    */
   isGuarded(type: string, tenantId: string): boolean {
-    return this.#latest.size > 0 && guardNames(type, tenantId).some((name) => this.#latest.has(name));
+    return this.latest.size > 0 && guardNames(type, tenantId).some((name) => this.latest.has(name));
   }
 
   /** The breakers that guard the resumes of a type now, for a tenant and for all. */
   async guardsOf(type: string, tenantId: string): Promise<ResumeGuard[]> {
-    const { settings } = await this.#known();
+    const settings = await this.settings();
     const now = this.#ports.clock.now();
     const guards = guardNames(type, tenantId).map((name) => settings.get(name) as Breaker | undefined);
     return guards.filter((one): one is ResumeGuard => (one?.guardsUntilMs ?? 0) > now);
   }
 
-  /** The settings as this process read them last. */
-  get latest(): ReadonlyMap<string, FlowSetting> {
-    return this.#latest;
-  }
-
   /** True when a tenant has receivers of webhooks. */
   async receives(tenantId: string): Promise<boolean> {
-    return (await this.#known()).settings.has(receiversName(tenantId));
+    return (await this.settings()).has(receiversName(tenantId));
   }
 
   /** Reads the settings again with the next look. While the table does not answer, the earlier ones stay in use. */
@@ -156,8 +150,8 @@ export class FlowBook {
   async #readSettings(): Promise<Known> {
     const { flowSettings } = this.#ports;
     const { settings, whole } = await flowSettings.some(mostSettings);
-    this.#latest = new Map(settings.map((setting) => [setting.name, setting]));
-    return { settings: this.#latest, whole };
+    this.latest = new Map(settings.map((setting) => [setting.name, setting]));
+    return { settings: this.latest, whole };
   }
 
   #breaker(name: string): Promise<Breaker | undefined> {
@@ -199,7 +193,7 @@ export class FlowBook {
     } catch (thrown) {
       error = String(thrown);
     }
-    log.warn("could not read pauses and limits; those read last stay in use", { error });
+    log.warn("could not read pauses and limits; those read last apply", { error });
     return content;
   }
 }

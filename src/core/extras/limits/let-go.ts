@@ -33,11 +33,11 @@ export async function letGo(ports: LinePorts, line: Line, known: Known): Promise
   if (line.kind === "pause") return letGoUnlessPaused(ports, line, known);
   if (line.kind === "breaker") return letOneTry(ports, line, type, known);
   if (line.kind === "concurrency") {
-    const limit = await placesOf(ports.flow, type);
+    const limit = await placesOf(ports.flow, type, line);
     // The type was removed, or no longer has the limit.
     return limit === undefined ? letAllGo(ports, line, known) : letGoByPlaces(ports, line, limit, known);
   }
-  const pace = await paceOf(ports.flow, type);
+  const pace = await paceOf(ports.flow, type, line);
   return pace === undefined ? letAllGo(ports, line, known) : letGoByRate(ports, line, pace.intervalMs, known);
 }
 

@@ -1,7 +1,8 @@
 import { inShort, quiet } from "../../../util/foreign-value.ts";
 import { allTenants, type Line, limitLine, lineOf } from "../../model/line.ts";
+import { limitsName, type TypeLimits } from "../../ports/flow.ts";
 import type { Limit, LimitedType } from "../../task/type-limits.ts";
-import type { FlowBook } from "./flow-book.ts";
+import { areNumbers, type FlowBook, readSetting } from "./flow-book.ts";
 
 /**
  * The sharing of a limit that an operator set for a type which is defined without one: all its tasks share it, of all
@@ -15,20 +16,51 @@ export interface LimitsInForce {
   rateLimit?: Limit<never> | undefined;
 }
 
+/** True for the limit of a key whose end has come. */
+export const isOver = ({ untilMs }: TypeLimits, nowMs: number): boolean => untilMs !== undefined && untilMs <= nowMs;
+
+const isKnown = ({ concurrency, rate, untilMs }: TypeLimits): boolean =>
+  areNumbers(concurrency, untilMs) && (rate === undefined || [rate.limit, rate.per_seconds].every(Number.isFinite));
+
+/**
+ * The limits that an operator set for a type, or for the key of one of its lines.
+ * @throws WrittenLater
+ */
+export async function limitsOf(
+  flow: FlowBook,
+  type: string,
+  line?: Pick<Line, "name">,
+): Promise<TypeLimits | undefined> {
+  const settings = await flow.settings();
+  const read = (of: string) => {
+    const set = settings.get(limitsName(of)) as TypeLimits | undefined;
+    return set && readSetting("limits", set, isKnown(set));
+  };
+  const ofKey = line && read(line.name);
+  if (ofKey !== undefined && !isOver(ofKey, flow.nowMs)) return ofKey;
+  return read(type);
+}
+
+/** Epoch milliseconds at which the limit of a line's key ends, as this process knows it. Undefined: it does not. */
+export function endOfLimit(flow: FlowBook, { name }: Line): number | undefined {
+  const set = flow.latest.get(limitsName(name)) as TypeLimits | undefined;
+  return set === undefined || isOver(set, flow.nowMs) ? undefined : set.untilMs;
+}
+
 /** The limits of a type's definition, and those that an operator set in addition. */
 export async function limitsInForce(flow: FlowBook, type: LimitedType): Promise<LimitsInForce> {
   const { concurrency, rateLimit } = type;
-  const set = await flow.limitsOf(type.name);
+  const set = await limitsOf(flow, type.name);
   return {
     concurrency: concurrency ?? (set?.concurrency === undefined ? undefined : ofWholeType),
     rateLimit: rateLimit ?? (set?.rate === undefined ? undefined : ofWholeType),
   };
 }
 
-/** The number of places of a type's keys. Undefined: the type is unknown, or has no such limit. */
-export async function placesOf(flow: FlowBook, type: LimitedType | undefined): Promise<number | undefined> {
+/** The number of places of a line. Undefined: its type is unknown, or has no such limit. */
+export async function placesOf(flow: FlowBook, type: LimitedType | undefined, line: Line): Promise<number | undefined> {
   if (type === undefined) return undefined;
-  return (await flow.limitsOf(type.name))?.concurrency ?? type.concurrency?.limit;
+  return (await limitsOf(flow, type.name, line))?.concurrency ?? type.concurrency?.limit;
 }
 
 /**
@@ -42,7 +74,7 @@ const longestLateMs = 1_000;
 /** Times between starts from this one on are whole milliseconds. */
 export const slowMs = 1_000;
 
-/** The pace of a type's keys. */
+/** The pace of a line. */
 export interface Pace {
   /** Milliseconds between two starts. */
   intervalMs: number;
@@ -50,10 +82,10 @@ export interface Pace {
   lateMs: number;
 }
 
-/** The pace of a type's keys. Undefined: the type is unknown, or has no rate. */
-export async function paceOf(flow: FlowBook, type: LimitedType | undefined): Promise<Pace | undefined> {
+/** The pace of a line. Undefined: its type is unknown, or has no rate. */
+export async function paceOf(flow: FlowBook, type: LimitedType | undefined, line: Line): Promise<Pace | undefined> {
   if (type === undefined) return undefined;
-  const set = (await flow.limitsOf(type.name))?.rate;
+  const set = (await limitsOf(flow, type.name, line))?.rate;
   const rate = set === undefined ? type.rateLimit : { limit: set.limit, perSeconds: set.per_seconds };
   if (rate === undefined) return undefined;
   const windowMs = rate.perSeconds * 1000;

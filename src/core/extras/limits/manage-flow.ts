@@ -1,12 +1,24 @@
-import { breakerName, type Line, lineOf, type PauseTarget, pauseName } from "../../model/line.ts";
+import {
+  allTenants,
+  breakerName,
+  type Line,
+  limitLine,
+  lineOf,
+  type PauseTarget,
+  pauseName,
+} from "../../model/line.ts";
+import { Problem } from "../../model/problem.ts";
 import { iso } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../../ports/flow.ts";
 import type { CatalogEntry } from "../../task/catalog.ts";
+import { mostPlaces } from "../../task/type-limits.ts";
 import { guardResume } from "./guard.ts";
+import { isOver } from "./limit-lines.ts";
 import type { LinePorts } from "./line-ports.ts";
 import { noteOpened } from "./opened.ts";
 import { sendCheck } from "./plan-check.ts";
+import { lineOfLimit } from "./view-flow.ts";
 
 export type ManageFlowPorts = Pick<LinePorts, "clock" | "log" | "queues" | "lines" | "flowSettings" | "newId">;
 
@@ -113,4 +125,121 @@ async function checkLines(ports: ManageFlowPorts, { name, priority: tier }: { na
   ]);
   const atMs = ports.clock.now() + settingsKnownMs;
   for (const line of found.flat()) await sendCheck(ports, lineOf(line) as Line, { tier, atMs, id: ports.newId() });
+}
+
+/** Limits of single keys that are in force at the same time, at most: every process that works reads all of them. */
+const [mostOfTenant, mostOfAll] = [50, 200];
+
+/** The operator who sets the limit of a key. An admin may also change a limit that tenants share. */
+export interface KeyOwner {
+  tenantId: string;
+  isAdmin: boolean;
+  principal: string;
+}
+
+/** The limit of one key. */
+export interface KeyLimitChange {
+  limit: number;
+  /**
+   * Present: `limit` are starts in this time. Absent: attempts at the same time, or the starts of a type with a rate
+   * only.
+   */
+  per_seconds?: number | undefined;
+  /** Absent: the limit holds until it is taken away. */
+  expires_in_seconds?: number | undefined;
+}
+
+type KeyedType = Pick<CatalogEntry, "name" | "priority" | "concurrency" | "rate_limit">;
+
+type LimitKind = "concurrency" | "rate";
+
+const limitIn = ({ concurrency, rate_limit }: KeyedType, kind: LimitKind) =>
+  kind === "concurrency" ? concurrency : rate_limit;
+
+const isKeyed = (type: KeyedType, kind: LimitKind): boolean => limitIn(type, kind)?.keyed === true;
+
+/**
+ * The line of a key. `isAllowed` is false when tenants share the limit, and the caller is no admin.
+ */
+function lineOfKey(type: KeyedType, kind: LimitKind, key: string, { tenantId, isAdmin }: KeyOwner) {
+  const isShared = limitIn(type, kind)?.scope === "deployment";
+  const name = limitLine(kind, { type: type.name, tenantId: isShared ? allTenants : tenantId, key });
+  return { line: lineOf(name) as Line, isAllowed: !isShared || isAdmin };
+}
+
+const ofAdmins = () =>
+  new Problem("forbidden", "All tenants share this limit: only an admin may change it for one key.");
+
+/**
+ * Sets the limit of one key of a type. It replaces the earlier limit of this key. Every worker uses it after about
+ * three seconds, until its end.
+ * @throws Problem `conflict`, `forbidden`; PortUnavailable
+ */
+export async function limitKey(
+  ports: ManageFlowPorts,
+  type: KeyedType,
+  key: string,
+  { limit, per_seconds: given, expires_in_seconds: seconds }: KeyLimitChange,
+  by: KeyOwner,
+): Promise<TypeLimits> {
+  const kind = given === undefined && isKeyed(type, "concurrency") ? "concurrency" : "rate";
+  if (!isKeyed(type, kind)) {
+    const option = given === undefined ? "concurrency or rateLimit" : "rateLimit";
+    throw new Problem("conflict", `The type ${type.name} is defined without a key of ${option}.`);
+  }
+  if (kind === "concurrency" && limit > mostPlaces) {
+    const message = `at most ${mostPlaces} attempts at the same time`;
+    throw new Problem("invalid_input", `limit: ${message}`, { errors: [{ path: "/limit", message }] });
+  }
+  const { line, isAllowed } = lineOfKey(type, kind, key, by);
+  if (!isAllowed) throw ofAdmins();
+  const name = limitsName(line.name);
+  await checkRoom(ports, name, by);
+  const perSeconds = given ?? type.rate_limit?.per_seconds ?? 1;
+  const set: TypeLimits = {
+    ...{ kind: "limits", name },
+    ...(kind === "concurrency" ? { concurrency: limit } : { rate: { limit, per_seconds: perSeconds } }),
+    ...(seconds !== undefined && { untilMs: ports.clock.now() + seconds * 1000 }),
+  };
+  await ports.flowSettings.put(set);
+  ports.log.info("limit of a key changed", { line: line.name, limit, by: by.principal });
+  await checkKnown(ports, line, type.priority);
+  return set;
+}
+
+/**
+ * Takes the limits away that one key of a type has of its own: those of its type apply again. Repeatable.
+ * @throws Problem `forbidden`; PortUnavailable
+ */
+export async function clearKey(ports: ManageFlowPorts, type: KeyedType, key: string, by: KeyOwner): Promise<void> {
+  const kinds: LimitKind[] = ["concurrency", "rate"];
+  const lines = kinds.map((kind) => lineOfKey(type, kind, key, by));
+  const found = await Promise.all(lines.map(({ line }) => ports.flowSettings.find(limitsName(line.name))));
+  const set = lines.filter((_, index) => found[index] !== undefined);
+  const own = set.filter(({ isAllowed }) => isAllowed);
+  if (set.length > 0 && own.length === 0) throw ofAdmins();
+  for (const { line } of own) {
+    await ports.flowSettings.remove(limitsName(line.name));
+    ports.log.info("limit of a key removed", { line: line.name, by: by.principal });
+    await checkKnown(ports, line, type.priority);
+  }
+}
+
+/** The line is looked at when every process knows the new limit. */
+const checkKnown = (ports: ManageFlowPorts, line: Line, tier: Tier): Promise<void> =>
+  sendCheck(ports, line, { tier, atMs: ports.clock.now() + settingsKnownMs, id: ports.newId() });
+
+/** @throws Problem `conflict` when too many keys have a limit of their own */
+async function checkRoom({ flowSettings, clock }: ManageFlowPorts, name: string, by: KeyOwner): Promise<void> {
+  const now = clock.now();
+  const others = (await flowSettings.all()).filter(
+    (one) => one.name !== name && lineOfLimit(one) !== undefined && !isOver(one as TypeLimits, now),
+  );
+  const ofTenant = others.filter((one) => lineOfLimit(one)?.tenantId === by.tenantId).length;
+  if (others.length < mostOfAll && (by.isAdmin || ofTenant < mostOfTenant)) return;
+  throw new Problem(
+    "conflict",
+    `At most ${mostOfTenant} keys of a tenant, and ${mostOfAll} of the deployment, have a limit of their own. ` +
+      "Take the limits of other keys away first.",
+  );
 }

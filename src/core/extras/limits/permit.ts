@@ -220,6 +220,6 @@ const isDone = async ({ lines }: LinePorts, name: string, state: LineState | und
   state?.successor?.id !== id || (await lines.endWait(name, id));
 
 async function roomIn({ flow, registry, bucketSize: size }: LinePorts, line: Line, index: number): Promise<number> {
-  const limit = await placesOf(flow, registry.get(line.type ?? ""));
+  const limit = await placesOf(flow, registry.get(line.type ?? ""), line);
   return limit === undefined ? 0 : bucketOf(line, index, { limit, size }).room;
 }

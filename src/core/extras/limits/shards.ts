@@ -42,9 +42,9 @@ interface ShardPorts {
 export async function isSharded({ flow, registry, mostInOne: most = mostInOne }: ShardPorts, line: Line) {
   if (flow.lines.isSharded(line.name)) return true;
   const type = registry.get(line.type ?? "");
-  if (line.kind === "concurrency") return ((await placesOf(flow, type)) ?? 0) > most;
+  if (line.kind === "concurrency") return ((await placesOf(flow, type, line)) ?? 0) > most;
   if (line.kind !== "rate") return false;
-  const pace = await paceOf(flow, type);
+  const pace = await paceOf(flow, type, line);
   return pace !== undefined && pace.intervalMs * most < 1000;
 }
 

@@ -30,7 +30,7 @@ export async function takeStart(
   type: TaskType,
 ): Promise<{ slotMs?: number } | "stopped"> {
   const { clock, flow } = ports;
-  const pace = await paceOf(flow, type);
+  const pace = await paceOf(flow, type, line);
   if (pace === undefined) return {};
   const given = grant?.slotMs;
   const now = clock.now();
@@ -54,7 +54,7 @@ export async function untilStart(
   slotMs: number,
 ): Promise<boolean> {
   const { clock, flow } = ports;
-  const pace = await paceOf(flow, type);
+  const pace = await paceOf(flow, type, line);
   const isLate = pace !== undefined && clock.now() - slotMs > pace.lateMs;
   const startMs = isLate ? await nextStart(ports, line, pace, aheadMs) : slotMs;
   if (startMs === undefined) return false;

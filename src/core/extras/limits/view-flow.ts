@@ -1,4 +1,4 @@
-import { breakerName, pauseName } from "../../model/line.ts";
+import { allTenants, breakerName, type Line, lineOf, pauseName } from "../../model/line.ts";
 import { allShards } from "../../model/line-shards.ts";
 import { iso } from "../../model/record.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type TypeLimits,
   type WaitingEntry,
 } from "../../ports/flow.ts";
+import { isOver } from "./limit-lines.ts";
 
 export interface SharingView {
   /** True when tasks with equal keys share the limit. False: all tasks of the type. */
@@ -20,6 +21,20 @@ export interface SharingView {
    * another one.
    */
   defined_limit?: number | null | undefined;
+}
+
+/** The limit that an operator set for one key of a type. */
+export interface KeyLimitView {
+  key: string;
+  /** Null: tenants share it. */
+  tenant_id: string | null;
+  kind: "concurrency" | "rate";
+  /** Attempts at the same time, or starts in `per_seconds`. */
+  limit: number;
+  /** Null: it is a limit of attempts at the same time. */
+  per_seconds: number | null;
+  /** Time at which it ends. Null: it holds until it is taken away. */
+  until: string | null;
 }
 
 /** The limits of a type that are in force, as clients see them. Null: it has no such limit. */
@@ -44,6 +59,8 @@ export interface TypeFlowView extends LimitsView {
   } | null;
   /** Null: the type is not paused. */
   paused: PausedView | null;
+  /** The keys for which an operator set a limit of their own. Absent: there is none. */
+  key_limits?: KeyLimitView[] | undefined;
 }
 
 /** A tenant for which a type is paused, or its breaker open. Null: that is not so. */
@@ -138,6 +155,45 @@ const pauseOfTenant = ({ since, reason }: Pause): Partial<StoppedTenant> => ({
 
 /** Tenants that a view names, at most. */
 const mostStopped = 100;
+
+/** The line of a key that has a limit of its own, by the setting's name. Undefined: it is another setting. */
+export function lineOfLimit({ kind, name }: FlowSetting): (Line & { tenantId: string; key: string }) | undefined {
+  const line = kind === "limits" ? lineOf(name.slice(limitsName("").length)) : undefined;
+  const [, , tenantId, ...key] = line?.name.split("/") ?? [];
+  return line === undefined || tenantId === undefined ? undefined : { ...line, tenantId, key: key.join("/") };
+}
+
+/** The limit of a key as clients see it. */
+export function keyLimitView(set: TypeLimits): KeyLimitView {
+  const { kind, tenantId = "", key = "" } = lineOfLimit(set) ?? {};
+  return {
+    key,
+    tenant_id: tenantId === allTenants ? null : tenantId,
+    kind: kind === "concurrency" ? kind : "rate",
+    limit: set.concurrency ?? set.rate?.limit ?? 0,
+    per_seconds: set.rate?.per_seconds ?? null,
+    until: set.untilMs === undefined ? null : iso(set.untilMs),
+  };
+}
+
+/**
+ * The limits of single keys of a type that are in force, in the order of their names.
+ * @param tenantId Those of a tenant, and those that tenants share. Undefined: of all tenants.
+ */
+export function keyLimitsIn(
+  type: string,
+  tenantId: string | undefined,
+  settings: readonly FlowSetting[],
+  nowMs: number,
+): { key_limits?: KeyLimitView[] } {
+  const own = settings.filter((one): one is TypeLimits => {
+    const line = lineOfLimit(one);
+    if (line?.type !== type || isOver(one as TypeLimits, nowMs)) return false;
+    return tenantId === undefined || line.tenantId === tenantId || line.tenantId === allTenants;
+  });
+  const sorted = own.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return sorted.length === 0 ? {} : { key_limits: sorted.map(keyLimitView) };
+}
 
 /** The tenants for which alone a type is paused, or its breaker open, in the order of their ids. */
 export function stoppedTenants(type: string, settings: readonly FlowSetting[]): StoppedTenant[] {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FlowBook } from "../../../../src/core/extras/limits/flow-book.ts";
+import { limitsOf } from "../../../../src/core/extras/limits/limit-lines.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { settingsAgeMs } from "../../../../src/core/ports/flow.ts";
 import { FakeClock } from "../../../../src/memory/clock.ts";
@@ -68,7 +69,7 @@ describe("the breakers of many tenants", () => {
     const limits = { kind: "limits", name: "limits/mail.send", concurrency: 3 } as const;
     await flowSettings.put(limits);
     expect(await book.stopOf(work, true)).toBe(pause);
-    expect(await book.limitsOf("mail.send")).toEqual(limits);
+    expect(await limitsOf(book, "mail.send")).toEqual(limits);
     expect(await book.stopOf({ ...work, type: "other.type" }, false)).toBeUndefined();
     expect(reads).toEqual(["some"]);
   });
