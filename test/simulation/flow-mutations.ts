@@ -869,7 +869,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: tasks that ask for starts together get the same one",
-    file: "extras/limits/flow-book.ts",
+    file: "extras/limits/joined-starts.ts",
     in: "answerAll",
     find: "slotMs === undefined ? undefined : slotMs + index * want.intervalMs",
     replace: "slotMs === undefined ? undefined : slotMs + 0 * index",
@@ -877,7 +877,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: each start of a fast rate is a write of its item",
-    file: "extras/limits/flow-book.ts",
+    file: "extras/limits/joined-starts.ts",
     in: "take",
     find: "if (most === 1) return ports.lines.takeSlot(line, want);",
     replace: "if (most > 0) return ports.lines.takeSlot(line, want);",
@@ -885,7 +885,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: starts that are far apart are taken together",
-    file: "extras/limits/flow-book.ts",
+    file: "extras/limits/joined-starts.ts",
     in: "#answer",
     find: "groups.push(waiting.splice(0, most));",
     replace: "groups.push(waiting.splice(0));",
@@ -901,7 +901,7 @@ export const flowMutations: readonly Mutation[] = [
   },
   {
     name: "flow: a question for a start is asked for the time at which it came",
-    file: "extras/limits/flow-book.ts",
+    file: "extras/limits/joined-starts.ts",
     in: "answerAll",
     find: "const nowMs = Math.max(want.nowMs, clock.now());",
     replace: "const nowMs = Math.min(want.nowMs, clock.now());",

@@ -4,6 +4,7 @@ import type { Line } from "../../model/line.ts";
 import type { WantedSlot } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
+import { startsOf } from "./joined-starts.ts";
 import { type Pace, paceOf, slowMs } from "./limit-lines.ts";
 import { aheadMs, type LinePorts } from "./line-ports.ts";
 import { shardFor } from "./shards.ts";
@@ -93,7 +94,9 @@ export async function takeNear(
   const known = flow.lines.nextStartOf(name) ?? 0;
   const latestMs = nowMs + aheadMs + intervalMs;
   if (known > nowMs + mostMs && known <= latestMs) return undefined;
-  const slotMs = await flow.starts.take({ lines, clock }, name, { ...want, knownMs: known }).catch(unlessThrottled);
+  const slotMs = await startsOf(flow)
+    .take({ lines, clock }, name, { ...want, knownMs: known })
+    .catch(unlessThrottled);
   // The task that gets none waits in the line, and those that come next would wait behind it.
   flow.lines.noteNextStart(name, slotMs === undefined ? nowMs + mostMs + shortWaitMs : slotMs + intervalMs);
   return slotMs;
