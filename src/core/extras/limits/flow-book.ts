@@ -79,7 +79,7 @@ export class FlowBook {
 
   /** True when a pause stops a task, or an operator has set limits for its type. */
   async limits(work: PausableWork): Promise<boolean> {
-    const settings = await this.settings();
+    const { settings } = await this.#known();
     return settings.size > 0 && [...pausesOf(work), limitsName(work.type)].some((name) => settings.has(name));
   }
 
@@ -124,7 +124,7 @@ export class FlowBook {
 
   /** The breakers that guard the resumes of a type now, for a tenant and for all. */
   async guardsOf(type: string, tenantId: string): Promise<ResumeGuard[]> {
-    const settings = await this.settings();
+    const { settings } = await this.#known();
     const now = this.#ports.clock.now();
     const guards = guardNames(type, tenantId).map((name) => settings.get(name) as Breaker | undefined);
     return guards.filter((one): one is ResumeGuard => (one?.guardsUntilMs ?? 0) > now);
@@ -132,7 +132,7 @@ export class FlowBook {
 
   /** True when a tenant has receivers of webhooks. */
   async receives(tenantId: string): Promise<boolean> {
-    return (await this.settings()).has(receiversName(tenantId));
+    return (await this.#known()).settings.has(receiversName(tenantId));
   }
 
   /** Reads the settings again with the next look. While the table does not answer, the earlier ones stay in use. */
