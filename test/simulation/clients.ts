@@ -234,7 +234,7 @@ async function control(world: World, key: Key, verb: string, work: ControlWork):
 }
 
 /** Calls a control function for a task, as its route does: the record is looked up first. */
-function askControl(world: World, key: Key, verb: string, work: ControlWork): Promise<Answer<TaskRecord>> {
+export function askControl(world: World, key: Key, verb: string, work: ControlWork): Promise<Answer<TaskRecord>> {
   const { core, story } = world;
   const what = () => `${verb} ${story.name(key.task_id)}`;
   return serve(world, "control", key.tenant_id, what, async (invocation) => {
@@ -246,7 +246,7 @@ function askControl(world: World, key: Key, verb: string, work: ControlWork): Pr
   });
 }
 
-async function cancel(world: World, key: Key): Promise<void> {
+export async function cancel(world: World, key: Key): Promise<void> {
   const now = world.dice.chance(0.4);
   const record = await control(world, key, now ? "cancel now" : "cancel", (ports, found) =>
     world.core.control.cancel(ports, found, { now }),

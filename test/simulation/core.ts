@@ -2,6 +2,7 @@ import { pathToFileURL } from "node:url";
 import * as child from "../../src/core/children/child.ts";
 import * as spawn from "../../src/core/children/spawn-child.ts";
 import * as letters from "../../src/core/control/act-on-task.ts";
+import * as cancelChildren from "../../src/core/control/cancel-children.ts";
 import * as priority from "../../src/core/control/change-priority.ts";
 import * as control from "../../src/core/control/control.ts";
 import * as reschedule from "../../src/core/control/reschedule.ts";
@@ -40,6 +41,7 @@ import * as work from "../../src/core/work/work.ts";
 /** The core's modules as the simulation uses them. */
 export const realCore = {
   attempt,
+  cancelChildren,
   catalog,
   change,
   changePriority: priority,
@@ -86,6 +88,7 @@ await checks.loadSchemas();
 
 const paths: Record<keyof Core, string> = {
   attempt: "work/attempt.ts",
+  cancelChildren: "control/cancel-children.ts",
   catalog: "task/catalog.ts",
   change: "model/change.ts",
   changePriority: "control/change-priority.ts",

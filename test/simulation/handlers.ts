@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { cancelChildren } from "../../src/core/control/cancel-children.ts";
 import type { ErrorKind } from "../../src/core/model/errors.ts";
 import type { EndPorts } from "../../src/core/ports/extra.ts";
 import type { SubmitPorts } from "../../src/core/submit/submit-ports.ts";
@@ -11,6 +10,8 @@ import type { TaskType } from "../../src/core/task/task.ts";
 import type { Core } from "./core.ts";
 import { workBegins } from "./follow.ts";
 import type { Invocation } from "./invocation.ts";
+import { handleFailure, takeJob } from "./job-handlers.ts";
+import { type JobPlan, jobChildType, jobType } from "./job-plans.ts";
 import { sweepFor } from "./letters.ts";
 import { familyType, lostType, type Step } from "./plans.ts";
 import type { Run } from "./runs.ts";
@@ -51,8 +52,22 @@ const options = [
     retry: { waitsSeconds: [1, 30] },
     breaker: { failures: 2, coolDownSeconds: 40 },
   },
+  {
+    name: jobType,
+    timeoutSeconds: 20,
+    retry: { waitsSeconds: [1, 30] },
+    children: { threshold: 0.6, stopOnFailure: true },
+  },
+  { name: jobChildType, timeoutSeconds: 10, retry: { waitsSeconds: [1, 60] } },
   { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
 ] as const;
+
+/** A submit notes that a task of onFailed follows. */
+const ofJobs = ({ name }: { name: string }) => (name === jobType ? { onFailed: () => null } : {});
+
+/** The text of a handler says which signals it reads one after the other. */
+const handlerOf = ({ name }: { name: string }) =>
+  name === jobType ? (_: unknown, task: TaskContext) => task.nextSignal("msg", { timeoutSeconds: 1 }) : () => null;
 
 const known = new WeakMap<Core, ReadonlyMap<string, KnownType>>();
 
@@ -60,7 +75,7 @@ export function knownTypes(core: Core): ReadonlyMap<string, KnownType> {
   const made = known.get(core);
   if (made !== undefined) return made;
   const types = [...options, { name: lostType }].map((one) =>
-    core.task.defineTask({ ...one, input, handler: () => null }),
+    core.task.defineTask({ ...one, ...ofJobs(one), input, handler: handlerOf(one) }),
   );
   const map = core.catalog.knownTypesOf(types);
   known.set(core, map);
@@ -81,6 +96,7 @@ function definedTypes(core: Core): Defined {
       ...one,
       input,
       ...(one.name === familyType ? { aggregate: () => null } : {}),
+      ...ofJobs(one),
       handler: () => null,
     }),
   );
@@ -101,6 +117,10 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts & En
   const handled = own.map(
     (type): TaskType => ({
       ...type,
+      ...(type.onFailed && {
+        onFailed: (_input, { taskId, failedAt }, task) =>
+          handleFailure(world, from, { task_id: taskId, failed_at: failedAt }, task),
+      }),
       ...(type.aggregate && { aggregate: (children, task) => aggregate(world, from, children, task) }),
       handler: (given: z.output<typeof input>, task) => {
         const begun = begin(task, given, type.timeoutSeconds);
@@ -109,6 +129,7 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts & En
         const attempts = structuredClone(given.attempts) as Step[][];
         // Its input is the handler's own: no later attempt may see this.
         (given.attempts as unknown[]).length = 0;
+        if (type.name === jobType) return runWhole(world, begun, attempts as unknown as JobPlan[][], task);
         return run(world, begun, attempts);
       },
     }),
@@ -117,7 +138,7 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts & En
     ...cancels,
     handler: async (parent: z.output<typeof internalOptions.cancelChildren.input>, task) => {
       const begun = begin(task, parent, internalTimeoutSeconds);
-      await cancelChildren(ports, parent).finally(() => world.witness.runs.end(begun));
+      await world.core.cancelChildren.cancelChildren(ports, parent).finally(() => world.witness.runs.end(begun));
       return { attempt: task.attempt };
     },
   };
@@ -149,6 +170,20 @@ async function aggregate(world: World, from: Invocation, children: Children, tas
     return { attempt: task.attempt, total: children.total };
   } finally {
     world.witness.runs.end(begun);
+  }
+}
+
+async function runWhole(world: World, run: Run, attempts: JobPlan[][], task: TaskContext): Promise<unknown> {
+  const plan = attempts[0]?.[0];
+  if (plan === undefined) throw new Error("a job has a plan");
+  try {
+    return await takeJob(world, run, plan, task);
+  } catch (error) {
+    world.witness.steps.caught(run, error);
+    world.witness.runs.threw(run, error);
+    throw error;
+  } finally {
+    world.witness.runs.end(run);
   }
 }
 

@@ -56,6 +56,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
       expect(await faultsOf(seed, "resumes")).toEqual([]);
   });
 
+  test("onFailed runs once a round, and no child or signal counts twice, in worlds of handlers that use everything", async () => {
+    for (const seed of [...seeds(1, 60), ...seeds(firstOfCode(), 60)])
+      expect(await faultsOf(seed, "handlers")).toEqual([]);
+  });
+
   test("a line goes on with each end of a task in a tier that is minutes behind", async () => {
     for (const seed of [...seeds(1, 40), ...seeds(firstOfCode(), 40)])
       expect(await faultsOf(seed, "behind")).toEqual([]);

@@ -1,5 +1,6 @@
 import { flowMutations } from "./flow-mutations.ts";
 import { historyMutations } from "./history-mutations.ts";
+import { jobMutations } from "./job-mutations.ts";
 import { keptMutations } from "./kept-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { onFailedMutations } from "./on-failed-mutations.ts";
@@ -21,6 +22,7 @@ export const mutations: readonly Mutation[] = [
   ...onFailedMutations,
   ...runMutations,
   ...stopMutations,
+  ...about("handlers", jobMutations),
   ...priorityMutations,
   ...about("keys", uniqueMutations),
   ...historyMutations,

@@ -88,6 +88,7 @@ const stepsShare = {
   receivers: 0.1,
   behind: 0,
   weeks: 0,
+  handlers: 0,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -153,6 +154,7 @@ const longShare = {
   receivers: 0.03,
   behind: 0,
   weeks: 0,
+  handlers: 0,
 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
@@ -171,6 +173,7 @@ const longestShare = {
   receivers: 0.1,
   behind: 0,
   weeks: 0,
+  handlers: 0,
 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */

@@ -16,6 +16,8 @@ import { EventSources } from "./event-source.ts";
 import type { Feature } from "./features.ts";
 import { fire } from "./fire.ts";
 import { limitKeys, operate } from "./flow-operators.ts";
+import { JobLaws } from "./job-laws.ts";
+import { runJobs } from "./jobs.ts";
 import { meetAtKeys } from "./key-clients.ts";
 import { NoticeStage } from "./notices.ts";
 import { portsFor } from "./ports.ts";
@@ -65,6 +67,7 @@ export async function simulate(
   );
   if (theme === "keys") meetAtKeys(world);
   else if (theme === "resumes") void failAfterResumes(world);
+  else if (theme === "handlers") runJobs(world);
   else if (theme === "weeks") void waitForWeeks(world);
   else if (theme === "behind") void submitBursts(world);
   else beginAll(world, seed);
@@ -141,7 +144,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       ] as const);
   const theme = given ?? drawn;
   const weather = drawWeather(dice, theme);
-  const isSmall = theme === "keys" || theme === "resumes" || theme === "behind" || theme === "weeks";
+  const isSmall = theme === "keys" || theme === "resumes" || ["behind", "weeks", "handlers"].includes(theme);
   const events = !isSmall && dice.chance(0.2);
   const hasReceivers = theme === "receivers";
   const heard = new Set(!isSmall && dice.chance(0.3) ? ["acme/bob"] : []);
@@ -185,6 +188,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     heard,
     stage: new NoticeStage(hasReceivers),
     portsFor,
+    jobs: undefined as unknown as JobLaws,
     witness: new Witness(
       { core, dice, time, story, table, troubles },
       (record) => isTold(record, events || hasReceivers, heard),
@@ -194,6 +198,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       () => daily.orphaned(),
     ),
   };
+  world.jobs = new JobLaws(world);
   world.witness.flow.behindMs = world.queues.behindMs;
   const sources = new EventSources(world);
   const daily = new DailyRescue(world);

@@ -14,6 +14,10 @@ test("each receiver of webhooks is told of the ends that it asks for, and of no 
   for (const seed of seeds(1, 20)) expect(await faultsOf(seed, "receivers")).toEqual([]);
 });
 
+test("onFailed runs once a round, and no child or signal counts twice, in worlds of handlers that use everything", async () => {
+  for (const seed of seeds(1, 20)) expect(await faultsOf(seed, "handlers")).toEqual([]);
+});
+
 test("a seed gives the same story every time", async () => {
   const [first, again, other] = [
     await simulate(7, { tell: true }),

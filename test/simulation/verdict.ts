@@ -20,6 +20,7 @@ export async function judge(world: World): Promise<void> {
   judgeTold(world);
   await judgeWebhooks(world);
   judgeCosts(world);
+  world.jobs.judge();
 }
 
 /** Nobody is left in a line, but a second message of a task that has ended. */
@@ -62,7 +63,7 @@ async function judgeWebhooks({ witness, weather, outages, stage }: World): Promi
 function judgeCosts(world: World): void {
   const { witness, weather, outages } = world;
   // An outage of hours uses up receives again and again. A line is looked at each day.
-  if (outages.count > 0 || world.theme === "weeks") return;
+  if (outages.count > 0 || world.theme === "weeks" || world.theme === "handlers") return;
   const excuses = { troubles: weather.used, deaths: witness.costs.deaths };
   if (world.theme === "behind" && excuses.troubles + excuses.deaths === 0) judgeMessages(world);
   const parentClaims = new Map<string, number>();
@@ -116,7 +117,12 @@ function judgeTask(world: World, life: Life): void {
   }
   if (status === "failed" && core.record.isKept(record, time.now)) judgeFailed(world, life, record, law);
   if (ended && record.type === familyType) judgeFamily(world, record, law);
-  if (status === "completed" && life.tenantId !== systemTenant)
+  if (
+    status === "completed" &&
+    life.tenantId !== systemTenant &&
+    record.family_counts === undefined &&
+    record.caused_by === undefined
+  )
     law(JSON.stringify(resultOf(world, record)).includes(`"attempt":${record.attempts}`), "another attempt's result");
   if (record.error_type === "Undeliverable")
     law(world.weather.used > 0 || witness.costs.deaths > 0, "a healthy task was given up as undeliverable");

@@ -13,6 +13,7 @@ import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
 import type { Entries } from "./entries.ts";
 import type { Invocation } from "./invocation.ts";
+import type { JobLaws } from "./job-laws.ts";
 import type { SimQueues } from "./queues.ts";
 import type { Process, Scheduler } from "./scheduler.ts";
 import type { Schedules } from "./schedules.ts";
@@ -32,6 +33,7 @@ export interface World {
   outages: Outages;
   story: Story;
   witness: Witness;
+  jobs: JobLaws;
   table: Table;
   queues: SimQueues;
   schedules: Schedules;
