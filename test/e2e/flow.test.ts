@@ -33,6 +33,7 @@ interface TypeView {
   concurrency: object | null;
   rate_limit: object | null;
   paused: object | null;
+  key_limits?: { key: string }[];
 }
 
 const typeOf = async (name: string, client: Client = operator): Promise<TypeView | undefined> =>
@@ -96,6 +97,23 @@ describe("flow", () => {
     const change = (body: object, client: Client) => client.send("PATCH", "/types/probe.keyed/limits", { body });
     expectProblem(await change({ concurrency: 5 }, operator), 403, "forbidden");
     expectProblem(await change({ rate: { limit: 0, per_seconds: 1 } }, admin), 422, "invalid_input");
+  });
+
+  test("an operator gives one key another limit, and takes it away", async () => {
+    const connection = ["--url", process.env.OFFLOAD_URL ?? "", "--key", operator.token];
+    const key = `a/${randomUUID()}`;
+    const flow = async (act: string, ...args: string[]) => {
+      const command = ["flow", act, "probe.keyed", "--limit-key", key, ...args, ...connection];
+      expect(await offloadAnywhere(command)).toMatchObject({ code: 0 });
+      await sleep(3_000);
+    };
+    await flow("set", "--limit", "1", "--expires-in", "10m");
+    const keysOf = async () => (await typeOf("probe.keyed"))?.key_limits?.filter((one) => one.key === key);
+    expect(await keysOf()).toMatchObject([{ kind: "concurrency", limit: 1, tenant_id: operator.tenant }]);
+    expect(mostAtOnce(await resultsOf(await submitAll("probe.keyed", 3, { key, ms: 300 })))).toBe(1);
+    await flow("clear");
+    expect((await keysOf()) ?? []).toEqual([]);
+    expect(mostAtOnce(await resultsOf(await submitAll("probe.keyed", 4, { key, ms: 1_500 })))).toBe(3);
   });
 
   test("a type that defines no limit is slowed down while it runs, and freed again", async () => {

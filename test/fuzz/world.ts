@@ -70,7 +70,7 @@ const types = [
   typeOf((input) => input, { name: "sensitive", sensitive: true }),
   typeOf((input) => ({ input }), {
     name: "limited",
-    concurrency: { limit: 1 },
+    concurrency: { key: () => "all", limit: 1 },
     rateLimit: { limit: 2, perSeconds: 10 },
   }),
   typeOf(() => Promise.reject(new Error("down")), { name: "guarded", breaker: { failures: 2, coolDownSeconds: 600 } }),

@@ -44,6 +44,7 @@ export function TypePage({ name }: { name: string }) {
               <Section title="Definition">
                 <TypeFacts type={type} />
               </Section>
+              <KeyLimits of={type.key_limits} />
               <details>
                 <summary>Schema of the input</summary>
                 <Json of={type.input_schema} label={`Schema of the input of ${name}`} />
@@ -195,6 +196,30 @@ function NewestTasks({ name }: { name: string }) {
 
 const shared = ({ keyed, scope }: { keyed: boolean; scope: string }): string =>
   `${keyed ? " of one key" : ""}${scope === "deployment" ? ", all tenants together" : ", each tenant"}`;
+
+/** The keys for which an operator set a limit of their own. */
+function KeyLimits({ of = [] }: { of: TypeView["key_limits"] }) {
+  if (of.length === 0) return null;
+  return (
+    <Section title="Limits of single keys">
+      <Table
+        label="Limits of single keys"
+        rows={of}
+        keyOf={({ kind, tenant_id, key }) => `${kind} ${tenant_id} ${key}`}
+        columns={[
+          { name: "Key", cell: ({ key }) => <Text of={key} most={256} /> },
+          { name: "Tenant", cell: ({ tenant_id }) => tenant_id ?? "all together" },
+          {
+            name: "Limit",
+            cell: ({ limit, per_seconds: seconds }) =>
+              seconds === null ? `${count(limit)} at the same time` : `${count(limit)} in ${duration(seconds * 1000)}`,
+          },
+          { name: "Until", cell: ({ until }) => (until === null ? "it is removed" : <Time at={until} />) },
+        ]}
+      />
+    </Section>
+  );
+}
 
 function TypeFacts({ type }: { type: TypeView }) {
   const { concurrency, rate_limit: rate, breaker } = type;
