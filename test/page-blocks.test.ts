@@ -189,6 +189,12 @@ const taskCases: TaskCase[] = [
     effects: mailed,
   },
   {
+    page: "docs/from-workflow-sdk.md",
+    type: "user.onboard",
+    inputs: [{ to: ada.to }, { to: bob.to }],
+    effects: ({ to }: typeof ada) => [`sendMail ${to}`, `sendTips ${to}`],
+  },
+  {
     page: "docs/from-agenda.md",
     type: "report.shop",
     inputs: [{ shop: "7" }, { shop: "8" }],
