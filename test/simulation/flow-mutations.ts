@@ -721,7 +721,7 @@ export const flowMutations: readonly Mutation[] = [
     file: "extras/limits/send-all.ts",
     in: "withEnvelopes",
     find: "  const found = await lines.withEnvelopes(line.name, tasks);",
-    replace: "  const found = tasks.filter(hasEnvelope);",
+    replace: "  const found = tasks.filter(({ envelope }) => envelope !== undefined);",
   },
   {
     name: "flow: nobody notes that a task waits in a shard",
