@@ -4,7 +4,7 @@ import type { Mutation } from "./mutation.ts";
 export const uniqueMutations: readonly Mutation[] = [
   {
     name: "unique: a task runs although another one was faster with its key",
-    file: "unique/submit-unique.ts",
+    file: "unique/make-holder.ts",
     in: "make",
     find: "  if (!(await ports.uniqueKeys.take(key, holderOf(record, envelope), seen, keyPurgeAt(record.purge_at)))) {\n",
     replace:
@@ -79,21 +79,21 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "unique: a submit with an idempotency key does not note what it joins",
-    file: "unique/submit-unique.ts",
+    file: "unique/unique-call.ts",
     in: "noteJoined",
     find: "  if (own === undefined) return true;\n",
     replace: "  if (own !== null) return true;\n",
   },
   {
     name: "unique: a submit joins a task while another one with its idempotency key makes one",
-    file: "unique/submit-unique.ts",
+    file: "unique/unique-call.ts",
     in: "hasOwn",
     find: "  if (one.own === undefined) return false;\n",
     replace: "  if (one.own !== null) return false;\n",
   },
   {
     name: "idempotency: a task is made although another call joined one in another way",
-    file: "unique/submit-unique.ts",
+    file: "unique/make-holder.ts",
     in: "hasJoined",
     find: " || present.replaced !== joined.replaced",
     replace: "",
@@ -107,7 +107,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "idempotency: the task of another request with the key is withdrawn",
-    file: "unique/submit-unique.ts",
+    file: "unique/unique-call.ts",
     in: "hasOwn",
     find: "  mustBeSame(one.call, own, own.request_hash);\n",
     replace: "",
@@ -151,7 +151,7 @@ export const uniqueMutations: readonly Mutation[] = [
   },
   {
     name: "restart: a task is due at once",
-    file: "unique/submit-unique.ts",
+    file: "unique/make-holder.ts",
     in: "behind",
     find: "  const due_at = iso(Date.parse(task.record.due_at) + longestTurnMs);\n",
     replace: "  const due_at = iso(Date.parse(task.record.due_at) + longestTurnMs * 0);\n",

@@ -1,0 +1,121 @@
+import { keyPurgeAt } from "../extras/unique/index.ts";
+import { fingerprint } from "../model/idempotency.ts";
+import { isKept, type TaskKey, type TaskRecord } from "../model/record.ts";
+import type { Unique } from "../model/unique-body.ts";
+import type { Holder, Submitted, UniqueKey } from "../ports/unique.ts";
+import { isUnstarted } from "../send/start-time.ts";
+import { keyReused, withdraw } from "../submit/send-task.ts";
+import type { SubmitBody } from "../submit/submit-body.ts";
+import type { SubmitCall } from "../submit/submit-call.ts";
+import type { SubmitPorts } from "../submit/submit-ports.ts";
+import { adopt, type LastTask, lastTask } from "./unique-holder.ts";
+
+/** One submit with the member `unique`. */
+export interface UniqueSubmit {
+  ports: SubmitPorts;
+  call: SubmitCall;
+  body: SubmitBody;
+  unique: Unique;
+  key: UniqueKey;
+  /** Id of the task that the idempotency key makes. Undefined: the call has no such key. */
+  own: TaskKey | undefined;
+  /** True when the call failed, and has left a task that another call may send. */
+  left?: boolean;
+  /** Set when another submit was faster to take the key: the holder before it. */
+  overtaken?: { seen: Holder | undefined };
+}
+
+/** State of a key, and of the call's idempotency key, at one look. */
+export interface Look {
+  /** The task that took the key last. */
+  seen: Holder | undefined;
+  /** Its record, if it has not ended. */
+  holder: TaskRecord | undefined;
+  /** The tasks for whose ends it waits, or waited until it ended before its turn. */
+  before: readonly string[];
+  /** The task that an earlier call with the idempotency key made. */
+  own: TaskRecord | undefined;
+  /** The task that an earlier call with the idempotency key joined. */
+  joined: Holder | undefined;
+}
+
+export async function look({ ports, key, own }: UniqueSubmit): Promise<Look> {
+  const seen = await ports.uniqueKeys.holder(key);
+  const last = seen === undefined ? noTask : await lastTask(ports, key, seen);
+  if (own === undefined) return { seen, ...last, own: undefined, joined: undefined };
+  const found = { seen, ...last, own: await ownTask(ports, own), joined: undefined };
+  return isMade(found) ? found : { ...found, joined: await ports.uniqueKeys.holder(joinedKey(own)) };
+}
+
+const noTask: LastTask = { holder: undefined, before: [] };
+
+/** The key under which a call stores what it joins. */
+export const joinedKey = ({ tenant_id, task_id }: TaskKey): UniqueKey => ({ tenant_id, type: "", unique_key: task_id });
+
+/**
+ * True when the idempotency key has made a task that was sent, or will be: it has started, or has its unique key, or
+ * had it, and another task waits for its end.
+ */
+export const isMade = ({ holder, before, own }: Look): boolean =>
+  own !== undefined &&
+  (!isUnstarted(own) || (holder !== undefined && isSame(holder, own)) || before.includes(own.task_id));
+
+export const isSame = (a: Submitted, b: Submitted): boolean => a.task_id === b.task_id && a.created_at === b.created_at;
+
+/** @throws Problem `idempotency_key_reused` */
+export function mustBeSame({ body }: SubmitCall, { task_id }: TaskRecord, requestHash: string | undefined): void {
+  if (requestHash !== fingerprint(body)) throw keyReused(task_id);
+}
+
+/**
+ * Withdraws the own task of the call, unless another call with the same idempotency key is about to send it. The other
+ * call takes the key and then adopts the task; this call adopts it and then looks at the key. So one of the two sees
+ * the other.
+ */
+export async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Promise<"again"> {
+  const adopted = await adopt(ports, own);
+  if (adopted === undefined) return "again";
+  const seen = await ports.uniqueKeys.holder(key);
+  const last = seen === undefined ? noTask : await lastTask(ports, key, seen);
+  const hadKey = (seen !== undefined && isSame(seen, own)) || last.before.includes(own.task_id);
+  if (!hadKey) await withdraw(ports, adopted);
+  return "again";
+}
+
+/**
+ * Stores what a call with an idempotency key joins, before it changes anything. Returns false when another call was
+ * faster.
+ * @param before What its input replaces. Empty: it replaces nothing.
+ */
+export async function noteJoined(
+  { ports, call, own }: UniqueSubmit,
+  { joined }: Look,
+  holder: TaskRecord,
+  before: Pick<Holder, "replaced">,
+): Promise<boolean> {
+  if (own === undefined) return true;
+  const { task_id, created_at, purge_at } = holder;
+  const joining: Holder = { task_id, created_at, request_hash: fingerprint(call.body), ...before };
+  return ports.uniqueKeys.take(joinedKey(own), joining, joined, keyPurgeAt(purge_at));
+}
+
+/**
+ * True when another call with the same idempotency key has written the own task since. The other call writes it and
+ * then looks for what this call joined; this call joins and then looks for it. So one of the two sees the other. A task
+ * that has not got its key is withdrawn, unless it is that of another request.
+ * @throws Problem `idempotency_key_reused`
+ */
+export async function hasOwn(one: UniqueSubmit): Promise<boolean> {
+  if (one.own === undefined) return false;
+  const own = await ownTask(one.ports, one.own);
+  if (own === undefined) return false;
+  mustBeSame(one.call, own, own.request_hash);
+  if (isUnstarted(own)) await dropOwn(one, own);
+  return true;
+}
+
+/** The task that the idempotency key made. */
+async function ownTask({ records, clock }: SubmitPorts, key: TaskKey): Promise<TaskRecord | undefined> {
+  const record = await records.get(key, "consistently");
+  return record !== undefined && isKept(record, clock.now()) ? record : undefined;
+}
