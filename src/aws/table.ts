@@ -5,6 +5,7 @@ import type { AuditKey } from "../core/ports/audit.ts";
 import { type BlobEntry, blobListShards } from "../core/ports/blob.ts";
 import type { FamilyKey } from "../core/ports/family.ts";
 import type { Sharded, WaitingKey } from "../core/ports/flow.ts";
+import type { ListKey } from "../core/ports/lists.ts";
 import type { Channel } from "../core/ports/push.ts";
 import type { ReceiverKey } from "../core/ports/receivers.ts";
 import type { StepOwner } from "../core/ports/steps.ts";
@@ -24,6 +25,7 @@ import { createHash } from "../util/node-crypto.ts";
  * | record | `task#<tenant>#<task id>` | `record` |
  * | part of a record | `task#<tenant>#<task id>` | `part#<part>` |
  * | step, sleep, wait, signal, state of a task | `task#<tenant>#<task id>` | `step#<time of the submit>#<kind>:<name>` |
+ * | page of a list of collected inputs | `task#<tenant>#<task id>` | `list#<time of the submit>#<number>` |
  * | node of a family's tree | `family#<tenant>#<parent's task id>#<node>` | `node` |
  * | page of a family's children | `family#<tenant>#<parent's task id>#<time of the parent's submit>` | `page#<number>` |
  * | term of a search, such as a tag's value, with its task | `term#<tenant>#<shard>#<hash of the term>` | `<time of the submit>#<task id>` |
@@ -72,6 +74,11 @@ export const keys = {
   step: ({ created_at, ...key }: StepOwner, entry: string) => ({
     pk: `task#${key.tenant_id}#${key.task_id}`,
     sk: `step#${created_at}#${entry}`,
+  }),
+  /** @param number Undefined: the start of the keys of all pages. */
+  listPage: ({ created_at, ...key }: ListKey, number: number | undefined) => ({
+    pk: `task#${key.tenant_id}#${key.task_id}`,
+    sk: `list#${created_at}#${number === undefined ? "" : String(number).padStart(4, "0")}`,
   }),
   familyNode: (parent: TaskKey, node: string) => ({ pk: familyPk(parent, node), sk: "node" }),
   familyPage: (family: FamilyKey, number: number) => ({

@@ -8,6 +8,7 @@ import { queueClient, schedulerClient, tableClient } from "./clients.ts";
 import { DynamoTable } from "./dynamo-table.ts";
 import { newId } from "./ids.ts";
 import { lazyNotices, noticeSettings } from "./lazy-notices.ts";
+import { lazyPort } from "./lazy-port.ts";
 import { createMetrics, type StoredMetrics } from "./metrics.ts";
 import { SchedulerOneOffs, schedulerSettings } from "./one-offs.ts";
 import { systemClock } from "./process.ts";
@@ -53,6 +54,7 @@ export function dispatchPorts(
     blobList: new DynamoBlobList(table),
     notices: lazyNotices(config, table, systemClock),
     uniqueKeys: new DynamoUniqueKeys(table),
+    lists: lazyPort(async () => new (await import("./lists.ts")).DynamoLists(table)),
     newId,
     log,
     metrics,

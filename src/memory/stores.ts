@@ -9,6 +9,7 @@ import type { FakeClock } from "./clock.ts";
 import { MemoryFamilies } from "./families.ts";
 import { MemoryFlowSettings } from "./flow-settings.ts";
 import { MemoryLines } from "./lines.ts";
+import { MemoryLists } from "./lists.ts";
 import { MemoryNotices } from "./notices.ts";
 import { MemoryOnceStore, MemoryOneOffs } from "./others.ts";
 import { MemoryQueues } from "./queues.ts";
@@ -40,6 +41,7 @@ export const memoryStores = (clock: FakeClock, steps = new MemoryStepStore()) =>
   uploads: new MemoryUploads(),
   signalLinks: new MemorySignalLinks(),
   uniqueKeys: new MemoryUniqueKeys(),
+  lists: new MemoryLists(),
   once: new MemoryOnceStore(),
   schedules: new MemorySchedules(),
   rules: new MemoryRules() as Rules & Pick<MemoryRules, "all">,

@@ -69,6 +69,15 @@ const keyNames: Readonly<Record<string, string>> = {
   take: "submit: take the unique key",
 };
 
+/** Name of a call to the lists of collected inputs. */
+export const listStepName = (method: string): string => listNames[method] ?? "read the collected inputs";
+
+const listNames: Readonly<Record<string, string>> = {
+  add: "submit: add the input to the list",
+  close: "close the list of inputs",
+  keep: "keep the collected inputs",
+};
+
 /** Name of a call to the records of schedules. */
 export const scheduleStepName = (method: string): string => scheduleNames[method] ?? "store the schedule";
 

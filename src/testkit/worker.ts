@@ -38,6 +38,7 @@ import { passTime } from "./pass-time.ts";
 import {
   entryStepName,
   keyStepName,
+  listStepName,
   objectStepName,
   ruleStepName,
   scheduleStepName,
@@ -135,7 +136,7 @@ export class Worker {
   }
 
   #ports(): WorkPorts {
-    const { records, queues, oneOffs, families, blobs, blobList, uniqueKeys, once, steps } = this.#world.stores;
+    const { records, queues, oneOffs, families, blobs, blobList, uniqueKeys, lists, once, steps } = this.#world.stores;
     const { stores, flow, random, lines, types, known, newId } = this.#world;
     const entries = this.#stepping(steps, entryStepName);
     const dispatching: EndPorts = {
@@ -148,6 +149,7 @@ export class Worker {
       blobList: this.#stepping(blobList, objectStepName),
       notices: stores.notices,
       uniqueKeys: this.#stepping(uniqueKeys, keyStepName),
+      lists: this.#stepping(lists, listStepName),
       newId,
       log: lines.port,
       metrics: noMetrics,

@@ -63,9 +63,10 @@ function planStands(world: World): void {
 
 /** The table deletes what is past its end. */
 export function purge(world: World): void {
-  const { time, table, entries, uniqueKeys, witness } = world;
+  const { time, table, entries, uniqueKeys, lists, witness } = world;
   judgeKept(world);
   witness.purged(table.purge());
+  lists.purge(Math.floor(time.now / 1000));
   for (const { key, holder } of uniqueKeys.purge(Math.floor(time.now / 1000))) witness.unique.forgotten(key, holder);
   witness.steps.purged(entries.purge(time.now));
 }

@@ -16,6 +16,7 @@ import { followFor } from "./follow.ts";
 import { knownTypes, typesFor } from "./handlers.ts";
 import { interruptPortsFor } from "./interrupt-ports.ts";
 import type { Invocation } from "./invocation.ts";
+import { listsFor } from "./lists.ts";
 import { noticesFor } from "./notices.ts";
 import { onceFor } from "./once.ts";
 import { WiredRecords } from "./records.ts";
@@ -38,6 +39,7 @@ export function portsFor(world: World, from: Invocation): SubmitPorts & EndPorts
     blobList: blobListFor(world, from),
     notices: noticesFor(world, from),
     uniqueKeys: uniqueKeysFor(world, from),
+    lists: listsFor(world, from),
     newId: () => newId(world),
     types: knownTypes(world.core),
     submitUnique: world.core.submitUnique.submitUnique,

@@ -5,6 +5,7 @@ import { MemoryBlobList } from "../../src/memory/blob-list.ts";
 import { MemoryBlobs } from "../../src/memory/blobs.ts";
 import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
+import { MemoryLists } from "../../src/memory/lists.ts";
 import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import { submitBursts } from "./bursts.ts";
 import { client } from "./clients.ts";
@@ -183,6 +184,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),
     blobList: new MemoryBlobList(),
     uniqueKeys: new MemoryUniqueKeys(),
+    lists: new MemoryLists(),
     schedules: new Schedules(time, dice, weather, (...firing) => fire(world, ...firing)),
     events,
     heard,

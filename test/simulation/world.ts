@@ -8,6 +8,7 @@ import type { MemoryDeliveries, MemorySlowHosts } from "../../src/memory/deliver
 import type { MemoryFamilies } from "../../src/memory/families.ts";
 import type { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import type { MemoryReceivers } from "../../src/memory/receivers.ts";
+import type { MemoryLists } from "../../src/memory/lists.ts";
 import type { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import type { Core } from "./core.ts";
 import type { Dice } from "./dice.ts";
@@ -51,6 +52,7 @@ export interface World {
   blobs: MemoryBlobs;
   blobList: MemoryBlobList;
   uniqueKeys: MemoryUniqueKeys;
+  lists: MemoryLists;
   /** True: each end is an event. */
   events: boolean;
   /** Modes of unique submits in whose place clients restart. */

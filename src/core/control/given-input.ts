@@ -24,6 +24,9 @@ export interface GivenInput {
  */
 export async function checkGiven(types: KnownTypes, record: TaskRecord, input: unknown): Promise<GivenInput> {
   if (isOwnName(record.type)) throw new Problem("conflict", "This task is one of Offload's own, and keeps its input.");
+  if (record.collects !== undefined) {
+    throw new Problem("conflict", "The input of this task is the list that it collected, and stays as it is.");
+  }
   return { input, version: (await checkTask(types, { type: record.type, input })).version };
 }
 

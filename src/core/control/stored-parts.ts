@@ -99,6 +99,7 @@ async function newestStored({ records }: { records: Records }, record: TaskRecor
   const kept = keptText(record);
   const load = async (name: "envelope" | `input#${string}`) =>
     (await records.loadPart(record, name)) as Envelope | undefined;
+  if (record.collects !== undefined && part === undefined) return undefined;
   if (part === undefined) return (await load("envelope")) ?? (kept && JSON.parse(kept));
   const newest = await load(`input#${part}`);
   if (newest !== undefined) return newest;

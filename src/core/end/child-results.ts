@@ -89,7 +89,7 @@ async function parentInput(
       // The function status starts with this file.
       submitted = await (await import("../send/large-input.ts")).storedInput(ports, envelope);
     }
-    const parsed = parseInput(type, submitted, inputVersionOf(envelope, record));
+    const parsed = parseInput(type, submitted, inputVersionOf(envelope, record), envelope.collected);
     const read = parsed instanceof Promise ? await parsed : parsed;
     return { ...read, both: [submitted, "data" in read && read.data] };
   } catch (error) {

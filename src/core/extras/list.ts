@@ -1,6 +1,7 @@
 import type { Extras } from "../ports/extra.ts";
 import type { StepStore } from "../ports/steps.ts";
 import { extrasOf } from "../send/extras.ts";
+import { collect } from "./collect/index.ts";
 import { entries } from "./entries/index.ts";
 import { history } from "./history/index.ts";
 import { input } from "./input/index.ts";
@@ -10,4 +11,4 @@ import { unique } from "./unique/index.ts";
 
 /** The extras that follow tasks, in the order in which their hooks are called. */
 export const followers = (steps: Pick<StepStore, "load" | "keep">): Extras =>
-  extrasOf([unique, history, input, entries(steps), notices, onFailed]);
+  extrasOf([unique, collect, history, input, entries(steps), notices, onFailed]);

@@ -55,6 +55,8 @@ export interface Envelope {
   /** The version of the input by its type. Absent: 1. */
   input_version?: number | undefined;
   input?: unknown;
+  /** True: the input is the array of a list that its task has collected. Absent: it is of one submit. */
+  collected?: true | undefined;
   /** Where an input is that is too large for a message. Absent: `input` has it. */
   input_ref?: { key: string; bytes: number; sha256: string } | undefined;
 }

@@ -123,6 +123,11 @@ export interface TaskRecord extends TaskKey {
   shown_input?: string;
   /** submit: hash of the key by which it is unique; never changes. Absent: not unique. */
   unique_key?: string;
+  /**
+   * submit of a task that collects inputs: the most inputs of its list; never changes. Its first attempt makes the
+   * input of the list, and names it in `input_part`. Absent: the task has an input of its own.
+   */
+  collects?: number;
   /** submit: time at which a repeated request sent the task's message again. Absent: none did. */
   sent_again_at?: string;
   /**

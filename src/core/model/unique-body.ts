@@ -3,7 +3,7 @@ import { longestKey } from "./unique-key.ts";
 import { halfCharacter } from "./well-formed.ts";
 
 /** Effects of a submit whose key another task has that has not ended. */
-const uniqueModes = ["existing", "reject", "replace", "debounce", "restart"] as const;
+const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;
 
 /** The longest wait of a debounced submit in seconds: a day; and the longest one of a burst: a week. */
 const longestWaitSeconds = 86_400;
@@ -63,11 +63,11 @@ export function checkUnique(body: UniqueBody, context: z.RefinementCtx): void {
   if (unique === undefined) return;
   const refuse = (member: keyof UniqueBody, message: string) =>
     context.addIssue({ code: "custom", path: [member], message });
-  if (replaces(unique)) {
+  if (replaces(unique) || unique.mode === "collect") {
     for (const member of ["files", "result_key"] as const)
       if (body[member] !== undefined) refuse(member, `not with unique.mode ${unique.mode}`);
   }
-  if (unique.mode !== "debounce") return;
+  if (unique.mode !== "debounce" && unique.mode !== "collect") return;
   for (const member of ["delay_seconds", "run_at"] as const)
-    if (body[member] !== undefined) refuse(member, "not with unique.mode debounce, which has its own wait");
+    if (body[member] !== undefined) refuse(member, `not with unique.mode ${unique.mode}, which has its own wait`);
 }

@@ -12,8 +12,8 @@ export const longestKey = 256;
 export const uniqueKeyOf = ({ role, principal }: Identity, { key }: { key: string }): string =>
   fingerprint([role === "submitter" ? principal : null, key]);
 
-/** True for a task with this key, of any submitter. */
+/** True for a task with this key, of any submitter. A hot key has the hashes of its lanes, too. */
 export const hasUniqueKey = ({ unique_key, requested_by }: Stored, key: string): boolean =>
-  unique_key !== undefined && [null, requested_by].some((principal) => fingerprint([principal, key]) === unique_key);
+  [null, requested_by].some((principal) => unique_key?.startsWith(fingerprint([principal, key])));
 
 type Stored = Pick<TaskRecord, "unique_key" | "requested_by">;

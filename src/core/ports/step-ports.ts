@@ -1,4 +1,5 @@
 import type { BlobList, Blobs } from "./blob.ts";
+import type { Lists } from "./lists.ts";
 import type { Notices } from "./notify.ts";
 import type { Clock, Log, Metrics, NewId, OneOffs, Queues, Records } from "./tasks.ts";
 import type { UniqueKeys } from "./unique.ts";
@@ -14,6 +15,7 @@ export interface DispatchPorts {
   blobList: BlobList;
   notices: Notices;
   uniqueKeys: UniqueKeys;
+  lists: Lists;
   newId: NewId;
   log: Log;
   metrics: Metrics;

@@ -22,8 +22,8 @@ export interface Holder extends Submitted {
   /** Fingerprint of the submit that joined the task. Absent: this is a key. */
   request_hash?: string;
   /**
-   * Number of inputs that had replaced the task's before that submit. Absent: the submit had no input to replace it
-   * with.
+   * Number of inputs that had replaced the task's before that submit; of a task that collects inputs, the page to which
+   * the submit adds its own. Absent: the submit had no input to replace it with.
    */
   replaced?: number;
 }

@@ -65,6 +65,7 @@ export function keptInput({ input, input_ref }: Envelope, type: { sensitive?: bo
  * far more than a write unit.
  */
 export function withKeptInput(record: TaskRecord, envelope: Envelope, type: { sensitive?: boolean }): TaskRecord {
+  if (record.collects !== undefined) return record;
   const shown_input = mayKeep(type) ? inputText(envelope) : undefined;
   const recordBytes = recordBytesOf(record);
   const shownBytes = itemBytesOf({ shown_input });
@@ -114,8 +115,9 @@ export async function keepForWait(
   await records.savePart(record, "envelope", envelope, record.purge_at);
 }
 
-/** The input that a record has. */
-export const keptText = ({ shown_input, kept_input }: TaskRecord): string | undefined => shown_input ?? kept_input;
+/** The input that a record has. The message of a task that collects has none: the list has the inputs. */
+export const keptText = ({ shown_input, kept_input, collects }: TaskRecord): string | undefined =>
+  shown_input ?? kept_input ?? (collects === undefined ? undefined : "{}");
 
 /** Another message of a waiting task. Undefined: the record has no input. */
 export function keptEnvelope(ports: { clock: Clock; newId: NewId }, record: TaskRecord): Envelope | undefined {

@@ -20,8 +20,9 @@ export interface Admitted {
   /**
    * Stores what the record will name: a large input, and the claim on its files. @throws Problem `unavailable`,
    * `too_large`
+   * @param list The fields of a task that collects inputs: its message has none.
    */
-  store(): Promise<NewTask>;
+  store(list?: Pick<TaskRecord, "collects">): Promise<NewTask>;
 }
 
 /** Checks and admits a submit. @throws Problem */
@@ -31,7 +32,11 @@ export async function admit(ports: SubmitPorts, call: SubmitCall, body: SubmitBo
   const files = await orUnavailable(filesOf(ports, call, checked, body));
   const record = newRecord(ports, call, body, checked);
   const admission = await orUnavailable(enter(ports, call, record));
-  const store = () => orUnavailable(storeNew(ports, { record, checked, input: body.input }, files, admission));
+  const store = (list?: Pick<TaskRecord, "collects">) => {
+    const task =
+      list === undefined ? { record, input: body.input } : { record: { ...record, ...list }, input: undefined };
+    return orUnavailable(storeNew(ports, { ...task, checked }, files, admission));
+  };
   return { version: checked.version, admission, store };
 }
 

@@ -47,6 +47,8 @@ export type SubmitUnique = (
 export interface Accepted {
   record: TaskRecord;
   replayed: boolean;
+  /** Number of the input in the list of the task that collects it, from 1. Absent: the task collects none. */
+  collected?: number;
 }
 
 /** The answer to an entry of a batch: an accepted task, or why the entry was refused. */

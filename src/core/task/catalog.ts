@@ -25,6 +25,8 @@ export interface CatalogEntry {
   rate_limit?: LimitView & { limit: number; per_seconds: number };
   /** Absent: no breaker. */
   breaker?: { failures: number; cool_down_seconds: number };
+  /** Submits may gather their inputs in one task. Absent: they may not. */
+  collect?: { max_items: number; wait_seconds: number };
   /** True when records keep no inputs. Absent: the type is not sensitive. */
   sensitive?: true;
   /** True when the input of every task is kept. Absent: only where it costs nothing. */
@@ -77,6 +79,7 @@ export const ruledBy = (type: TaskType) => ({
   max_attempts: type.maxAttempts,
   cancellable: type.cancellable,
   ...limitsOf(type),
+  ...(type.collect && { collect: { max_items: type.collect.maxItems, wait_seconds: type.collect.waitSeconds } }),
   ...sensitiveOf(type),
   ...keepInputOf(type),
   ...(type.onFailed && { on_failed: true as const }),

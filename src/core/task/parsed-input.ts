@@ -58,13 +58,30 @@ function callStep(step: (input: never) => unknown, from: number, input: unknown)
 export type Parsed = { data: unknown } | { fault: InvalidInput };
 
 /**
- * Parses an input with its type's schema, after the steps from an earlier version to the present one. A promise for an
- * async schema only.
+ * Parses an input with its type's schema, after the steps from an earlier version to the present one. The input of a
+ * type that collects is a list. A promise for an async schema only.
+ * @param collected True for the array of a list. Absent: the input is of one submit.
  * @throws InvalidInput when a step fails
  */
-export function parseInput(type: TaskType, given: unknown, version: number): Parsed | Promise<Parsed> {
+export function parseInput(
+  type: TaskType,
+  given: unknown,
+  version: number,
+  collected?: boolean,
+): Parsed | Promise<Parsed> {
   const origin = version === type.version ? "" : `from version ${version}, `;
-  return parseBy(type.input, upcastInput(type, given, version), `${origin}input`);
+  const parse = (value: unknown, name: string) =>
+    parseBy(type.input, upcastInput(type, value, version), `${origin}${name}`);
+  if (type.collect === undefined) return parse(given, "input");
+  const all = collected && Array.isArray(given) ? given : [given];
+  return listOf(all.map((value, index) => parse(value, collected ? `input.${index}` : "input")));
+}
+
+/** The list of what was parsed, or its first fault. */
+function listOf(all: readonly (Parsed | Promise<Parsed>)[]): Parsed | Promise<Parsed> {
+  const isNow = (one: Parsed | Promise<Parsed>): one is Parsed => !(one instanceof Promise);
+  if (!all.every(isNow)) return Promise.all(all).then(listOf);
+  return all.find((one) => "fault" in one) ?? { data: all.map(dataOf) };
 }
 
 /**

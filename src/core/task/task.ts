@@ -15,6 +15,7 @@ import type { RetryPolicy } from "./retry.ts";
 import type { TaskFile } from "./task-file.ts";
 import {
   type BreakerOption,
+  type CollectOption,
   type ConcurrencyOption,
   type LimitedType,
   limitsFault,
@@ -35,6 +36,7 @@ export interface TaskOptions<
   Result extends z.ZodType = z.ZodType,
   Aggregated = unknown,
   Parent extends object | undefined = ChildrenOptions<z.output<Input>>,
+  Collect extends CollectOption | undefined = undefined,
 > {
   /** The type's name, as clients submit it: lower case words joined by dots, up to 64 characters. */
   name: Name;
@@ -100,6 +102,14 @@ export interface TaskOptions<
    * @example { failures: 10, coolDownSeconds: 60 }
    */
   breaker?: BreakerOption;
+  /**
+   * Submits with the mode `collect` of `unique` gather their inputs in one task, until `waitSeconds` after the first
+   * one or until there are `maxItems`. The handler of such a type always gets an array, in the order in which the
+   * inputs were accepted: also the single input of another submit. `input` is the schema of each. Not with a `key` of
+   * `concurrency` or `rateLimit`. Default: each submit is a task.
+   * @example { maxItems: 100, waitSeconds: 30 }
+   */
+  collect?: Collect;
   /** True when clients may cancel tasks of this type. Default: true. */
   cancellable?: boolean;
   /**
@@ -135,14 +145,14 @@ export interface TaskOptions<
    * Default: 1. `stopOnFailure`: true cancels the other children as soon as the threshold cannot be reached any more.
    * Default: false, all children run to their ends.
    */
-  children?: ChildrenOptions<z.output<Input>> | Parent;
+  children?: ChildrenOptions<Given<Input, Collect>> | Parent;
   /**
    * Makes the task's result from its ended children, in an attempt of its own. Default: the result is the numbers of
    * children. The handler's return value is not used when it spawned children. When it spawned none and returned
    * nothing, `aggregate` gets `total` 0 in the same attempt.
    */
   aggregate?: (
-    children: Children<unknown, z.output<Input>>,
+    children: Children<unknown, Given<Input, Collect>>,
     task: TaskContext<z.output<State>> & WithFiles<Files>,
   ) => Promise<Aggregated> | Aggregated;
   /**
@@ -152,13 +162,21 @@ export interface TaskOptions<
    * as it was submitted where the schema refuses it; undefined where it is lost.
    * @example async ({ order }, { error }, task) => task.step("tell", () => mail(order, error))
    */
-  onFailed?: (input: z.output<Input>, failure: TaskFailure, task: TaskContext) => unknown;
+  onFailed?: (input: Given<Input, Collect>, failure: TaskFailure, task: TaskContext) => unknown;
   /**
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
    * A second call for the same task is always possible: use `task.step` for effects that must not happen twice.
    */
-  handler: (input: z.output<Input>, task: TaskContext<z.output<State>> & WithFiles<Files>) => Promise<Output> | Output;
+  handler: (
+    input: Given<Input, Collect>,
+    task: TaskContext<z.output<State>> & WithFiles<Files>,
+  ) => Promise<Output> | Output;
 }
+
+/** A handler's input: one, or the array of a type that collects. */
+export type Given<Input extends z.ZodType, Collect> = Collect extends CollectOption
+  ? z.output<Input>[]
+  : z.output<Input>;
 
 /** A type's option `files`. */
 export type FilesOption = Readonly<Record<string, FileOptions>>;
@@ -182,6 +200,8 @@ export interface TaskType extends LimitedType {
   readonly maxAttempts: number;
   readonly retry: RetryPolicy;
   readonly classify: readonly ClassifyRule[];
+  /** Undefined: each submit is a task. */
+  readonly collect: CollectOption | undefined;
   readonly cancellable: boolean;
   readonly sensitive: boolean;
   readonly keepInput: boolean;
@@ -233,8 +253,9 @@ export function defineTask<
   Result extends z.ZodType = z.ZodType,
   Aggregated = NoAggregate,
   Parent extends object | undefined = undefined,
+  const Collect extends CollectOption | undefined = undefined,
 >(
-  options: TaskOptions<Input, Output, Name, Files, State, Result, Aggregated, Parent> &
+  options: TaskOptions<Input, Output, Name, Files, State, Result, Aggregated, Parent, Collect> &
     ReturnsFit<Result, Awaited<Output>, Awaited<Aggregated>>,
 ): DefinedTask<z.input<Input>, ResultOfTask<Awaited<Output>, Awaited<Aggregated>, Parent>, Name> {
   const refuse = (what: string) => {
@@ -264,6 +285,7 @@ export function defineTask<
     concurrency: options.concurrency,
     rateLimit: options.rateLimit,
     breaker: options.breaker,
+    collect: options.collect,
     classify: options.classify ?? [],
     push: options.push,
     files: options.files ?? {},
@@ -291,14 +313,22 @@ interface Shape {
   concurrency?: ConcurrencyOption;
   rateLimit?: RateLimitOption;
   breaker?: BreakerOption;
+  collect?: CollectOption;
 }
 
-const shapeFault = ({ input, files = {}, children, aggregate, ...limits }: Shape, upcast: Upcasts, version: number) =>
+const shapeFault = (
+  { input, files = {}, children, aggregate, collect, ...limits }: Shape,
+  upcast: Upcasts,
+  version: number,
+) =>
   partWithoutJson(input) ??
   gapIn(upcast, version) ??
   filesFault(files) ??
   childrenFault(children, aggregate) ??
-  limitsFault(limits);
+  limitsFault(limits) ??
+  (collect &&
+    (limits.concurrency?.key ?? limits.rateLimit?.key) &&
+    "collect does not go with a limit's key: a list has many inputs");
 
 function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {
   const alone = aggregate !== undefined && children === undefined;

@@ -31,6 +31,14 @@ export interface BreakerOption {
   coolDownSeconds: number;
 }
 
+/** A type's option `collect`. */
+export interface CollectOption {
+  /** The most inputs of a task, 1 to 1,000. */
+  maxItems: number;
+  /** Seconds from the first input until the task is due, 0 to 86,400. */
+  waitSeconds: number;
+}
+
 /** The part of a task type that decides when its tasks start. */
 export interface LimitedType {
   readonly name: string;

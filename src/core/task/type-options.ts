@@ -24,7 +24,7 @@ import {
 import type { ChildrenOptions } from "./children.ts";
 import { zodThree } from "./input-parts.ts";
 import type { Backoff, RetryPolicy } from "./retry.ts";
-import type { BreakerOption, ConcurrencyOption, RateLimitOption } from "./type-limits.ts";
+import type { BreakerOption, CollectOption, ConcurrencyOption, RateLimitOption } from "./type-limits.ts";
 
 /** A schema of zod 4. */
 export const schema: Check = (value) => {
@@ -69,6 +69,7 @@ const limit = { key: syncFunction, limit: anything, scope: anything };
 const concurrency: ChecksOf<ConcurrencyOption> = limit;
 const rateLimit: ChecksOf<RateLimitOption> = { ...limit, perSeconds: anything };
 const breaker: ChecksOf<BreakerOption> = { failures: anything, coolDownSeconds: anything };
+const collect: ChecksOf<CollectOption> = { maxItems: wholeNumber(1, 1_000), waitSeconds: wholeNumber(0, 86_400) };
 const file: ChecksOf<FileOptions> = { contentTypes: listOf(text), maxBytes: anything, required: flag };
 const children: ChecksOf<ChildrenOptions<never>> = {
   threshold: either(number(0, 1), syncFunction),
@@ -95,6 +96,7 @@ export const typeOptions = {
   concurrency: object("concurrency", concurrency, ["limit"]),
   rateLimit: object("rateLimit", rateLimit, ["limit", "perSeconds"]),
   breaker: object("breaker", breaker, ["failures", "coolDownSeconds"]),
+  collect: object("collect", collect, ["maxItems", "waitSeconds"]),
   cancellable: flag,
   sensitive: flag,
   keepInput: flag,

@@ -61,7 +61,7 @@ async function goOnWith(one: UniqueSubmit, found: Look, own: TaskRecord): Promis
   return undefined;
 }
 
-function holderOf(record: TaskRecord, unsent: Envelope): Holder {
+export function holderOf(record: TaskRecord, unsent: Envelope): Holder {
   const { task_id, created_at } = record;
   const before = [...tasksBefore(record)];
   return { task_id, created_at, unsent, ...(before.length > 0 && { before }) };
@@ -112,7 +112,7 @@ export const withTime = (task: NewTask, tries: number): NewTask => {
 /**
  * Writes the record of a new task. Returns undefined when another call with the same idempotency key has written it.
  */
-async function create(ports: SubmitPorts, task: NewTask | undefined): Promise<TaskRecord | undefined> {
+export async function create(ports: SubmitPorts, task: NewTask | undefined): Promise<TaskRecord | undefined> {
   if (task === undefined) return undefined;
   const record = { ...task.record, sender: ports.newId() };
   const noting = ports.noteTenant?.(record.tenant_id);

@@ -45,6 +45,10 @@ export async function submitUnique(
   const key = { tenant_id, type: body.type, unique_key: uniqueKeyOf(call.identity, unique) };
   const own = call.idempotencyKey === undefined ? undefined : { tenant_id, task_id: newTaskId(ports, call) };
   const one: UniqueSubmit = { ports, call, body, unique, key, own };
+  const type = ports.types.get(body.type);
+  if (unique.mode === "collect" || type?.collect !== undefined) {
+    return (await import("./collect.ts")).submitCollected(one, type);
+  }
   let admitted: Admitted;
   try {
     admitted = await admit(ports, call, body);

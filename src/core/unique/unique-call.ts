@@ -89,7 +89,7 @@ export async function dropOwn({ ports, key }: UniqueSubmit, own: TaskRecord): Pr
  */
 export async function noteJoined(
   { ports, call, own }: UniqueSubmit,
-  { joined }: Look,
+  { joined }: Pick<Look, "joined">,
   holder: TaskRecord,
   before: Pick<Holder, "replaced">,
 ): Promise<boolean> {

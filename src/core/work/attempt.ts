@@ -159,7 +159,7 @@ async function call(ports: AttemptPorts, running: Running, given: Given, attempt
       parent = await (await import("../end/child-results.ts")).parentOf(ports, type, record, envelope);
       input = parent.both;
     } else {
-      const parsed = parseInput(type, input, inputVersionOf(envelope, record));
+      const parsed = parseInput(type, input, inputVersionOf(envelope, record), envelope.collected);
       // Only an async schema is waited for.
       input = dataOf(parsed instanceof Promise ? await parsed : parsed);
     }

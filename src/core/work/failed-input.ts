@@ -8,7 +8,7 @@ import { dataOf, parseInput } from "../task/parsed-input.ts";
 import type { TaskType } from "../task/task.ts";
 
 /** The message of a failed task, with its input. */
-type Message = Pick<Envelope, "input" | "input_version">;
+type Message = Pick<Envelope, "input" | "input_version" | "collected">;
 
 /**
  * Reads the message of a failed task, which is beside the record of its `onFailed`.
@@ -35,7 +35,7 @@ export async function readMessage(
 export async function inputFor(type: TaskType, message: Message | undefined): Promise<unknown> {
   if (message === undefined) return undefined;
   try {
-    return dataOf(await parseInput(type, message.input, message.input_version ?? 1));
+    return dataOf(await parseInput(type, message.input, message.input_version ?? 1, message.collected));
   } catch (error) {
     if (error instanceof InvalidInput || error instanceof InputTooNew) return message.input;
     throw error;

@@ -59,5 +59,5 @@ const plain: TaskType = {
   ...{ priority: "normal", runsOn: "function", timeoutSeconds: 60, maxAttempts: 5, retry: {}, classify: [] },
   ...{ cancellable: true, sensitive: false, keepInput: false, push: undefined, files: {}, state: undefined },
   ...{ children: undefined, aggregate: undefined, onFailed: undefined, handler: () => undefined },
-  ...{ concurrency: undefined, rateLimit: undefined, breaker: undefined },
+  ...{ concurrency: undefined, rateLimit: undefined, breaker: undefined, collect: undefined },
 };

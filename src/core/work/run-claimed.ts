@@ -1,6 +1,5 @@
 import type { FlowPorts } from "../extras/limits/index.ts";
 import { isRuled } from "../model/classify.ts";
-import type { Envelope } from "../model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
@@ -41,10 +40,10 @@ const dayMs = 86_400_000;
 /** run → settle, as one span of the task's trace. */
 export const runClaimed = (ports: RunPorts, visibility: Visibility, message: Claimed): Promise<Verdict> =>
   ports.tracing.span(spanOf(message, message.record), async (span) => {
-    const { type, record, permit } = message;
-    const log = ports.log.with({ attempt: record.attempts });
-    const told = extras.changed({ ...ports, log }, record, "processing");
-    const { envelope, ended: ran, left } = await run({ ...ports, log }, visibility, message, span);
+    const { type, permit } = message;
+    const log = ports.log.with({ attempt: message.record.attempts });
+    const told = extras.changed({ ...ports, log }, message.record, "processing");
+    const { record, envelope, ended: ran, left } = await run({ ...ports, log }, visibility, message, span);
     const later = ran.how === "threw" && ran.error instanceof WrittenLater && ran.error;
     const ended = later ? untilLaterRelease({ ...ports, log }, later) : ran;
     permit?.handlerEnded();
@@ -95,32 +94,42 @@ async function lookAt(
   return { stack, isOwnBug: isBug };
 }
 
+/** An attempt that has run. */
+interface Ran extends Pick<Claimed, "record" | "envelope"> {
+  ended: Ended;
+  /** True: its handler goes on. */
+  left?: boolean;
+}
+
 /** Runs the attempt with the newest input, whose message stands for the task from then on. */
-async function run(
-  ports: RunPorts,
-  visibility: Visibility,
-  message: Claimed,
-  span: Span,
-): Promise<{ envelope: Envelope; ended: Ended; left?: boolean }> {
+async function run(ports: RunPorts, visibility: Visibility, message: Claimed, span: Span): Promise<Ran> {
   const { envelope, type, record } = message;
   const { fault } = message.permit ?? {};
-  if (fault !== undefined) return { envelope, ended: { how: "threw", error: fault } };
-  if (type === undefined) return { envelope, ended: endOfUnknown(ports, record) };
-  let newest: Envelope;
+  if (fault !== undefined) return { record, envelope, ended: { how: "threw", error: fault } };
+  if (type === undefined) return { record, envelope, ended: endOfUnknown(ports, record) };
+  let newest: Pick<Claimed, "record" | "envelope"> | undefined;
   try {
-    newest = await newestEnvelope(ports, record, envelope);
+    newest = isGathering(record)
+      ? await (await import("./gather.ts")).gather(ports, record)
+      : { record, envelope: await newestEnvelope(ports, record, envelope) };
   } catch (error) {
-    return { envelope, ended: { how: "threw", error } };
+    return { record, envelope, ended: { how: "threw", error } };
   }
-  const running = runningOf(visibility, { ...message, envelope: newest }, type, span);
+  // An empty list has nothing for the handler.
+  if (newest === undefined) return { record, envelope, ended: { how: "returned", packed: { inline: null } } };
+  const running = runningOf(visibility, { ...message, ...newest }, type, span);
   let left = false;
   const onLeft = () => {
     left = true;
   };
   const ended = await runAttempt(ports, { ...running, onLeft });
   // A suspended handler waits for ever, and does nothing.
-  return { envelope: newest, ended, left: left && ended.how !== "suspended" };
+  return { ...newest, ended, left: left && ended.how !== "suspended" };
 }
+
+/** True for a task whose list of inputs no attempt has made its input yet. */
+const isGathering = ({ collects, input_part }: TaskRecord): boolean =>
+  collects !== undefined && input_part === undefined;
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
   name: `task ${record.type}`,
