@@ -29,7 +29,7 @@ interface SubmitOptions extends FollowOptions {
   maxWaitSeconds?: number;
 }
 
-const uniqueModes = ["existing", "reject", "replace", "debounce", "restart"] as const;
+const uniqueModes = ["existing", "reject", "replace", "debounce", "restart", "collect"] as const;
 type UniqueMode = (typeof uniqueModes)[number];
 
 const examples = `
@@ -179,8 +179,9 @@ async function submit(
     return follow(terminal, followerOf(options), task.task_id, options);
   }
   const pollUrl = `${options.url.replace(/\/+$/, "")}${task.poll_url}`;
-  const { task_id, status } = task;
-  const text = fields(Object.entries({ task_id, status, poll_url: pollUrl }), terminal);
+  const { task_id, status, collected } = task;
+  const number = collected === undefined ? {} : { collected: String(collected) };
+  const text = fields(Object.entries({ task_id, status, ...number, poll_url: pollUrl }), terminal);
   terminal.out(options.json ? JSON.stringify(task, null, 2) : text);
   return 0;
 }

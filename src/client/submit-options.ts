@@ -39,9 +39,10 @@ export interface UniqueOptions {
   /**
    * When a task has the key: `existing` returns that task, `reject` throws a ProblemError `conflict`, `replace` gives
    * it the new input as long as it waits, `debounce` does the same and lets it wait anew, and `restart` cancels it:
-   * the new task starts when that one is over. Default: `existing`.
+   * the new task starts when that one is over. `collect`, for a type that collects, adds the input to the list of that
+   * task. Default: `existing`.
    */
-  mode?: "existing" | "reject" | "replace" | "debounce" | "restart" | undefined;
+  mode?: "existing" | "reject" | "replace" | "debounce" | "restart" | "collect" | undefined;
   /** Wait after each submit in seconds, 1 to 86,400. Required with `debounce`, and only allowed there. */
   waitSeconds?: number | undefined;
   /**

@@ -20,6 +20,8 @@ export interface SubmittedTask<Result = unknown> {
   /** Path of the task's status. */
   readonly poll_url: string;
   readonly created_at: string;
+  /** Number of the input in the list of the task, from 1. Only with the mode `collect` of `unique`. */
+  readonly collected?: number;
   /** Never set: carries the result's type for the compiler. */
   readonly [resultOf]?: Result;
 }

@@ -98,12 +98,12 @@ export class DirectClient<Tasks = AnyTasks> {
       return await tracing.span({ name: "submit", kind: "producer", traceparent, attributes }, (span) =>
         bounded(async () => {
           if (call.idempotencyKey !== undefined) checkIdempotencyKey(call.idempotencyKey);
-          const { record } = await expecting(loadSubmitSchema, async () => {
+          const accepted = await expecting(loadSubmitSchema, async () => {
             const { body, bytes } = parseBody(text);
             const all = { ...ports, types: await ports.types() };
             return submit(all, { ...call, body, bytes, traceparent: span.traceparent });
           });
-          return acceptedView(record, ports.clock);
+          return acceptedView(accepted, ports.clock);
         }),
       );
     } catch (error) {

@@ -37,6 +37,5 @@ function entryView(ports: SubmitApiPorts, entry: BatchEntry, correlationId: stri
     const wait = retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds };
     return { problem: { ...problemBody(entry.refused, correlationId), ...wait } };
   }
-  const { record, replayed } = entry.accepted;
-  return { ...acceptedView(record, ports.clock), replayed };
+  return { ...acceptedView(entry.accepted, ports.clock), replayed: entry.accepted.replayed };
 }

@@ -39,11 +39,11 @@ async function submitAnswer(ports: SubmitApiPorts, call: Call): Promise<ApiRespo
 }
 
 /** Returns the 202 response for an accepted task. */
-export function acceptedAnswer(ports: { clock: Clock }, call: Call, { record, replayed }: Accepted): ApiResponse {
-  const view = acceptedView(record, ports.clock);
+export function acceptedAnswer(ports: { clock: Clock }, call: Call, accepted: Accepted): ApiResponse {
+  const view = acceptedView(accepted, ports.clock);
   call.header("content-location", view.poll_url);
   call.header("retry-after", "1");
   call.header("cache-control", "no-store");
-  if (replayed) call.header("idempotent-replayed", "true");
+  if (accepted.replayed) call.header("idempotent-replayed", "true");
   return call.json(view, 202);
 }

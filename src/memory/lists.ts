@@ -70,7 +70,10 @@ export class MemoryLists implements Lists {
     const present = pages.find(({ number }) => number === place.number);
     if (present !== undefined) return present;
     const page = { ...place, ids: [], inputs: [], bytes: 0, closed: false, purgeAt };
-    this.#lists.set(nameOf(list), [...pages, page]);
+    this.#lists.set(
+      nameOf(list),
+      [...pages, page].sort((a, b) => a.number - b.number),
+    );
     return page;
   }
 }

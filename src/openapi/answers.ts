@@ -77,7 +77,17 @@ export const upload = withName(
 
 export const accepted = withName(
   "Accepted",
-  z.object({ task_id: id, status, poll_url: z.string().describe("Path of the task."), created_at: time }),
+  z.object({
+    task_id: id,
+    status,
+    poll_url: z.string().describe("Path of the task."),
+    created_at: time,
+    collected: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Number of the input in the list of the task, from 1. Only with the mode `collect`."),
+  }),
 );
 
 const place = z.int().min(1).max(100).nullable().optional();

@@ -25,7 +25,8 @@ export const submitOptions: Texts = {
   "unique.mode":
     "Effect when a task has the key. `existing`: the answer is 202 with that task. `reject`: it is 409. `replace`: that task gets the new input as long as it waits. " +
     "`debounce`: as `replace`, and the task's wait begins again. With these two modes, a submit makes a new task if the earlier one has started. " +
-    "`restart`: that task is cancelled, and a new one starts when it is over; 409 if its type cannot be cancelled.",
+    "`restart`: that task is cancelled, and a new one starts when it is over; 409 if its type cannot be cancelled. " +
+    "`collect`: the input is added to the list of that task, which starts after the wait of its type. Expected for a type that collects, and only there.",
   "unique.wait_seconds": "Wait after each submit. Required with `debounce`, and only allowed there.",
   "unique.max_wait_seconds":
     "Only with `debounce`: the task is due no later than this time after its first submit. Default: ten times `wait_seconds`.",

@@ -27,6 +27,10 @@ withName(
             timeout_seconds: z.int().min(1).describe("Time-out of one attempt."),
             max_attempts: z.int().min(1).describe("Most attempts of tasks submitted without a number."),
             cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
+            collect: z
+              .object({ max_items: z.int().min(1).max(1000), wait_seconds: z.int().min(0).max(86_400) })
+              .optional()
+              .describe("Inputs of submits gather in one task. Absent: each submit is a task."),
             input_schema: jsonSchema,
             output_schema: jsonSchema.nullable().describe("Null: the type declares no schema of its result."),
             ...typeFlow,

@@ -208,6 +208,7 @@ function typeView(
     timeout_seconds: type.timeout_seconds,
     max_attempts: type.max_attempts,
     cancellable: type.cancellable,
+    ...(type.collect && { collect: type.collect }),
     input_schema: type.input_schema,
     output_schema: type.output_schema ?? null,
     ...typeFlowView(type, tenantId, settings),

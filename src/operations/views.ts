@@ -187,6 +187,8 @@ export interface TypeView extends TypeFlowView {
   timeout_seconds: number;
   max_attempts: number;
   cancellable: boolean;
+  /** Inputs of submits gather in one task. Absent: each submit is a task. */
+  collect?: { max_items: number; wait_seconds: number } | undefined;
   /** JSON Schema (draft 2020-12) of the input. */
   input_schema: Record<string, unknown>;
   /** JSON Schema of the result. Null: the type declares none. */

@@ -12,6 +12,7 @@ import { DynamoFlowSettings } from "../../src/aws/flow-settings.ts";
 import { DynamoKeyStore } from "../../src/aws/key-store.ts";
 import { DynamoLimitEditor } from "../../src/aws/limit-editor.ts";
 import { DynamoLines } from "../../src/aws/lines.ts";
+import { DynamoLists } from "../../src/aws/lists.ts";
 import { DynamoOnceStore } from "../../src/aws/once-store.ts";
 import { DynamoReceivers } from "../../src/aws/receivers.ts";
 import { DynamoRecords } from "../../src/aws/records.ts";
@@ -349,6 +350,19 @@ const others: StoredForm[] = [
       ),
     read: ({ table }) => new DynamoUniqueKeys(table).holder(unique),
     changes: { "a packed message": { change: { unsent: "H4s" }, outcome: "waits" } },
+  },
+  {
+    name: "page of collected inputs",
+    sk: `list#${at}#0001`,
+    write: ({ table }) =>
+      new DynamoLists(table).add(
+        { tenant_id: "acme", task_id: id(1), created_at: at },
+        { number: 1, first: 1, bytesBefore: 0 },
+        [{ id: id(2), text: '{"a":1}' }],
+        { bytes: 600, inputs: 10 },
+        purge_at,
+      ),
+    read: ({ table }) => new DynamoLists(table).last({ tenant_id: "acme", task_id: id(1), created_at: at }),
   },
   {
     name: "result of `task.once`",

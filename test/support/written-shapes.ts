@@ -27,6 +27,7 @@ const writes = {
   families: ["end", "seal", "savePage"],
   notices: ["send"],
   uniqueKeys: ["take"],
+  lists: ["add", "close"],
   once: ["begin", "finish"],
   blobList: ["add"],
 } as const;
@@ -88,6 +89,10 @@ const types = (): TaskType[] => {
         return { done: task.attempt };
       },
     }) as TaskType,
+    defineTask({
+      ...{ name: "gathered", input: z.int(), collect: { maxItems: 2, waitSeconds: 60 } },
+      handler: (inputs) => inputs.length,
+    }) as TaskType,
     later("dead", () => Promise.reject(new PermanentError("never"))),
     later("steps", async (_, task) => {
       await task.step("charge", () => 7);
@@ -135,6 +140,7 @@ export async function writtenShapes(): Promise<Shapes> {
   await many("plain", [{ key: "soon" }], { delay_seconds: 600 });
   await many("plain", [{ key: "once" }], { unique: { key: "k", mode: "replace" }, delay_seconds: 60 });
   await many("plain", [{ key: "x".repeat(60_000) }]);
+  await many("gathered", [1, 2, 3], { unique: { key: "g", mode: "collect" } });
   for (const [type, inputs] of Object.entries({ dead: [1], parent: [1], large: [1] })) await many(type, inputs);
   for (const [type, inputs] of Object.entries({ keyed: ["k", "k", "x".repeat(900)], rated: [1, 2, 3] }))
     await many(type, inputs);

@@ -39,9 +39,11 @@ export async function submitBatch(
   const submitOne = async (index: number) => {
     entries[index] = await answered(index, (one) => submit(ports, one));
   };
-  const { alone, replacing } = sorted(tasks);
-  await inLanes([...alone, ...replacing], lanes, async (one) => {
+  const { alone, replacing, collecting } = sorted(tasks);
+  await inLanes([...alone, ...replacing, ...collecting], lanes, async (one) => {
     if (typeof one === "number") return submitOne(one);
+    // Their inputs gather in the order of the batch.
+    if (collecting.includes(one)) return inLanes(one, 1, submitOne);
     const { submitReplacing } = await import("./submit-replacing.ts");
     return submitReplacing(ports, one, { entries, submitOne, answered });
   });
@@ -53,20 +55,33 @@ export async function submitBatch(
 const isPassingRefusal = (entry: BatchEntry): boolean =>
   "refused" in entry && problemCodes[entry.refused.code].status >= 500;
 
-/** Sorts the indexes of entries: those by themselves, and lists of those that replace each other's input, in order. */
-function sorted(tasks: readonly unknown[]): { alone: number[]; replacing: number[][] } {
+/**
+ * Sorts the indexes of entries: those by themselves, lists of those that replace each other's input, and of those that
+ * gather in one task, in order.
+ */
+function sorted(tasks: readonly unknown[]): { alone: number[]; replacing: number[][]; collecting: number[][] } {
   const lists = new Map<unknown, number[]>();
   for (const [index, entry] of tasks.entries()) {
-    const key = replacingKeyOf(entry) ?? index;
+    const key = collectingKeyOf(entry) ?? replacingKeyOf(entry) ?? index;
     const list = lists.get(key);
     if (list === undefined) lists.set(key, [index]);
     else list.push(index);
   }
   const all = [...lists.values()];
+  const several = all.filter((list) => list.length > 1);
+  const isCollecting = ([first = 0]: number[]) => collectingKeyOf(tasks[first]) !== undefined;
   return {
     alone: all.flatMap((list) => (list.length === 1 ? list : [])),
-    replacing: all.filter((list) => list.length > 1),
+    replacing: several.filter((list) => !isCollecting(list)),
+    collecting: several.filter(isCollecting),
   };
+}
+
+/** The same for entries of a batch whose inputs gather in one task. Undefined: the entry's does not gather. */
+function collectingKeyOf(entry: unknown): string | undefined {
+  const { type, unique } = (entry ?? {}) as Record<string, unknown>;
+  const { mode, key } = (unique ?? {}) as Record<string, unknown>;
+  return mode === "collect" ? JSON.stringify([type, mode, key]) : undefined;
 }
 
 /**

@@ -13,11 +13,12 @@ import type { Accepted, SubmitPorts } from "./submit-ports.ts";
 import { checkBody } from "./usual-submit.ts";
 
 /** An accepted task, as submitters see it. */
-export const acceptedView = (record: TaskRecord, clock: Clock) => ({
+export const acceptedView = ({ record, collected }: Pick<Accepted, "record" | "collected">, clock: Clock) => ({
   task_id: record.task_id,
   status: statusAt(record, iso(clock.now())),
   poll_url: `/tasks/${record.task_id}`,
   created_at: record.created_at,
+  ...(collected !== undefined && { collected }),
 });
 
 /**
