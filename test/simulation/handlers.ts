@@ -59,6 +59,7 @@ const options = [
     children: { threshold: 0.6, stopOnFailure: true },
   },
   { name: jobChildType, timeoutSeconds: 10, retry: { waitsSeconds: [1, 60] } },
+  { name: "gathering", timeoutSeconds: 5, retry: { waitsSeconds: [1] }, collect: { maxItems: 3, waitSeconds: 4 } },
   { name: "fragile", timeoutSeconds: 8, retry: { kinds: { crashed: "stop" as const, timed_out: "stop" as const } } },
 ] as const;
 
@@ -123,6 +124,7 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts & En
       }),
       ...(type.aggregate && { aggregate: (children, task) => aggregate(world, from, children, task) }),
       handler: (given: z.output<typeof input>, task) => {
+        if (Array.isArray(given)) return handleList(world, begin(task, given, type.timeoutSeconds), given);
         const begun = begin(task, given, type.timeoutSeconds);
         world.witness.steps.started(begun);
         world.witness.flow.started(type.name, from, task, given);
@@ -151,6 +153,14 @@ export function typesFor(world: World, from: Invocation, ports: SubmitPorts & En
     },
   };
   return [...handled, cancelling, sweeping];
+}
+
+/** The steps of a list are those of its first input. */
+function handleList(world: World, begun: Run, given: z.output<typeof input>[]): Promise<unknown> {
+  const { taskId: task_id } = begun.task;
+  const markers = given.map(({ pad = "" }) => pad);
+  world.witness.lists.handled({ task_id, created_at: begun.life?.createdAt ?? "" }, markers, 3);
+  return run(world, begun, structuredClone(given[0]?.attempts ?? []) as Step[][]);
 }
 
 /** Reads every child's result, and sometimes dies or fails. */

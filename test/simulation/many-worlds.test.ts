@@ -42,6 +42,11 @@ describe("the promises under crashes, failures, repeats and delays", () => {
     }
   });
 
+  test("each accepted input is in exactly one list, with its number", async () => {
+    for (const seed of [...seeds(1, 60), ...seeds(firstOfCode(), 60)])
+      expect(await faultsOf(seed, "lists")).toEqual([]);
+  });
+
   test("the promises hold in worlds of processes that stand still for longer than their leases", async () => {
     for (const seed of [...seeds(1, 30), ...seeds(firstOfCode(), 70)]) expect(await faultsOf(seed, "late")).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { flowMutations } from "./flow-mutations.ts";
 import { historyMutations } from "./history-mutations.ts";
 import { jobMutations } from "./job-mutations.ts";
 import { keptMutations } from "./kept-mutations.ts";
+import { listMutations } from "./list-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { onFailedMutations } from "./on-failed-mutations.ts";
 import { priorityMutations } from "./priority-mutations.ts";
@@ -25,6 +26,7 @@ export const mutations: readonly Mutation[] = [
   ...about("handlers", jobMutations),
   ...priorityMutations,
   ...about("keys", uniqueMutations),
+  ...about("lists", listMutations),
   ...historyMutations,
   ...about("weeks", keptMutations),
   ...about("receivers", receiverMutations),

@@ -89,6 +89,7 @@ const stepsShare = {
   behind: 0,
   weeks: 0,
   handlers: 0,
+  lists: 0,
 } as const;
 
 /** A task with steps: each attempt makes the same calls in the same order, up to its bad end. */
@@ -155,6 +156,7 @@ const longShare = {
   behind: 0,
   weeks: 0,
   handlers: 0,
+  lists: 0,
 } as const;
 
 /** Of types whose attempts are long, those that take almost all of their worker's time. */
@@ -174,6 +176,7 @@ const longestShare = {
   behind: 0,
   weeks: 0,
   handlers: 0,
+  lists: 0,
 } as const;
 
 /** The longest sleep of the types whose attempts are long, in milliseconds. */

@@ -20,6 +20,7 @@ import { limitKeys, operate } from "./flow-operators.ts";
 import { JobLaws } from "./job-laws.ts";
 import { runJobs } from "./jobs.ts";
 import { meetAtKeys } from "./key-clients.ts";
+import { gatherInLists } from "./list-clients.ts";
 import { NoticeStage } from "./notices.ts";
 import { portsFor } from "./ports.ts";
 import { SimQueues } from "./queues.ts";
@@ -67,6 +68,7 @@ export async function simulate(
     JSON.stringify(world.weather, (_, value) => (typeof value === "number" ? Number(value.toPrecision(2)) : value)),
   );
   if (theme === "keys") meetAtKeys(world);
+  else if (theme === "lists") gatherInLists(world);
   else if (theme === "resumes") void failAfterResumes(world);
   else if (theme === "handlers") runJobs(world);
   else if (theme === "weeks") void waitForWeeks(world);
@@ -145,7 +147,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       ] as const);
   const theme = given ?? drawn;
   const weather = drawWeather(dice, theme);
-  const isSmall = theme === "keys" || theme === "resumes" || ["behind", "weeks", "handlers"].includes(theme);
+  const isSmall = ["keys", "resumes", "behind", "weeks", "handlers", "lists"].includes(theme);
   const events = !isSmall && dice.chance(0.2);
   const hasReceivers = theme === "receivers";
   const heard = new Set(!isSmall && dice.chance(0.3) ? ["acme/bob"] : []);

@@ -98,6 +98,8 @@ export class UniqueLaws {
     const { core, table, time } = this.#watched;
     const record = table.read({ tenant_id, task_id: before.task_id });
     if (record === undefined || record.created_at !== before.created_at) return;
+    // The list of a task that collects inputs is full, or closed.
+    if (record.collects !== undefined) return;
     // A retry goes on without its key.
     const ended = core.status.isTerminal(record.status) || record.round > 1;
     if (ended || !core.record.isKept(record, time.now + skewMs)) return;
@@ -138,7 +140,8 @@ export class UniqueLaws {
     if (isOfTurn) this.#lives.costs.lookedAt(after.task_id);
     this.#superseded(before, after);
     if (after.due_at !== before.due_at) this.#moved(before, after, from);
-    if (after.input_part === before.input_part) return;
+    // The first attempt of a task that collects inputs makes the list its input.
+    if (after.input_part === before.input_part || after.collects !== undefined) return;
     const law = (holds: boolean, text: string) => {
       if (!holds) this.#lives.violated(`unique: ${text}`, after.task_id);
     };

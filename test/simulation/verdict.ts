@@ -15,6 +15,7 @@ export async function judge(world: World): Promise<void> {
   if (schedules.size > 0) witness.violated(`${schedules.size} schedules are left`);
   await judgeLines(world);
   for (const life of witness.lives.values()) if (!life.purged) judgeTask(world, life);
+  witness.lists.judge();
   judgeDead(world);
   judgeLetters(world);
   judgeTold(world);

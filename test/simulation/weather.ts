@@ -10,12 +10,13 @@ export type Service = (typeof services)[number];
  * that wait for places, rates and pauses; submits that share unique and idempotency keys; in small worlds, a handful of those; long
  * steps in processes that stand still for longer than a lease; or, in small worlds, tasks that all fail after the resume of their type, or
  * tasks that wait for places in a tier that is minutes behind, or a few tasks that wait for weeks, or that
- * use all that a handler can.
+ * use all that a handler can, or inputs that gather in lists.
  */
 export type Theme = (typeof themes)[number];
 export const themes = [
   ...(["mixed", "long", "battered", "crowded", "calm"] as const),
   ...(["steps", "flow", "unique", "keys", "late", "resumes", "receivers", "behind", "weeks", "handlers"] as const),
+  ...(["lists"] as const),
 ] as const;
 
 /** How likely each kind of trouble is; 0 where a world does not know it. */
@@ -77,8 +78,7 @@ const none = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, 0])) as 
 
 /** Draws a weather: each world has some kinds of trouble only, as much trouble of every kind hides what one kind does. */
 export function drawWeather(dice: Dice, theme: Theme): Weather {
-  if (theme === "keys" || theme === "resumes" || theme === "weeks" || theme === "handlers")
-    return drawSmallWeather(dice);
+  if (["keys", "resumes", "weeks", "handlers", "lists"].includes(theme)) return drawSmallWeather(dice);
   const calm = dice.chance(theme === "crowded" || theme === "behind" ? 0.5 : theme === "steps" ? 0.3 : 0.1);
   const draw = (most: number) => (calm || dice.chance(0.6) ? 0 : most * dice.next());
   const weather: Record<string, number> = {};

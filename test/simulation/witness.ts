@@ -10,6 +10,7 @@ import { InterruptLaws } from "./interrupts.ts";
 import type { Invocation } from "./invocation.ts";
 import { KeyLaws } from "./key-laws.ts";
 import { brokenLaws, isSuspended } from "./laws.ts";
+import { ListLaws } from "./list-laws.ts";
 import { type Life, Lives, type Watched } from "./lives.ts";
 import { LostLetters } from "./lost-letters.ts";
 import { ResumeLaws } from "./resume-laws.ts";
@@ -31,6 +32,7 @@ export class Witness extends Lives {
   readonly resumes: ResumeLaws;
   readonly unique: UniqueLaws;
   readonly keys: KeyLaws;
+  readonly lists: ListLaws;
   readonly features = new SeenFeatures();
   /** Keys of objects that the list of stored objects has had. */
   readonly listed = new Set<string>();
@@ -60,6 +62,7 @@ export class Witness extends Lives {
     this.told = new Told(mustTell, hasReceivers);
     this.#interrupts = new InterruptLaws(watched, this);
     this.keys = new KeyLaws(watched, this);
+    this.lists = new ListLaws(watched, this);
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
     this.flow = new FlowLaws(watched, this, () => (isPrompt("flow") || isPrompt("behind")) && this.costs.deaths === 0);

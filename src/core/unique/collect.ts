@@ -105,7 +105,7 @@ function checkCollecting({ body, unique }: UniqueSubmit, type: KnownType | undef
 
 /** The answer that an earlier call with the idempotency key got. */
 async function earlierAnswer(one: UniqueSubmit): Promise<Accepted | undefined> {
-  const noted = await notedList(one);
+  const noted = await notedList(one, await noteOf(one));
   const known = noted && (await answerIn(one, noted));
   return known === "again" ? undefined : known;
 }
@@ -117,11 +117,16 @@ interface Noted {
   page: ListPage | undefined;
 }
 
-async function notedList(one: UniqueSubmit): Promise<Noted | undefined> {
-  const { ports, own, call } = one;
-  const note = own && (await ports.uniqueKeys.holder(joinedKey(own)));
-  if (own === undefined || note === undefined) return undefined;
-  const record = await ports.records.get({ tenant_id: own.tenant_id, task_id: note.task_id }, "consistently");
+/** The note of an earlier call with the idempotency key. */
+async function noteOf({ ports, own }: UniqueSubmit): Promise<Holder | undefined> {
+  return own && (await ports.uniqueKeys.holder(joinedKey(own)));
+}
+
+/** Undefined: there is no note, or the noted task is gone. */
+async function notedList(one: UniqueSubmit, note: Holder | undefined): Promise<Noted | undefined> {
+  const { ports, key, call } = one;
+  if (note === undefined) return undefined;
+  const record = await ports.records.get({ tenant_id: key.tenant_id, task_id: note.task_id }, "consistently");
   if (record === undefined || !isSame(record, note) || !isKept(record, ports.clock.now())) return undefined;
   mustBeSame(call, record, note.request_hash);
   if (!isList(record)) return undefined;
@@ -178,12 +183,13 @@ type Added = Accepted & { isNew: boolean };
 async function addInput(one: Collecting): Promise<Added> {
   for (let tries = 0; tries < mostTries; tries++) {
     one.lane = chooseLane(one, tries);
-    const noted = await notedList(one);
+    const note = await noteOf(one);
+    const noted = await notedList(one, note);
     const known = noted && (await answerIn(one, noted));
     if (known === "again") continue;
     if (known !== undefined) return { ...known, isNew: false };
     const open = (await openNoted(one, noted)) ?? (await openList(one)) ?? (await makeList(one, tries));
-    if (open === undefined || !(await moveNote(one, noted, open))) continue;
+    if (open === undefined || !(await moveNote(one, { note, noted }, open))) continue;
     const added = await addTo(one, open);
     if (added !== undefined) return added;
   }
@@ -268,22 +274,26 @@ async function leave(one: Collecting, seen: Holder): Promise<boolean> {
  * leaves the noted page only when nobody can add the input there any more. Returns false when another call with the key
  * was faster.
  */
-async function moveNote(one: Collecting, noted: Noted | undefined, { list, place }: Open): Promise<boolean> {
+async function moveNote(
+  one: Collecting,
+  { note, noted }: { note: Holder | undefined; noted: Noted | undefined },
+  { list, place }: Open,
+): Promise<boolean> {
   const { ports, own } = one;
   if (own === undefined) return true;
   const { number } = place;
   if (noted !== undefined) {
-    const { note, page } = noted;
-    if (isSame(note, list) && note.replaced === number) return true;
+    const { page } = noted;
+    if (isSame(noted.note, list) && noted.note.replaced === number) return true;
     if (page === undefined || !isFinal(page, noted.list)) {
       await closeList(ports, noted.list);
-      const final = await ports.lists.page(noted.list, note.replaced ?? 1);
+      const final = await ports.lists.page(noted.list, noted.note.replaced ?? 1);
       // The next look finds the input there, or a page that is final.
       if (final?.ids.includes(one.id)) return false;
     }
   }
-  const joined = noted?.note ?? (await ports.uniqueKeys.holder(joinedKey(own)));
-  return noteJoined(one, { joined }, list, { replaced: number });
+  // The note as it was before the look: another call may have moved it since.
+  return noteJoined(one, { joined: note }, list, { replaced: number });
 }
 
 /** Adds the input, and sends what has to be sent. Undefined: the page takes no more, or the list is withdrawn. */

@@ -1,0 +1,76 @@
+import type { Mutation } from "./mutation.ts";
+
+/** Each breaks a promise of tasks that collect inputs. */
+export const listMutations: readonly Mutation[] = [
+  {
+    name: "list: an attempt reads its list before it is closed",
+    file: "work/gather.ts",
+    in: "gather",
+    find: "  await closeList(ports, record);\n",
+    replace: "",
+  },
+  {
+    name: "list: a call with an idempotency key notes no page",
+    file: "unique/collect.ts",
+    in: "moveNote",
+    find: "  if (own === undefined) return true;\n",
+    replace: "  if (own === undefined || place.number > 0) return true;\n",
+  },
+  {
+    name: "list: a call leaves a page that may still take its input",
+    file: "unique/collect.ts",
+    in: "moveNote",
+    find: "    if (page === undefined || !isFinal(page, noted.list)) {\n",
+    replace: "    if (page === undefined && number < 0) {\n",
+  },
+  {
+    name: "list: a call moves the note that another call has moved",
+    file: "unique/collect.ts",
+    in: "moveNote",
+    find: "  return noteJoined(one, { joined: note }, list, { replaced: number });\n",
+    replace:
+      "  return noteJoined(one, { joined: await ports.uniqueKeys.holder(joinedKey(own)) }, list, { replaced: number });\n",
+  },
+  {
+    name: "list: an input is accepted in a list that is not sent",
+    file: "unique/collect.ts",
+    in: "sentByOther",
+    find: "  if (seen?.unsent === undefined) return true;\n",
+    replace: "  if (seen !== null) return true;\n",
+  },
+  {
+    name: "list: the next list begins although the one before it is not sent",
+    file: "unique/collect.ts",
+    in: "leave",
+    find: "  if (seen.unsent !== undefined && !(await ensureSent(ports, key, seen, record))) return false;\n",
+    replace: "",
+  },
+  {
+    name: "list: the number of an input is its place in the page",
+    file: "unique/collect.ts",
+    in: "addTo",
+    find: "collected: page.first + at, isNew: isOwn",
+    replace: "collected: 1 + at, isNew: isOwn",
+  },
+  {
+    name: "list: an input of a full page gets the place of the one before it",
+    file: "extras/collect/list.ts",
+    in: "lastPlace",
+    find: "  return { number: number + 1, first: first + ids.length, bytesBefore: bytesBefore + bytes };\n",
+    replace: "  return { number: number + 1, first: first + ids.length - 1, bytesBefore: bytesBefore + bytes };\n",
+  },
+  {
+    name: "list: a full page is closed in place of the one after it",
+    file: "extras/collect/list.ts",
+    in: "isOver",
+    find: "  closed || first + ids.length > collects;\n",
+    replace: "  closed || ids.length > 0 || first + ids.length > collects;\n",
+  },
+  {
+    name: "list: an empty list is handled",
+    file: "work/gather.ts",
+    in: "gather",
+    find: "  if (inputs.length === 0) return undefined;\n",
+    replace: "",
+  },
+];
