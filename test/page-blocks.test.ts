@@ -736,6 +736,11 @@ const programCases: ProgramCase[] = [
     effects: ["fetch POST https://tasks.example.com/channels"],
   },
   { page: "docs/wait.md", text: "client.signal(", effects: ['client.signal t1 decision {"approved":true}'] },
+  {
+    page: "docs/collect.md",
+    text: 'mode: "collect"',
+    effects: ["client.submit events.store", "console.log t1 "],
+  },
   { page: "docs/restart.md", text: 'mode: "restart"', effects: ["client.submit report.daily"] },
   { page: "docs/unique.md", text: 'mode: "debounce"', effects: ["client.submit report.daily"] },
   {

@@ -11,6 +11,8 @@ const echo = (value: unknown, unique: object, more: object = {}) => ({
   ...more,
 });
 
+type Collected = Accepted & { collected: number };
+
 describe.concurrent("unique tasks", () => {
   test("a hundred submits in three seconds with debounce are one run each burst, with the last input", async () => {
     const key = randomUUID();
@@ -126,6 +128,34 @@ describe.concurrent("unique tasks", () => {
     expect(task).toMatchObject({ status: "completed", attempts: 1, result: { value: 2 }, run_at });
     expect(Date.parse(task.started_at ?? "")).toBeGreaterThanOrEqual(Date.parse(run_at));
     expectProblem(await operator.post(`/tasks/${task_id}/reschedule`, { delay_seconds: 8 }), 409, "not_waiting");
+  });
+
+  test("inputs of submits at once gather: each is in exactly one list, with its number", async () => {
+    const unique = { key: randomUUID(), mode: "collect" };
+    const body = (value: number) => ({ type: "probe.collect", input: { value }, unique });
+    const values = Array.from({ length: 35 }, (_, value) => value);
+    const answers = await Promise.all(
+      values.map(async (value) => {
+        const headers = { "idempotency-key": randomUUID() };
+        const send = async () =>
+          expectStatus(await operator.post("/tasks", body(value), headers), 202).json<Collected>();
+        const [first, repeat] = [await send(), await send()];
+        expect(repeat).toMatchObject({ task_id: first.task_id, collected: first.collected });
+        return first;
+      }),
+    );
+    const lists = new Map<string, number[]>();
+    for (const { task_id } of answers) {
+      if (lists.has(task_id)) continue;
+      const task = await operator.ended(task_id);
+      expect(task).toMatchObject({ status: "completed", attempts: 1 });
+      lists.set(task_id, (task.result as { values: number[] }).values);
+    }
+    expect([...lists.values()].flat().toSorted((a, b) => a - b)).toEqual(values);
+    for (const list of lists.values()) expect(list.length).toBeLessThanOrEqual(10);
+    for (const [value, { task_id, collected }] of answers.entries()) {
+      expect(lists.get(task_id)?.[collected - 1]).toBe(value);
+    }
   });
 
   test("an idempotency key and a unique key go together", async () => {

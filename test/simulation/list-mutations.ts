@@ -39,13 +39,6 @@ export const listMutations: readonly Mutation[] = [
     replace: "  if (seen !== null) return true;\n",
   },
   {
-    name: "list: the next list begins although the one before it is not sent",
-    file: "unique/collect.ts",
-    in: "leave",
-    find: "  if (seen.unsent !== undefined && !(await ensureSent(ports, key, seen, record))) return false;\n",
-    replace: "",
-  },
-  {
     name: "list: the number of an input is its place in the page",
     file: "unique/collect.ts",
     in: "addTo",
@@ -63,8 +56,8 @@ export const listMutations: readonly Mutation[] = [
     name: "list: a full page is closed in place of the one after it",
     file: "extras/collect/list.ts",
     in: "isOver",
-    find: "  closed || first + ids.length > collects;\n",
-    replace: "  closed || ids.length > 0 || first + ids.length > collects;\n",
+    find: "closed || first + ids.length > collects",
+    replace: "closed || ids.length > 0 || first + ids.length > collects",
   },
   {
     name: "list: an empty list is handled",
@@ -72,5 +65,6 @@ export const listMutations: readonly Mutation[] = [
     in: "gather",
     find: "  if (inputs.length === 0) return undefined;\n",
     replace: "",
+    test: "test/core/unique/collect.test.ts",
   },
 ];

@@ -12,6 +12,7 @@ export const questions: readonly (readonly [words: string, ...answers: string[]]
   ],
   ["difference idempotency key deduplication id unique", "do-it-once#idempotency-key-or-unique-key"],
   ["debounce job run once after last update", "unique"],
+  ["batch many jobs into one insert", "collect"],
   ["replace existing waiting job with new data", "unique#modes-join-refuse-replace-the-waiting-one-debounce-restart"],
   ["cron daylight saving missed run downtime", "schedules#daylight-saving-downtime-and-missed-runs"],
   ["delay job several days", "client#delay-a-task-start-in-an-hour-in-three-days"],

@@ -255,7 +255,8 @@ describe("deaths", () => {
         const real = port[method]?.bind(port) as (...given: unknown[]) => Promise<unknown>;
         vi.spyOn(port, method).mockImplementation(async (...given) => {
           calls += 1;
-          if ((calls > at && calls <= last) || (calls === at && how === "before")) throw new PortUnavailable("the table");
+          if ((calls > at && calls <= last) || (calls === at && how === "before"))
+            throw new PortUnavailable("the table");
           const answer = await real(...given);
           if (calls === at) throw new PortUnavailable("the table");
           return answer;
@@ -292,6 +293,17 @@ describe("deaths", () => {
       }
     },
   );
+
+  test("a list whose submit died before it added its input has nothing for the handler", async () => {
+    const pipeline = collecting();
+    vi.spyOn(pipeline.lists, "add").mockRejectedValueOnce(new PortUnavailable("the table"));
+    await expect(pipeline.add(1)).rejects.toMatchObject(refused("unavailable"));
+    await pipeline.clock.advance(20 * 86_400_000);
+    await pipeline.rescue(pipeline.clock.now() + 1000);
+    await pipeline.drain();
+    expect(pipeline.ran).toEqual([]);
+    expect(pipeline.records.all()).toMatchObject([{ status: "completed" }]);
+  });
 
   test.each(["before", "after"] as const)("a worker that dies %s any call loses no input", async (how) => {
     for (let at = 1; ; at++) {
