@@ -28,7 +28,10 @@ withName(
             max_attempts: z.int().min(1).describe("Most attempts of tasks submitted without a number."),
             cancellable: z.boolean().describe("True when clients may cancel tasks of this type."),
             collect: z
-              .object({ max_items: z.int().min(1).max(1000), wait_seconds: z.int().min(0).max(86_400) })
+              .object({
+                max_items: z.int().min(1).max(1000).describe("The most inputs of a task."),
+                wait_seconds: z.int().min(0).max(86_400).describe("Time from the first input until the task is due."),
+              })
               .optional()
               .describe("Inputs of submits gather in one task. Absent: each submit is a task."),
             input_schema: jsonSchema,

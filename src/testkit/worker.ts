@@ -22,6 +22,8 @@ import type { KnownType } from "../core/task/catalog.ts";
 import type { ChildSubmit } from "../core/task/handler-submit.ts";
 import { internalOptions } from "../core/task/internal-types.ts";
 import { defineTask, registry, type TaskType } from "../core/task/task.ts";
+// Loaded before it is used: the time of the kit does not wait for code.
+import "../core/unique/collect.ts";
 import { submitUnique } from "../core/unique/submit-unique.ts";
 import { workBatch } from "../core/work/work.ts";
 import type { WorkPorts } from "../core/work/work-message.ts";

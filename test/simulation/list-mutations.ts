@@ -47,14 +47,14 @@ export const listMutations: readonly Mutation[] = [
   },
   {
     name: "list: an input of a full page gets the place of the one before it",
-    file: "extras/collect/list.ts",
+    file: "send/collected-list.ts",
     in: "lastPlace",
     find: "  return { number: number + 1, first: first + ids.length, bytesBefore: bytesBefore + bytes };\n",
     replace: "  return { number: number + 1, first: first + ids.length - 1, bytesBefore: bytesBefore + bytes };\n",
   },
   {
     name: "list: a full page is closed in place of the one after it",
-    file: "extras/collect/list.ts",
+    file: "send/collected-list.ts",
     in: "isOver",
     find: "closed || first + ids.length > collects",
     replace: "closed || ids.length > 0 || first + ids.length > collects",

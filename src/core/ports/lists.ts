@@ -59,7 +59,7 @@ export interface Lists {
     room: PageRoom,
     purgeAt: number,
   ): Promise<ListPage>;
-  /** Closes a page that has fewer bytes than `bytes`, also one that is not there. Returns the page after it. */
+  /** Closes a page with fewer bytes than `bytes`, or begins it closed. Returns the page after that. */
   close(list: ListKey, place: ListPlace, bytes: number, purgeAt: number): Promise<ListPage>;
   /** Keeps all pages at least until `purgeAt`, epoch seconds. */
   keep(list: ListKey, purgeAt: number): Promise<void>;

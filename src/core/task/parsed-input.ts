@@ -69,12 +69,16 @@ export function parseInput(
   version: number,
   collected?: boolean,
 ): Parsed | Promise<Parsed> {
+  if (type.collect !== undefined) return parseList(type, collected && Array.isArray(given) ? given : [given], version);
   const origin = version === type.version ? "" : `from version ${version}, `;
-  const parse = (value: unknown, name: string) =>
-    parseBy(type.input, upcastInput(type, value, version), `${origin}${name}`);
-  if (type.collect === undefined) return parse(given, "input");
-  const all = collected && Array.isArray(given) ? given : [given];
-  return listOf(all.map((value, index) => parse(value, collected ? `input.${index}` : "input")));
+  return parseBy(type.input, upcastInput(type, given, version), `${origin}input`);
+}
+
+function parseList(type: TaskType, all: readonly unknown[], version: number): Parsed | Promise<Parsed> {
+  const origin = version === type.version ? "" : `from version ${version}, `;
+  return listOf(
+    all.map((value, index) => parseBy(type.input, upcastInput(type, value, version), `${origin}input.${index}`)),
+  );
 }
 
 /** The list of what was parsed, or its first fault. */

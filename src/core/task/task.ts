@@ -103,10 +103,10 @@ export interface TaskOptions<
    */
   breaker?: BreakerOption;
   /**
-   * Submits with the mode `collect` of `unique` gather their inputs in one task, until `waitSeconds` after the first
-   * one or until there are `maxItems`. The handler of such a type always gets an array, in the order in which the
-   * inputs were accepted: also the single input of another submit. `input` is the schema of each. Not with a `key` of
-   * `concurrency` or `rateLimit`. Default: each submit is a task.
+   * Inputs of submits with one unique key, in the mode `collect`, gather in one task. It is due `waitSeconds` after the
+   * first input, or when it has `maxItems`. The handler gets an array, in the order of acceptance; of any other submit
+   * an array of one. `input` is the schema of each. Not with a `key` of `concurrency` or `rateLimit`. Default: each
+   * submit is a task.
    * @example { maxItems: 100, waitSeconds: 30 }
    */
   collect?: Collect;

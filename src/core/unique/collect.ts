@@ -1,3 +1,8 @@
+import { keyPurgeAt } from "../extras/unique/index.ts";
+import { Problem } from "../model/problem.ts";
+import { isKept, iso, type TaskRecord } from "../model/record.ts";
+import type { ListPage, ListPlace, Lists } from "../ports/lists.ts";
+import type { Holder, UniqueKey } from "../ports/unique.ts";
 import {
   closeList,
   fullPageBytes,
@@ -8,12 +13,7 @@ import {
   largestCollectedBytes,
   listPurgeAt,
   nextPlace,
-} from "../extras/collect/list.ts";
-import { keyPurgeAt } from "../extras/unique/index.ts";
-import { Problem } from "../model/problem.ts";
-import { isKept, iso, type TaskRecord } from "../model/record.ts";
-import type { ListPage, ListPlace, Lists } from "../ports/lists.ts";
-import type { Holder, UniqueKey } from "../ports/unique.ts";
+} from "../send/collected-list.ts";
 import { dispatch } from "../send/dispatch.ts";
 import { newEnvelope } from "../send/large-input.ts";
 import { reportSubmitted } from "../send/report.ts";
@@ -221,8 +221,8 @@ async function openIn(one: Collecting, list: ListRecord, holder: Holder | undefi
 }
 
 /**
- * True for a list whose task waits for its first attempt. One that can expire takes inputs only until it is due: each
- * has the whole time that its submit asked for.
+ * True for a list whose task waits for its first attempt. A task that can expire takes inputs only until it is due:
+ * each input has the whole time for which its submit asked.
  */
 function takesInputs({ ports, admitted }: Collecting, record: TaskRecord): record is ListRecord {
   const now = ports.clock.now();

@@ -1,10 +1,10 @@
-import { closeList, inputsOf, isList } from "../extras/collect/list.ts";
 import type { Envelope } from "../model/envelope.ts";
 import { AttemptCrashed } from "../model/errors.ts";
 import type { TaskRecord } from "../model/record.ts";
+import type { DispatchPorts } from "../ports/step-ports.ts";
+import { closeList, inputsOf, isList } from "../send/collected-list.ts";
 import { storedEnvelope } from "../send/large-input.ts";
 import { keptUntil } from "../send/parts.ts";
-import type { RunPorts } from "./run-claimed.ts";
 
 /**
  * Closes the list of a claimed task, and makes its inputs the task's input: a part that the record names, as after a
@@ -13,7 +13,7 @@ import type { RunPorts } from "./run-claimed.ts";
  * @throws PortUnavailable
  */
 export async function gather(
-  ports: RunPorts,
+  ports: DispatchPorts,
   record: TaskRecord,
 ): Promise<{ record: TaskRecord; envelope: Envelope } | undefined> {
   if (!isList(record)) return undefined;

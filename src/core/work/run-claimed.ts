@@ -1,5 +1,6 @@
 import type { FlowPorts } from "../extras/limits/index.ts";
 import { isRuled } from "../model/classify.ts";
+import type { Envelope } from "../model/envelope.ts";
 import { PortUnavailable, WrittenLater } from "../model/errors.ts";
 import { iso, type TaskRecord } from "../model/record.ts";
 import { isOwnBug } from "../model/stack.ts";
@@ -107,29 +108,28 @@ async function run(ports: RunPorts, visibility: Visibility, message: Claimed, sp
   const { fault } = message.permit ?? {};
   if (fault !== undefined) return { record, envelope, ended: { how: "threw", error: fault } };
   if (type === undefined) return { record, envelope, ended: endOfUnknown(ports, record) };
-  let newest: Pick<Claimed, "record" | "envelope"> | undefined;
+  let newest: Envelope;
+  let current = record;
   try {
-    newest = isGathering(record)
-      ? await (await import("./gather.ts")).gather(ports, record)
-      : { record, envelope: await newestEnvelope(ports, record, envelope) };
+    newest = await newestEnvelope(ports, record, envelope);
+    if (record.collects !== undefined && record.input_part === undefined) {
+      const gathered = await (await import("./gather.ts")).gather(ports, record);
+      // An empty list has nothing for the handler.
+      if (gathered === undefined) return { record, envelope, ended: { how: "returned", packed: { inline: null } } };
+      ({ record: current, envelope: newest } = gathered);
+    }
   } catch (error) {
     return { record, envelope, ended: { how: "threw", error } };
   }
-  // An empty list has nothing for the handler.
-  if (newest === undefined) return { record, envelope, ended: { how: "returned", packed: { inline: null } } };
-  const running = runningOf(visibility, { ...message, ...newest }, type, span);
+  const running = runningOf(visibility, { ...message, record: current, envelope: newest }, type, span);
   let left = false;
   const onLeft = () => {
     left = true;
   };
   const ended = await runAttempt(ports, { ...running, onLeft });
   // A suspended handler waits for ever, and does nothing.
-  return { ...newest, ended, left: left && ended.how !== "suspended" };
+  return { record: current, envelope: newest, ended, left: left && ended.how !== "suspended" };
 }
-
-/** True for a task whose list of inputs no attempt has made its input yet. */
-const isGathering = ({ collects, input_part }: TaskRecord): boolean =>
-  collects !== undefined && input_part === undefined;
 
 const spanOf = ({ envelope, delivery }: TaskMessage, record: TaskRecord): SpanStart => ({
   name: `task ${record.type}`,

@@ -1,6 +1,6 @@
-import type { TaskRecord } from "../../model/record.ts";
-import type { ListPage, ListPlace, Lists } from "../../ports/lists.ts";
-import { keptUntil } from "../../send/parts.ts";
+import type { TaskRecord } from "../model/record.ts";
+import type { ListPage, ListPlace, Lists } from "../ports/lists.ts";
+import { keptUntil } from "./parts.ts";
 
 /*
  * A list is a row of pages. A page takes inputs until it is full, and only then the next one begins: so each page's
@@ -25,7 +25,7 @@ export const isList = (record: TaskRecord): record is ListRecord => record.colle
 /** Epoch seconds until which the pages of a list are stored. */
 export const listPurgeAt = ({ purge_at }: Pick<TaskRecord, "purge_at">): number => keptUntil(purge_at);
 
-/** True for a page that takes no input any more, whoever tries. */
+/** True for a page to which no call can add an input any more. */
 export const isFinal = ({ closed, bytes, first, ids }: ListPage, { collects }: ListRecord): boolean =>
   closed || bytes >= fullPageBytes || first + ids.length > collects;
 
