@@ -15,7 +15,6 @@ const envelopeSchema = z.object({
   max_attempts: z.int().min(1).max(20),
   input_version: z.int().min(1).max(latestVersion).optional(),
   input: z.unknown().optional(),
-  collected: z.literal(true).optional(),
   input_ref: z
     .object({ key: z.string().min(1).max(1024), bytes: z.int().min(0), sha256: z.string().length(64) })
     .optional(),
