@@ -20,7 +20,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 111,
   status: 77,
   control: 304,
-  worker: 346,
+  worker: 347,
   redrive: 186,
   fire: 305,
   authorizer: 56,
