@@ -56,6 +56,16 @@ const taskCases: TaskCase[] = [
     fails: "failed on purpose",
   },
   {
+    page: "docs/collect.md",
+    type: "events.store",
+    inputs: [
+      { user: "ada", event: "login" },
+      { user: "bob", event: "logout" },
+    ],
+    effects: () => ["fetch POST https://store.example.com/rows"],
+    results: [{ stored: 1 }, { stored: 1 }],
+  },
+  {
     page: "docs/on-failed.md",
     type: "order.pay",
     inputs: [{ order: "41" }, { order: "42" }],
@@ -739,7 +749,7 @@ const programCases: ProgramCase[] = [
   {
     page: "docs/collect.md",
     text: 'mode: "collect"',
-    effects: ["client.submit events.store", "console.log t1 "],
+    effects: ["client.submit events.store", "console.log t1"],
   },
   { page: "docs/restart.md", text: 'mode: "restart"', effects: ["client.submit report.daily"] },
   { page: "docs/unique.md", text: 'mode: "debounce"', effects: ["client.submit report.daily"] },

@@ -43,6 +43,13 @@ export { defineProcess, type TaskProcess } from "../core/task/process.ts";
 export { type FileResult, file, type OutcomeResult, withOutcome } from "../core/task/result.ts";
 export type { RetryPolicy } from "../core/task/retry.ts";
 export type { StepAttempt, StepOptions } from "../core/task/step-options.ts";
-export { type DefinedTask, defineTask, type TaskOptions, type TaskType, type Upcasts } from "../core/task/task.ts";
-export type { BreakerOption, ConcurrencyOption, RateLimitOption } from "../core/task/type-limits.ts";
+export {
+  type DefinedTask,
+  defineTask,
+  type HandlerInput,
+  type TaskOptions,
+  type TaskType,
+  type Upcasts,
+} from "../core/task/task.ts";
+export type { BreakerOption, CollectOption, ConcurrencyOption, RateLimitOption } from "../core/task/type-limits.ts";
 export { taskStream } from "./task-stream.ts";

@@ -145,14 +145,14 @@ export interface TaskOptions<
    * Default: 1. `stopOnFailure`: true cancels the other children as soon as the threshold cannot be reached any more.
    * Default: false, all children run to their ends.
    */
-  children?: ChildrenOptions<Given<Input, Collect>> | Parent;
+  children?: ChildrenOptions<HandlerInput<Input, Collect>> | Parent;
   /**
    * Makes the task's result from its ended children, in an attempt of its own. Default: the result is the numbers of
    * children. The handler's return value is not used when it spawned children. When it spawned none and returned
    * nothing, `aggregate` gets `total` 0 in the same attempt.
    */
   aggregate?: (
-    children: Children<unknown, Given<Input, Collect>>,
+    children: Children<unknown, HandlerInput<Input, Collect>>,
     task: TaskContext<z.output<State>> & WithFiles<Files>,
   ) => Promise<Aggregated> | Aggregated;
   /**
@@ -162,19 +162,19 @@ export interface TaskOptions<
    * as it was submitted where the schema refuses it; undefined where it is lost.
    * @example async ({ order }, { error }, task) => task.step("tell", () => mail(order, error))
    */
-  onFailed?: (input: Given<Input, Collect>, failure: TaskFailure, task: TaskContext) => unknown;
+  onFailed?: (input: HandlerInput<Input, Collect>, failure: TaskFailure, task: TaskContext) => unknown;
   /**
    * Does the work. Its return value is the task's result; a thrown error decides whether another attempt follows.
    * A second call for the same task is always possible: use `task.step` for effects that must not happen twice.
    */
   handler: (
-    input: Given<Input, Collect>,
+    input: HandlerInput<Input, Collect>,
     task: TaskContext<z.output<State>> & WithFiles<Files>,
   ) => Promise<Output> | Output;
 }
 
 /** A handler's input: one, or the array of a type that collects. */
-export type Given<Input extends z.ZodType, Collect> = Collect extends CollectOption
+export type HandlerInput<Input extends z.ZodType, Collect> = Collect extends CollectOption
   ? z.output<Input>[]
   : z.output<Input>;
 

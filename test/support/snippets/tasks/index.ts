@@ -1,3 +1,4 @@
+export { default as eventsStore } from "./events.store.ts";
 export { default as invoiceGenerate } from "./invoice.generate.ts";
 export { default as linkCheck } from "./link.check.ts";
 export { default as mailSend } from "./mail.send.ts";
