@@ -39,8 +39,12 @@ export class SeenLines extends MemoryLines {
   /** True when the tasks of each limit's line wait in shards. */
   readonly #sharded: boolean;
 
-  constructor(laws: () => FlowLaws, { apart, sharded }: { apart: boolean; sharded: boolean }) {
+  /** True when each place is a bucket: a line of more places has several, also before anybody has used the second. */
+  readonly #split: boolean;
+
+  constructor(laws: () => FlowLaws, { apart, sharded, split }: { apart: boolean; sharded: boolean; split: boolean }) {
     super();
+    this.#split = split;
     this.#sharded = sharded;
     this.#laws = laws;
     this.#apart = apart ? new Map() : undefined;
@@ -143,7 +147,8 @@ export class SeenLines extends MemoryLines {
     const [waiting, states] = await Promise.all([this.first(line, 1_000, allShards), this.states([...buckets])]);
     const placed = new Set(states.flatMap(({ places }) => [...places.keys()]));
     // Of several buckets, each takes one of the first sixteen tasks.
-    const atOnce = buckets.size === 1 ? 1 : 16;
+    const isOne = buckets.size === 1 && !(this.#split && line.startsWith("concurrency/placed"));
+    const atOnce = isOne ? 1 : 16;
     return (going) => {
       const shards = new Set(going.map((task) => this.#shardOf(task)));
       const ids = waiting.map(({ taskId }) => taskId).filter((task) => shards.has(this.#shardOf(task)));

@@ -173,7 +173,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       behindMs: behindOf(dice, theme, isShort),
     }),
     families: new MemoryFamilies(),
-    lines: new SeenLines(() => world.witness.flow, { apart: seed % 4 === 2, sharded }),
+    lines: new SeenLines(() => world.witness.flow, { apart: seed % 4 === 2, sharded, split: seed % 4 === 3 }),
     mostInOne: sharded ? 0 : undefined,
     shareMs: isShort ? 3_000 : undefined,
     // In every fourth world each place of a line is an item of its own.
