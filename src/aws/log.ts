@@ -41,15 +41,29 @@ const both =
 function fileWriter(service: string, file: string): Writer {
   return (level, message, fields) => {
     if (fields.task_id === undefined) return;
-    const timestamp = new Date(systemClock.now()).toISOString();
+    const nowMs = systemClock.now();
+    const times = { timestamp: new Date(nowMs).toISOString(), ...(isMoved(nowMs) && { machine_time: new Date() }) };
     try {
-      const text = lineText({ level: level.toUpperCase(), message, timestamp, service, ...fields });
+      const text = lineText({ level: level.toUpperCase(), message, ...times, service, ...fields });
       appendFileSync(file, `${text}\n`, { mode: 0o600 });
     } catch {
       // The disk is full, or the server's folder is gone: the line is on the terminal.
     }
   };
 }
+
+/** True when a local server's clock is not the machine's: its user has moved it. */
+const isMoved = (nowMs: number): boolean => Math.abs(nowMs - Date.now()) > 500;
+
+/**
+ * The time of a line on a terminal: the machine's, such as `10:02:14.120`, by which lines are in order, and behind it
+ * the server's where that is another.
+ * @param nowMs The server's, in epoch milliseconds.
+ */
+export const timeOfLine = (nowMs: number): string => {
+  const ofMachine = new Date().toISOString().slice(11, 23);
+  return isMoved(nowMs) ? `${ofMachine} (${new Date(nowMs).toISOString().slice(0, 19)}Z)` : ofMachine;
+};
 
 /** One line of JSON. Values without a JSON form are texts in it. */
 function lineText(line: Record<string, unknown>): string {
@@ -115,7 +129,7 @@ function textWriter(service: string, verbose: boolean, output: NodeJS.WriteStrea
     // What a handler wrote to the console may have lines, such as those of a table or a stack.
     const shown = fields.source === "console" ? text.split("\n").map(printable).join("\n    ") : printable(text);
     output.write(
-      `${new Date().toISOString().slice(11, 23)} ${service}${mark}: ${shown}  ${pairs.join(" ")}\n${stackLines(stack)}`,
+      `${timeOfLine(systemClock.now())} ${service}${mark}: ${shown}  ${pairs.join(" ")}\n${stackLines(stack)}`,
     );
   };
 }

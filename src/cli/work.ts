@@ -3,10 +3,14 @@ import { deployedWorkerEnvironment } from "../aws/deployed-worker.ts";
 import { loadApp } from "../describe/load-app.ts";
 import { readDotEnv, workerEnvironment } from "../describe/worker-environment.ts";
 import { workPath } from "../local/server/local-routes.ts";
+import { followServer } from "../local/time/follow-server.ts";
+import { follow } from "../local/time/followers.ts";
+import { movedMs, movedVariable, useMovedTime } from "../local/time/moved-time.ts";
 import { forkContainerProcess } from "../local/workers/container-worker.ts";
 import { codeVariable } from "../local/workers/local-code.ts";
 import { tasksFolder } from "../project/task-folder.ts";
 import { variablesOf } from "../settings/config.ts";
+import type { Role } from "../work/messages.ts";
 import { variableOf, type WorkSettings, workSettings } from "../work/settings.ts";
 import { supervise } from "../work/supervise.ts";
 import type { Register } from "./register.ts";
@@ -66,9 +70,30 @@ export const register: Register = (command, terminal, exit) => {
       process.env.OFFLOAD_LOG ??= env.OFFLOAD_LOG;
       process.env.OFFLOAD_TASKS = options.tasks;
       using built = await builtTypes(env, terminal);
-      exit(await supervise(settings, (role) => forkContainerProcess(role, { ...built.env, ...env }, settings)));
+      const all = { ...built.env, ...env };
+      exit(
+        env[movedVariable] === undefined ? await runDeployed(settings, all) : await runLocal(settings, all, options),
+      );
     });
 };
+
+const runDeployed = (settings: WorkSettings, env: Record<string, string>): Promise<number> =>
+  supervise(settings, (role) => forkContainerProcess(role, env, settings));
+
+/** Runs the worker at the time of the local server, whose clock may be moved. */
+async function runLocal(settings: WorkSettings, env: Record<string, string>, { url }: WorkOptions): Promise<number> {
+  useMovedTime(Number(env[movedVariable]));
+  const ended = new AbortController();
+  const fork = (role: Role) =>
+    follow(forkContainerProcess(role, { ...env, [movedVariable]: String(movedMs()) }, settings));
+  let following: Promise<void> | undefined;
+  const exitCode = await supervise(settings, fork, (supervisor) => {
+    following = followServer(url, () => supervisor.state.running > 0, ended.signal);
+  });
+  ended.abort();
+  await following;
+  return exitCode;
+}
 
 /** @throws UsageError that names the flag or variable */
 function settingsOf(command: Command): WorkSettings {

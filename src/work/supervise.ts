@@ -13,11 +13,17 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 /**
  * Runs a container worker in the foreground. The first SIGTERM or SIGINT stops it: running attempts go on for the drain
  * time, the rest is given back. The second one ends it now.
+ * @param watch Called at its start. Default: nobody watches it.
  * @returns the exit code
  */
-export async function supervise(settings: WorkSettings, fork: SupervisorOptions["fork"]): Promise<number> {
+export async function supervise(
+  settings: WorkSettings,
+  fork: SupervisorOptions["fork"],
+  watch?: (supervisor: Pick<Supervisor, "state">) => void,
+): Promise<number> {
   const log = createLog("work");
   const supervisor = new Supervisor({ fork, log });
+  watch?.(supervisor);
   const health =
     settings.healthPort === undefined ? undefined : await startHealth(settings.healthPort, () => supervisor.state);
   const { tiers, concurrency } = settings;

@@ -1,5 +1,9 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createLog } from "../../src/aws/log.ts";
+import { systemClock } from "../../src/aws/process.ts";
 
 /** What a log writes to standard output, or to the console. */
 function written(format: "text" | "json", use: (log: ReturnType<typeof createLog>) => void): string {
@@ -113,5 +117,33 @@ describe("ids on the local server's terminal", () => {
     const text = written("text", (log) => log.info("a\u202eb", { error: "c\u2066d\u009b" }));
     expect(text).toContain("a\\u202eb");
     expect(text).toContain('error="c\\u2066d\\x9b"');
+  });
+});
+
+describe("the time of a line", () => {
+  const machine = new Date("2027-01-01T10:02:14.120Z");
+  const file = join(mkdtempSync(join(tmpdir(), "offload-log-")), "log.jsonl");
+  afterAll(() => rmSync(dirname(file), { recursive: true, force: true }));
+
+  const lines = (aheadMs: number) => {
+    vi.useFakeTimers({ now: machine });
+    onTestFinished(() => void vi.useRealTimers());
+    vi.spyOn(systemClock, "now").mockImplementation(() => machine.getTime() + aheadMs);
+    const output = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+    createLog("worker", { OFFLOAD_LOG: "text", OFFLOAD_LOG_FILE: file }).info("hi", { task_id: "t" });
+    return { terminal: String(output.mock.calls[0]?.[0]), kept: readFileSync(file, "utf8").trim().split("\n").at(-1) };
+  };
+
+  test("is the machine's, and the server's where its clock was moved", () => {
+    expect(lines(2 * 86_400_000).terminal).toMatch(/^10:02:14\.120 \(2027-01-03T10:02:14Z\) worker: hi /);
+    vi.restoreAllMocks();
+    expect(lines(0).terminal).toMatch(/^10:02:14\.120 worker: hi /);
+  });
+
+  test("is both in the file of a task's log", () => {
+    const times = { timestamp: "2027-01-03T10:02:14.120Z", machine_time: "2027-01-01T10:02:14.120Z" };
+    expect(JSON.parse(lines(2 * 86_400_000).kept ?? "")).toMatchObject(times);
+    vi.restoreAllMocks();
+    expect(JSON.parse(lines(0).kept ?? "")).not.toHaveProperty("machine_time");
   });
 });

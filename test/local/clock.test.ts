@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startServerOf, type TestServer } from "../../src/installed/test-server.ts";
+import { startContainerWorker } from "../support/container-worker.ts";
 import { Client, epoch, expectProblem, expectStatus, type Task, until } from "../support/http-client.ts";
 
 const dayMs = 86_400_000;
@@ -92,7 +93,9 @@ class Year {
   readonly tasks = new Map<string, Task>();
 
   async read(client: Client): Promise<void> {
-    for (const task of await client.list("type=probe.echo&limit=100")) this.tasks.set(task.task_id, task);
+    for (const type of ["probe.echo", "probe.sleep"]) {
+      for (const task of await client.list(`type=${type}&limit=100`)) this.tasks.set(task.task_id, task);
+    }
   }
 
   /** The tasks with this value, oldest first. */
@@ -127,6 +130,12 @@ test(
       { kind: "rate_limited", times: 4, retry_after_seconds: 7_200 },
       { retention_seconds: 2_592_000 },
     );
+    expectStatus(await client.post("/types/probe.sleep/pause"), 200);
+    const expiring = [41, 230].map((days) => ({ startMs: at(startOf) + days * dayMs, lasts: 3_600 }));
+    for (const { startMs, lasts } of expiring) {
+      const start = { run_at: new Date(startMs).toISOString(), expires_in_seconds: lasts };
+      await client.submit("probe.sleep", { ms: 1 }, { ...start, retention_seconds: 2_592_000 });
+    }
     const slept = await client.submit("probe.steps", { steps: 4, sleep_seconds: 90 * 86_400 });
     const seenTasks = new Year();
     const did: Record<string, number> = {};
@@ -185,6 +194,11 @@ test(
       skipped: 0,
       last_error: null,
     });
+    const expired = [...seenTasks.tasks.values()].filter(({ type }) => type === "probe.sleep");
+    expect(expired.map(({ status, attempts, expires_at }) => ({ status, attempts, ms: at(expires_at) }))).toEqual(
+      expiring.map(({ startMs, lasts }) => ({ status: "expired", attempts: 0, ms: startMs + lasts * 1_000 })),
+    );
+    expect(did.expired).toBe(expiring.length);
     const delayed = seenTasks.of("delayed");
     expect(delayed.map(({ run_at }) => at(run_at))).toEqual(delays);
     for (const { started_at, run_at } of delayed) {
@@ -195,7 +209,7 @@ test(
 );
 
 /** A server that keeps nothing, of a test's own. */
-const started = async (): Promise<Machine> => new Machine().start();
+const started = async (env?: Record<string, string>): Promise<Machine> => new Machine(env).start();
 
 test("it plays each thing once and at its time, and says what it did", longest, async () => {
   const machine = await started();
@@ -248,6 +262,31 @@ test(
     const later = await client.submit("probe.long", { ms: 1 }, { delay_seconds: 3_600 });
     await machine.move({ advance_seconds: 3_700 });
     const { started_at, run_at } = await client.task(later.task_id);
+    expect(at(started_at)).toBeGreaterThanOrEqual(at(run_at));
+    expect(at(started_at) - at(run_at)).toBeLessThan(60_000);
+  },
+);
+
+test(
+  "a container worker that a user has started follows the clock, and a move waits for its attempts",
+  longest,
+  async () => {
+    const machine = await started({ OFFLOAD_CONTAINER_CONCURRENCY: "0" });
+    const { client } = machine;
+    await machine.move({ advance_seconds: 86_400 });
+    const worker = startContainerWorker(machine.server.url);
+    onTestFinished(async () => {
+      worker.child.kill();
+      await worker.ended;
+    });
+    const { task_id } = await client.submit("probe.long", { ms: 3_000 });
+    await client.waitFor(task_id, ({ status }) => status !== "pending");
+    await machine.move({ advance_seconds: 2 * 86_400 });
+    expect(await client.task(task_id)).toMatchObject({ status: "completed", attempts: 1 });
+    const later = await client.submit("probe.long", { ms: 1 }, { delay_seconds: 3_600 });
+    await machine.move({ advance_seconds: 3_700 });
+    const { started_at, run_at, attempts } = await client.task(later.task_id);
+    expect(attempts).toBe(1);
     expect(at(started_at)).toBeGreaterThanOrEqual(at(run_at));
     expect(at(started_at) - at(run_at)).toBeLessThan(60_000);
   },

@@ -4,6 +4,8 @@ import { Problem } from "../../core/model/problem.ts";
 import { timeSchema } from "../../core/submit/submit-body.ts";
 import type { createRouter } from "../../http/api.ts";
 import { jsonBody } from "../../http/body.ts";
+import { answerDistant } from "../time/distant-followers.ts";
+import { followPath } from "../time/follow-server.ts";
 import { movedMs, serverNow } from "../time/moved-time.ts";
 import type { Moving } from "../time/mover.ts";
 import type { ServerClock } from "./clock.ts";
@@ -21,6 +23,14 @@ const bodySchema = z
     reset: z.literal(true).optional(),
   })
   .refine((body) => Object.keys(body).length === 1, "expected one of advance_seconds, at and reset");
+
+const askSchema = z
+  .strictObject({
+    id: z.string().min(1).max(64),
+    ahead_ms: z.coerce.number().int().min(0),
+    works: z.enum(["true", "false"]),
+  })
+  .transform(({ id, ahead_ms: aheadMs, works }) => ({ id, aheadMs, works: works === "true" }));
 
 /** The server's clock, as its route answers it. */
 export interface ClockView {
@@ -44,6 +54,11 @@ export function addClockRoutes(api: ReturnType<typeof createRouter>, clock: Serv
   api.get(clockPath, (call) => {
     call.header("cache-control", "no-store");
     return call.json(viewOf(clock.moving));
+  });
+  api.get(followPath, async (call) => {
+    const ask = parseInput(askSchema, call.req.query);
+    call.header("cache-control", "no-store");
+    return call.json({ ahead_ms: await answerDistant(ask, movedMs()) });
   });
   api.post(clockPath, async (call) => {
     const { advance_seconds: seconds, at, reset } = parseInput(bodySchema, await jsonBody(call));

@@ -8,6 +8,7 @@ import { variablesOf } from "../../settings/config.ts";
 import type { EventLog } from "../events/event-log.ts";
 import { addEventRoutes } from "../events/event-routes.ts";
 import type { HttpHandler } from "../lambda/invocation.ts";
+import { moveDateVariable, movedMs, movedVariable } from "../time/moved-time.ts";
 import { addTraceRoutes } from "../traces/trace-routes.ts";
 import type { ServerClock } from "./clock.ts";
 import { addClockRoutes } from "./clock-routes.ts";
@@ -40,5 +41,6 @@ async function workEnvironment(env: NodeJS.ProcessEnv): Promise<Record<string, s
     ...["OFFLOAD_LOG", "OFFLOAD_LOG_FILE", "OFFLOAD_TRACING", "OFFLOAD_SPANS_FILE"],
   ];
   const found = names.flatMap((name): [string, string][] => (env[name] === undefined ? [] : [[name, env[name]]]));
-  return Object.fromEntries(found);
+  const ofClock = [moveDateVariable].flatMap((name): [string, string][] => (env[name] === "1" ? [[name, "1"]] : []));
+  return Object.fromEntries([...found, ...ofClock, [movedVariable, String(movedMs())]]);
 }

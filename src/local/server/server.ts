@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { timeOfLine } from "../../aws/log.ts";
 import type { AppTrigger, EventFiring } from "../../core/schedules/trigger.ts";
 import type { WorkerEnvironment } from "../../describe/worker-environment.ts";
 import { packageVersion } from "../../installed/installation.ts";
@@ -31,6 +32,7 @@ import { type Scheduler, type SchedulerOptions, startScheduler } from "../schedu
 import type { QueueStore } from "../sqs/queue-store.ts";
 import { type Sqs, startSqs } from "../sqs/sqs.ts";
 import { watchClock } from "../time/clock-watch.ts";
+import { serverNow } from "../time/moved-time.ts";
 import { boundCompiled } from "../workers/compiled-code.ts";
 import { type Consumers, startConsumers } from "../workers/consumers.ts";
 import { SpareWorker } from "../workers/spare-worker.ts";
@@ -77,7 +79,7 @@ export async function startServer(
   const app = known ?? (await loadProject(tasksFolder(), settings.probes));
   printMissing(app.environment, print);
   keepPrivate(settings.stateDir, print);
-  const log = (line: string) => print(`${new Date().toISOString().slice(11, 23)} ${line}`);
+  const log = (line: string) => print(`${timeOfLine(serverNow())} ${line}`);
   const faults = new DiskFaults(log);
   const { stateDir } = settings;
   const cleanups: Cleanups = [() => app.code[Symbol.dispose](), watchClock(log)];

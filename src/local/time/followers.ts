@@ -1,4 +1,5 @@
 import type { ChildProcess } from "node:child_process";
+import { tellDistant } from "./distant-followers.ts";
 
 /** The longest wait for a process's answer, in milliseconds. A late process has the message all the same. */
 const answerMs = 1_000;
@@ -33,7 +34,8 @@ export function follow(child: ChildProcess): ChildProcess {
  * that is still starting reads the message before any other.
  */
 export async function tellFollowers(movedMs: number): Promise<void> {
-  await Promise.all([...followers].map(([child, hasAnswered]) => tell(child, { movedMs }, hasAnswered)));
+  const own = [...followers].map(([child, hasAnswered]) => tell(child, { movedMs }, hasAnswered));
+  await Promise.all([...own, tellDistant(movedMs)]);
 }
 
 function tell(child: ChildProcess, message: Moved, waits: boolean): Promise<void> {

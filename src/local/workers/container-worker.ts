@@ -8,6 +8,7 @@ import { memoryFlags, variableOf, type WorkSettings } from "../../work/settings.
 import { Supervisor } from "../../work/supervisor.ts";
 import { containerQueueName } from "../deployment/resources.ts";
 import type { QueueStore } from "../sqs/queue-store.ts";
+import { distantWorks, hasDistant } from "../time/distant-followers.ts";
 import { follow } from "../time/followers.ts";
 import { movedMs, movedVariable } from "../time/moved-time.ts";
 import type { Player } from "../time/mover.ts";
@@ -56,8 +57,10 @@ export function startContainerWorker(
 ): LocalContainerWorker {
   const queues = tiers.map(containerQueueName);
   const nextAt = () => store.nextAt(queues);
+  const waitsFor = waitsForTasks(store, queues);
   if (concurrency === 0) {
-    return { player: { nextAt, busyWith: () => undefined }, renew: () => {}, stop: async () => {} };
+    const busyWith = () => (hasDistant() ? waitsFor(distantWorks()) : undefined);
+    return { player: { nextAt, busyWith }, renew: () => {}, stop: async () => {} };
   }
   const own = { [variableOf("concurrency")]: String(concurrency) };
   const supervisor = new Supervisor({
@@ -76,15 +79,7 @@ export function startContainerWorker(
   for (const queue of queues) {
     void store.whenAvailable(queue, listening.signal).then(() => listening.signal.aborted || start());
   }
-  let [seen, changedAt] = ["", 0];
-  const busyWith = () => {
-    const counts = queues.map((queue) => store.counts(queue));
-    const working = running === undefined ? 0 : supervisor.state.running;
-    const now = JSON.stringify([working, counts.map(({ visible, inFlight }) => [visible, inFlight])]);
-    if (now !== seen) [seen, changedAt] = [now, performance.now()];
-    const isHeld = counts.some(({ inFlight }) => inFlight > 0) && performance.now() - changedAt < beginsMs;
-    return working > 0 || isHeld || counts.some(({ visible }) => visible > 0) ? "a task in a container" : undefined;
-  };
+  const busyWith = () => waitsFor(running !== undefined && supervisor.state.running > 0);
   return {
     player: { nextAt, busyWith },
     renew() {
@@ -98,5 +93,20 @@ export function startContainerWorker(
       await running;
       clearTimeout(late);
     },
+  };
+}
+
+/**
+ * Returns the words for what a move waits for: attempts that run, messages that nobody has received, and those that
+ * were received a moment ago. Undefined: it waits for nothing.
+ */
+function waitsForTasks(store: QueueStore, queues: readonly string[]): (works: boolean) => string | undefined {
+  let [seen, changedAt] = ["", 0];
+  return (works) => {
+    const counts = queues.map((queue) => store.counts(queue));
+    const now = JSON.stringify([works, counts.map(({ visible, inFlight }) => [visible, inFlight])]);
+    if (now !== seen) [seen, changedAt] = [now, performance.now()];
+    const isHeld = counts.some(({ inFlight }) => inFlight > 0) && performance.now() - changedAt < beginsMs;
+    return works || isHeld || counts.some(({ visible }) => visible > 0) ? "a task in a container" : undefined;
   };
 }
