@@ -4,20 +4,33 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkedOut, type Met, releaseBefore, startRelease, workBeside } from "./support/other-release.ts";
+import {
+  checkedOut,
+  fromPackage,
+  fromSources,
+  type Met,
+  type Release,
+  releaseBefore,
+  startRelease,
+  workBeside,
+} from "./support/other-release.ts";
+import { Receiver, submitKinds } from "./two-releases/kinds.ts";
 
 /*
  * `npm run test:releases`: the release before and this one, on one folder of a local server: side by side, then back, then forward. Tasks of many kinds
  * are in flight all the time, and write each effect into a file. No task may be lost, done twice or stand still; no limit may be exceeded; no batch may
- * end with an error. `-- whole` has ten times as many tasks (for the night); `-- --before <commit>` names the other release.
+ * end with an error. `-- whole` has ten times as many tasks (for the night); `-- packed` runs both as their users have them, installed from the packed package; `-- --before <commit>` names the other release.
  */
 
 const root = resolve(import.meta.dirname, "..");
 const args = process.argv.slice(2);
 const size = args.includes("whole") ? 10 : 1;
 const commit = args.includes("--before") ? String(args[args.indexOf("--before") + 1]) : releaseBefore();
-const before = checkedOut(commit);
 const folder = mkdtempSync(join(tmpdir(), "offload-two-releases-"));
+const releaseOf = (sources: string, name: string): Release =>
+  args.includes("packed") ? fromPackage(sources, join(folder, name)) : fromSources(sources);
+const before = releaseOf(checkedOut(commit), "before");
+const present = releaseOf(root, "present");
 const effectsFile = join(folder, "effects.jsonl");
 const environmentFile = join(folder, "environment.json");
 const say = (text: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
@@ -31,13 +44,15 @@ const freePort = (): Promise<number> =>
   });
 
 const ports = await Promise.all([freePort(), freePort(), freePort()]);
+const receiver = new Receiver();
+const hook = await receiver.start();
 const common = {
   PORT: String(ports[0]),
   OFFLOAD_DYNAMODB_PORT: String(ports[1]),
   OFFLOAD_SQS_PORT: String(ports[2]),
   OFFLOAD_STATE_DIR: join(folder, "state"),
-  OFFLOAD_TASKS: join(root, "test/two-releases/tasks"),
   EFFECTS_FILE: effectsFile,
+  OFFLOAD_CALLBACK_HOSTS: new URL(hook).host,
 };
 const url = `http://127.0.0.1:${ports[0]}`;
 writeFileSync(effectsFile, "");
@@ -123,6 +138,8 @@ async function fill(round: string): Promise<void> {
   await submit(`${round} debounced`, "two.echo", [{ n: 1 }], {
     unique: { key: round, mode: "debounce", wait_seconds: 15, max_wait_seconds: 60 },
   });
+  await submitKinds(call, submit, round, size, hook);
+  for (const id of of(`${round} never: cancelled`)) await call("POST", `/tasks/${id}/cancel`);
 }
 
 const effects = () =>
@@ -143,17 +160,35 @@ async function untilDone(ids: readonly string[], what: string, seconds: number):
   }
 }
 
+/** Tasks that end before they start. */
+const isNever = (group: string): boolean => group.includes("never");
+
+const mustRun = () => [...groups].flatMap(([name, ids]) => (isNever(name) ? [] : ids));
+
 const of = (...names: string[]) => names.flatMap((name) => groups.get(name) ?? []);
+
+/** Waits until each webhook has arrived. */
+async function untilTold(seconds: number): Promise<void> {
+  const ids = [...groups].flatMap(([name, all]) => (name.endsWith("webhook") ? all : []));
+  for (let tries = 0; tries < 2 * seconds && ids.some((id) => receiver.count(id) === 0); tries++) await sleep(500);
+}
 
 function checkEffects(): void {
   const all = effects();
   const counts = new Map<string, number>();
   for (const { task, what } of all) counts.set(`${task} ${what}`, (counts.get(`${task} ${what}`) ?? 0) + 1);
-  const doubled = [...counts].filter(([, count]) => count > 1);
-  const lost = [...groups.values()].flat().filter((id) => !counts.has(`${id} run`));
+  // An attempt that a stop ended begins again.
+  const doubled = [...counts].filter(([name, count]) => count > 1 && !name.endsWith(" begin"));
+  const lost = mustRun().filter((id) => !counts.has(`${id} run`));
+  const wrong = [...groups]
+    .flatMap(([name, ids]) => (isNever(name) ? ids : []))
+    .filter((id) => counts.has(`${id} run`));
+  const untold = [...groups]
+    .flatMap(([name, ids]) => (name.endsWith("webhook") ? ids : []))
+    .filter((id) => receiver.count(id) === 0);
   const open = new Set<string>();
   let most = 0;
-  for (const { task, what, key } of all.filter((one) => one.key !== undefined)) {
+  for (const { task, what, key } of all.filter((one) => one.key === "k")) {
     if (key !== undefined && what === "begin") open.add(task);
     else open.delete(task);
     most = Math.max(most, open.size);
@@ -167,15 +202,19 @@ function checkEffects(): void {
       .map(([name, list]) => `${name} ${list?.length}`)
       .join(", ")}`,
   );
-  say(`tasks ${[...groups.values()].flat().length}, lost ${lost.length}, doubled ${doubled.length}`);
+  say(
+    `groups ${groups.size}, tasks ${new Set([...groups.values()].flat()).size}, lost ${lost.length}, doubled ${doubled.length}`,
+  );
   say(`most attempts of a limit of 20 at once: ${most}; least time between starts of one a second: ${least} ms`);
-  assert.deepEqual({ lost, doubled }, { lost: [], doubled: [] });
+  for (const release of ["before", "before beside", "present"])
+    assert.ok((by[release]?.length ?? 0) > 20, `the release "${release}" has done next to nothing`);
+  assert.deepEqual({ lost, doubled, wrong, untold }, { lost: [], doubled: [], wrong: [], untold: [] });
   assert.ok(most <= 20, `${most} attempts of a limit of 20`);
   assert.ok(least >= 900, `two starts of a rate of one a second within ${least} ms`);
 }
 
 const startPresent = () =>
-  startRelease(root, { ...common, EFFECTS_RELEASE: "present", EFFECTS_ENVIRONMENT: environmentFile });
+  startRelease(present, { ...common, EFFECTS_RELEASE: "present", EFFECTS_ENVIRONMENT: environmentFile });
 const startBefore = () => startRelease(before, { ...common, EFFECTS_RELEASE: "before" });
 
 /** Workers of the release before work beside those of this one. */
@@ -230,9 +269,12 @@ async function run(): Promise<void> {
     await call("POST", "/dead-letters/replay", { filter: { type: "two.dead" } });
     await call("POST", "/types/two.paused/resume", {});
     await call("POST", "/tenants/globex/resume", {}, "dev-globex");
-    for (const id of of("side by side steps", "back steps"))
-      await call("POST", `/tasks/${id}/signals/go`, { ok: true });
-    for (const name of groups.keys()) await untilDone(of(name), name, 120);
+    const signalled = ["side by side", "back"].flatMap((round) =>
+      ["steps", "wait for a signal", "tries"].map((one) => `${round} ${one}`),
+    );
+    for (const id of of(...signalled)) await call("POST", `/tasks/${id}/signals/go`, { ok: true });
+    for (const name of groups.keys()) if (!isNever(name)) await untilDone(of(name), name, 120);
+    await untilTold(60);
   } catch (error) {
     say(`the server's last lines:\n${server.said().slice(-3_000)}`);
     throw error;
@@ -246,5 +288,6 @@ try {
   await run();
   say("no task lost, doubled or standing still; no limit exceeded; no batch thrown");
 } finally {
+  receiver.stop();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   ChangeMessageVisibilityCommand,
@@ -11,8 +11,7 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
-
-const root = resolve(import.meta.dirname, "../..");
+import { call, packed, root } from "./packed.ts";
 
 /** The commit that counts as the release before: the last tag; before the first tag, the commit that is noted. */
 export function releaseBefore(): string {
@@ -42,6 +41,43 @@ export function checkedOut(commit: string): string {
   return folder;
 }
 
+/** A release that can be started. */
+export interface Release {
+  /** Working directory of its processes. */
+  folder: string;
+  /** The command, from there. */
+  command: string;
+  /** The process of a worker, from there. */
+  worker: string;
+  /** Folder of its task files. */
+  tasks: string;
+}
+
+const tasks = join(root, "test/two-releases/tasks");
+
+/** A release that runs from its sources. */
+export const fromSources = (folder: string): Release => ({
+  ...{ folder, command: "bin/offload.js", worker: "src/local/workers/worker-process.ts", tasks },
+});
+
+/**
+ * A release as its users have it: packed, and installed in a project with a copy of the task files.
+ * @param sources Folder of its sources.
+ * @param project An empty folder.
+ */
+export function fromPackage(sources: string, project: string): Release {
+  mkdirSync(project, { recursive: true });
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
+  call(project, "npm", "install", "--no-audit", "--no-fund", packed(sources, project), `zod@${zodVersion()}`);
+  cpSync(tasks, join(project, "tasks"), { recursive: true });
+  const own = "node_modules/offload";
+  const worker = `${own}/dist/src/local/workers/worker-process.js`;
+  return { folder: project, command: `${own}/bin/offload.js`, worker, tasks: join(project, "tasks") };
+}
+
+const zodVersion = (): string =>
+  (JSON.parse(readFileSync(join(root, "node_modules/zod/package.json"), "utf8")) as { version: string }).version;
+
 /** A local server of a release, on a state folder that releases share. */
 export interface ReleaseServer {
   /** Everything that it has printed. */
@@ -49,11 +85,13 @@ export interface ReleaseServer {
   stop(): Promise<void>;
 }
 
-/** Starts the server of the release in a folder. */
-export async function startRelease(folder: string, env: Record<string, string>): Promise<ReleaseServer> {
-  const child = spawn(process.execPath, ["bin/offload.js", "start"], {
+export async function startRelease(
+  { folder, command, tasks: OFFLOAD_TASKS }: Release,
+  env: Record<string, string>,
+): Promise<ReleaseServer> {
+  const child = spawn(process.execPath, [command, "start"], {
     cwd: folder,
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...env, OFFLOAD_TASKS },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
@@ -112,7 +150,7 @@ const recordOf = (tier: string, message: Message) => ({
  * @param environment That of a worker of the server.
  */
 export async function workBeside(
-  folder: string,
+  { folder, worker: file, tasks: OFFLOAD_TASKS }: Release,
   tier: string,
   {
     environment,
@@ -125,9 +163,9 @@ export async function workBeside(
   const queue = { QueueUrl: urls[tier] ?? "" };
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
   const sqs = new SQSClient({ region: "us-east-1", endpoint: new URL(queue.QueueUrl).origin, credentials });
-  const worker = fork(join(folder, "src/local/workers/worker-process.ts"), [], {
+  const worker = fork(join(folder, file), [], {
     cwd: folder,
-    env: { ...rest, ...more, OFFLOAD_TIER: tier },
+    env: { ...rest, ...more, OFFLOAD_TIER: tier, OFFLOAD_TASKS },
     execArgv: ["--enable-source-maps"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
@@ -159,7 +197,7 @@ export async function workBeside(
     met.messages += messages.length;
     const answered = new Promise<Answer>((done) => waiting.set(id, done));
     const Records = messages.map((message) => recordOf(tier, message));
-    worker.send({ id, event: { Records }, deadlineMs: Date.now() + 900_000 });
+    worker.send({ id, event: { Records }, deadlineMs: Date.now() + 900_000, aheadMs: 0 });
     const { kind, error = "", response } = await answered;
     if (kind === "error") met.thrown.push(error);
     const again = new Set(response?.batchItemFailures?.map(({ itemIdentifier }) => itemIdentifier));
