@@ -47,6 +47,10 @@ export class ListLaws {
     for (const one of this.#accepted.get(name)?.inputs ?? []) this.#isInList(task.task_id, one, markers);
   }
 
+  isHandled(task: Pick<TaskRecord, "task_id" | "created_at">): boolean {
+    return this.#handled.has(nameOf(task));
+  }
+
   /** A submit was accepted. */
   accepted(record: TaskRecord, one: Collected): void {
     const name = nameOf(record);

@@ -95,6 +95,18 @@ function judgeMessages({ witness, queues }: World): void {
   if (successors > attempts / 5) witness.violated(`${successors} successors were sent for ${attempts} attempts`);
 }
 
+/** True for a list whose submit died before its first input: it has nothing for a handler. */
+const isEmptyList = ({ witness }: World, record: TaskRecord): boolean =>
+  record.collects !== undefined && !witness.lists.isHandled(record);
+
+/** True for a task whose result its handler returned. */
+const hasOwnResult = (world: World, record: TaskRecord): boolean =>
+  record.family_counts === undefined && record.caused_by === undefined && !isEmptyList(world, record);
+
+/** True for a task that no handler takes. */
+const isForNone = (world: World, record: TaskRecord): boolean =>
+  record.type === lostType || (record.status === "completed" && isEmptyList(world, record));
+
 function judgeTask(world: World, life: Life): void {
   const { core, table, time, witness } = world;
   const record = table.read({ tenant_id: life.tenantId, task_id: life.taskId });
@@ -118,16 +130,11 @@ function judgeTask(world: World, life: Life): void {
   }
   if (status === "failed" && core.record.isKept(record, time.now)) judgeFailed(world, life, record, law);
   if (ended && record.type === familyType) judgeFamily(world, record, law);
-  if (
-    status === "completed" &&
-    life.tenantId !== systemTenant &&
-    record.family_counts === undefined &&
-    record.caused_by === undefined
-  )
+  if (status === "completed" && life.tenantId !== systemTenant && hasOwnResult(world, record))
     law(JSON.stringify(resultOf(world, record)).includes(`"attempt":${record.attempts}`), "another attempt's result");
   if (record.error_type === "Undeliverable")
     law(world.weather.used > 0 || witness.costs.deaths > 0, "a healthy task was given up as undeliverable");
-  if (record.type !== lostType) judgeClaims(life.claims, law);
+  if (!isForNone(world, record)) judgeClaims(life.claims, law);
   const attempts = attemptsOf(world, record);
   if (record.status !== "processing") judgeHistory(life.claims, attempts, law);
   judgeStacks(life, attempts, (part) => table.loadPart(record, part), law);
