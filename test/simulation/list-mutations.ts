@@ -53,11 +53,11 @@ export const listMutations: readonly Mutation[] = [
     replace: "  return { number: number + 1, first: first + ids.length - 1, bytesBefore: bytesBefore + bytes };\n",
   },
   {
-    name: "list: a full page is closed in place of the one after it",
+    name: "list: the end of a list whose last page is full is not stored",
     file: "send/collected-list.ts",
-    in: "isOver",
-    find: "closed || first + ids.length > collects",
-    replace: "closed || ids.length > 0 || first + ids.length > collects",
+    in: "closeList",
+    find: "  while (last === undefined || !isOver(last, list)) {\n",
+    replace: "  while (last === undefined || (!isOver(last, list) && last.bytes < fullPageBytes)) {\n",
   },
   {
     name: "list: an empty list is handled",
