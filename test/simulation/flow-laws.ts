@@ -231,6 +231,8 @@ export class FlowLaws {
       const waits = isOpen && record.line === line && Date.parse(record.updated_at) <= since + 1000;
       const last = Math.max(this.#lookedAt.get(ofType) ?? 0, this.#left.get(`${line} ${task_id}`) ?? 0);
       if (!waits || !this.#isPrompt() || last > since) return;
+      // After its resume no alarm counts it; its message may wait behind a long batch.
+      if (isPause && !this.#paused.has(line)) return;
       this.#lives.violated(`it waits in ${line}, and nothing has counted that`, task_id);
     });
   }
