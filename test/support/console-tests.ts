@@ -40,7 +40,10 @@ export function describeConsole(
   });
 }
 
-/** Expects that a page, once it is loaded, has nothing that axe objects to and fits a phone. Saves its pictures. */
+/**
+ * Expects that a page, once it is loaded, fits a phone, and that axe objects to nothing: on a desk in the light theme, on
+ * a phone in the dark one. Saves its pictures.
+ */
 export async function expectClean(page: Page, name: string): Promise<void> {
   await page.locator("h1").first().waitFor();
   const loading = page.getByText("Loading …", { exact: true });
@@ -50,6 +53,9 @@ export async function expectClean(page: Page, name: string): Promise<void> {
   const before = page.viewportSize() ?? { width: 1280, height: 900 };
   await page.setViewportSize({ width: 390, height: 844 });
   expect(await page.evaluate(tooWide)).toEqual([]);
+  await page.emulateMedia({ colorScheme: "dark" });
+  expect(await axeFaults(page)).toEqual([]);
+  await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize(before);
 }
 
