@@ -30,6 +30,33 @@ export const size = defineTask({
   },
 });
 
+/** Calls of a handler whose types follow from their arguments. */
+export const calls = defineTask({
+  name: "text.calls",
+  input: z.object({ text: z.string() }),
+  onFailed: async ({ text }, { error, errorKind, attempts, failedAt }, task) => {
+    const failed: string = `${text.length} ${error} ${errorKind} ${attempts} ${failedAt}`;
+    task.log.info(failed);
+    // @ts-expect-error: no such field
+    task.log.info(text.lenght);
+  },
+  handler: async ({ text }, task) => {
+    const options = { maxAttempts: 3, retry: { baseSeconds: 1 }, timeoutSeconds: 30 };
+    const length: number = await task.step("length", options, (key, { attempt }) => text.length + key.length + attempt);
+    const next: unknown = await task.nextSignal("line", { timeoutSeconds: 60 });
+    // @ts-expect-error: a wait needs its end
+    await task.nextSignal("line");
+    const any = await task.waitForAny({ yes: {}, no: {} }, { until: new Date(0) });
+    const name: "yes" | "no" | undefined = any?.name;
+    await task.sleepUntil(task.now());
+    await task.progress(length, { message: "half", data: { next: String(next), name: name ?? null } });
+    const scheduled: unknown = await task.putSchedule("nightly", { cron: "0 3 * * *", type: lines, input: { text } });
+    await task.deleteSchedule(String(scheduled));
+    const sum = await Promise.all([task.run(lines, { text }), task.run(lines, { text }, { key: "b" })]);
+    return sum.reduce((total, { size: one }) => total + one, 0);
+  },
+});
+
 const parent = { input: z.object({ share: z.number() }), handler: async () => {} };
 const output = z.object({ total: z.int(), kind: z.enum(["full", "part"]) });
 export const sizes = defineTask({
@@ -37,7 +64,7 @@ export const sizes = defineTask({
   name: "text.sizes",
   output,
   children: { threshold: ({ share }) => share, stopOnFailure: true },
-  aggregate: async ({ total }) => ({ total, kind: "full" }),
+  aggregate: async ({ total, input }) => ({ total: total + input.share, kind: "full" }),
 });
 export const page = defineTask({
   ...parent,
