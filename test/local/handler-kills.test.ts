@@ -15,7 +15,7 @@ const parent = `
 import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { defineTask, PermanentError } from "offload";
 import * as z from "zod";
-import child from "./kills.child.ts";
+import child from ${JSON.stringify("./kills.child.ts")};
 
 const note = (folder, ...words) => appendFileSync(folder + "/notes", words.join(" ") + "\\n");
 
