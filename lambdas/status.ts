@@ -29,6 +29,11 @@ const config = fromEnv(process.env, [
 const table = new DynamoTable(tableClient(), config.table);
 const tracing = await createTracing();
 let places: Promise<StatusPorts["lines"]> | undefined;
+// Few tasks wait in a line.
+const loadPlaces = (): Promise<StatusPorts["lines"]> => {
+  places ??= import("../src/aws/places.ts").then(({ placeBook }) => placeBook(table, systemClock));
+  return places;
+};
 const ports: StatusPorts = {
   clock: systemClock,
   newCorrelationId,
@@ -38,11 +43,8 @@ const ports: StatusPorts = {
   families: new DynamoFamilies(table),
   blobs: s3Blobs(config.bucket),
   lines: {
-    // Few tasks wait in a line.
-    placeOf: async (...call) => {
-      places ??= import("../src/aws/places.ts").then(({ placeBook }) => placeBook(table, systemClock));
-      return (await places).placeOf(...call);
-    },
+    placeOf: async (...call) => (await loadPlaces()).placeOf(...call),
+    holderOf: async (line) => (await loadPlaces()).holderOf(line),
   },
   // Few requests name a task by its key.
   uniqueKeys: {

@@ -18,6 +18,7 @@ import { JoinedReads } from "../util/joined-reads.ts";
 import type { Consistency, DynamoTable, Item } from "./dynamo-table.ts";
 import { getMany } from "./get-many.ts";
 import { LineEntries } from "./line-entries.ts";
+import { placedIn, placeOf } from "./line-places.ts";
 import { keys, lineListPartitions } from "./table.ts";
 
 /**
@@ -26,11 +27,14 @@ import { keys, lineListPartitions } from "./table.ts";
  */
 const keepSeconds = 7 * 86_400;
 
+/**
+ * A turn of strict order has no end of its own, and nothing writes to its line while its task sleeps: the state is kept
+ * for longer than a task can wait, in seconds.
+ */
+const keepTurnSeconds = 500 * 86_400;
+
 /** A check writes its line's entry in the list anew when that is older than this, in milliseconds. */
 const listAgainMs = 86_400_000;
-
-/** The attribute of a task's place. */
-const placeOf = (task: string): string => `place_${task}`;
 
 /**
  * Lines in DynamoDB: an item for each waiting task, its entry, and one for the state. Each place is an attribute of the
@@ -108,11 +112,18 @@ export class DynamoLines implements Lines {
     return lines.map((line) => stateOf(byKey.get(keys.lineState(line).pk)));
   }
 
-  async takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean> {
+  async takePlaces(
+    line: string,
+    tasks: readonly string[],
+    untilMs: number,
+    limit: number,
+    isTurn = false,
+  ): Promise<boolean> {
     const names = tasks.map((task, index) => [`#p${index}`, placeOf(task)] as const);
     const room = limit - tasks.length;
     if (room < 0) return false;
     const taken = await this.#update(line, {
+      isTurn,
       set: names.map(([name]) => `${name} = :until`),
       add: "places :count",
       when: [
@@ -127,6 +138,7 @@ export class DynamoLines implements Lines {
 
   async keepPlace(line: string, from: HeldPlace, untilMs: number): Promise<boolean> {
     const kept = await this.#update(line, {
+      isTurn: from.turn,
       set: ["#place = :until"],
       when: ["#place = :from"],
       names: { "#place": placeOf(from.task) },
@@ -137,7 +149,7 @@ export class DynamoLines implements Lines {
 
   async dropPlace(line: string, task: string, untilMs: number): Promise<LineState | undefined> {
     const dropped = await this.#update(line, {
-      remove: "#place",
+      remove: "#place, turn_until",
       add: "places :less",
       when: ["#place = :until"],
       names: { "#place": placeOf(task) },
@@ -148,6 +160,7 @@ export class DynamoLines implements Lines {
 
   async passPlace(line: string, from: HeldPlace, to: HeldPlace, limit: number): Promise<LineState | undefined> {
     const passed = await this.#update(line, {
+      isTurn: to.turn,
       set: ["#to = :to"],
       remove: "#from",
       when: ["#from = :from", "attribute_not_exists(#to)", "places <= :limit"],
@@ -327,9 +340,14 @@ export class DynamoLines implements Lines {
   }
 
   /** Returns the state's item after the update, or undefined when a condition did not hold. */
-  #update(line: string, { set = [], remove, add, when = [], names, values }: Update): Promise<Item | undefined> {
+  #update(line: string, update: Update): Promise<Item | undefined> {
+    const { isTurn, set = [], remove, add, when = [], names, values } = update;
+    const purgeAt = this.#purgeAt() + (isTurn ? keepTurnSeconds - keepSeconds : 0);
+    const keeps = isTurn
+      ? ["purge_at = :purge_at", "turn_until = :purge_at"]
+      : [remove?.includes("turn_until") ? "purge_at = :purge_at" : "purge_at = if_not_exists(turn_until, :purge_at)"];
     const clauses = [
-      `SET ${[...set, "purge_at = :purge_at"].join(", ")}`,
+      `SET ${[...set, ...keeps].join(", ")}`,
       ...(remove === undefined ? [] : [`REMOVE ${remove}`]),
       ...(add === undefined ? [] : [`ADD ${add}`]),
     ];
@@ -337,7 +355,7 @@ export class DynamoLines implements Lines {
       UpdateExpression: clauses.join(" "),
       ...(when.length === 0 ? {} : { ConditionExpression: when.join(" AND ") }),
       ...(names === undefined ? {} : { ExpressionAttributeNames: names }),
-      ExpressionAttributeValues: { ...values, ":purge_at": this.#purgeAt() },
+      ExpressionAttributeValues: { ...values, ":purge_at": purgeAt },
     });
   }
 }
@@ -352,6 +370,8 @@ interface Range {
 }
 
 interface Update {
+  /** True where a task gets, or keeps, the turn of a line. */
+  isTurn?: boolean | undefined;
   set?: readonly string[];
   remove?: string;
   add?: string;
@@ -361,12 +381,11 @@ interface Update {
 }
 
 function stateOf(item: Item = {}): LineState {
-  const places = Object.entries(item).filter(([name]) => name.startsWith("place_"));
   const { next_slot_ms: nextSlotMs, check_id: id, check_at_ms: atMs, listed_ms: listedMs, sharded } = item;
   const { successor, successor_until_ms: untilMs } = item;
   const listed = listedMs === undefined ? {} : { listedMs: Number(listedMs) };
   return {
-    places: new Map(places.map(([name, untilMs]) => [name.slice("place_".length), Number(untilMs)])),
+    places: new Map(placedIn(item).map((task) => [task, Number(item[placeOf(task)])])),
     ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
     ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
     ...(sharded === true && { sharded }),

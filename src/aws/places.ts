@@ -3,6 +3,7 @@ import { isOfLimit } from "../core/model/line.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { LineEntries } from "./line-entries.ts";
+import { placedIn } from "./line-places.ts";
 import { keys } from "./table.ts";
 
 /** The places in lines, as this process knows them. */
@@ -10,5 +11,6 @@ export function placeBook(table: DynamoTable, clock: Clock): PlaceBook {
   const entries = new LineEntries(table);
   const isSharded = async (line: string): Promise<boolean> =>
     isOfLimit(line) && (await table.get(keys.lineState(line), "eventually"))?.sharded === true;
-  return new PlaceBook(clock, { orders: (...query) => entries.orders(...query), isSharded });
+  const holderOf = async (line: string) => placedIn(await table.get(keys.lineState(line), "eventually"))[0];
+  return new PlaceBook(clock, { orders: (...query) => entries.orders(...query), isSharded, holderOf });
 }

@@ -104,9 +104,13 @@ function changeOf(type: Type, { limit, rate, perSeconds, asDefined }: SetOptions
 const sharing = ({ keyed, scope }: { keyed: boolean; scope: string }): string =>
   `${keyed ? " per key" : ""}${scope === "deployment" ? ", of all tenants together" : ""}`;
 
+/** A strict order in words. */
+const orderText = ({ order, on_dead_letter }: NonNullable<Type["concurrency"]>): string =>
+  order === undefined ? "" : ` in ${order} order${on_dead_letter === "hold" ? ", held by dead letters" : ""}`;
+
 /** A number of places in words: `5 per key (defined: 3)`. */
 export const placesText = (places: NonNullable<Type["concurrency"]>): string =>
-  `${places.limit}${sharing(places)}${places.defined_limit === undefined ? "" : ` (defined: ${places.defined_limit ?? "none"})`}`;
+  `${places.limit}${sharing(places)}${orderText(places)}${places.defined_limit === undefined ? "" : ` (defined: ${places.defined_limit ?? "none"})`}`;
 
 /** A rate in words: `100 in 60 s per key (defined: 5 in 1 s)`. */
 export function rateText(rate: NonNullable<Type["rate_limit"]>): string {

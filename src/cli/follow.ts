@@ -1,6 +1,6 @@
 import { type Client, TaskCancelled, TaskExpired, TaskFailed, type TaskView } from "../client/index.ts";
 import { isTerminal } from "../core/model/status.ts";
-import { isSuspended, type StoppedBy } from "../core/model/suspension.ts";
+import { isSuspended, type StoppedBy, type SuspendedFor, type WaitView } from "../core/model/suspension.ts";
 import { span } from "./age.ts";
 import { bar } from "./bar.ts";
 import type { Connection } from "./client.ts";
@@ -163,13 +163,19 @@ const stoppedBy = {
   unique: "the end of the task that had its key",
 } as const satisfies Record<StoppedBy["kind"], string>;
 
+/** The reason in words. In strict order, with the task that has the turn, where the caller may know it. */
+function stopText(wait: Exclude<WaitView, SuspendedFor>): string {
+  if (wait.kind !== "concurrency" || wait.order === undefined) return stoppedBy[wait.kind];
+  return `its turn${wait.held_by ? ` behind ${plain(wait.held_by)}, which is not over` : ""}`;
+}
+
 /** A place in line, such as `, place 4 in line`. Empty: it is unknown, or far behind. */
 const placeText = (place: number | null | undefined): string => (place == null ? "" : `, place ${place} in line`);
 
 /** A task's wait, such as `, sleeps, goes on in 20 min` or `, waits for the signal approved, at most 2 d`. */
 function waitsFor({ waiting_for }: Partial<Pick<TaskView, "waiting_for">>): string {
   if (waiting_for === null || waiting_for === undefined) return "";
-  if (!isSuspended(waiting_for)) return `, waits for ${stoppedBy[waiting_for.kind]}${placeText(waiting_for.place)}`;
+  if (!isSuspended(waiting_for)) return `, waits for ${stopText(waiting_for)}${placeText(waiting_for.place)}`;
   if (waiting_for.kind === "sleep") return `, sleeps${inWords(waiting_for.until, ", goes on")}`;
   if (waiting_for.kind === "step") {
     const what = `attempt ${waiting_for.attempt} of the step ${plain(waiting_for.step)}`;

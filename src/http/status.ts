@@ -73,7 +73,8 @@ const json = "application/json";
 const mayWait = ({ req }: Call): boolean => req.query.wait !== undefined || req.header("prefer") !== undefined;
 
 async function taskAnswer(ports: StatusPorts, call: Call, record: TaskRecord): Promise<ApiResponse> {
-  const body = JSON.stringify(await withPlace(ports, record, await viewTask(ports, record)));
+  const forOperator = record.waiting_for?.kind === "concurrency" && identify(call).role !== "submitter";
+  const body = JSON.stringify(await withPlace(ports, record, await viewTask(ports, record), forOperator));
   setPollHeaders(ports, call, record);
   return withEtag(call, body, json);
 }

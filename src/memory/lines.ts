@@ -108,6 +108,11 @@ export class MemoryLines implements Lines {
     return stateOf(this.#of(line));
   }
 
+  /** The places of a line's own state. */
+  protected placesNow(line: string): ReadonlyMap<string, number> {
+    return this.#of(line).places;
+  }
+
   async states(lines: readonly string[]): Promise<LineState[]> {
     return lines.map((line) => stateOf(this.#of(line)));
   }

@@ -105,7 +105,11 @@ const waitingFor = withName(
       z.object({ kind: z.literal("step"), step: z.string(), attempt: count, until: time }),
       z.object({ kind: z.literal("pause"), of: z.enum(["tier", "type", "tenant"]), place }),
       z.object({ kind: z.literal("breaker"), place }),
-      z.object({ kind: z.literal("concurrency"), place }),
+      z.object({
+        ...{ kind: z.literal("concurrency"), place },
+        order: z.literal("strict").optional(),
+        held_by: id.nullable().optional(),
+      }),
       z.object({ kind: z.literal("rate"), place }),
       z.object({ kind: z.literal("unique"), tasks: z.array(id), place }),
     ]),

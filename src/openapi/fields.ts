@@ -101,6 +101,9 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     until: "The task continues at this time at the latest. Absent: it waits for its children only.",
     of: "The thing that is paused.",
     tasks: "Ids of the tasks that have to be over before it starts.",
+    order: "`strict`: the task before it has not ended for good. Absent: as many tasks of its key run as may.",
+    held_by:
+      "Id of the task of its key that has its turn, until it has ended for good. Null: none has now, or it is unknown. Absent in lists, for submitters, and without `order`.",
     place: "Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists.",
   },
   Children: {

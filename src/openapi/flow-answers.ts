@@ -23,6 +23,16 @@ const limits = {
     z.object({
       limit: count.describe("Attempts of one key that run at the same time."),
       ...sharing,
+      order: z
+        .literal("strict")
+        .optional()
+        .describe("A task of a key starts when the one before it has ended for good. Absent: it may start before."),
+      on_dead_letter: z
+        .enum(["continue", "hold"])
+        .optional()
+        .describe(
+          "`hold`: the tasks behind a dead letter of their key wait until it is replayed and over, or discarded.",
+        ),
       defined_limit: count.nullable().optional().describe(`The limit of the definition. ${definedText}`),
     }),
   )

@@ -80,6 +80,7 @@ export const acts = () => {
         })
         .meta({ minProperties: 1 }),
       run: async (ports, type, body, { by }) => {
+        if (typeof body.concurrency === "number") refuseStrict(type);
         const set = await changeLimits(ports, type, body, by.principal);
         return { json: { type: type.name, ...limitsView(type, set) } };
       },
@@ -87,6 +88,12 @@ export const acts = () => {
     ...keyActs(),
   };
 };
+
+/** @throws Problem `conflict` for a type whose tasks of a key run one after the other */
+function refuseStrict({ name, concurrency }: CatalogEntry): void {
+  if (concurrency?.order === undefined) return;
+  throw new Problem("conflict", `The type ${name} runs the tasks of a key in strict order, one at a time.`);
+}
 
 function keyActs() {
   const onKey = on<Ports, { type: CatalogEntry; key: string }>({ role: "operator", find: keyIn });
@@ -98,6 +105,7 @@ function keyActs() {
         expires_in_seconds: z.int().min(1).max(longestKeyLimitSeconds).optional(),
       }),
       run: async (ports, { type, key }, body, { by }) => {
+        if (body.per_seconds === undefined) refuseStrict(type);
         const set = await limitKey(ports, type, key, body, ownerOf(by));
         return { json: { type: type.name, ...keyLimitView(set) } };
       },
@@ -274,7 +282,7 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
     parts: ({ shape }) => ({ RateChange: shape.rate.unwrap().unwrap() }),
     example: { concurrency: 5, rate: { limit: 100, per_seconds: 60 } },
     answers: { 200: ["TypeLimits", "The limits in force."] },
-    problems: ["not_found"],
+    problems: ["not_found", "conflict"],
   },
   setKeyLimit: {
     route: "POST /types/{type}/limits/{key}",

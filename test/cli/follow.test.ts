@@ -326,6 +326,8 @@ describe("results", () => {
     const states = [
       waiting({ kind: "pause", of: "tier", place: null }),
       waiting({ kind: "concurrency", place: 4 }),
+      waiting({ kind: "concurrency", order: "strict", place: 2, held_by: "0192-first" }),
+      waiting({ kind: "concurrency", order: "strict", place: 3 }),
       waiting({ kind: "rate", place: 1 }),
       task(),
     ];
@@ -334,6 +336,8 @@ describe("results", () => {
     expect(code).toBe(0);
     expect(notes).toContain("pending, waits for the end of a pause\n");
     expect(notes).toContain("pending, waits for a place, place 4 in line\n");
+    expect(notes).toContain("pending, waits for its turn behind 0192-first, which is not over, place 2 in line\n");
+    expect(notes).toContain("pending, waits for its turn, place 3 in line\n");
     expect(notes).toContain("pending, waits for its start by the type's rate, place 1 in line\n");
   });
 

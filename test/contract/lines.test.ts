@@ -187,6 +187,25 @@ describe("the messages of a line in DynamoDB", () => {
     expect((await ofTask(task)).every(({ purge_at }) => purge_at === purgeAt)).toBe(true);
   });
 
+  test("the state of a line in strict order is kept for as long as a task can have the turn, whatever is written", async () => {
+    const line = newLine();
+    const [a, b] = ["a", "b"].map((task) => ({ task, untilMs: now() + 1, turn: true as const }));
+    if (a === undefined || b === undefined) throw new Error("two tasks");
+    const purgeDays = async () => (Number((await inLine(line))[0]?.purge_at) - now() / 1000) / 86_400;
+    expect(await lines.takePlaces(line, ["a"], a.untilMs, 1, true)).toBe(true);
+    expect(await purgeDays()).toBe(500);
+    await lines.planCheck(line, { id: "check", atMs: now() }, undefined);
+    expect(await purgeDays()).toBe(500);
+    expect(await lines.keepPlace(line, a, a.untilMs + 1)).toBe(true);
+    expect(await lines.passPlace(line, { ...a, untilMs: a.untilMs + 1 }, b, 1)).toBeDefined();
+    await lines.endChecks(line, "check");
+    expect(await purgeDays()).toBe(500);
+    await lines.dropPlace(line, "b", b.untilMs);
+    expect(await purgeDays()).toBe(7);
+    await lines.takePlaces(line, ["c"], now(), 1);
+    expect(await purgeDays()).toBe(7);
+  });
+
   test("a message is kept as long as its entry, and leaves the table with it", async () => {
     const line = newLine();
     const task = newTask({ input: kib(2) });

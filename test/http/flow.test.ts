@@ -12,6 +12,10 @@ const keyed = typeOf(() => null, {
   rateLimit: { limit: 100, perSeconds: 60, scope: "deployment" },
   breaker: { failures: 2, coolDownSeconds: 60 },
 });
+const strict = typeOf(() => null, {
+  name: "ledger.post",
+  concurrency: { key: (input: never) => String(input), limit: 1, order: "strict" },
+});
 const free = typeOf(() => null, { name: "report.daily" });
 
 /** Waits for an answer that needs time to pass. */
@@ -204,6 +208,15 @@ describe("PATCH /types/{type}/limits", () => {
   const concurrency = { limit: 3, keyed: true, scope: "tenant" };
   const rate_limit = { limit: 100, per_seconds: 60, keyed: false, scope: "deployment" };
 
+  test("a type in strict order has one place for each key, and no operator gives it another one", async () => {
+    const { change, type } = setUp([strict]);
+    const strictly = { limit: 1, keyed: true, scope: "tenant", order: "strict", on_dead_letter: "continue" };
+    expect((await type("ledger.post")).concurrency).toEqual(strictly);
+    expect(await change("ledger.post", { concurrency: 2 })).toMatchObject(problem(409, "conflict"));
+    const changed = await change("ledger.post", { concurrency: null, rate: { limit: 1, per_seconds: 5 } });
+    expect(changed.json).toMatchObject({ concurrency: strictly, rate_limit: { limit: 1, per_seconds: 5 } });
+  });
+
   test("changes one limit or both, and null is the definition again", async () => {
     const { change, type } = setUp();
     expect(await type("mail.send")).toMatchObject({ concurrency, rate_limit });
@@ -326,6 +339,24 @@ describe("the place of a task in its line", () => {
     const answer = await at(before);
     expect(answer.json.waiting_for).toEqual({ kind: "pause", of: "type", place });
     expect((await at(7)).headers.get("etag")).not.toBe(answer.headers.get("etag"));
+  });
+
+  test("in strict order, an operator sees the task that has the turn, and a submitter does not", async () => {
+    const fails = typeOf(() => Promise.reject(new Error("not yet")), {
+      name: "ledger.post",
+      concurrency: { key: () => "account", limit: 1, order: "strict" },
+    });
+    const app = setUp([fails]);
+    const { task_id: first } = await app.accepted({ type: "ledger.post" }, { as: sam });
+    await app.work();
+    const { task_id } = await app.accepted({ type: "ledger.post" }, { as: sam });
+    await app.work();
+    const waitOf = async (as: typeof sam) => (await ask(app.status, `/tasks/${task_id}`, { as })).json.waiting_for;
+    const turn = { kind: "concurrency", order: "strict", place: 1 };
+    expect(await waitOf(olga)).toEqual({ ...turn, held_by: first });
+    expect(await waitOf(sam)).toEqual(turn);
+    app.lines.state = () => Promise.reject(new PortUnavailable("the table"));
+    expect(await waitOf(olga)).toMatchObject({ held_by: null });
   });
 
   test("is null when the line cannot be read", async () => {

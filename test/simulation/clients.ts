@@ -3,7 +3,7 @@ import type { TaskRecord } from "../../src/core/model/record.ts";
 import { tiers } from "../../src/core/model/tier.ts";
 import { isAccepted, passing, pause, submitTogether } from "./batches.ts";
 import { mend } from "./mend.ts";
-import { drawOwnTask, familyType } from "./plans.ts";
+import { drawOwnTask, familyType, type TaskPlan } from "./plans.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";
 import { judgeLeft, judgeMove } from "./priority-laws.ts";
 import { type Answer, serve } from "./serve.ts";
@@ -124,8 +124,26 @@ async function reschedule(world: World, key: Key): Promise<void> {
   );
 }
 
-function drawBody({ dice, theme }: World): Record<string, unknown> {
-  const { type, tier, attempts, key } = drawOwnTask(dice, theme);
+/** Types in whose place tasks run in strict order, in worlds of it. */
+const strictInstead: Readonly<Record<string, string>> = { placed: "strict", rated: "held", placedlong: "strict" };
+
+/** The longest wait of a task in strict order, in seconds: its line is looked at again and again meanwhile. */
+const longestTurnSeconds = 20_000;
+
+const withinTurn = (plan: TaskPlan): TaskPlan =>
+  JSON.parse(JSON.stringify(plan), (name, value) =>
+    /seconds$/i.test(name) && typeof value === "number" ? Math.min(value, longestTurnSeconds) : value,
+  ) as TaskPlan;
+
+function drawPlan({ dice, theme, strict }: World): TaskPlan {
+  const plan = drawOwnTask(dice, theme);
+  const instead = strict ? strictInstead[plan.type] : undefined;
+  return instead === undefined ? plan : withinTurn({ ...plan, type: instead });
+}
+
+function drawBody(world: World): Record<string, unknown> {
+  const { dice } = world;
+  const { type, tier, attempts, key } = drawPlan(world);
   return {
     type,
     // Some do not fit into a message.
@@ -298,6 +316,16 @@ async function replay(world: World, key: Key): Promise<void> {
     await world.core.requestSweep.requestSweep(ports, record.priority, "correlation");
     return record;
   });
+}
+
+/** A dead letter that holds its key: somebody decides on it in the end. */
+export async function decide(world: World, { tenant_id, task_id, dead_letter_at: at }: TaskRecord): Promise<void> {
+  const key = { tenant_id, task_id };
+  for (;;) {
+    await pause(world, world.dice.spread(1_000, 3_600_000));
+    if (world.table.read(key)?.dead_letter_at !== at) return;
+    await (world.dice.chance(0.5) ? discard : replay)(world, key);
+  }
 }
 
 async function discard(world: World, key: Key): Promise<void> {

@@ -9,6 +9,8 @@ const limits: Readonly<Record<string, { limit: number; keyed: boolean }>> = {
   placed: { limit: 2, keyed: true },
   placedlong: { limit: 2, keyed: true },
   both: { limit: 1, keyed: false },
+  strict: { limit: 1, keyed: true },
+  held: { limit: 1, keyed: true },
 };
 
 /** A worker that looked at the settings just before a pause may claim this much later, in milliseconds: its process may stand still. */

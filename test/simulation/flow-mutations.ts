@@ -6,8 +6,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: one task more than there are places is let go",
     file: "extras/limits/let-go-places.ts",
     in: "letSomeGo",
-    find: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room)",
-    replace: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room + 1)",
+    find: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room, isTurn)",
+    replace: "lines.takePlaces(bucket.name, ids, untilMs, bucket.room + 1, isTurn)",
     also: {
       in: "roomIn",
       find: "Math.max(0, freeIn(roomiest(seen)))",
@@ -151,8 +151,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place that was passed on some time ago is not kept anew",
     file: "extras/limits/take-place.ts",
-    in: "takePlace",
-    find: "keptUntilMs(now - justNowMs, type)",
+    in: "passedJustNow",
+    find: "keptUntilMs(nowMs - justNowMs, type)",
     replace: "0",
     test: "test/core/extras/limits/hand-over.test.ts",
   },
@@ -509,12 +509,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: places of dead workers never end",
     file: "extras/limits/let-go-places.ts",
     in: "withoutEnded",
-    find: "const ended = [...state.places].filter(([, untilMs]) => untilMs <= now);",
-    replace: "const ended = [...state.places].filter(([, untilMs]) => untilMs <= now - 1e12);",
-    also: {
-      find: "new Map([...state.places].filter(([, untilMs]) => untilMs > now))",
-      replace: "new Map([...state.places].filter(([, untilMs]) => untilMs > now - 1e12))",
-    },
+    find: "placesAt(state, clock.now())",
+    replace: "placesAt(state, clock.now() - 1e12)",
   },
   {
     name: "flow: the last task of a line goes first",

@@ -38,6 +38,19 @@ const options = [
   { name: "lasting", timeoutSeconds: 12, retry: { waitsSeconds: [1000, 40_000], jitterRatio: 0.2 } },
   { name: "placed", timeoutSeconds: 12, retry: { waitsSeconds: [1, 30] }, concurrency: { key, limit: 2 } },
   { name: "placedlong", timeoutSeconds: 300, retry: { waitsSeconds: [1, 30] }, concurrency: { key, limit: 2 } },
+  {
+    name: "strict",
+    timeoutSeconds: 12,
+    retry: { waitsSeconds: [1, 30] },
+    concurrency: { key, limit: 1, order: "strict" as const },
+  },
+  {
+    name: "held",
+    timeoutSeconds: 12,
+    retry: { waitsSeconds: [1, 30] },
+    concurrency: { key, limit: 1, order: "strict" as const, onDeadLetter: "hold" as const },
+    rateLimit: { limit: 5, perSeconds: 10 },
+  },
   { name: "rated", timeoutSeconds: 8, retry: { waitsSeconds: [1, 30] }, rateLimit: { key, limit: 2, perSeconds: 10 } },
   {
     name: "both",

@@ -9,7 +9,7 @@ import type { Mutation } from "./mutation.ts";
 import { mutations } from "./mutations.ts";
 import { simulate } from "./simulate.ts";
 import { broken } from "./snippet.ts";
-import type { Theme } from "./weather.ts";
+import type { GivenTheme } from "./weather.ts";
 
 /** The seed that found each mutant last. `--update` writes it. */
 const seedsPath = join(import.meta.dirname, "found-seeds.json");
@@ -21,7 +21,7 @@ interface Hunt {
   /** Undefined: there is none left. */
   name: string | undefined;
   /** Absent: its own. */
-  theme: Theme | undefined;
+  theme: GivenTheme | undefined;
   most: number;
 }
 
@@ -146,7 +146,7 @@ async function main(): Promise<void> {
       seeds: { type: "string", default: "4000" },
     },
   });
-  const theme = values.theme as Theme | undefined;
+  const theme = values.theme as GivenTheme | undefined;
   const [wanted] = positionals;
   const chosen = mutations.filter(({ name }) => wanted === undefined || name.includes(wanted));
   const names = chosen.map(({ name }) => name);

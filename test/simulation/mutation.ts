@@ -1,4 +1,4 @@
-import type { Theme } from "./weather.ts";
+import type { GivenTheme } from "./weather.ts";
 
 /** A way to break the core on purpose: a snippet of one of its functions, and what takes its place. */
 export interface Mutation {
@@ -11,7 +11,7 @@ export interface Mutation {
   find: string;
   replace: string;
   /** The subject of the worlds that find it. Absent: any. */
-  theme?: Theme;
+  theme?: GivenTheme;
   /** The file of unit tests that finds it, from the root. It breaks what no law of the simulation names. */
   test?: string;
   /** A second place in the same file, in the same function unless it names another one. */

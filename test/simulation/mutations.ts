@@ -10,6 +10,7 @@ import { receiverMutations } from "./receiver-mutations.ts";
 import { runMutations } from "./run-mutations.ts";
 import { stepMutations } from "./step-mutations.ts";
 import { stopMutations } from "./stop-mutations.ts";
+import { strictMutations } from "./strict-mutations.ts";
 import { uniqueMutations } from "./unique-mutations.ts";
 import type { Theme } from "./weather.ts";
 
@@ -20,6 +21,7 @@ const about = (theme: Theme, list: readonly Mutation[]): Mutation[] => list.map(
 export const mutations: readonly Mutation[] = [
   ...about("steps", stepMutations),
   ...about("flow", flowMutations),
+  ...strictMutations,
   ...onFailedMutations,
   ...runMutations,
   ...stopMutations,

@@ -2,14 +2,14 @@ import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { type Feature, Pairs } from "./features.ts";
 import { simulate } from "./simulate.ts";
-import { type Theme, themes } from "./weather.ts";
+import { type GivenTheme, givenThemes } from "./weather.ts";
 
 /** Seeds that a thread runs between two reports. Small, so that a few hundred seeds keep both threads busy. */
 const chunk = 25;
 
 /** Seeds to run, and how. */
 interface Work {
-  theme: Theme | undefined;
+  theme: GivenTheme | undefined;
   first: number;
   seeds: number;
   threads: number;
@@ -53,7 +53,7 @@ async function runShare(share: Share, report: (done: Report) => void): Promise<v
 }
 
 /** Tells the whole story of a failing seed, and how to see it again. */
-async function tell(seed: number, theme: Theme | undefined): Promise<void> {
+async function tell(seed: number, theme: GivenTheme | undefined): Promise<void> {
   const { story, violations } = await simulate(seed, { tell: true, theme });
   console.log(story.join("\n"));
   for (const { text } of violations) console.log(`\nseed ${seed}: ${text}`);
@@ -113,8 +113,8 @@ if (isMainThread) {
       "go-on": { type: "boolean", default: false },
     },
   });
-  const theme = themes.find((one) => one === values.theme);
-  if (values.theme !== undefined && theme === undefined) throw new Error(`--theme is one of ${themes.join(", ")}`);
+  const theme = givenThemes.find((one) => one === values.theme);
+  if (values.theme !== undefined && theme === undefined) throw new Error(`--theme is one of ${givenThemes.join(", ")}`);
   if (values.seed !== undefined) await tell(Number(values.seed), theme);
   else {
     const [first, seeds, threads] = [Number(values.from), Number(values.seeds), Number(values.threads)];

@@ -10,6 +10,7 @@ import type {
 } from "../../src/core/ports/flow.ts";
 import { MemoryLines } from "../../src/memory/lines.ts";
 import type { FlowLaws } from "./flow-laws.ts";
+import type { TurnLaws } from "./turn-laws.ts";
 
 /** The line of a bucket of places. */
 const lineOf = (bucket: string): string => bucket.replace(/^places\/\d+\//, "");
@@ -35,6 +36,7 @@ export class SeenLines extends MemoryLines {
   /** Messages that are no part of their entries. Undefined: all are. */
   readonly #apart: Map<string, Apart> | undefined;
   readonly #added = new Set<string>();
+  readonly #turns: Pick<TurnLaws, "waits" | "took">;
 
   /** True when the tasks of each limit's line wait in shards. */
   readonly #sharded: boolean;
@@ -42,9 +44,18 @@ export class SeenLines extends MemoryLines {
   /** True when each place is a bucket: a line of more places has several, also before anybody has used the second. */
   readonly #split: boolean;
 
-  constructor(laws: () => FlowLaws, { apart, sharded, split }: { apart: boolean; sharded: boolean; split: boolean }) {
+  constructor(
+    laws: () => FlowLaws,
+    {
+      apart,
+      sharded,
+      split,
+      turns,
+    }: { apart: boolean; sharded: boolean; split: boolean; turns: Pick<TurnLaws, "waits" | "took"> },
+  ) {
     super();
     this.#split = split;
+    this.#turns = turns;
     this.#sharded = sharded;
     this.#laws = laws;
     this.#apart = apart ? new Map() : undefined;
@@ -58,6 +69,11 @@ export class SeenLines extends MemoryLines {
     return this.#keptUntil.get(`${line} ${taskId}`);
   }
 
+  /** The tasks that have places in a line's own state, as they are now. */
+  turnsOf(line: string): ReadonlyMap<string, number> {
+    return this.placesNow(line);
+  }
+
   override async keep(line: string, { taskId }: Wait, purgeAt: number): Promise<void> {
     this.#keptUntil.set(`${line} ${taskId}`, purgeAt);
   }
@@ -66,6 +82,7 @@ export class SeenLines extends MemoryLines {
     this.#keptUntil.set(`${line} ${task.taskId}`, purgeAt);
     this.#laws().parks += 1;
     this.#laws().waits(line, task.taskId);
+    this.#turns.waits(line, task.taskId);
     this.#laws().parked(line, task.envelope);
     this.names.add(line);
     const { id, envelope } = task;
@@ -108,16 +125,19 @@ export class SeenLines extends MemoryLines {
     tasks: readonly string[],
     untilMs: number,
     limit: number,
+    _isTurn?: boolean,
   ): Promise<boolean> {
     const see = await this.#witness(bucket);
     const taken = await super.takePlaces(bucket, tasks, untilMs, limit);
     if (taken) see(tasks);
+    if (taken) for (const task of tasks) this.#turns.took(lineOf(bucket), task);
     else for (const task of tasks) this.#laws().refused(lineOf(bucket), task);
     return taken;
   }
 
   override async dropPlace(bucket: string, task: string, untilMs: number): Promise<LineState | undefined> {
     this.#laws().waits(lineOf(bucket), task);
+    this.#turns.waits(lineOf(bucket), task);
     return super.dropPlace(bucket, task, untilMs);
   }
 
@@ -126,6 +146,7 @@ export class SeenLines extends MemoryLines {
     const state = await super.passPlace(bucket, from, to, limit);
     if (state !== undefined) {
       see([to.task]);
+      this.#turns.took(lineOf(bucket), to.task);
       this.#laws().handedOver(lineOf(bucket), from.task, to.task);
     } else this.#laws().refused(lineOf(bucket), to.task);
     this.#laws().waits(lineOf(bucket), from.task);

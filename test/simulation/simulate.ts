@@ -8,7 +8,7 @@ import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryLists } from "../../src/memory/lists.ts";
 import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
 import { submitBursts } from "./bursts.ts";
-import { client } from "./clients.ts";
+import { client, decide } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
 import { Dice } from "./dice.ts";
 import { planDisasters } from "./disasters.ts";
@@ -32,12 +32,12 @@ import { SeenLines } from "./seen-lines.ts";
 import { Story } from "./story.ts";
 import { Table } from "./table.ts";
 import { judge } from "./verdict.ts";
-import { drawWeather, Outages, type Theme } from "./weather.ts";
+import { drawWeather, type GivenTheme, Outages, type Theme } from "./weather.ts";
 import { waitForWeeks } from "./weeks.ts";
 import { Witness } from "./witness.ts";
 import type { World } from "./world.ts";
 
-/** Happenings after which a world counts as never coming to rest; one of weeks, in which a line is looked at all day. */
+/** Happenings after which a world counts as never coming to rest; one in which a line is looked at for weeks. */
 const mostHappenings = 60_000;
 const mostOfWeeks = 200_000;
 
@@ -60,7 +60,7 @@ export interface Simulated {
  */
 export async function simulate(
   seed: number,
-  { core = realCore as Core, tell = false, theme: given = undefined as Theme | undefined } = {},
+  { core = realCore as Core, tell = false, theme: given = undefined as GivenTheme | undefined } = {},
 ): Promise<Simulated> {
   const world = newWorld(seed, core, tell, given);
   const { time, witness, story, theme } = world;
@@ -74,7 +74,10 @@ export async function simulate(
   else if (theme === "weeks") void waitForWeeks(world);
   else if (theme === "behind") void submitBursts(world);
   else beginAll(world, seed);
-  const rested = await time.run(theme === "weeks" ? mostOfWeeks : mostHappenings, () => witness.violations.length > 0);
+  const rested = await time.run(
+    theme === "weeks" || world.strict ? mostOfWeeks : mostHappenings,
+    () => witness.violations.length > 0,
+  );
   if (witness.violations.length === 0) {
     if (rested) await judge(world);
     else witness.violated("it never comes to rest");
@@ -127,7 +130,7 @@ function settingsOf(seed: number, onPut: (setting: FlowSetting) => void): Memory
   return settings;
 }
 
-function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefined): World {
+function newWorld(seed: number, core: Core, tell: boolean, given: GivenTheme | undefined): World {
   const dice = new Dice(seed);
   const time = new Scheduler(dice);
   const drawn = dice.chance(0.5)
@@ -145,7 +148,7 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
         "flow",
         "flow",
       ] as const);
-  const theme = given ?? drawn;
+  const theme = given === "strict" ? "flow" : (given ?? drawn);
   const weather = drawWeather(dice, theme);
   const isSmall = ["keys", "resumes", "behind", "weeks", "handlers", "lists"].includes(theme);
   const events = !isSmall && dice.chance(0.2);
@@ -173,11 +176,20 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
       behindMs: behindOf(dice, theme, isShort),
     }),
     families: new MemoryFamilies(),
-    lines: new SeenLines(() => world.witness.flow, { apart: seed % 4 === 2, sharded, split: seed % 4 === 3 }),
+    lines: new SeenLines(() => world.witness.flow, {
+      apart: seed % 4 === 2,
+      sharded,
+      split: seed % 4 === 3,
+      turns: {
+        waits: (line, task) => world.witness.turns.waits(line, task),
+        took: (line, task) => world.witness.turns.took(line, task),
+      },
+    }),
     mostInOne: sharded ? 0 : undefined,
     shareMs: isShort ? 3_000 : undefined,
     // In every fourth world each place of a line is an item of its own.
     bucketSize: seed % 4 === 3 ? 1 : undefined,
+    strict: given === "strict",
     submitsCancel: seed % 7 !== 4,
     restarts: new Set(seed % 7 === 3 ? ["existing", "replace"] : seed % 7 === 4 ? ["existing"] : []),
     flowSettings: settingsOf(seed, (setting) => world.witness.resumes.put(setting)),
@@ -203,6 +215,8 @@ function newWorld(seed: number, core: Core, tell: boolean, given: Theme | undefi
     ),
   };
   world.jobs = new JobLaws(world);
+  world.witness.turns.turns = { of: (line) => world.lines.turnsOf(line) };
+  world.witness.turns.onHeld = (record) => void decide(world, record);
   world.witness.flow.behindMs = world.queues.behindMs;
   const sources = new EventSources(world);
   const daily = new DailyRescue(world);

@@ -19,6 +19,10 @@ export const themes = [
   ...(["lists"] as const),
 ] as const;
 
+/** A world of `flow` in which most types with places run their tasks in strict order. */
+export type GivenTheme = Theme | "strict";
+export const givenThemes: readonly GivenTheme[] = [...themes, "strict"];
+
 /** How likely each kind of trouble is; 0 where a world does not know it. */
 export interface Weather {
   /** A call is refused, and nothing was done. */

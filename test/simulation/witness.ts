@@ -18,6 +18,7 @@ import { Runs } from "./runs.ts";
 import { newStepFacts } from "./step-facts.ts";
 import { StepLaws } from "./step-laws.ts";
 import { Told } from "./told.ts";
+import { TurnLaws } from "./turn-laws.ts";
 import { UniqueLaws } from "./unique-laws.ts";
 import type { Theme } from "./weather.ts";
 
@@ -29,6 +30,7 @@ export class Witness extends Lives {
   readonly #onOrphan: () => void;
   readonly steps: StepLaws;
   readonly flow: FlowLaws;
+  readonly turns: TurnLaws;
   readonly resumes: ResumeLaws;
   readonly unique: UniqueLaws;
   readonly keys: KeyLaws;
@@ -66,6 +68,7 @@ export class Witness extends Lives {
     this.unique = new UniqueLaws(watched, this, isPrompt);
     this.runs = new Runs(watched, this, this.unique);
     this.flow = new FlowLaws(watched, this, () => (isPrompt("flow") || isPrompt("behind")) && this.costs.deaths === 0);
+    this.turns = new TurnLaws(watched, this, () => isPrompt("flow") && this.costs.deaths === 0);
     this.resumes = new ResumeLaws(
       this,
       () => watched.time.now,
@@ -185,7 +188,9 @@ export class Witness extends Lives {
       life.claims.push({ round, number, total, at, by: from, leaseUntil, alone, ...fresh });
       if (life.cancelled) this.violated("a cancelled task was claimed", after.task_id);
       this.flow.claimed(after);
+      this.turns.claimed(after);
     }
+    this.turns.changed(before, after);
     this.#settled(life, before, after, from);
     if (after.round > before.round) life.cancelled = false;
     // A signal to a task that waits in a line changes its record, too.

@@ -57,6 +57,8 @@ export interface World {
   events: boolean;
   /** Modes of unique submits in whose place clients restart. */
   restarts: ReadonlySet<string>;
+  /** True: most types with places run their tasks in strict order. */
+  strict: boolean;
   /** False: a submit leaves the cancel of a holder to a worker. */
   submitsCancel: boolean;
   /** Principals with channels, as `tenant/principal`. */

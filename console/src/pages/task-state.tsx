@@ -62,7 +62,7 @@ function Wait({ of: wait }: { of: WaitView }) {
     case "signal":
       return <Text of={`for ${wait.signals.join(" or ")}`} most={80} />;
     case "concurrency":
-      return <>for a place of its limit</>;
+      return wait.order === undefined ? <>for a place of its limit</> : <>for the task before it</>;
     case "rate":
       return <>for its rate</>;
     case "unique":

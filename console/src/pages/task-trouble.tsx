@@ -185,7 +185,18 @@ function waitText(wait: WaitView, { type, priority }: TaskView): ComponentChildr
     case "breaker":
       return "Tasks of this type fail one after another, so its breaker stops them. It lets one task try from time to time.";
     case "concurrency":
-      return "As many tasks of its key run as may. It starts when one of them ends.";
+      if (wait.order === undefined) return "As many tasks of its key run as may. It starts when one of them ends.";
+      return (
+        <>
+          Tasks of its key run in strict order. It starts when{" "}
+          {wait.held_by ? (
+            <a href={href(["tasks", wait.held_by], { tenant: chosenTenant.value })}>the task before it</a>
+          ) : (
+            "the task before it"
+          )}{" "}
+          has ended for good.
+        </>
+      );
     case "rate":
       return "As many tasks of its key have started as may in this time. It starts when the rate allows it.";
   }

@@ -221,6 +221,9 @@ function KeyLimits({ of = [] }: { of: TypeView["key_limits"] }) {
   );
 }
 
+const inOrder = ({ order, on_dead_letter }: NonNullable<TypeView["concurrency"]>): string =>
+  order === undefined ? "" : `, in strict order${on_dead_letter === "hold" ? ", held by dead letters" : ""}`;
+
 function TypeFacts({ type }: { type: TypeView }) {
   const { concurrency, rate_limit: rate, breaker } = type;
   return (
@@ -231,7 +234,10 @@ function TypeFacts({ type }: { type: TypeView }) {
         ["Time-out", duration(type.timeout_seconds * 1000)],
         ["Most attempts", count(type.max_attempts)],
         ["Version", count(type.version)],
-        concurrency !== null && ["At the same time", `${count(concurrency.limit)}${shared(concurrency)}`],
+        concurrency !== null && [
+          "At the same time",
+          `${count(concurrency.limit)}${shared(concurrency)}${inOrder(concurrency)}`,
+        ],
         rate !== null && ["Starts", `${count(rate.limit)} in ${duration(rate.per_seconds * 1000)}${shared(rate)}`],
         breaker !== null && [
           "Breaker",

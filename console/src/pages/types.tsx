@@ -93,7 +93,8 @@ const oldest = (since: string | null | undefined, waits: TypeView["waits_for_lim
 function limitsText({ concurrency, rate_limit: rate }: TypeView): string {
   const per = (keyed: boolean) => (keyed ? " per key" : "");
   const texts = [
-    concurrency !== null && `${count(concurrency.limit)} at once${per(concurrency.keyed)}`,
+    concurrency !== null &&
+      `${count(concurrency.limit)} at once${per(concurrency.keyed)}${concurrency.order === undefined ? "" : " in strict order"}`,
     rate !== null && `${count(rate.limit)} in ${duration(rate.per_seconds * 1000)}${per(rate.keyed)}`,
   ];
   return texts.filter(Boolean).join(", ") || "none";

@@ -6,6 +6,7 @@ import type { EndPorts } from "../ports/extra.ts";
 import type { Receivers } from "../ports/receivers.ts";
 import type { Clock, Records } from "../ports/tasks.ts";
 import type { Deliveries } from "../ports/webhooks.ts";
+import * as extras from "../send/extras.ts";
 import type { EntryPorts } from "../send/keep-entries.ts";
 import { reportChanged } from "../send/report.ts";
 import { type CancelHow, type ControlPorts, cancel, startRound } from "./control.ts";
@@ -56,6 +57,7 @@ export async function discardOne(ports: EndPorts, letter: LetterKey): Promise<Le
   });
   if (!changed.done) return "skipped";
   reportChanged(ports, changed.record, "discarded");
+  await extras.discarded(ports, changed.record);
   return "done";
 }
 

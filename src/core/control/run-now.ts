@@ -103,6 +103,8 @@ function whyNot(record: TaskRecord, nowIso: string): string {
     return `this task waits for attempt ${wait.attempt} of its step ${wait.step}, at ${wait.until}`;
   if (wait?.kind === "signal") return `this task's handler waits for the signal ${wait.signals.join(" or ")}`;
   if (wait?.kind === "child") return `this task waits for its child ${wait.children.join(" or ")}`;
+  if (wait?.kind === "concurrency" && wait.order !== undefined)
+    return "this task is held back by the one before it in the strict order of its key, which is not over";
   if (wait !== undefined) return `this task is held back by ${stops[wait.kind]}`;
   if (line !== undefined) return "this task waits in a line for its turn";
   return "this task is due already, and waits for a worker";

@@ -194,6 +194,11 @@ export interface TaskRecord extends TaskKey {
   lease_token?: string;
   /** The bucket of the place of its attempt. Absent: the first one, or it needs no place. */
   place_bucket?: number;
+  /**
+   * claim: the line of strict order whose turn the task has until its end, which sends a look at the line. Absent: its
+   * type has no such order, or it never started.
+   */
+  strict_line?: string;
   /** claim: start of the newest attempt. Absent: never started. */
   started_at?: string;
   /** settle, cancel, expiry: time at which the task became terminal. Absent: it is not terminal. */

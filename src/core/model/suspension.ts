@@ -9,8 +9,8 @@ export type StoppedBy =
   | { kind: "pause"; of: "tier" | "type" | "tenant" }
   /** Until the breaker of its type lets it go: attempts fail. */
   | { kind: "breaker" }
-  /** For a place: as many tasks of its key run as may. */
-  | { kind: "concurrency" }
+  /** For a place: as many tasks of its key run as may. In strict order: the one before it is not over. */
+  | { kind: "concurrency"; order?: "strict" | undefined }
   /** For its start: as many tasks of its key have started as may. */
   | { kind: "rate" }
   /** For the ends of the tasks that had its unique key before it. */
@@ -22,6 +22,8 @@ export type WaitView =
   | (StoppedBy & {
       /** Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists. */
       place?: number | null | undefined;
+      /** The task that has the turn of a line in strict order. Null: none has, or it is unknown. Absent: not asked. */
+      held_by?: string | null | undefined;
     });
 
 /** The wait of a suspended attempt. */

@@ -44,6 +44,8 @@ export interface Extra {
    * @throws PortUnavailable
    */
   ended?(ports: EndPorts, record: TaskRecord, envelope: Envelope | undefined): Promise<void>;
+  /** The dead letter of a task was discarded. Nothing repeats it. @throws PortUnavailable */
+  discarded?(ports: EndPorts, record: TaskRecord): Promise<void>;
   /**
    * An ended task is about to start another round: the process that ended it may have died before `ended`, which
    * nothing calls for that round any more. Called before the change, which an error prevents.

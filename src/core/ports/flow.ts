@@ -88,6 +88,8 @@ export interface HeldPlace {
   task: string;
   /** Epoch milliseconds. */
   untilMs: number;
+  /** The place is the turn of a line in strict order, which is stored for longer than a task can go on. Absent: not. */
+  turn?: boolean | undefined;
 }
 
 /** A start that a task wants. */
@@ -147,8 +149,15 @@ export interface Lines {
    * Takes a place for each of these tasks. Changes nothing and returns false when one of them has a place, or there
    * would be more than `limit`.
    * @param tasks 1 to 10.
+   * @param isTurn True for the turn of a line in strict order. Default: a place.
    */
-  takePlaces(line: string, tasks: readonly string[], untilMs: number, limit: number): Promise<boolean>;
+  takePlaces(
+    line: string,
+    tasks: readonly string[],
+    untilMs: number,
+    limit: number,
+    isTurn?: boolean,
+  ): Promise<boolean>;
   /**
    * Keeps a task's place until another time. Changes nothing and returns false when the task has no place that ends at
    * the time in `from`: a call that arrives late must not end a place that was kept since.

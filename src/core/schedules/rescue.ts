@@ -278,9 +278,13 @@ async function keepWaiting({ ports, nowMs, found }: Pass, record: TaskRecord): P
  */
 async function lookAtLine({ ports, looked, found }: Pass, record: TaskRecord): Promise<void> {
   const { line = "", created_at: createdAt, task_id: taskId } = record;
-  if (looked.has(line)) return;
+  const isStrict = record.waiting_for?.kind === "concurrency" && record.waiting_for.order === "strict";
+  // A task that has left its line and does not come has the turn, and all others wait for it.
+  const isLooked = looked.has(line);
+  if (isLooked && !isStrict) return;
   looked.add(line);
   const entry = await ports.lines.find(line, { createdAt, taskId });
+  if (isLooked && entry !== undefined) return;
   const envelope = entry?.envelope ?? (await envelopeOf(ports, record));
   if (envelope === undefined) {
     found.left += 1;

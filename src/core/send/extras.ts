@@ -21,6 +21,7 @@ export function extrasOf(list: readonly Extra[]): Extras {
     keepEnded: all(({ keepEnded }) => keepEnded),
     changed: all(({ changed }) => changed),
     ended: all(({ ended }) => ended),
+    discarded: all(({ discarded }) => discarded),
     beforeRound: all(({ beforeRound }) => beforeRound),
   };
 }
@@ -90,6 +91,13 @@ export async function changed(ports: EndPorts, record: TaskRecord, change: Chang
 export async function ended(ports: EndPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
   for (const { field, call } of ports.extras.ended) {
     if (field === undefined || record[field] !== undefined) await call(ports, record, envelope);
+  }
+}
+
+/** The dead letter of a task was discarded. @throws PortUnavailable */
+export async function discarded(ports: EndPorts, record: TaskRecord): Promise<void> {
+  for (const { field, call } of ports.extras.discarded) {
+    if (field === undefined || record[field] !== undefined) await call(ports, record);
   }
 }
 

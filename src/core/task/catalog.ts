@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { TaskType } from "./task.ts";
+import type { ConcurrencyOption } from "./type-limits.ts";
 
 /** A task type as data for submit, so that submit's bundle contains no handlers and no packages of tasks. */
 export interface CatalogEntry {
@@ -20,7 +21,7 @@ export interface CatalogEntry {
   max_attempts: number;
   cancellable: boolean;
   /** Attempts of one key that run at the same time. Absent: no limit. */
-  concurrency?: LimitView & { limit: number };
+  concurrency?: LimitView & { limit: number; order?: "strict"; on_dead_letter?: "continue" | "hold" };
   /** Starts of one key in a time. Absent: no limit. */
   rate_limit?: LimitView & { limit: number; per_seconds: number };
   /** Absent: no breaker. */
@@ -55,8 +56,13 @@ const limitView = ({ key, scope = "tenant" }: { key?: unknown; scope?: LimitView
   scope,
 });
 
+const strictView = ({ order, onDeadLetter = "continue" }: ConcurrencyOption) =>
+  order === undefined ? {} : { order, on_dead_letter: onDeadLetter };
+
 const limitsOf = ({ concurrency, rateLimit, breaker }: TaskType) => ({
-  ...(concurrency && { concurrency: { ...limitView(concurrency), limit: concurrency.limit } }),
+  ...(concurrency && {
+    concurrency: { ...limitView(concurrency), limit: concurrency.limit, ...strictView(concurrency) },
+  }),
   ...(rateLimit && {
     rate_limit: { ...limitView(rateLimit), limit: rateLimit.limit, per_seconds: rateLimit.perSeconds },
   }),

@@ -43,6 +43,8 @@ export interface Permit {
   readonly startMs: number | undefined;
   /** The bucket of its line that has the permit. Undefined: the first one, or none has. */
   readonly bucket: number | undefined;
+  /** The line of strict order whose turn the task has until its end. Undefined: its type has no such order. */
+  readonly turn?: string | undefined;
   /** The error with which the attempt ends without a call of the handler. Undefined: none. */
   readonly fault: unknown;
   /** The answers that the task need not ask for again, for its second try in the same batch. */

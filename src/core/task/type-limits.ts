@@ -9,11 +9,32 @@ export interface Limit<Input> {
   scope?: "tenant" | "deployment";
 }
 
-/** A type's option `concurrency`. */
-export interface ConcurrencyOption<Input = never> extends Limit<Input> {
+/** Attempts that run at the same time. */
+interface PlacesOption<Input> extends Limit<Input> {
   /** Attempts that run at the same time, 1 to 10,000. */
   limit: number;
+  order?: undefined;
+  onDeadLetter?: undefined;
 }
+
+/** Tasks of a key that run in strict order. */
+export interface StrictOption<Input = never> {
+  /** Tasks of one key have an order, those of different keys have none. */
+  key: KeyOf<Input>;
+  limit: 1;
+  /** A task starts when the one before it has ended for good: its retries, sleeps, waits and children are over. */
+  order: "strict";
+  /**
+   * `hold`: behind a dead letter the tasks of its key wait until it is replayed and over, or discarded. Default:
+   * `continue`, the next one starts.
+   */
+  onDeadLetter?: "continue" | "hold";
+  /** Each tenant has an order of its own. */
+  scope?: "tenant";
+}
+
+/** A type's option `concurrency`. */
+export type ConcurrencyOption<Input = never> = PlacesOption<Input> | StrictOption<Input>;
 
 /** A type's option `rateLimit`. */
 export interface RateLimitOption<Input = never> extends Limit<Input> {
@@ -48,6 +69,10 @@ export interface LimitedType {
   readonly breaker: BreakerOption | undefined;
 }
 
+/** The option of a type whose tasks of a key run in strict order. Undefined: they do not. */
+export const strictOf = (type: Pick<LimitedType, "concurrency"> | undefined): StrictOption | undefined =>
+  type?.concurrency?.order === "strict" ? type.concurrency : undefined;
+
 /** The most places of a line: each check of a line whose tasks wait reads all of them. */
 export const mostPlaces = 10_000;
 /** Places whose item is written with one write unit: each has about 55 bytes. */
@@ -65,6 +90,7 @@ export function limitsFault(type: {
   return (
     limitFault("concurrency", concurrency) ??
     limitFault("rateLimit", rateLimit) ??
+    strictFault(concurrency) ??
     outOf("concurrency.limit", concurrency?.limit, mostPlaces) ??
     outOf("rateLimit.limit", rateLimit?.limit, mostStarts) ??
     outOf("rateLimit.perSeconds", rateLimit?.perSeconds, longestPerSeconds) ??
@@ -81,6 +107,13 @@ function limitFault(name: string, limit: Limit<never> | undefined): string | und
   if (key !== undefined && typeof key !== "function") return `${name}.key must be a function of the input`;
   if (scope === undefined || scope === "tenant" || scope === "deployment") return undefined;
   return `${name}.scope must be tenant or deployment, got ${scope}`;
+}
+
+/** Types of JavaScript projects have no compiler that refuses these. */
+function strictFault({ key, limit, order, onDeadLetter, scope }: Partial<ConcurrencyOption> = {}): string | undefined {
+  if (order === undefined) return onDeadLetter && 'concurrency.onDeadLetter needs order: "strict"';
+  const fits = key !== undefined && limit === 1 && (scope ?? "tenant") === "tenant";
+  return fits ? undefined : 'concurrency.order "strict" needs key, limit: 1 and the scope tenant';
 }
 
 const outOf = (name: string, value: number | undefined, most: number): string | undefined =>

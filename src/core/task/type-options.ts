@@ -66,7 +66,11 @@ const eachOf =
 const retry: ChecksOf<RetryPolicy> = { ...backoff, kinds: object("retry.kinds", kinds) };
 
 const limit = { key: syncFunction, limit: anything, scope: anything };
-const concurrency: ChecksOf<ConcurrencyOption> = limit;
+const concurrency: ChecksOf<ConcurrencyOption> = {
+  ...limit,
+  order: oneOf(["strict"]),
+  onDeadLetter: oneOf(["continue", "hold"]),
+};
 const rateLimit: ChecksOf<RateLimitOption> = { ...limit, perSeconds: anything };
 const breaker: ChecksOf<BreakerOption> = { failures: anything, coolDownSeconds: anything };
 const collect: ChecksOf<CollectOption> = { maxItems: wholeNumber(1, 1_000), waitSeconds: wholeNumber(0, 86_400) };

@@ -27,13 +27,15 @@ interface Claim {
   startMs?: number | undefined;
   /** The bucket of its place. Absent: the first one, or it needs no place. */
   bucket?: number | undefined;
+  /** The line of strict order whose turn it has. Absent: its type has no such order. */
+  turn?: string | undefined;
   /** False: a task whose record names a line is not claimed at once. Absent: only a message from a line claims it. */
   mayBeInLine?: boolean;
 }
 
 /** Starts an attempt with one conditional update: of all workers that have a message of the task, one succeeds. */
 export async function claim(ports: SettlePorts, message: TaskMessage, how: Claim): Promise<Changed> {
-  const { token, alone, startMs = 0, bucket = 0, mayBeInLine = message.grant !== undefined } = how;
+  const { token, alone, startMs = 0, bucket = 0, turn, mayBeInLine = message.grant !== undefined } = how;
   const now = ports.clock.now();
   const startedMs = Math.max(now, startMs);
   const noBucket = bucket > 0 ? [] : (["place_bucket"] as const);
@@ -50,6 +52,7 @@ export async function claim(ports: SettlePorts, message: TaskMessage, how: Claim
       lease_until: iso(startedMs + leaseSeconds(timeoutOf(message)) * 1000),
       lease_token: token,
       ...(bucket > 0 && { place_bucket: bucket }),
+      ...(turn !== undefined && { strict_line: turn }),
     },
     add: { attempts: 1, attempts_total: 1 },
     remove: ["start_by", "progress", "waiting_for", "line", "kept_input", "retrying_in", ...noBucket],

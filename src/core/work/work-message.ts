@@ -137,8 +137,8 @@ async function beginAdmitted(
     return again;
   }
   const token = ports.newId();
-  const { startMs, bucket } = permit ?? {};
-  const claimed = await claim(ports, message, { token, alone: how === "alone", startMs, bucket });
+  const { startMs, bucket, turn } = permit ?? {};
+  const claimed = await claim(ports, message, { token, alone: how === "alone", startMs, bucket, turn });
   // An answer may be lost, and the client repeats the call: a lease with this token is this claim's own.
   const record = claimed.done || claimed.record?.lease_token === token ? claimed.record : undefined;
   if (record !== undefined && isLate()) {

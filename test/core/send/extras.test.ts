@@ -62,10 +62,10 @@ test("the hooks of all extras are called in the order of the list, around the ch
 
 test("each extra has its place in the list of all, and a hook that none has is empty", () => {
   const { keep, keepRead, ...others } = followers(new MemoryStepStore());
-  expect([keep, keepRead, ...Object.values(others)].map(({ length }) => length)).toEqual([4, 1, 1, 1, 3, 2]);
+  expect([keep, keepRead, ...Object.values(others)].map(({ length }) => length)).toEqual([4, 1, 1, 1, 4, 1, 2]);
   expect(extrasOf([{ name: "none" }])).toEqual({
     ...{ keep: [], keepRead: [], keepEnded: [] },
-    ...{ changed: [], ended: [], beforeRound: [] },
+    ...{ changed: [], ended: [], discarded: [], beforeRound: [] },
   });
 });
 

@@ -217,6 +217,7 @@ describe("a schema on its way through the catalogue", () => {
       "probe.keyed": { key: "k", ms: 10 },
       "probe.rated": { key: "k" },
       "probe.collect": { value: 1 },
+      "probe.strict": { key: "k", ms: 10 },
       "probe.signals": { timeout_seconds: 60 },
       "probe.any": { names: ["approve", "reject"] },
       "probe.tries": { failures: 1 },

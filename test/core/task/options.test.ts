@@ -74,6 +74,25 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
       'concurrency.key must be a function that is not async, got "account"',
     ],
     [{ concurrency: { limit: 1, key: async () => "a" } }, "concurrency.key must be a function that is not async"],
+    [{ concurrency: { limit: 1, order: "fifo" } }, 'concurrency.order must be one of strict, got "fifo"'],
+    [
+      { concurrency: { limit: 1, order: "strict" } },
+      'concurrency.order "strict" needs key, limit: 1 and the scope tenant',
+    ],
+    [
+      { concurrency: { key: () => "a", limit: 2, order: "strict" } },
+      'concurrency.order "strict" needs key, limit: 1 and the scope tenant',
+    ],
+    [{ concurrency: { key: () => "a", order: "strict" } }, "concurrency"],
+    [
+      { concurrency: { key: () => "a", limit: 1, order: "strict", scope: "deployment" } },
+      'concurrency.order "strict" needs key, limit: 1 and the scope tenant',
+    ],
+    [{ concurrency: { limit: 1, onDeadLetter: "hold" } }, 'concurrency.onDeadLetter needs order: "strict"'],
+    [
+      { concurrency: { key: () => "a", limit: 1, order: "strict", onDeadLetter: "stop" } },
+      'concurrency.onDeadLetter must be one of continue, hold, got "stop"',
+    ],
     [{ rateLimit: { limit: 3, per: 60 } }, "rateLimit.per is not an option; did you mean rateLimit.perSeconds?"],
     [{ rateLimit: { limit: 3 } }, "rateLimit needs perSeconds"],
     [{ breaker: { failures: 3, cooldownSeconds: 3 } }, "breaker.cooldownSeconds is not an option"],

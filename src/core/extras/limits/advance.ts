@@ -3,6 +3,7 @@ import { heldIn } from "../../model/grant.ts";
 import type { Line } from "../../model/line.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { HeldPlace, LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
+import { strictOf } from "../../task/type-limits.ts";
 import { bucketCount, bucketName, bucketOf, type Sizes } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { endOfLimit, placesOf } from "./limit-lines.ts";
@@ -118,7 +119,7 @@ export async function handOver(
   const now = ports.clock.now();
   // The task that this worker takes keeps its place with the same write.
   const untilMs = message === undefined ? onTheWayUntilMs(now) : keptUntilMs(now, type);
-  const to = { task: own.taskId, untilMs };
+  const to: HeldPlace = { task: own.taskId, untilMs, turn: strictOf(type) !== undefined };
   const state = await passOn(ports, name, { from: place, to, room });
   // Another call has just let this task go, the limit is lower now, or a second message has kept the place.
   if (state === undefined) return keepNext(ports, line, place, { tier, own, sizes });

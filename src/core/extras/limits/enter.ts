@@ -18,12 +18,14 @@ import { reportParked } from "../../send/report.ts";
 import { dataOf, parseInput } from "../../task/parsed-input.ts";
 import type { TaskType } from "../../task/task.ts";
 import { canStart, type TaskMessage } from "../../task/task-message.ts";
+import { strictOf } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
 import { bucketName, bucketsFor } from "./buckets.ts";
 import { leave, type Place } from "./held-place.ts";
 import { type LimitsInForce, limitsInForce, lineFor, paceOf, placesOf } from "./limit-lines.ts";
 import { aheadMs, type FlowPorts } from "./line-ports.ts";
 import { join, shardFor } from "./shards.ts";
+import { takeTurn } from "./strict-order.ts";
 import { takePlace } from "./take-place.ts";
 import { takeStart } from "./take-start.ts";
 import { mayTry } from "./try-breaker.ts";
@@ -68,6 +70,7 @@ function ofLine(error: unknown): never {
 export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
   const { type } = message;
   const line = await stopOf(ports, message);
+  if (type !== undefined && strictOf(type) !== undefined) return enterInTurn(ports, message, type, line);
   if (line !== undefined) return stoppedBy(ports, message, line);
   if (type === undefined) return admitted;
   const limits = await limitsInForce(ports.flow, type);
@@ -85,6 +88,29 @@ export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Adm
   return place !== undefined
     ? { as: "admitted", place, ...start }
     : { as: "stopped", line: lines.concurrency, ...slot };
+}
+
+/**
+ * The same for a type whose tasks of a key run in strict order: its turn is first, as tasks that wait in the line of a
+ * pause or of a rate have no order with others. It keeps the turn while it waits there.
+ */
+async function enterInTurn(
+  ports: FlowPorts,
+  message: TaskMessage,
+  type: TaskType,
+  stop: Line | undefined,
+): Promise<Admitted | Stopped> {
+  const lines = await limitLines(ports, message, type, await limitsInForce(ports.flow, type));
+  if ("fault" in lines)
+    return stop === undefined ? { as: "admitted", fault: lines.fault } : stoppedBy(ports, message, stop);
+  const { concurrency, rate } = lines;
+  const place = concurrency && (await takeTurn(ports, message, concurrency, type).catch(ofLine));
+  if (place === undefined) return { as: "stopped", line: concurrency as Line };
+  if (stop !== undefined) return { as: "stopped", line: stop, place, keepsPlace: true };
+  if (rate === undefined) return { as: "admitted", place };
+  const slot = await takeStart(ports, message, rate, type).catch(ofLine);
+  if (slot === "stopped") return { as: "stopped", line: rate, place, keepsPlace: true };
+  return { as: "admitted", place, ...(slot.slotMs !== undefined && { ...slot, rate }) };
 }
 
 /**
@@ -140,7 +166,8 @@ export async function placeOf(ports: FlowPorts, message: TaskMessage, bucket = 0
   if ("fault" in lines || lines.concurrency === undefined) return undefined;
   const line = lines.concurrency;
   const untilMs = (await ports.lines.state(bucketName(line, bucket))).places.get(envelope.task_id);
-  return untilMs === undefined ? undefined : { line, bucket, untilMs, kept: true };
+  const turn = strictOf(type) !== undefined;
+  return untilMs === undefined ? undefined : { line, bucket, untilMs, kept: true, turn };
 }
 
 interface LimitLines {
@@ -191,7 +218,7 @@ export async function park(
     when: canStart(message, now),
     set: {
       line: line.name,
-      waiting_for: waitingIn(line),
+      waiting_for: waitingIn(line, message.type),
       updated_at: iso(now),
       purge_at: Math.ceil(now / 1000) + longestLineSeconds,
     },
@@ -245,6 +272,7 @@ async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, wait
   await ports.lines.remove(line.name, waiting);
 }
 
-function waitingIn({ name, kind }: Line): WaitingFor {
+function waitingIn({ name, kind }: Line, type: TaskType | undefined): WaitingFor {
+  if (kind === "concurrency" && strictOf(type) !== undefined) return { kind, order: "strict" };
   return kind === "pause" ? { kind, of: name.split("/")[1] as PauseTarget["scope"] } : { kind };
 }

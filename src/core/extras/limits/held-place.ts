@@ -1,3 +1,4 @@
+import type { Line } from "../../model/line.ts";
 import { allShards } from "../../model/line-shards.ts";
 import type { TaskKey } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
@@ -10,6 +11,7 @@ import { placesOf } from "./limit-lines.ts";
 import type { FlowPorts } from "./line-ports.ts";
 import { takenUntilMs } from "./place-end.ts";
 import { firstOfAny, firstOfShard, isSharded } from "./shards.ts";
+import { keepsTurn } from "./strict-order.ts";
 import { keepSeen, orWarn } from "./sure-write.ts";
 import type { TakenPlace } from "./take-place.ts";
 
@@ -17,6 +19,10 @@ import type { TakenPlace } from "./take-place.ts";
 export interface Place extends TakenPlace {
   /** True when no attempt of the task follows. */
   over?: boolean;
+  /** True for the turn of a task in strict order that goes on. */
+  stays?: boolean;
+  /** True for a turn: its line is read when it is passed on, and not before. */
+  readsLate?: boolean;
   /** The renewal that runs. Absent: none ran yet. */
   renewal?: Promise<void>;
   /** The first tasks of the line, as they were read when the attempt ended. Absent: it runs. */
@@ -70,6 +76,7 @@ async function nextOf(ports: FlowPorts, { line }: Place): Promise<WaitingEntry[]
  * @param tier Tier in whose queue a check of the line waits.
  */
 export function leave(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
+  if (place.stays) return Promise.resolve();
   const text = "could not give a place back; it is free again when it ends";
   place.left ??= orWarn(ports.log, text, leaveNow(ports, place, task, tier));
   return place.left;
@@ -78,11 +85,23 @@ export function leave(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_
 async function leaveNow(ports: FlowPorts, place: Place, task: Pick<TaskKey, "task_id">, tier: Tier): Promise<void> {
   // A renewal that is under way changes the time at which the place ends.
   await place.renewal?.catch(() => {});
+  if (place.turn && !place.over && (await keepsTurn(ports, place.line, task.task_id))) return;
   const held = { task: task.task_id, untilMs: place.untilMs, bucket: place.bucket };
   // Without an answer about the next task the place is given back all the same.
-  const next = await place.next?.catch(() => []);
+  const next = await (place.readsLate ? nextInTurn(ports, place.line, task) : place.next)?.catch(() => []);
   const isBack = await handOver(ports, place.line, held, { tier, next });
   if (!isBack && place.over) await leaveKept(ports, place, task, tier);
+}
+
+/** The first task of a line. Its last one may not have left it yet. */
+async function nextInTurn(
+  { lines, taker }: FlowPorts,
+  line: Line,
+  { task_id: own }: Pick<TaskKey, "task_id">,
+): Promise<WaitingEntry[]> {
+  await taker?.left;
+  const first = await lines.first(line.name, 2);
+  return first.filter(({ taskId }) => taskId !== own).slice(0, 1);
 }
 
 /** A second message, which came during the attempt, has kept the place until a later time. */

@@ -1,6 +1,7 @@
 import { heldIn } from "../../model/grant.ts";
 import type { Line } from "../../model/line.ts";
 import type { LineState, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
+import { strictOf } from "../../task/type-limits.ts";
 import { type Bucket, bucketCount, bucketOf, bucketsOf, firstTasks, type Sizes } from "./buckets.ts";
 import {
   type Known,
@@ -18,6 +19,7 @@ import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
 import { planSooner } from "./plan-check.ts";
 import { sendAll, withEnvelopes } from "./send-all.ts";
 import { firstOfOne, firstOfShard, isSharded, shardsIn } from "./shards.ts";
+import { turnsOf } from "./strict-order.ts";
 import { hasPlace, sureWrite } from "./sure-write.ts";
 
 /** Tasks that get a place together. */
@@ -50,9 +52,9 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
     return { nextMs: ports.clock.now() + leastOftenMs, empty: false };
   const apart = await stateApart(ports, line, known);
   if (apart !== undefined && isIdle(apart)) return nothing;
-  let seen = changed && (await withoutEnded(ports, buckets, [changed.state]));
+  let seen = changed && (await withoutEnded(ports, line, buckets, [changed.state], known));
   for (let tries = 0; tries < mostTries; tries++) {
-    seen ??= await withoutEnded(ports, buckets, await ports.lines.states(buckets.map(({ name }) => name)));
+    seen ??= await withoutEnded(ports, line, buckets, await ports.lines.states(buckets.map(({ name }) => name)), known);
     const step = await letSomeGo(ports, line, sizes, seen, { ...known, apart });
     if (step.as === "rest") return step.rest;
     // A line of one bucket is read again, as others may have changed it. Of many, this call knows its own changes.
@@ -60,6 +62,8 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
   }
   return { nextMs: ports.clock.now() + soonMs, empty: false };
 }
+
+const isStrict = ({ registry }: LinePorts, { type = "" }: Line): boolean => strictOf(registry.get(type)) !== undefined;
 
 type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
 
@@ -103,7 +107,8 @@ async function letSomeGo(
     return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
   const ids = going.map(({ taskId }) => taskId);
   const untilMs = onTheWayUntilMs(clock.now());
-  const taking = lines.takePlaces(bucket.name, ids, untilMs, bucket.room);
+  const isTurn = isStrict(ports, line);
+  const taking = lines.takePlaces(bucket.name, ids, untilMs, bucket.room, isTurn);
   if (!(await sureWrite(lines, bucket.name, taking, hasPlace(ids, untilMs)))) {
     await leaveToOthers(ports, line, going, sizes);
     return { as: "refused" };
@@ -166,20 +171,28 @@ const roomIn = (seen: readonly Seen[]): number => (isClosed(seen) ? 0 : Math.max
 
 /** A place that was not renewed ends: its worker died, or its message did not arrive in time. */
 async function withoutEnded(
-  { clock, lines }: LinePorts,
+  ports: LinePorts,
+  line: Line,
   buckets: readonly Bucket[],
   states: readonly LineState[],
+  { checkId }: Known,
 ): Promise<Seen[]> {
-  const now = clock.now();
+  const { clock, lines } = ports;
+  const hasTurns = isStrict(ports, line);
   const seen: Seen[] = [];
   for (const [position, bucket] of buckets.entries()) {
     const state = states[position] ?? { places: new Map() };
-    const ended = [...state.places].filter(([, untilMs]) => untilMs <= now);
-    for (const [task, untilMs] of ended) await lines.dropPlace(bucket.name, task, untilMs);
-    seen.push({ bucket, state, places: new Map([...state.places].filter(([, untilMs]) => untilMs > now)) });
+    const split = hasTurns ? await turnsOf(ports, line, state, checkId !== undefined) : placesAt(state, clock.now());
+    for (const [task, untilMs] of split.over) await lines.dropPlace(bucket.name, task, untilMs);
+    seen.push({ bucket, state, places: split.stay });
   }
   return seen;
 }
+
+const placesAt = ({ places }: LineState, nowMs: number) => ({
+  over: [...places].filter(([, untilMs]) => untilMs <= nowMs),
+  stay: new Map([...places].filter(([, untilMs]) => untilMs > nowMs)),
+});
 
 /**
  * The first tasks that have no place. A task that has one can be in its line, too, when a sender died between the two.

@@ -1,7 +1,7 @@
 import { inShort, quiet } from "../../../util/foreign-value.ts";
 import { allTenants, type Line, limitLine, lineOf } from "../../model/line.ts";
 import { limitsName, type TypeLimits } from "../../ports/flow.ts";
-import type { Limit, LimitedType } from "../../task/type-limits.ts";
+import { type Limit, type LimitedType, strictOf } from "../../task/type-limits.ts";
 import { areNumbers, type FlowBook, readSetting } from "./flow-book.ts";
 
 /**
@@ -60,6 +60,7 @@ export async function limitsInForce(flow: FlowBook, type: LimitedType): Promise<
 /** The number of places of a line. Undefined: its type is unknown, or has no such limit. */
 export async function placesOf(flow: FlowBook, type: LimitedType | undefined, line: Line): Promise<number | undefined> {
   if (type === undefined) return undefined;
+  if (strictOf(type) !== undefined) return 1;
   return (await limitsOf(flow, type.name, line))?.concurrency ?? type.concurrency?.limit;
 }
 

@@ -3,7 +3,7 @@ import type { Tier } from "../../model/tier.ts";
 import type { AuditLog } from "../../ports/audit.ts";
 import type { SettlePorts } from "../../ports/extra.ts";
 import type { FlowSettings, LineState, Lines, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
-import type { Clock, Log, Metrics, NewId, Queues } from "../../ports/tasks.ts";
+import type { Clock, Log, Metrics, NewId, Queues, Records } from "../../ports/tasks.ts";
 import type { EntryPorts } from "../../send/keep-entries.ts";
 import type { Taker } from "../../task/taker.ts";
 import type { Registry } from "../../task/task.ts";
@@ -16,6 +16,8 @@ export interface LinePorts {
   metrics: Metrics;
   queues: Queues;
   lines: Lines;
+  /** Tells which tasks are over. */
+  records: Pick<Records, "get">;
   flowSettings: FlowSettings;
   flow: FlowBook;
   /** Has what a type did by itself. */
@@ -35,6 +37,7 @@ export interface LinePorts {
 
 /** The ports of a worker that lets tasks start. */
 export interface FlowPorts extends SettlePorts, EntryPorts, LinePorts {
+  records: Records;
   registry: Registry;
   isStopping?: () => boolean;
 }

@@ -7,7 +7,7 @@ import type { Verdict } from "../../model/verdict.ts";
 import type { LineState, Successor } from "../../ports/flow.ts";
 import type { Delivery } from "../../ports/tasks.ts";
 import { laterReleaseSeconds, sayLater } from "../../send/later-release.ts";
-import type { Limiter, Permit } from "../../task/limiter.ts";
+import type { Limiter, Permit, Settled } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
 import { advance } from "./advance.ts";
 import { countEnd, passTry } from "./breaker.ts";
@@ -38,6 +38,9 @@ export const wholeLimiter: Limiter<FlowPorts> = {
   check: checkLine,
 };
 
+/** After these, a task goes on later. */
+const goesOn: readonly Settled["as"][] = ["retried", "suspended", "waiting"];
+
 /** The place and the start of one message's task. It has none of them where a breaker alone could have stopped it. */
 function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate, fault }: Admitted): Permit {
   const { envelope, delivery, grant } = message;
@@ -46,6 +49,7 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
   };
   return {
     ...{ as: "permit", startMs: slotMs, bucket: place?.bucket, fault, giveBack },
+    turn: place?.turn ? place.line.name : undefined,
     grant: { ...(place !== undefined && heldIn(place.bucket)), ...(slotMs !== undefined && { slotMs }) },
     untilStart: async () => rate === undefined || slotMs === undefined || untilStart(ports, message, rate, slotMs),
     async renew(record, type) {
@@ -53,10 +57,13 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
     },
     handlerEnded() {
       // A task that waited for its place may have others behind it, as one has whose line others joined here.
-      if (place !== undefined && (grant?.held || ports.flow.lines.isJoined(place.line.name))) readNext(ports, place);
+      if (place === undefined || !(grant?.held || ports.flow.lines.isJoined(place.line.name))) return;
+      if (place.turn) place.readsLate = true;
+      else readNext(ports, place);
     },
     settled(as) {
       if (place === undefined) return;
+      place.stays = place.turn === true && goesOn.includes(as);
       // A failed task may be retried by an operator at any time.
       if (as === "completed" || as === "cancelled") place.over = true;
       // The place is passed on while others are told of the end. A failure is counted before.

@@ -18,6 +18,8 @@ const mostLines = 200;
 interface PlaceReads extends Pick<Lines, "orders"> {
   /** True when tasks of a limit's line may wait in its shards above 0. */
   isSharded(line: string): Promise<boolean>;
+  /** The task that has the turn of a line in strict order. Undefined: none has. */
+  holderOf(line: string): Promise<string | undefined>;
 }
 
 interface Front {
@@ -61,6 +63,14 @@ export class PlaceBook {
     }
     const before = front.orders.filter((order) => order < own).length;
     return before < lastPlace ? before + 1 : null;
+  }
+
+  /**
+   * The task that has the turn of a line in strict order. Undefined: none has.
+   * @throws PortUnavailable
+   */
+  holderOf(line: string): Promise<string | undefined> {
+    return this.#lines.holderOf(line);
   }
 
   async #frontOf(line: string): Promise<Front> {

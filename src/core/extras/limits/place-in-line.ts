@@ -12,24 +12,36 @@ export interface LinePlaces {
    * @throws PortUnavailable
    */
   placeOf(line: string, task: WaitingKey): Promise<number | null>;
+  /**
+   * The task that has the turn of a line in strict order. Undefined: none has.
+   * @throws PortUnavailable
+   */
+  holderOf(line: string): Promise<string | undefined>;
 }
 
 /**
  * Adds the place in line to the view of a task that waits in one. A line that cannot be read leaves the place unknown.
+ * @param forOperator True: the view of a task in strict order names the task that has the turn, which may be another
+ * submitter's.
  */
 export async function withPlace(
   { lines, log }: { lines: LinePlaces; log: Log },
   record: TaskRecord,
   view: TaskView,
+  forOperator: boolean,
 ): Promise<TaskView> {
   const { waiting_for: wait } = view;
   const { line, created_at: createdAt, task_id: taskId } = record;
   if (line === undefined || wait === null || isSuspended(wait)) return view;
   // Null: beyond the last place that is counted, or unknown.
-  const place = await lines.placeOf(line, { createdAt, taskId }).catch((error: unknown) => {
-    if (!(error instanceof PortUnavailable)) throw error;
-    log.warn("could not read a task's place in line; the answer has none", { error: String(error) });
-    return null;
-  });
-  return { ...view, waiting_for: { ...wait, place } };
+  const known = <Found>(found: Promise<Found>) =>
+    found.catch((error: unknown) => {
+      if (!(error instanceof PortUnavailable)) throw error;
+      log.warn("could not read a task's place in line; the answer has none", { error: String(error) });
+      return null;
+    });
+  const place = await known(lines.placeOf(line, { createdAt, taskId }));
+  if (wait.kind !== "concurrency" || wait.order === undefined || !forOperator)
+    return { ...view, waiting_for: { ...wait, place } };
+  return { ...view, waiting_for: { ...wait, place, held_by: (await known(lines.holderOf(line))) ?? null } };
 }

@@ -4,7 +4,7 @@ import { isOfLimit, type Line } from "../../model/line.ts";
 import { allShards, anyShard, numberOf, shardOf } from "../../model/line-shards.ts";
 import type { LineState, WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
-import type { LimitedType } from "../../task/type-limits.ts";
+import { type LimitedType, strictOf } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
 import { paceOf, placesOf } from "./limit-lines.ts";
 import type { Known, LinePorts } from "./line-ports.ts";
@@ -40,8 +40,9 @@ interface ShardPorts {
 
 /** True for a line whose tasks wait in the shards above 0, by its limit or as this process knows. */
 export async function isSharded({ flow, registry, mostInOne: most = mostInOne }: ShardPorts, line: Line) {
-  if (flow.lines.isSharded(line.name)) return true;
   const type = registry.get(line.type ?? "");
+  if (strictOf(type) !== undefined && line.kind === "concurrency") return false;
+  if (flow.lines.isSharded(line.name)) return true;
   if (line.kind === "concurrency") return ((await placesOf(flow, type, line)) ?? 0) > most;
   if (line.kind !== "rate") return false;
   const pace = await paceOf(flow, type, line);
@@ -61,12 +62,14 @@ export async function shardFor(ports: ShardPorts, line: Line, taskId: string): P
  * @throws PortUnavailable
  */
 export async function join(
-  { lines, flow, clock }: Pick<LinePorts, "lines" | "flow" | "clock">,
-  { name }: Line,
+  { lines, flow, clock, registry }: Pick<LinePorts, "lines" | "flow" | "clock" | "registry">,
+  { name, kind, type }: Line,
   task: WaitingTask,
   purgeAt: number,
 ): Promise<WaitingTask> {
   let joining = task;
+  // Tasks of different shards have no order.
+  const isStrict = kind === "concurrency" && strictOf(registry.get(type ?? "")) !== undefined;
   for (let tries = 1; ; tries++) {
     try {
       await lines.add(name, joining, purgeAt);
@@ -74,9 +77,9 @@ export async function join(
     } catch (error) {
       if (tries === mostJoins || !isOfLimit(name) || !isThrottled(error)) throw error;
     }
-    if (joining.shard === undefined) flow.lines.noteSharded(name, true);
+    if (joining.shard === undefined && !isStrict) flow.lines.noteSharded(name, true);
     else await after(clock, leastJoinWaitMs + (numberOf(`join ${tries} ${task.taskId}`) % (tries * spreadJoinMs)));
-    joining = { ...task, shard: shardOf(task.taskId) };
+    if (!isStrict) joining = { ...task, shard: shardOf(task.taskId) };
   }
 }
 

@@ -1,5 +1,5 @@
 import { PortUnavailable } from "../../model/errors.ts";
-import type { LineState, Lines } from "../../ports/flow.ts";
+import type { HeldPlace, LineState, Lines } from "../../ports/flow.ts";
 import type { Log } from "../../ports/tasks.ts";
 
 /**
@@ -37,7 +37,7 @@ const mostKeeps = 3;
 export async function keepSeen(
   lines: Pick<Lines, "state" | "keepPlace">,
   bucket: string,
-  { task, untilMs: known }: { task: string; untilMs?: number | undefined },
+  { task, untilMs: known, turn }: Pick<HeldPlace, "task" | "turn"> & { untilMs?: number | undefined },
   endAfter: (seenMs: number) => number | undefined,
 ): Promise<number | undefined> {
   const look = async () => (await lines.state(bucket)).places.get(task);
@@ -45,7 +45,7 @@ export async function keepSeen(
   for (let tries = 0; tries < mostKeeps && seenMs !== undefined; tries++) {
     const untilMs = endAfter(seenMs);
     if (untilMs === undefined) return undefined;
-    if (await lines.keepPlace(bucket, { task, untilMs: seenMs }, untilMs)) return untilMs;
+    if (await lines.keepPlace(bucket, { task, untilMs: seenMs, turn }, untilMs)) return untilMs;
     seenMs = await look();
     // The answer of the write's first try was lost.
     if (seenMs === untilMs) return untilMs;

@@ -18,6 +18,8 @@ export interface TakenPlace {
   untilMs: number;
   /** True when the task had the place before: another message of it may need it. */
   kept?: boolean;
+  /** True for the turn of a line in strict order, which the task has until it is over. */
+  turn?: boolean;
 }
 
 /**
@@ -38,12 +40,12 @@ export async function takePlace(
   type: TaskType,
 ): Promise<TakenPlace | undefined> {
   const { clock, flow, lines } = ports;
-  const { envelope, grant, place: passed } = message;
+  const { envelope, grant } = message;
   const task = envelope.task_id;
   const now = clock.now();
   const untilMs = takenUntilMs(now, type);
-  if (passed?.line === line.name && passed.untilMs > keptUntilMs(now - justNowMs, type))
-    return { line, bucket: passed.bucket, untilMs: passed.untilMs, kept: true };
+  const passed = passedJustNow(message, line, now, type);
+  if (passed !== undefined) return passed;
   const keepIn = async ({ name, index }: Bucket, seenMs?: number): Promise<TakenPlace | undefined> => {
     const kept = await keepSeen(lines, name, { task, untilMs: seenMs }, (endMs) => keptAfterMs(endMs, now, type));
     return kept === undefined ? undefined : { line, bucket: index, untilMs: kept, kept: true };
@@ -62,6 +64,17 @@ export async function takePlace(
   const seenMs = (await lines.state(own.name)).places.get(task);
   return seenMs === undefined ? undefined : keepIn(own, seenMs);
 }
+
+/** The place that was just passed to a task. Undefined: none was. */
+export const passedJustNow = (
+  { place: passed }: TaskMessage,
+  line: Line,
+  nowMs: number,
+  type: TaskType,
+): TakenPlace | undefined =>
+  passed?.line === line.name && passed.untilMs > keptUntilMs(nowMs - justNowMs, type)
+    ? { line, bucket: passed.bucket, untilMs: passed.untilMs, kept: true }
+    : undefined;
 
 /** Takes a place in the first of these buckets that has one. @returns The bucket's index. */
 async function takeOneOf(

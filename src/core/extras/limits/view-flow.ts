@@ -37,9 +37,16 @@ export interface KeyLimitView {
   until: string | null;
 }
 
+/** The order of a type whose tasks of a key run one after the other. Absent: it has none. */
+interface StrictView {
+  order?: "strict" | undefined;
+  /** The line of a dead letter's key goes on, or is held. */
+  on_dead_letter?: "continue" | "hold" | undefined;
+}
+
 /** The limits of a type that are in force, as clients see them. Null: it has no such limit. */
 export interface LimitsView {
-  concurrency: (SharingView & { limit: number }) | null;
+  concurrency: (SharingView & { limit: number } & StrictView) | null;
   rate_limit:
     | (SharingView & { limit: number; per_seconds: number; defined_per_seconds?: number | null | undefined })
     | null;
@@ -88,7 +95,7 @@ type DefinedRate = DefinedPlaces & { per_seconds: number };
 
 /** The limits in a type's definition. */
 interface LimitedEntry {
-  concurrency?: DefinedPlaces;
+  concurrency?: DefinedPlaces & StrictView;
   rate_limit?: DefinedRate;
 }
 
@@ -105,12 +112,18 @@ const setPlaces = (limit: number | undefined): LimitsView["concurrency"] =>
 const setRate = (rate: TypeLimits["rate"]): LimitsView["rate_limit"] =>
   rate === undefined ? null : { ...rate, ...ofWholeType, defined_limit: null, defined_per_seconds: null };
 
-const placesView = (defined: DefinedPlaces, set: number | undefined) => ({
-  limit: set ?? defined.limit,
-  keyed: defined.keyed,
-  scope: defined.scope,
-  ...(set === undefined ? {} : { defined_limit: defined.limit }),
-});
+const placesView = (defined: DefinedPlaces & StrictView, given: number | undefined) => {
+  // A limit that was set before the type had its order does not count.
+  const set = defined.order === undefined ? given : undefined;
+  const { order, on_dead_letter } = defined;
+  return {
+    limit: set ?? defined.limit,
+    keyed: defined.keyed,
+    scope: defined.scope,
+    ...(order && { order, on_dead_letter }),
+    ...(set === undefined ? {} : { defined_limit: defined.limit }),
+  };
+};
 
 const rateView = (defined: DefinedRate, set: TypeLimits["rate"]) => ({
   limit: set?.limit ?? defined.limit,

@@ -15,6 +15,7 @@ function setUp(count: number) {
       reads.push(found.length);
       return found;
     },
+    holderOf: async () => undefined,
     isSharded: async () => false,
   });
   const placeOf = (second: number) => book.placeOf("line", task(second));
