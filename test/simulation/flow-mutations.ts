@@ -151,8 +151,8 @@ export const flowMutations: readonly Mutation[] = [
   {
     name: "flow: a place that was passed on some time ago is not kept anew",
     file: "extras/limits/take-place.ts",
-    in: "passedJustNow",
-    find: "keptUntilMs(nowMs - justNowMs, type)",
+    in: "takePlace",
+    find: "keptUntilMs(now - justNowMs, type)",
     replace: "0",
     test: "test/core/extras/limits/hand-over.test.ts",
   },
@@ -509,8 +509,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: places of dead workers never end",
     file: "extras/limits/let-go-places.ts",
     in: "withoutEnded",
-    find: "placesAt(state, clock.now())",
-    replace: "placesAt(state, clock.now() - 1e12)",
+    find: "const atMs = clock.now();",
+    replace: "const atMs = clock.now() - 1e12;",
   },
   {
     name: "flow: the last task of a line goes first",

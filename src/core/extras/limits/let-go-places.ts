@@ -63,8 +63,6 @@ export async function letGoByPlaces(ports: LinePorts, line: Line, limit: number,
   return { nextMs: ports.clock.now() + soonMs, empty: false };
 }
 
-const isStrict = ({ registry }: LinePorts, { type = "" }: Line): boolean => strictOf(registry.get(type)) !== undefined;
-
 type Step = { as: "rest"; rest: Rest } | { as: "let go" | "refused" };
 
 /**
@@ -107,7 +105,7 @@ async function letSomeGo(
     return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
   const ids = going.map(({ taskId }) => taskId);
   const untilMs = onTheWayUntilMs(clock.now());
-  const isTurn = isStrict(ports, line);
+  const isTurn = strictOf(ports.registry.get(String(line.type))) !== undefined;
   const taking = lines.takePlaces(bucket.name, ids, untilMs, bucket.room, isTurn);
   if (!(await sureWrite(lines, bucket.name, taking, hasPlace(ids, untilMs)))) {
     await leaveToOthers(ports, line, going, sizes);
@@ -177,22 +175,23 @@ async function withoutEnded(
   states: readonly LineState[],
   { checkId }: Known,
 ): Promise<Seen[]> {
-  const { clock, lines } = ports;
-  const hasTurns = isStrict(ports, line);
+  const { clock, lines, registry } = ports;
+  const hasTurns = strictOf(registry.get(String(line.type))) !== undefined;
   const seen: Seen[] = [];
   for (const [position, bucket] of buckets.entries()) {
     const state = states[position] ?? { places: new Map() };
-    const split = hasTurns ? await turnsOf(ports, line, state, checkId !== undefined) : placesAt(state, clock.now());
+    const atMs = clock.now();
+    const split = hasTurns
+      ? await turnsOf(ports, line, state, checkId !== undefined)
+      : {
+          over: [...state.places].filter(([, untilMs]) => untilMs <= atMs),
+          stay: new Map([...state.places].filter(([, untilMs]) => untilMs > atMs)),
+        };
     for (const [task, untilMs] of split.over) await lines.dropPlace(bucket.name, task, untilMs);
     seen.push({ bucket, state, places: split.stay });
   }
   return seen;
 }
-
-const placesAt = ({ places }: LineState, nowMs: number) => ({
-  over: [...places].filter(([, untilMs]) => untilMs <= nowMs),
-  stay: new Map([...places].filter(([, untilMs]) => untilMs > nowMs)),
-});
 
 /**
  * The first tasks that have no place. A task that has one can be in its line, too, when a sender died between the two.

@@ -6,9 +6,9 @@ import type { TaskType } from "../../task/task.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
 import { type StrictOption, strictOf } from "../../task/type-limits.ts";
 import { type LinePorts, leastOftenMs } from "./line-ports.ts";
-import { keptAfterMs, placeStateOf, takenUntilMs } from "./place-end.ts";
+import { keptAfterMs, keptUntilMs, placeStateOf, takenUntilMs } from "./place-end.ts";
 import { hasPlace, keepSeen, sureWrite } from "./sure-write.ts";
-import { passedJustNow, type TakenPlace } from "./take-place.ts";
+import { justNowMs, type TakenPlace } from "./take-place.ts";
 
 /*
  * Strict order: a line has one place, its turn. A task has the turn from its first start until it has ended for good,
@@ -84,9 +84,10 @@ export async function takeTurn(
   line: Line,
   type: TaskType,
 ): Promise<TakenPlace | undefined> {
-  const passed = passedJustNow(message, line, clock.now(), type);
-  if (passed !== undefined) return { ...passed, turn: true };
-  const { task_id: task, enqueued_at } = message.envelope;
+  const { place: passed, envelope } = message;
+  if (passed?.line === line.name && passed.untilMs > keptUntilMs(clock.now() - justNowMs, type))
+    return { line, bucket: 0, untilMs: passed.untilMs, kept: true, turn: true };
+  const { task_id: task, enqueued_at } = envelope;
   const { places } = await lines.state(line.name);
   const now = clock.now();
   const seenMs = places.get(task);

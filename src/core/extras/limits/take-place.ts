@@ -26,7 +26,7 @@ export interface TakenPlace {
  * A task whose place was passed on no longer than this ago keeps it without a write, in milliseconds: a place outlasts
  * the lease of its attempt by little.
  */
-const justNowMs = 1_000;
+export const justNowMs = 1_000;
 
 /**
  * Takes a place. A task that has a place keeps it: it was let go, or this is a second message of it.
@@ -40,12 +40,12 @@ export async function takePlace(
   type: TaskType,
 ): Promise<TakenPlace | undefined> {
   const { clock, flow, lines } = ports;
-  const { envelope, grant } = message;
+  const { envelope, grant, place: passed } = message;
   const task = envelope.task_id;
   const now = clock.now();
   const untilMs = takenUntilMs(now, type);
-  const passed = passedJustNow(message, line, now, type);
-  if (passed !== undefined) return passed;
+  if (passed?.line === line.name && passed.untilMs > keptUntilMs(now - justNowMs, type))
+    return { line, bucket: passed.bucket, untilMs: passed.untilMs, kept: true };
   const keepIn = async ({ name, index }: Bucket, seenMs?: number): Promise<TakenPlace | undefined> => {
     const kept = await keepSeen(lines, name, { task, untilMs: seenMs }, (endMs) => keptAfterMs(endMs, now, type));
     return kept === undefined ? undefined : { line, bucket: index, untilMs: kept, kept: true };
@@ -64,17 +64,6 @@ export async function takePlace(
   const seenMs = (await lines.state(own.name)).places.get(task);
   return seenMs === undefined ? undefined : keepIn(own, seenMs);
 }
-
-/** The place that was just passed to a task. Undefined: none was. */
-export const passedJustNow = (
-  { place: passed }: TaskMessage,
-  line: Line,
-  nowMs: number,
-  type: TaskType,
-): TakenPlace | undefined =>
-  passed?.line === line.name && passed.untilMs > keptUntilMs(nowMs - justNowMs, type)
-    ? { line, bucket: passed.bucket, untilMs: passed.untilMs, kept: true }
-    : undefined;
 
 /** Takes a place in the first of these buckets that has one. @returns The bucket's index. */
 async function takeOneOf(
