@@ -147,9 +147,7 @@ export interface TaskRecord extends TaskKey {
    * the record. Absent: the task has its first input.
    */
   input_part?: string;
-  /**
-   * submit: fingerprint of type, input and options, which tells a repeat from a reused idempotency key; never changes.
-   */
+  /** submit: fingerprint of type, input and options: tells a repeat from a reused idempotency key; never changes. */
   request_hash: string;
   /** submit; never changes. */
   created_at: string;
@@ -194,10 +192,7 @@ export interface TaskRecord extends TaskKey {
   lease_token?: string;
   /** The bucket of the place of its attempt. Absent: the first one, or it needs no place. */
   place_bucket?: number;
-  /**
-   * claim: the line of strict order whose turn the task has until its end, which sends a look at the line. Absent: its
-   * type has no such order, or it never started.
-   */
+  /** claim: the line of strict order whose turn the task has until its end. Absent: no such order, or never started. */
   strict_line?: string;
   /** claim: start of the newest attempt. Absent: never started. */
   started_at?: string;
