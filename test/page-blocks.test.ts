@@ -66,6 +66,17 @@ const taskCases: TaskCase[] = [
     results: [{ stored: 1 }, { stored: 1 }],
   },
   {
+    page: "docs/strict-order.md",
+    type: "ledger.post",
+    inputs: [
+      { account: "7", cents: 100 },
+      { account: "8", cents: 200 },
+    ],
+    effects: ({ account }: { account: string }) => [
+      `fetch POST https://ledger.example.com/accounts/${account}/entries`,
+    ],
+  },
+  {
     page: "docs/on-failed.md",
     type: "order.pay",
     inputs: [{ order: "41" }, { order: "42" }],
