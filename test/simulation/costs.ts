@@ -147,7 +147,16 @@ export class Costs {
       parks: 4 * (attempts + 1) + 3 * troubles + deaths + clientSends,
       // Messages that meet at an expired task each try to end it. A sweep looks at each letter by a write.
       writes:
-        2 * attempts + receives + 1 + Math.max(1, clientSends) + 3 * troubles + deaths + childReceives + swept + looks,
+        2 * attempts +
+        receives +
+        1 +
+        Math.max(1, clientSends) +
+        3 * troubles +
+        deaths +
+        childReceives +
+        swept +
+        // Two looks at one time may try the same write.
+        2 * looks,
     };
     const counted = { sends, receives, writes, parks };
     return (["sends", "receives", "writes", "parks"] as const)
