@@ -49,7 +49,7 @@ interface Upload {
 }
 
 /** Uploads a file of so many bytes. */
-async function upload(call: Call, bytes: number): Promise<string> {
+export async function upload(call: Call, bytes: number): Promise<string> {
   const body = { content_type: "text/plain", size_bytes: bytes, file_name: "a.txt" };
   const { upload_id, url, headers } = await call<Upload>("POST", "/uploads", body);
   const given = { "content-type": "text/plain", "if-none-match": "*", ...headers };
@@ -74,6 +74,7 @@ export async function submitKinds(call: Call, submit: Submit, round: string, siz
     { pages: 20, ms: 500 },
   ]);
   await submit(`${round} parent with failures`, "two.lenient", [{ children: 9 * size, failEvery: 3 }]);
+  await submit(`${round} never: parent whose children fail`, "two.lenient", [{ children: 4, failEvery: 1 }]);
   await submit(`${round} tries`, "two.tries", [{ number: 1 }, { number: 2 }]);
   const keyed = numbers(12 * size).map(({ n }) => ({ key: `k${n % 4}`, ms: 1_000, pad: n % 3 ? "" : "p".repeat(600) }));
   await submit(`${round} several keys`, "two.keyed", keyed);
@@ -99,5 +100,19 @@ export async function submitKinds(call: Call, submit: Submit, round: string, siz
     await submit(`${round} file`, "two.file", [{}], { files: { doc: await upload(call, 400_000) }, delay_seconds });
   // Its tenant is paused until the end.
   await submit(`${round} never: expired`, "two.echo", [{ n: 1 }], { expires_in_seconds: 5 }, "dev-globex");
+  await submit(`${round} long delay`, "two.echo", numbers(2), { delay_seconds: 2 * 86_400 });
+  await submit(`${round} long delay of minutes`, "two.echo", numbers(2), { delay_seconds: 1_200, priority: "low" });
+  await submit(`${round} long sleep`, "two.steps", [{ sleeps: [2 * 86_400] }]);
+  await submit(
+    `${round} wide`,
+    "two.wide",
+    numbers(80 * size).map(({ n }) => ({ key: "w", ms: 2_000, pad: n % 2 ? "" : "p".repeat(600) })),
+  );
+  await submit(`${round} replaced in a pause`, "two.paused", [{ n: 1, pad: "" }], {
+    unique: { key: `${round} p`, mode: "replace" },
+  });
+  await submit(`${round} replaced in a pause`, "two.paused", [{ n: 2, pad: "" }], {
+    unique: { key: `${round} p`, mode: "replace" },
+  });
   await submit(`${round} never: cancelled`, "two.echo", [{ n: 1 }], { delay_seconds: 30 });
 }
