@@ -62,6 +62,8 @@ interface Task {
   task_id: string;
   type: string;
   status: string;
+  run_at: string | null;
+  started_at: string | null;
 }
 
 async function ask(method: string, path: string, body?: object, more: Record<string, string> = {}): Promise<string> {
@@ -177,6 +179,20 @@ const isNever = (group: string): boolean => group.includes("never");
 const mustRun = () => [...groups].flatMap(([name, ids]) => (isNever(name) ? [] : ids));
 
 const of = (...names: string[]) => names.flatMap((name) => groups.get(name) ?? []);
+
+/** No task with a time of its own has started before it. */
+async function checkTimes(): Promise<void> {
+  const timed = [...groups].filter(([name]) => /delay|tags|webhook|large input|replaced|existing|high|low/.test(name));
+  let checked = 0;
+  for (const id of new Set(timed.flatMap(([, ids]) => ids))) {
+    const { run_at, started_at } = await call<Task>("GET", `/tasks/${id}`);
+    if (run_at === null || started_at === null) continue;
+    assert.ok(started_at >= run_at, `${id} was due at ${run_at}, and started at ${started_at}`);
+    checked += 1;
+  }
+  say(`times as planned: ${checked}`);
+  assert.ok(checked > 20);
+}
 
 /** Waits until each webhook has arrived. */
 async function untilTold(seconds: number): Promise<void> {
@@ -302,6 +318,7 @@ async function run(): Promise<void> {
     say("three days later");
     await call("POST", "/_local/clock", { advance_seconds: 3 * 86_400 });
     for (const name of waited.filter(isLong)) await untilDone(of(name), name, 60);
+    await checkTimes();
   } catch (error) {
     say(`the server's last lines:\n${server.said().slice(-3_000)}`);
     throw error;
