@@ -10,7 +10,7 @@ const event = (method: string, rawPath: string, rawQueryString = ""): GatewayEve
   requestContext: { domainName: "api.test", http: { method } },
 });
 
-/** What a router makes of a request: the route, its parameters, and the query. */
+/** A route that was found, with the parameters and the query of the request. */
 interface Found {
   route: string;
   params: Record<string, string>;

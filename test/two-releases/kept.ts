@@ -20,7 +20,7 @@ const schedules = [
 
 const limits = { submits_per_second: 50, burst: 70 };
 
-/** What a deployment keeps beside tasks: made with one release, and asked for with another. */
+/** Keys, limits, schedules and the like of a deployment: one release makes them, and another one is asked for them. */
 export class Kept {
   readonly #call: Call;
   readonly #ask: Ask;
