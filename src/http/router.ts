@@ -1,5 +1,6 @@
 import { type ApiResponse, Call, methodOf } from "./call.ts";
 import type { GatewayEvent } from "./event.ts";
+import { fits, isOpenStep } from "./path-steps.ts";
 
 /** Answers the requests of one route. */
 export type RouteHandler = (call: Call) => ApiResponse | Promise<ApiResponse>;
@@ -78,19 +79,12 @@ export class Router {
   }
 }
 
-const isOpen = (step: string | undefined): boolean => step?.[0] === "{";
-
-const openSteps = ({ steps }: OpenRoute): number => steps.filter(isOpen).length;
-
-/** True when a path has the steps of a route. A step in braces fits any text that is not empty. */
-export const fits = (steps: readonly string[], given: readonly string[]): boolean =>
-  steps.length === given.length &&
-  steps.every((step, index) => (isOpen(step) ? given[index] !== "" : step === given[index]));
+const openSteps = ({ steps }: OpenRoute): number => steps.filter(isOpenStep).length;
 
 function paramsOf(steps: readonly string[], given: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {};
   for (const [index, step] of steps.entries()) {
-    if (isOpen(step)) params[step.slice(1, -1)] = decoded(given[index] ?? "", decodeURIComponent);
+    if (isOpenStep(step)) params[step.slice(1, -1)] = decoded(given[index] ?? "", decodeURIComponent);
   }
   return params;
 }

@@ -1,6 +1,7 @@
 import type { Note, Row } from "../operations/row.ts";
 import * as rows from "../operations/rows.ts";
 import type { FunctionName } from "../settings/config.ts";
+import { fits, isOpenStep } from "./path-steps.ts";
 
 /** All routes of the API, by the function that answers them and by the name of their handler. */
 export const routeTable = {
@@ -152,13 +153,6 @@ export function routesAt(path: string): Route[] {
   const least = Math.min(...found.map(openness));
   return found.filter((route) => openness(route) === least);
 }
-
-const isOpenStep = (step = ""): boolean => step[0] === "{";
-
-/** True when a path has the steps of a route. */
-const fits = (steps: readonly string[], given: readonly string[]): boolean =>
-  steps.length === given.length &&
-  steps.every((step, index) => (isOpenStep(step) ? given[index] !== "" : step === given[index]));
 
 /**
  * Returns the test of a path that fits a route with steps in braces: another route may name that path word for word.

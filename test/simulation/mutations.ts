@@ -667,8 +667,16 @@ export const mutations: readonly Mutation[] = [
     test: "test/core/control/control.test.ts",
     file: "control/control.ts",
     in: "cancelAny",
-    find: "      await followUp(ports, current);\n      return current;\n",
+    find: "      await followMarked(ports, current);\n      return current;\n",
     replace: "      return current;\n",
+  },
+  {
+    name: "a cancel of a task that starts after its retention leaves no mark for the rescue",
+    test: "test/core/children/history.test.ts",
+    file: "control/control.ts",
+    in: "retentionOfWaiting",
+    find: "if (!comesLate) return kept;",
+    replace: "return kept;",
   },
   {
     name: "each round's end has the same id",

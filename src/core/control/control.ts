@@ -1,4 +1,4 @@
-import { followUp } from "../end/follow-up.ts";
+import { followMarked, markedSeconds } from "../end/follow-up.ts";
 import { childEnvelope, needsMessage } from "../end/keep-for-round.ts";
 import { requestCancelChildren } from "../end/request-cancel-children.ts";
 import { sweepBeforeNextRound } from "../end/request-sweep.ts";
@@ -75,7 +75,7 @@ export async function cancelAny(
     const status = statusAt(current, nowIso);
     // Also when the write below was made at its first try, whose answer was lost.
     if (tries > 0 && current.status === "cancelled") {
-      await followUp(ports, current);
+      await followMarked(ports, current);
       return current;
     }
     if (isTerminal(status)) throw notNow("cancelled", status);
@@ -83,7 +83,7 @@ export async function cancelAny(
     if (changed.done) {
       if (changed.record.status === "cancelled") {
         reportChanged(ports, changed.record, "cancelled");
-        await followUp(ports, changed.record, childEnvelope(ports, current));
+        await followMarked(ports, changed.record, childEnvelope(ports, current));
         await deleteOneOff(ports, current, nowIso);
       }
       return changed.record;
@@ -126,13 +126,29 @@ const requestCancel = (ports: EndPorts, record: TaskRecord, fields: CancelFields
   });
 
 async function cancelWaiting(ports: EndPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
-  const kept = retention(ports, record);
+  const kept = retentionOfWaiting(ports, record);
   await extras.keepEnded(ports, record, kept.purge_at);
   return ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
     set: { status: "cancelled", ...fields, finished_at: fields.updated_at, ...kept },
     remove: ["start_by", "kept_input", "retrying_in"],
   });
+}
+
+/**
+ * The retention of a waiting task that is cancelled. A message repeats the follow-up of a dead process, but it may come
+ * after the retention of a task that starts late or waits in a line: the daily rescue does it there.
+ */
+function retentionOfWaiting(ports: EndPorts, record: TaskRecord) {
+  const kept = retention(ports, record);
+  const comesLate = record.line !== undefined || record.due_at > kept.retained_until;
+  if (!comesLate) return kept;
+  const nowMs = ports.clock.now();
+  return {
+    ...kept,
+    purge_at: Math.max(kept.purge_at, Math.ceil(nowMs / 1000) + markedSeconds),
+    rescued_at: iso(nowMs),
+  };
 }
 
 /**

@@ -31,3 +31,21 @@ async function endedBy(ports: EndPorts, child: TaskRecord): Promise<TaskRecord |
   if (child.family_leaf === undefined) return undefined;
   return (await import("./close-family.ts")).countEnd(ports, child);
 }
+
+/** A marked task is kept for at least this long after its end, in seconds: two passes of the daily rescue may fail. */
+export const markedSeconds = 3 * 86_400;
+
+/**
+ * Follows up the end of a task whose record may have the mark `rescued_at`: it stays until all is done, so that the
+ * daily rescue does it where this process dies.
+ */
+export async function followMarked(ports: EndPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
+  await followUp(ports, record, envelope);
+  const { rescued_at: at, retained_until: until } = record;
+  if (at === undefined) return;
+  await ports.records.change(record, {
+    when: { rescued_at: { is: at }, ...(until !== undefined && { retained_until: { is: until } }) },
+    set: until === undefined ? {} : { purge_at: Math.ceil(Date.parse(until) / 1000) },
+    remove: ["rescued_at"],
+  });
+}

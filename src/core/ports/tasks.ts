@@ -357,7 +357,7 @@ export interface Tracing {
   span<T>(start: SpanStart, work: (span: Span) => Promise<T>): Promise<T>;
 }
 
-/** Tasks that have not ended, or that a rescue ended (`rescued_at`), of all tenants, from a read of the whole table. */
+/** Tasks of all tenants that have not ended, or have `rescued_at`, from a read of the whole table. */
 export interface OpenTasks {
   /**
    * Reads a part of the table, of bounded size, eventually consistent. Returns its open tasks and those with

@@ -2,7 +2,7 @@ import { inLanes } from "../../util/in-lanes.ts";
 import { failForGood } from "../end/bury.ts";
 import { closeIfFull, isFamilyFull } from "../end/close-family.ts";
 import { expiryOf } from "../end/expiry.ts";
-import { followUp } from "../end/follow-up.ts";
+import { followMarked } from "../end/follow-up.ts";
 import { childEnvelope } from "../end/keep-for-round.ts";
 import { requestSweep } from "../end/request-sweep.ts";
 import type { Changed } from "../model/change.ts";
@@ -112,7 +112,7 @@ async function rescueOne(pass: Pass, record: TaskRecord): Promise<void> {
     else if (need === "close") await close(pass, record);
     else if (need === "send") await sendAgain(pass, record, sinceMs);
     else if (need === "wait") await keepWaiting(pass, record);
-    else if (need === "follow") await follow(pass, record);
+    else if (need === "follow") await followMarked(pass.ports, record);
     else await lookAtLine(pass, record);
   } catch (error) {
     if (!(error instanceof PortUnavailable)) throw error;
@@ -140,15 +140,7 @@ async function ended(
   if (record === undefined || !isTerminal(record.status)) return;
   if (done) reportChanged(ports, record, outcome);
   if (done) found.ended += 1;
-  await follow(pass, record, envelope);
-}
-
-/** Does what follows from the end of a task. The mark stays until it is done, for the next pass. */
-async function follow({ ports }: Pass, record: TaskRecord, envelope?: Envelope): Promise<void> {
-  await followUp(ports, record, envelope);
-  const { rescued_at: at } = record;
-  if (at !== undefined)
-    await ports.records.change(record, { when: { rescued_at: { is: at } }, set: {}, remove: ["rescued_at"] });
+  await followMarked(ports, record, envelope);
 }
 
 async function close(pass: Pass, record: TaskRecord): Promise<void> {
@@ -162,7 +154,7 @@ async function close(pass: Pass, record: TaskRecord): Promise<void> {
   const parent = await closeIfFull(ports, marked.record);
   if (parent === undefined) return;
   found.ended += 1;
-  await follow(pass, parent);
+  await followMarked(ports, parent);
 }
 
 /** The condition that a task is still as it was read. */
@@ -315,8 +307,8 @@ const leftInLineSeconds = 20 * 86_400;
 /**
  * The step that goes on with an open task which nothing seems to wake. `send`: its message is sent again. `expire`: it
  * ends, as it did not start in time. `close`: its family is looked at. `wait`: it waits in a line for so long that its
- * entry must be kept anew. `look`: it waits in a line, which is looked at. `follow`: a rescue ended it, and may have
- * died before it did what follows. `none`: something will wake it.
+ * entry must be kept anew. `look`: it waits in a line, which is looked at. `follow`: who ended it may
+ * have died before it did what follows. `none`: something will wake it.
  */
 type Need = "none" | "send" | "expire" | "close" | "wait" | "look" | "follow";
 

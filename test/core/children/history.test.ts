@@ -335,6 +335,35 @@ describe("children and submits run once", () => {
     expect(await family.recordOf(child)).not.toHaveProperty("rescued_at");
   });
 
+  test("nor for a cancelled child that was to start after its retention, when the cancel dies before it counts", async () => {
+    const family: Family = familyOf(async (task) => {
+      if (task.attempt === 1) {
+        family.ids.push(await task.spawn({ type: "leaf", input: { n: 1 }, delaySeconds: 20 * day }));
+      }
+    });
+    const parent = keyOf(await family.accept());
+    await family.work();
+    const child = { tenant_id: "acme", task_id: family.ids[0] ?? "" };
+    const { end } = family.ports.families;
+    family.ports.families.end = () => Promise.reject(new PortUnavailable("the table"));
+    await expect(cancel(family.ports, await family.recordOf(child))).rejects.toThrow(PortUnavailable);
+    family.ports.families.end = end;
+    expect(await family.recordOf(parent)).toMatchObject({ status: "processing", family_state: "waiting" });
+    await family.clock.advance(day * 1_000);
+    await family.rescue(family.clock.now() + 60_000);
+    expect(await family.recordOf(parent)).toMatchObject({ status: "failed", family_counts: { cancelled: 1 } });
+    expect(await family.recordOf(child)).not.toHaveProperty("rescued_at");
+  });
+
+  test("and a cancelled task that was to start after its retention is kept for no longer than that", async () => {
+    const family: Family = familyOf(() => undefined);
+    const waiting = await family.accept({ delay_seconds: 20 * day, retention_seconds: 3_600 });
+    await cancel(family.ports, waiting);
+    const record = await family.recordOf(keyOf(waiting));
+    expect(record).toMatchObject({ status: "cancelled", purge_at: family.clock.now() / 1000 + 3_600 });
+    expect(record).not.toHaveProperty("rescued_at");
+  });
+
   test("and what follows from the end of a parent that a rescue closes is done, although that rescue dies", async () => {
     const family: Family = familyOf((task) => family.spawn(task, "1"));
     family.failing.add("1");
