@@ -229,6 +229,10 @@ function upgrade(project: string, file: string): void {
 function readDocs(project: string): void {
   assert.match(call(project, "npx", "offload", "docs", "runbook#depth"), /^offload docs runbook#depth\n## Depth\n/);
   assert.match(call(project, "npx", "offload", "docs", "exponential", "backoff"), /## Exponential backoff/);
+  assert.match(
+    call(project, "npx", "offload", "docs", "urn:offload:error:queue_full"),
+    /# `queue_full`: 503 Queue full/,
+  );
   const pages = readdirSync(join(project, "node_modules/offload/docs"));
   assert.equal(pages.includes("pages.json") && pages.includes("pictures") && !pages.includes("decisions.md"), true);
 }

@@ -1,6 +1,7 @@
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { miniSearch, searched } from "../../bin/site-search.ts";
+import { allGroupsIn } from "../../src/cli/docs-pages.ts";
 
 /*
  * The site of the pages: `npm run docs` builds it into docs/.vitepress/dist, `npm run docs:preview` serves it.
@@ -9,7 +10,7 @@ import { miniSearch, searched } from "../../bin/site-search.ts";
  */
 
 const docs = join(import.meta.dirname, "..");
-const groups = JSON.parse(readFileSync(join(docs, "pages.json"), "utf8"));
+const groups = allGroupsIn(`${docs}/`);
 
 /** The page of a source file, such as `api/README.md`. */
 const pages = new Map(
@@ -22,7 +23,9 @@ const addressOf = (page) => `/${page.replace(/(^|\/)README$/, "$1")}`;
 const sidebar = groups.map(({ group, maintainers, pages }) => ({
   text: group,
   collapsed: maintainers === true ? true : undefined,
-  items: pages.map(({ page, title }) => ({ text: title, link: addressOf(page) })),
+  items: pages
+    .filter(({ isPart }) => isPart !== true)
+    .map(({ page, title }) => ({ text: title, link: addressOf(page) })),
 }));
 
 /** The anchor of a heading, as on GitHub, so that links lead to the same place in both. */

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** A page of the documentation, as `docs/pages.json` lists it. The site's sidebar has the same list. */
 export interface Page {
@@ -11,6 +11,10 @@ export interface Page {
   words?: string;
   /** True for a page that a tool writes from doc comments. A search ranks it last. */
   generated?: boolean;
+  /** True for an overview whose entries have a page each, in the folder of its name. */
+  parts?: boolean;
+  /** True for the page of one entry. Tables of contents list the overview only. */
+  isPart?: boolean;
 }
 
 /** A part of the table of contents. */
@@ -31,11 +35,33 @@ export interface Section {
   text: string;
 }
 
-/** Returns the groups of pages for users, from the folder's table of contents. */
+/** Returns the groups of all pages, from the folder's table of contents. */
+export const allGroupsIn = (folder: string): Group[] =>
+  (JSON.parse(readFileSync(`${folder}pages.json`, "utf8")) as Group[]).map((group) => ({
+    ...group,
+    pages: group.pages.flatMap((page) => [page, ...partsOf(folder, page)]),
+  }));
+
+/** Returns the groups of pages for users. */
 export const groupsIn = (folder: string): Group[] =>
-  (JSON.parse(readFileSync(`${folder}pages.json`, "utf8")) as Group[]).filter(
-    ({ maintainers }) => maintainers !== true,
-  );
+  allGroupsIn(folder).filter(({ maintainers }) => maintainers !== true);
+
+/** The pages of an overview's entries, in the order of their names. Their words are those of the overview. */
+function partsOf(folder: string, { page, parts, words }: Page): Page[] {
+  if (parts !== true) return [];
+  const names = readdirSync(`${folder}${page}`).filter((file) => file.endsWith(".md"));
+  return names.sort().map((file) => {
+    const [, heading = ""] = /^# (.+)$/m.exec(readFileSync(`${folder}${page}/${file}`, "utf8")) ?? [];
+    const title = heading.replaceAll("`", "");
+    return {
+      page: `${page}/${file.replace(".md", "")}`,
+      title,
+      about: `${title}, with cause and cure.`,
+      ...(words && { words }),
+      isPart: true,
+    };
+  });
+}
 
 /** The anchor of a heading, as GitHub and the site make it. */
 export const anchorOf = (heading: string): string =>

@@ -12,6 +12,7 @@ Examples:
   npx offload docs                             the list of all pages
   npx offload docs rate limit per customer     the best section for these words, and the names of others
   npx offload docs runbook#depth               a section, as the text of an alarm names it
+  npx offload docs urn:offload:error:conflict  the page of a problem, by its type
   npx offload docs errors                      a whole page
   npx offload docs errors --path               the path of its file, for an editor or a viewer
 `;
@@ -53,7 +54,10 @@ const sectionsIn = (page: Page): Section[] => sectionsOf(page, readFileSync(`${f
  * @throws CommandFailed when there is none
  */
 function find(pages: readonly Page[], words: string, searched: boolean): [Section, ...Section[]] {
-  const [name = "", anchor = ""] = words.replace(/^docs\//, "").split("#");
+  const [name = "", anchor = ""] = words
+    .replace(/^docs\//, "")
+    .replace(/^urn:offload:error:/, "problems/")
+    .split("#");
   const page = pages.find((one) => one.page.toLowerCase() === name.replace(/\.md$/, "").toLowerCase());
   const found =
     page !== undefined && !searched
@@ -88,7 +92,9 @@ const listOf = (sections: readonly Section[]): string =>
 function contents(groups: readonly Group[], terminal: Terminal): void {
   for (const { group, pages } of groups) {
     terminal.out(terminal.colour("cyan", group));
-    terminal.out(`${columnsOf(pages.map(({ page, about }) => [page, about]))}\n`);
+    terminal.out(
+      `${columnsOf(pages.filter(({ isPart }) => isPart !== true).map(({ page, about }) => [page, about]))}\n`,
+    );
   }
   terminal.out("`npx offload docs PAGE` prints a page; `npx offload docs WORDS` searches in all of them.");
 }

@@ -21,6 +21,13 @@ describe("a page is printed", () => {
     },
   );
 
+  test("the page of a problem, by its type as a program gets it", async () => {
+    const { code, out } = await bare(["docs", "urn:offload:error:queue_full"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^offload docs problems\/queue_full\n# `queue_full`: 503 Queue full\n/);
+    expect(out).toContain("[problems]");
+  });
+
   test("by words, with the names of other sections on the error output", async () => {
     const { code, out, notes } = await bare(["docs", "verify", "the", "signature", "of", "a", "webhook"]);
     expect(code).toBe(0);

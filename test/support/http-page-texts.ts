@@ -1,4 +1,3 @@
-import type { ProblemCode } from "../../src/core/model/problem.ts";
 import type { AnyRouteName } from "../../src/http/routes.ts";
 
 /** Body of the example of a submit. Its type is the one that `offload init` adds to a project. */
@@ -142,50 +141,4 @@ const { operation_id } = await operations.cancelTasks({ filter: { type: "mail.se
   readTenantLimits: `const { in_force } = await admin.limits("acme");`,
   changeTenantLimits: `await admin.setLimits("acme", { submitsPerSecond: 20, burst: "unset" });`,
   readHealth: "const { version } = await client.health();",
-};
-
-/** Meaning of each problem, and the client's answer to it. */
-export const problemTexts: Readonly<Record<ProblemCode, readonly [meaning: string, whatToDo: string]>> = {
-  malformed_request: [
-    "the body is not a JSON object in UTF-8, it is nested deeper than 64 levels, or a header or cursor is not valid",
-    "correct the request",
-  ],
-  unauthenticated: ["the token is missing, unknown, expired or revoked", "get a new token"],
-  forbidden: ["the token's role is too low", "use a token with the role of the route"],
-  not_found: [
-    "there is no such route, or no such object for this caller",
-    "check the id; the task's retention may be over",
-  ],
-  method_not_allowed: ["the path exists, without this method", "read `Allow`"],
-  request_timeout: ["the request did not arrive in time", "repeat it"],
-  conflict: [
-    "the object's status does not allow it: cancel of an ended task, retry of one that has not failed, result of a failed one. With `Retry-After`: other requests changed it at the same time, and this one changed nothing",
-    "read the object; with `Retry-After`, repeat the request after that time",
-  ],
-  defined_in_code: [
-    "the app's code defines the schedule, and no request changes its rule",
-    "change it in the code and deploy; pause, resume and run work here",
-  ],
-  not_waiting: ["the task does not wait for its time", "read the task: `status` and `waiting_for` say why"],
-  input_not_kept: [
-    "Offload has not kept the task's input",
-    "set `keepInput` in the type to keep the inputs of all its tasks",
-  ],
-  gone: ["the result was acknowledged, or the result is no longer kept", "submit a new task"],
-  too_large: ["the request, its form or its input is larger than allowed", "send less: see [limits](limits.md)"],
-  unsupported_media_type: ["the body is not JSON", "send `Content-Type: application/json`"],
-  invalid_input: ["a field, or the task's input, does not fit; `errors` names each one", "correct the request"],
-  unknown_task_type: ["the deployment has no type of this name", "check the name, or deploy the type"],
-  idempotency_key_reused: [
-    "another request had the same `Idempotency-Key`",
-    "read its task, `task_id`, or use a key for each piece of work",
-  ],
-  rate_limited: ["too many submits of the tenant, or polls of one task", "wait for `Retry-After`"],
-  quota_exceeded: ["the tenant has too many tasks that have not ended", "wait for `Retry-After`"],
-  internal: [
-    "a fault of the service, which is logged with `correlation_id`",
-    "repeat once; then tell the operator the id",
-  ],
-  queue_full: ["the tier has too many waiting tasks", "wait for `Retry-After`, or use another tier"],
-  unavailable: ["a part of AWS does not answer", "wait for `Retry-After`, and repeat with the same `Idempotency-Key`"],
 };

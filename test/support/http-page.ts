@@ -1,9 +1,9 @@
-import { type ProblemCode, problemCodes } from "../../src/core/model/problem.ts";
 import { type AnyRouteName, type ApiRoute, apiRoutes, isOpen } from "../../src/http/routes.ts";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { parameterTexts } from "../../src/openapi/fields.ts";
 import { operations } from "../../src/openapi/operations.ts";
-import { clientCalls, problemTexts, pythonCalls, submitExample } from "./http-page-texts.ts";
+import { clientCalls, pythonCalls, submitExample } from "./http-page-texts.ts";
+import { problemPages, table } from "./problem-pages.ts";
 
 /* Writes the pages of the HTTP API from the OpenAPI document. `npm run docs:http` calls it, and a unit test compares the pages with it. */
 
@@ -73,11 +73,6 @@ const anchor = (heading: string): string =>
 const linkOn = (page: string, heading: string): string => `[${heading}](${page}.md#${anchor(heading)})`;
 const objectsPage = "api-objects";
 const pageOf = (tag: string): string => `api-${tag.replace(" ", "-")}`;
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n");
-
 /** Text of a range, such as `1 to 20`. Empty: there is none. */
 function rangeOf(least: number | undefined, most: number | undefined): string {
   const bound = most === undefined || most >= Number.MAX_SAFE_INTEGER ? undefined : most;
@@ -216,12 +211,15 @@ function answerTable({ responses: given }: OperationObject): string {
 }
 
 /** The codes of a route's problems, in the order of their statuses. */
-function problemsOf({ responses: given }: OperationObject): string {
-  const codes = Object.entries(given)
+const problemsOf = ({ responses: given }: OperationObject): string[] =>
+  Object.entries(given)
     .filter(([status]) => Number(status) >= 400)
     .flatMap(([status, { $ref = "" }]) => codesIn(responses[nameOf($ref)], status));
-  return `Problems: ${codes.map((name) => `[${code(name)}](problems.md#${name})`).join(", ")}.`;
-}
+
+const problemLinks = (operation: OperationObject): string =>
+  `Problems: ${problemsOf(operation)
+    .map((name) => `[${code(name)}](problems/${name}.md)`)
+    .join(", ")}.`;
 
 function codesIn(response: Response | undefined, status: string): readonly string[] {
   const codes = response?.["x-codes"];
@@ -270,7 +268,7 @@ function routeSection(route: ApiRoute): string {
     ...parameterTable(operation.parameters),
     ...bodySection(operation),
     answerTable(operation),
-    problemsOf(operation),
+    problemLinks(operation),
   ].join("\n\n");
 }
 
@@ -291,27 +289,6 @@ const objectSection = ([name, schema]: [string, Schema]): string =>
   [`## ${name}`, ...(schema.description === undefined ? [] : [schema.description]), fieldTable(schema, false)].join(
     "\n\n",
   );
-
-const problemNames = Object.keys(problemCodes) as ProblemCode[];
-
-const problemTable = (): string =>
-  table(
-    ["status", "code", "meaning"],
-    problemNames.map((name) => [String(problemCodes[name].status), `[${code(name)}](#${name})`, problemTexts[name][0]]),
-  );
-
-/** A problem with its body as it comes, so that a search for a part of it finds this section. */
-function problemSection(name: ProblemCode): string {
-  const { status, title } = problemCodes[name];
-  const [meaning, whatToDo] = problemTexts[name];
-  const body = { type: `urn:offload:error:${name}`, title, status, code: name, detail: "...", correlation_id: "..." };
-  return [
-    `## ${code(name)}`,
-    `**${status} ${title}**: ${meaning}.`,
-    `**What to do**: ${whatToDo}.`,
-    `\`\`\`json\n${JSON.stringify(body)}\n\`\`\``,
-  ].join("\n\n");
-}
 
 const commonTable = (): string =>
   table(
@@ -383,15 +360,13 @@ function objectsText(): string[] {
   return ["# HTTP API: objects", written, "The bodies of answers, by their names.", ...objects.map(objectSection)];
 }
 
-const problemsPage = (): string[] => [
-  "# Problems: what the API refuses",
-  written,
-  'Read `code`, not `detail`. Only API Gateway\'s own answers differ: above its rate limit (429), above 10 MB (413) and without an\nanswer of a function (500, 503) the body is `{ "message": "..." }`.',
-  problemTable(),
-  ...problemNames.map(problemSection),
-  "## Faults of an input",
-  "With `invalid_input`, `errors` names each fault: `path` is a JSON pointer into the request, `message` says what was expected. [Problem](api-objects.md#problem) has all members.",
-];
+/** Each route with its problems, as the pages in a folder below link to it. */
+const answeringRoutes = () =>
+  apiRoutes.map((route) => {
+    const { summary, tag } = operations[route.name];
+    const section = `${linkOn(pageOf(tag), summary)}`.replace("](", "](../");
+    return { codes: problemsOf(operationOf(route)), link: `${code(`${route.method} ${route.path}`)}: ${section}` };
+  });
 
 /** The pages of the HTTP API, by the paths of their files. */
 export function httpPages(): Record<string, string> {
@@ -399,7 +374,7 @@ export function httpPages(): Record<string, string> {
     ["api", overviewPage()],
     ...tags.map((tag): [string, string[]] => [pageOf(tag), groupPage(tag)]),
     [objectsPage, objectsText()],
-    ["problems", problemsPage()],
+    ...problemPages(answeringRoutes()),
   ];
   return Object.fromEntries(pages.map(([page, sections]) => [`docs/${page}.md`, `${sections.join("\n\n")}\n`]));
 }

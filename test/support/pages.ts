@@ -1,7 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
 
 /** The pages of the project, without those that a tool writes from doc comments. */
-export const pages = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...globSync("docs/*.md").sort()];
+export const pages = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  ...globSync("docs/{,problems/,error-kinds/}*.md").sort(),
+];
 
 /** A block of code in a page. */
 export interface Fence {

@@ -261,7 +261,7 @@ export const questions: readonly (readonly [words: string, ...answers: string[]]
   ["approval of a manager", "wait"],
   ["it works on my machine and is stuck in production", "works-here-not-in-aws"],
   ["prisma", "code#native-modules-and-prisma"],
-  ["quota_exceeded", "problems#quota_exceeded"],
+  ["quota_exceeded", "problems/quota_exceeded"],
   ["move delayed jobs from bullmq", "from-bullmq#move-without-losing-a-job"],
   ["step functions or temporal", "temporal-and-step-functions"],
   ["preview for a pull request", "ci#previews-of-pull-requests"],

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Group } from "../../src/cli/docs-pages.ts";
+import { groupsIn } from "../../src/cli/docs-pages.ts";
 import { withoutFences } from "./pages.ts";
 
 /*
@@ -108,16 +108,11 @@ const isLeftOut = (rule: string, page: string): boolean =>
     rule,
   );
 
-const groups = JSON.parse(readFileSync("docs/pages.json", "utf8")) as Group[];
-
-/** The pages for users that people write. */
+/** The pages for users, without those of the HTTP API and of the exports. */
 export const styledPages: readonly string[] = [
   "README.md",
-  ...groups
-    .filter(({ maintainers }) => maintainers !== true)
-    .flatMap(({ pages }) =>
-      pages.filter(({ page, generated }) => generated !== true && !/^(?:api|api-.*|problems)$/.test(page)),
-    )
+  ...groupsIn("docs/")
+    .flatMap(({ pages }) => pages.filter(({ page, generated }) => generated !== true && !/^(?:api|api-.*)$/.test(page)))
     .map(({ page }) => `docs/${page}.md`),
 ];
 
