@@ -58,3 +58,22 @@ export const miniSearch = {
       /\/api\//.test(id) ? 0.2 : /\/(?:api-|runbook|performance|emulator)/.test(id) ? 0.6 : 1,
   },
 };
+
+/**
+ * Runs in the browser: VitePress's search box says that it is a button with a list of options, in which are fields and
+ * links. The script makes it a dialog with a list of links, which keyboards and readers of screens reach one by one.
+ */
+export const searchBoxScript = `{
+  const dialog = { role: "dialog", "aria-modal": "true", "aria-label": "Search" };
+  const wrong = ["aria-owns", "aria-expanded", "aria-haspopup", "aria-selected", "aria-activedescendant", "aria-autocomplete"];
+  new MutationObserver(() => {
+    const box = document.querySelector(".VPLocalSearchBox");
+    if (!box) return;
+    for (const name in dialog) if (box.getAttribute(name) !== dialog[name]) box.setAttribute(name, dialog[name]);
+    box.removeAttribute("aria-labelledby");
+    for (const part of box.querySelectorAll(".results, .results > li")) part.removeAttribute("role");
+    for (const link of box.querySelectorAll(".result")) link.removeAttribute("aria-label");
+    for (const part of [box, ...box.querySelectorAll("input, .results, .results > li")])
+      for (const name of wrong) part.removeAttribute(name);
+  }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["role", "aria-label", ...wrong] });
+}`;

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { miniSearch, searched } from "../../bin/site-search.ts";
+import { addToPages, copyScript } from "../../bin/site-markdown.ts";
+import { miniSearch, searchBoxScript, searched } from "../../bin/site-search.ts";
 import { allGroupsIn } from "../../src/cli/docs-pages.ts";
 
 /*
@@ -20,13 +21,15 @@ const pages = new Map(
 /** The address of a page on the site: `README` of a folder is its index. */
 const addressOf = (page) => `/${page.replace(/(^|\/)README$/, "$1")}`;
 
-const sidebar = groups.map(({ group, maintainers, pages }) => ({
+const sidebar = groups.map(({ group, pages }) => ({
   text: group,
-  collapsed: maintainers === true ? true : undefined,
   items: pages
     .filter(({ isPart }) => isPart !== true)
     .map(({ page, title }) => ({ text: title, link: addressOf(page) })),
 }));
+
+/** The file of a page of the site, below `docs`. */
+const fileOf = (relativePath) => relativePath.replace(/(^|\/)index\.md$/, "$1README.md");
 
 /** The anchor of a heading, as on GitHub, so that links lead to the same place in both. */
 const slugify = (heading) =>
@@ -38,11 +41,13 @@ const slugify = (heading) =>
 
 /** What the search knows of a page, as HTML. Pages of maintainers are left out. */
 async function searchText(source, env, markdown) {
-  const page = pages.get(
-    env.relativePath === "index.md" ? "README.md" : env.relativePath.replace(/index\.md$/, "README.md"),
-  );
+  const page = pages.get(fileOf(env.relativePath));
   if (page === undefined || page.maintainers === true) return "";
-  return (markdown.renderAsync ?? markdown.render).call(markdown, searched(page, source), env);
+  return (markdown.renderAsync ?? markdown.render).call(
+    markdown,
+    searched(page, source),
+    Object.assign(env, { isSearch: true }),
+  );
 }
 
 /** For programs that read: `llms.txt` with all pages, and each page as Markdown beside its HTML. */
@@ -63,11 +68,26 @@ function writeTexts({ outDir }) {
   }
 }
 
-/** Tables fit the page: code in them breaks, and on a phone each row is a block of its own, so that nothing is cut. Text of code has contrast. */
+/**
+ * Tables fit the page: code in them breaks, and on a phone each row is a block of its own, so that nothing is cut. A block of code that scrolls has a
+ * shadow at the edge where it goes on. Text of code has contrast.
+ */
 const styles = `
 .vp-doc table { display: table; width: 100%; }
 :root, .dark { --vp-code-block-color: var(--vp-c-text-1); --vp-code-lang-color: var(--vp-c-text-2); }
-.vp-doc td code { white-space: normal; overflow-wrap: anywhere; }
+.vp-doc :not(pre) > code { white-space: normal; overflow-wrap: anywhere; }
+.vp-doc div[class*="language-"] > pre {
+  --over: var(--vp-code-block-bg), transparent;
+  --shade: rgba(128, 128, 128, .45), transparent;
+  background:
+    linear-gradient(to right, var(--over)) 0 0 / 40px 100% no-repeat local,
+    linear-gradient(to left, var(--over)) 100% 0 / 40px 100% no-repeat local,
+    linear-gradient(to right, var(--shade)) 0 0 / 14px 100% no-repeat scroll,
+    linear-gradient(to left, var(--shade)) 100% 0 / 14px 100% no-repeat scroll;
+}
+.vp-doc a.term { color: inherit; font-weight: inherit; text-decoration: underline dotted; }
+.page-tools a, .page-tools button { font-size: 14px; color: var(--vp-c-text-2); text-decoration: underline; margin-right: 12px; }
+.DocSearch-Button-Keys, .search-keyboard-shortcuts { display: none !important; }
 @media (max-width: 640px) {
   .vp-doc table, .vp-doc tbody, .vp-doc tr, .vp-doc td { display: block; width: 100%; }
   .vp-doc thead { display: none; }
@@ -83,10 +103,12 @@ export default {
   head: [
     ["link", { rel: "icon", type: "image/svg+xml", href: "/favicon.svg" }],
     ["style", {}, styles],
+    ["script", {}, `${copyScript}\n${searchBoxScript}`],
   ],
   rewrites: { "README.md": "index.md", "api/README.md": "api/index.md" },
   markdown: {
     anchor: { slugify },
+    config: (markdown) => addToPages(markdown, fileOf),
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
   transformPageData: (data) => ({ description: pages.get(data.filePath)?.about ?? "" }),

@@ -4,6 +4,17 @@ import { join } from "node:path";
 import { type Browser, type BrowserContext, type Page, chromium as playwright } from "playwright-core";
 import { chromium } from "./browser.ts";
 
+/** Starts a Chromium that reaches no other machine than this one. */
+export function launchChromium(): Promise<Browser> {
+  const args = [
+    "--no-proxy-server",
+    // No other name than this machine's can be reached.
+    "--host-resolver-rules=MAP * ~NOTFOUND,EXCLUDE 127.0.0.1,EXCLUDE localhost",
+    ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+  ];
+  return playwright.launch({ executablePath: chromium ?? "", args });
+}
+
 /** The console in a real Chromium, as people use it. */
 export class ConsoleBrowser {
   readonly #browser: Browser;
@@ -17,13 +28,7 @@ export class ConsoleBrowser {
   }
 
   static async start(url: string): Promise<ConsoleBrowser> {
-    const args = [
-      "--no-proxy-server",
-      // No other name than this machine's can be reached.
-      "--host-resolver-rules=MAP * ~NOTFOUND,EXCLUDE 127.0.0.1,EXCLUDE localhost",
-      ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
-    ];
-    return new ConsoleBrowser(await playwright.launch({ executablePath: chromium ?? "", args }), url);
+    return new ConsoleBrowser(await launchChromium(), url);
   }
 
   close(): Promise<void> {
