@@ -43,6 +43,18 @@ export class DynamoFlowSettings implements FlowSettings {
     return { settings: items.map(settingOf), whole: last === undefined };
   }
 
+  async named(prefix: string, most: number): Promise<FlowSetting[]> {
+    const found = await this.#table.page(
+      {
+        KeyConditionExpression: "pk = :pk AND begins_with(sk, :prefix)",
+        ExpressionAttributeValues: { ":pk": keys.flowSetting("").pk, ":prefix": prefix },
+        Limit: most,
+      },
+      "any",
+    );
+    return found.items.map(settingOf);
+  }
+
   async find(name: string): Promise<FlowSetting | undefined> {
     const item = await this.#found.read(name, () => this.#table.get(keys.flowSetting(name)));
     return item && settingOf(item);

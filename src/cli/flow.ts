@@ -22,6 +22,7 @@ Examples:
   npx offload flow set mail.send --limit 9 --limit-key acme --expires-in 2h   only the key acme, for two hours
   npx offload flow clear mail.send                    use the limits of the definition again, or none
   npx offload flow close mail.send                    close the breaker of a type
+  npx offload flow close mail.send --limit-key acme   only that of the key acme
 
 Set OFFLOAD_URL and OFFLOAD_KEY instead of giving --url and --key each time.
 `;
@@ -36,11 +37,14 @@ export const register: Register = (command, terminal) => {
   addFlowSet(command, terminal);
   withConnection(command.command("close <type>"))
     .description("close the breaker of a task type for the tenant: its waiting tasks start ('*': for all tenants)")
-    .action(async (type: string, options: Connection) => {
+    .option("--limit-key <key>", "only that of one key; default: those of all keys")
+    .action(async (type: string, options: Connection & { limitKey?: string }) => {
       const flow = new Flow(connectionOf(isForAll(options) ? withAdminKey(options) : options));
-      const closed = await flow.closeBreaker(type);
+      const { limitKey: key } = options;
+      const closed = await flow.closeBreaker(type, { key });
       if (options.json) return terminal.out(JSON.stringify(closed, null, 2));
-      terminal.out(`The breaker of ${plain(type)} is closed. Its waiting tasks start in order of submission.`);
+      const whose = key === undefined ? plain(type) : `${plain(type)} for the key ${plain(key)}`;
+      terminal.out(`The breaker of ${whose} is closed. Its waiting tasks start in order of submission.`);
       for (const line of await holdsOf(flow, { type })) terminal.out(line);
     });
 };
@@ -154,6 +158,9 @@ async function show(terminal: Terminal, options: Connection): Promise<void> {
   for (const { name, key_limits = [] } of state.types)
     for (const one of key_limits)
       terminal.out(`\n${plain(name)} has a limit of its own for the key ${keyLimitText(one)}`);
+  for (const { name, breaker } of state.types)
+    for (const one of breaker?.open_keys ?? [])
+      terminal.out(`\n${plain(name)} has an open breaker for the key ${plain(one.key)}, until ${one.open_until}`);
   for (const { name, stopped_tenants = [] } of state.types)
     for (const { tenant_id: tenant, paused_reason: reason } of stopped_tenants)
       if (reason !== undefined)
@@ -186,5 +193,9 @@ type Breaker = NonNullable<TypeList["types"][number]["breaker"]>;
 
 const sinceText = ({ open_since }: Breaker): string => (open_since === null ? "" : ` since ${open_since}`);
 
-const breakerText = ({ state, failures, failures_in_a_row, open_until }: Breaker): string =>
-  state === "open" ? `open until ${open_until}` : `closed, ${failures_in_a_row} of ${failures} failures`;
+function breakerText({ state, failures, failures_in_a_row, open_until, open_keys }: Breaker): string {
+  if (state === "closed") return `closed, ${failures_in_a_row} of ${failures} failures${open_keys ? " per key" : ""}`;
+  return open_keys === undefined ? `open until ${open_until}` : `open for ${keysText(open_keys.length)}`;
+}
+
+const keysText = (keys: number): string => `${keys} ${keys === 1 ? "key" : "keys"}`;

@@ -65,6 +65,11 @@ export interface TypeBreaker {
   breaker: TypeView["breaker"];
 }
 
+/** The option of a close: the key whose breaker is closed. Default: those of all keys. */
+export interface BreakerCloseOptions extends CallOptions {
+  key?: string | undefined;
+}
+
 /**
  * The option of a pause of a type: true for all tenants, which requires the role admin. Default: the caller's tenant.
  */
@@ -103,11 +108,11 @@ export class Flow {
   }
 
   /**
-   * Closes the breaker of a type: the tasks that wait start, and it counts failures from 0.
-   * @throws ProblemError `conflict` when the type is defined without a breaker
+   * Closes the breaker of a type, or of one of its keys: the tasks that wait start, and it counts failures from 0.
+   * @throws ProblemError `conflict` when the type is defined without a breaker, or without its key
    */
-  closeBreaker(type: string, options?: CallOptions): Promise<TypeBreaker> {
-    return this.#transport.post(path`/types/${type}/breaker/close`, {}, options);
+  closeBreaker(type: string, { key, ...options }: BreakerCloseOptions = {}): Promise<TypeBreaker> {
+    return this.#transport.post(path`/types/${type}/breaker/close`, { key }, options);
   }
 
   /** Makes all tasks of a tier wait that have not started. */

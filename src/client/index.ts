@@ -61,6 +61,7 @@ export {
 } from "./errors.ts";
 export type { Download, NewFile, UploadSource } from "./files.ts";
 export {
+  type BreakerCloseOptions,
   Flow,
   type KeyLimit,
   type NewKeyLimit,

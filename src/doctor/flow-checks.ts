@@ -29,7 +29,7 @@ export const breakerRetries: Check = {
       if (breaker === undefined || breaker.failures > maxAttempts) return;
       return {
         severity: "medium",
-        found: `Its breaker opens after ${breaker.failures} failed attempts in a row, and one task has ${maxAttempts} attempts: when few tasks run, one bad input stops all tasks of the type.`,
+        found: `Its breaker opens after ${breaker.failures} failed attempts in a row, and one task has ${maxAttempts} attempts: when few tasks run, one bad input stops all tasks of the ${breaker.keyed ? "type with its key" : "type"}.`,
         fix: `breaker.failures above ${maxAttempts}, or fewer attempts.`,
       };
     }),

@@ -9,7 +9,10 @@ export const reviewedType = (type: TaskType): ReviewedType => ({
   runsOn: type.runsOn,
   timeoutSeconds: type.timeoutSeconds,
   maxAttempts: type.maxAttempts,
-  breaker: type.breaker,
+  breaker: type.breaker && {
+    ...{ failures: type.breaker.failures, coolDownSeconds: type.breaker.coolDownSeconds },
+    ...(type.breaker.key && { keyed: true as const }),
+  },
   concurrency: type.concurrency && { limit: type.concurrency.limit },
   rateLimit: type.rateLimit && { limit: type.rateLimit.limit, perSeconds: type.rateLimit.perSeconds },
   children: type.children && {},

@@ -26,6 +26,11 @@ export class MemoryFlowSettings implements FlowSettings {
     return { settings, whole: settings.length === sorted.length };
   }
 
+  async named(prefix: string, most: number): Promise<FlowSetting[]> {
+    const named = (await this.all()).filter(({ name }) => name.startsWith(prefix));
+    return named.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, most);
+  }
+
   async find(name: string): Promise<FlowSetting | undefined> {
     return copy(this.#settings.get(name));
   }

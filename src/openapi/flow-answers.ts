@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { KeyLimitView, LimitsView, PausedView, TypeFlowView } from "../core/extras/limits/view-flow.ts";
+import type { KeyLimitView, LimitsView, OpenKeyView, PausedView, TypeFlowView } from "../core/extras/limits/view-flow.ts";
 import { tiers } from "../core/model/tier.ts";
 import { sameAs, withName } from "./json-schema.ts";
 
@@ -85,12 +85,34 @@ export const typeFlow = {
     z.object({
       failures: count.describe("Failed attempts in a row that open it."),
       cool_down_seconds: count.describe("Time until one task tries."),
-      state: z.enum(["closed", "open"]).describe("`open`: tasks of the type wait, but for one that tries."),
-      failures_in_a_row: z.int().min(0).describe("Failed attempts of this tenant since the last success."),
-      open_until: time.nullable().describe("From then on one task tries. Null: it is closed."),
+      keyed: z.literal(true).optional().describe("Each key has a breaker. Absent: the type has one."),
+      state: z
+        .enum(["closed", "open"])
+        .describe("`open`: tasks of the type wait, but for one that tries; with keys: those of at least one key."),
+      failures_in_a_row: z
+        .int()
+        .min(0)
+        .describe("Failed attempts of this tenant since the last success; with keys: the most of any key."),
+      open_until: time.nullable().describe("From then on one task tries, of one key. Null: it is closed."),
       open_since: time
         .nullable()
         .describe("Time at which it opened. Null: it is closed, or an earlier release opened it."),
+      open_keys: z
+        .array(
+          withName(
+            "OpenBreakerKey",
+            sameAs<OpenKeyView>()(
+              z.object({
+                key: z.string().describe("The key."),
+                failures_in_a_row: count.describe("Failed attempts of the key since its last success."),
+                open_until: time.describe("From then on one task of the key tries."),
+                open_since: time.nullable().describe("Time at which it opened. Null: unknown."),
+              }),
+            ),
+          ),
+        )
+        .optional()
+        .describe("The keys whose breakers are open. Absent: the breaker has no key."),
     }),
   )
     .nullable()

@@ -60,12 +60,14 @@ export const acts = () => {
     }),
     closeBreaker: onType({
       reach: "all",
+      body: z.strictObject({ key: z.string().min(1).max(longestKey).optional() }),
+      bodyOptional: true,
       find: (ports, asked) => {
         const type = typeIn(ports, asked);
         if (type.breaker !== undefined) return type;
         throw new Problem("conflict", `The type ${type.name} is defined without a breaker.`);
       },
-      run: (ports, type, _, { by }) => closed(ports, type, by),
+      run: (ports, type, { key }, { by }) => closed(ports, type, by, key?.toWellFormed()),
     }),
     changeLimits: onType({
       role: "admin",
@@ -166,12 +168,14 @@ async function pausesAfter(
 }
 
 /** An admin closes the open breakers of all tenants with `tenant=*`. */
-async function closed(ports: Ports, type: CatalogEntry, by: Identity): Promise<Answer> {
+async function closed(ports: Ports, type: CatalogEntry, by: Identity, key: string | undefined): Promise<Answer> {
+  if (key !== undefined && !type.breaker?.keyed)
+    throw new Problem("conflict", `The breaker of ${type.name} is defined without a key.`);
   const tenantIds = isForAll(by)
     ? stoppedTenants(type.name, await ports.flowSettings.all()).filter((one) => one.breaker_open_until !== null)
     : [{ tenant_id: by.tenantId }];
   for (const { tenant_id: tenantId } of tenantIds)
-    await closeBreaker(ports, { type: type.name, tenantId }, checkTier, by.principal);
+    await closeBreaker(ports, { type: type.name, tenantId, key }, checkTier, by.principal);
   const settings = byName(await ports.flowSettings.all());
   return { json: { type: type.name, breaker: typeFlowView(type, by.tenantId, settings).breaker } };
 }
@@ -185,7 +189,7 @@ async function typesView({ types, flowSettings, lines, clock }: Ports, by: Ident
   const viewed = async (type: CatalogEntry): Promise<TypeView> => {
     const view = typeView(type, tenantId, settings);
     const [waiting_since, waits_for_limit] = await Promise.all([
-      waitingSince(lines, type.name, tenantId, settings),
+      waitingSince(lines, type, tenantId, settings),
       limitWait(lines, view, type.name, ofAll ? undefined : tenantId),
     ]);
     return {
@@ -258,9 +262,12 @@ export const texts: TextsOf<ReturnType<typeof acts>> = {
   },
   closeBreaker: {
     route: "POST /types/{type}/breaker/close",
+    notes: ["body"],
+    body: "BreakerCloseRequest",
+    fields: { key: "The key whose breaker is closed. Default: those of all keys." },
     summary: "Close the breaker of a task type",
     description: [
-      "Closes the breaker for the caller's tenant. An admin closes it for all tenants with `tenant=*`. The breaker counts failures from 0 again.",
+      "Closes the breaker for the caller's tenant, or with `key` that of one key. An admin closes it for all tenants with `tenant=*`. The breaker counts failures from 0 again.",
       resumeText,
     ],
     answers: { 200: ["TypeBreaker", "The breaker, closed."] },

@@ -83,7 +83,7 @@ export function troublesOfTypes(
     for (const one of stopped_tenants) found.push(troubleOfStopped(name, one));
     const oldest = !waiting_since ? "" : `; the oldest task waits for ${duration(nowMs - Date.parse(waiting_since))}`;
     if (breaker?.state === "open") {
-      const text = `${breaker.failures_in_a_row} failures in a row: its tasks wait, and one tries now and then`;
+      const text = `${breaker.failures_in_a_row} failures in a row${keysOf(breaker)}: its tasks wait, and one tries now and then`;
       add("breaker", name, text + oldest, breaker.open_since);
     }
     found.push(...troubleOfWait(name, waits_for_limit, nowMs));
@@ -94,6 +94,16 @@ export function troublesOfTypes(
   }
   const rank = ({ kind }: Trouble) => (kind === "breaker" ? 0 : 1);
   return found.sort((a, b) => rank(a) - rank(b));
+}
+
+/** The first keys whose breakers are open. */
+function keysOf({ open_keys: open = [] }: NonNullable<TypeList["types"][number]["breaker"]>): string {
+  if (open.length === 0) return "";
+  const more = open.length > 3 ? ` and ${open.length - 3} more` : "";
+  return ` of ${open.length === 1 ? "the key" : "keys"} ${open
+    .slice(0, 3)
+    .map(({ key }) => key)
+    .join(", ")}${more}`;
 }
 
 /** The tasks that have waited for long in the lines of a type's limits. An API of an earlier release does not tell. */

@@ -45,6 +45,7 @@ export function TypePage({ name }: { name: string }) {
                 <TypeFacts type={type} />
               </Section>
               <KeyLimits of={type.key_limits} />
+              <OpenKeys of={type.breaker} />
               <details>
                 <summary>Schema of the input</summary>
                 <Json of={type.input_schema} label={`Schema of the input of ${name}`} />
@@ -221,6 +222,29 @@ function KeyLimits({ of = [] }: { of: TypeView["key_limits"] }) {
   );
 }
 
+/** The keys whose breakers are open. */
+function OpenKeys({ of: breaker }: { of: TypeView["breaker"] }) {
+  const open = breaker?.open_keys ?? [];
+  if (open.length === 0) return null;
+  return (
+    <Section title="Open breakers of keys">
+      <Table
+        label="Open breakers of keys"
+        rows={open}
+        keyOf={({ key }) => key}
+        columns={[
+          { name: "Key", cell: ({ key }) => <Text of={key} most={256} /> },
+          { name: "Failures in a row", numeric: true, cell: ({ failures_in_a_row: failures }) => count(failures) },
+          { name: "Open since", cell: ({ open_since: since }) => (since === null ? "" : <Time at={since} />) },
+          { name: "One task tries", cell: ({ open_until: until }) => <Time at={until} /> },
+        ]}
+      />
+    </Section>
+  );
+}
+
+const keys = (number: number): string => `${count(number)} ${number === 1 ? "key" : "keys"}`;
+
 const inOrder = ({ order, on_dead_letter }: NonNullable<TypeView["concurrency"]>): string =>
   order === undefined ? "" : `, in strict order${on_dead_letter === "hold" ? ", held by dead letters" : ""}`;
 
@@ -242,10 +266,11 @@ function TypeFacts({ type }: { type: TypeView }) {
         breaker !== null && [
           "Breaker",
           breaker.state === "closed" ? (
-            `closed, ${count(breaker.failures_in_a_row)} of ${count(breaker.failures)} failures`
+            `closed, ${count(breaker.failures_in_a_row)} of ${count(breaker.failures)} failures${breaker.keyed ? " of a key" : ""}`
           ) : (
             <span key="open" class="status breaker">
-              <Icon of="breaker" /> open until <Time at={breaker.open_until} />
+              <Icon of="breaker" /> open {breaker.open_keys && `for ${keys(breaker.open_keys.length)}, the first `}until{" "}
+              <Time at={breaker.open_until} />
             </span>
           ),
         ],

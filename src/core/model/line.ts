@@ -6,7 +6,7 @@ import type { Tier } from "./tier.ts";
  * | name | tasks wait |
  * |---|---|
  * | `pause/tier/<tier>`, `pause/type/<type>`, `pause/type/<type>/<tenant>`, `pause/tenant/<tenant>` | until an operator resumes it |
- * | `breaker/<type>/<tenant>` | until the breaker of a type that fails lets them go |
+ * | `breaker/<type>/<tenant>`, `breaker/<type>/<tenant>/<key>` | until the breaker of a type that fails lets them go |
  * | `concurrency/<type>/<tenant>/<key>` | for a place; without tenant for types whose tenants share places |
  * | `rate/<type>/<tenant>/<key>` | for a time to start |
  *
@@ -81,8 +81,12 @@ export const pausesOf = ({ tier, type, tenantId }: PausableWork): string[] => [
 /** The start of the names of all types' breakers. No other setting of flow has a name that sorts before them. */
 export const breakersPrefix = "breaker/";
 
-/** The name of a type's breaker for a tenant. */
-export const breakerName = (type: string, tenantId: string): string => `${breakersPrefix}${type}/${tenantId}`;
+/**
+ * The name of a type's breaker for a tenant.
+ * @param key Absent: the breaker has no key.
+ */
+export const breakerName = (type: string, tenantId: string, key?: string): string =>
+  `${breakersPrefix}${type}/${tenantId}${key === undefined ? "" : `/${key}`}`;
 
 /** The name of a line of a type's own limit. */
 export const limitLine = (

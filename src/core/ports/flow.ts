@@ -241,7 +241,7 @@ export interface TypeLimits {
   untilMs?: number;
 }
 
-/** The breaker of a type for one tenant. */
+/** The breaker of a type for one tenant, or for one of its keys. */
 export interface Breaker {
   kind: "breaker";
   name: string;
@@ -300,6 +300,8 @@ export interface FlowSettings {
   all(): Promise<FlowSetting[]>;
   /** All settings but breakers of types, and as many of these as make about `most` in all. Reads consistently. */
   some(most: number): Promise<SomeSettings>;
+  /** Settings whose names begin with `prefix`, at most so many, in the order of their names. Reads consistently. */
+  named(prefix: string, most: number): Promise<FlowSetting[]>;
   /** One setting. Reads consistently. */
   find(name: string): Promise<FlowSetting | undefined>;
   put(setting: Pause | TypeLimits | ReceiversMark | ResumeGuard): Promise<void>;

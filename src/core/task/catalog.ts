@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { TaskType } from "./task.ts";
-import type { ConcurrencyOption } from "./type-limits.ts";
+import type { BreakerOption, ConcurrencyOption } from "./type-limits.ts";
 
 /** A task type as data for submit, so that submit's bundle contains no handlers and no packages of tasks. */
 export interface CatalogEntry {
@@ -25,7 +25,7 @@ export interface CatalogEntry {
   /** Starts of one key in a time. Absent: no limit. */
   rate_limit?: LimitView & { limit: number; per_seconds: number };
   /** Absent: no breaker. */
-  breaker?: { failures: number; cool_down_seconds: number };
+  breaker?: { failures: number; cool_down_seconds: number; keyed?: true };
   /** Submits may gather their inputs in one task. Absent: they may not. */
   collect?: { max_items: number; wait_seconds: number };
   /** True when records keep no inputs. Absent: the type is not sensitive. */
@@ -59,6 +59,11 @@ const limitView = ({ key, scope = "tenant" }: { key?: unknown; scope?: LimitView
 const strictView = ({ order, onDeadLetter = "continue" }: ConcurrencyOption) =>
   order === undefined ? {} : { order, on_dead_letter: onDeadLetter };
 
+const breakerView = ({ failures, coolDownSeconds, key }: BreakerOption) => ({
+  ...{ failures, cool_down_seconds: coolDownSeconds },
+  ...(key && { keyed: true as const }),
+});
+
 const limitsOf = ({ concurrency, rateLimit, breaker }: TaskType) => ({
   ...(concurrency && {
     concurrency: { ...limitView(concurrency), limit: concurrency.limit, ...strictView(concurrency) },
@@ -66,7 +71,7 @@ const limitsOf = ({ concurrency, rateLimit, breaker }: TaskType) => ({
   ...(rateLimit && {
     rate_limit: { ...limitView(rateLimit), limit: rateLimit.limit, per_seconds: rateLimit.perSeconds },
   }),
-  ...(breaker && { breaker: { failures: breaker.failures, cool_down_seconds: breaker.coolDownSeconds } }),
+  ...(breaker && { breaker: breakerView(breaker) }),
 });
 
 const runsOnOf = ({ runsOn }: TaskType): { runs_on?: "container" } =>

@@ -97,16 +97,16 @@ export interface TaskOptions<
    */
   rateLimit?: RateLimitOption<z.output<Input>>;
   /**
-   * Failed attempts in a row, per tenant, that stop the type: its tasks wait, and after the cool-down one of them
-   * tries. Default: no breaker.
+   * Failed attempts in a row, per tenant, that stop the type, or its tasks with the same key: they wait, and after the
+   * cool-down one of them tries. Default: no breaker.
    * @example { failures: 10, coolDownSeconds: 60 }
    */
-  breaker?: BreakerOption;
+  breaker?: BreakerOption<z.output<Input>>;
   /**
    * Inputs of submits with one unique key, in the mode `collect`, gather in one task. It is due `waitSeconds` after the
    * first input, or when it has `maxItems`. The handler gets an array, in the order of acceptance; of any other submit
-   * an array of one. `input` is the schema of each. Not with a `key` of `concurrency` or `rateLimit`. Default: each
-   * submit is a task.
+   * an array of one. `input` is the schema of each. Not with a `key` of `concurrency`, `rateLimit` or `breaker`.
+   * Default: each submit is a task.
    * @example { maxItems: 100, waitSeconds: 30 }
    */
   collect?: Collect;
@@ -327,7 +327,7 @@ const shapeFault = (
   childrenFault(children, aggregate) ??
   limitsFault(limits) ??
   (collect &&
-    (limits.concurrency?.key ?? limits.rateLimit?.key) &&
+    (limits.concurrency?.key ?? limits.rateLimit?.key ?? limits.breaker?.key) &&
     "collect does not go with a limit's key: a list has many inputs");
 
 function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {

@@ -1,4 +1,4 @@
-/** Tasks with equal keys share a limit. A key has 1 to 256 characters. */
+/** Tasks with equal keys share a limit, or a breaker. A key has 1 to 256 characters. */
 type KeyOf<Input> = (input: Input) => string | number;
 
 /** The sharing of a limit. */
@@ -45,7 +45,9 @@ export interface RateLimitOption<Input = never> extends Limit<Input> {
 }
 
 /** A type's option `breaker`. */
-export interface BreakerOption {
+export interface BreakerOption<Input = never> {
+  /** Tasks of one key have a breaker of their own. Default: all tasks of the type share one. */
+  key?: KeyOf<Input>;
   /** Failed attempts in a row that open it, 1 to 1,000. A crash does not count. */
   failures: number;
   /** Whole seconds until one task tries, 1 to 86,400. */
@@ -90,6 +92,7 @@ export function limitsFault(type: {
   return (
     limitFault("concurrency", concurrency) ??
     limitFault("rateLimit", rateLimit) ??
+    limitFault("breaker", breaker) ??
     strictFault(concurrency) ??
     outOf("concurrency.limit", concurrency?.limit, mostPlaces) ??
     outOf("rateLimit.limit", rateLimit?.limit, mostStarts) ??

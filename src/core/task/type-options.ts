@@ -72,7 +72,7 @@ const concurrency: ChecksOf<ConcurrencyOption> = {
   onDeadLetter: oneOf(["continue", "hold"]),
 };
 const rateLimit: ChecksOf<RateLimitOption> = { ...limit, perSeconds: anything };
-const breaker: ChecksOf<BreakerOption> = { failures: anything, coolDownSeconds: anything };
+const breaker: ChecksOf<BreakerOption> = { key: syncFunction, failures: anything, coolDownSeconds: anything };
 const collect: ChecksOf<CollectOption> = { maxItems: wholeNumber(1, 1_000), waitSeconds: wholeNumber(0, 86_400) };
 const file: ChecksOf<FileOptions> = { contentTypes: listOf(text), maxBytes: anything, required: flag };
 const children: ChecksOf<ChildrenOptions<never>> = {

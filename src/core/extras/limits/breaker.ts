@@ -1,12 +1,13 @@
-import { breakerName, type Line } from "../../model/line.ts";
+import type { Line } from "../../model/line.ts";
 import type { TaskRecord } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
 import type { Settled } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
-import type { BreakerOption, LimitedType } from "../../task/type-limits.ts";
+import type { BreakerOption } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
 import { countForGuards } from "./guard.ts";
-import type { LinePorts } from "./line-ports.ts";
+import { breakerAt, breakerLine, isCounted } from "./keyed-breakers.ts";
+import type { FlowPorts, LinePorts } from "./line-ports.ts";
 import { noteOpened } from "./opened.ts";
 
 /**
@@ -15,35 +16,38 @@ import { noteOpened } from "./opened.ts";
  * @throws PortUnavailable
  */
 export async function countEnd(
-  ports: LinePorts,
-  { type, record, delivery: { tier } }: TaskMessage & { record: TaskRecord },
+  ports: FlowPorts,
+  message: TaskMessage & { record: TaskRecord },
   as: Settled["as"],
 ): Promise<void> {
+  const { type, record } = message;
   if (type === undefined) return;
   await (type.breaker === undefined
     ? countForGuards(ports, await ports.flow.guardsOf(type.name, record.tenant_id), record, as)
-    : count(ports, { ...type, breaker: type.breaker }, record, as, tier));
+    : count(ports, message, type.breaker, as));
 }
 
 async function count(
-  ports: LinePorts,
-  type: LimitedType & { breaker: BreakerOption },
-  record: TaskRecord,
+  ports: FlowPorts,
+  message: TaskMessage & { record: TaskRecord },
+  { failures, coolDownSeconds }: BreakerOption,
   as: Settled["as"],
-  tier: Tier,
 ): Promise<void> {
-  const line: Line = { kind: "breaker", name: breakerName(type.name, record.tenant_id), type: type.name };
-  if (as === "completed" || as === "waiting") return close(ports, line, record.tenant_id, tier);
-  if (as !== "failed" && as !== "retried") return;
-  const { failures, coolDownSeconds } = type.breaker;
+  const isSuccess = as === "completed" || as === "waiting";
+  if (!isSuccess && as !== "failed" && as !== "retried") return;
+  const line = await breakerLine(ports, message);
+  // The input has no key, so its failure tells of none.
+  if ("fault" in line) return;
+  const { record, delivery } = message;
+  if (isSuccess) return close(ports, line, record.tenant_id, delivery.tier);
   const now = ports.clock.now();
+  if (!(await isCounted(ports, line, now))) return;
   const openUntilMs = now + coolDownSeconds * 1000;
   const breaker = await ports.flowSettings.countFailure(line.name, failures, openUntilMs, now);
   ports.flow.forget();
   if (breaker.openUntilMs !== openUntilMs) return;
   ports.log.warn("breaker opened: tasks of the type wait", {
-    type: type.name,
-    tenant_id: record.tenant_id,
+    ...{ type: line.type, tenant_id: record.tenant_id, line: line.name },
     failures: breaker.failures,
     open_until: new Date(openUntilMs).toISOString(),
   });
@@ -54,15 +58,15 @@ async function count(
  * @throws PortUnavailable
  */
 export async function passTry(
-  ports: LinePorts,
-  { tenant_id, type }: Pick<TaskRecord, "tenant_id" | "type">,
+  ports: FlowPorts,
+  message: TaskMessage,
   tryUntilMs: number,
-  tier: Tier,
 ): Promise<void> {
-  const line: Line = { kind: "breaker", name: breakerName(type, tenant_id), type };
+  const line = await breakerLine(ports, message);
+  if ("fault" in line) return;
   // Another end of an attempt may have opened or closed the breaker.
   const passed = await ports.flowSettings.tryBreaker(line.name, tryUntilMs, ports.clock.now());
-  if (passed) await advance(ports, line, { tier });
+  if (passed) await advance(ports, line, { tier: message.delivery.tier });
 }
 
 /**
@@ -70,12 +74,12 @@ export async function passTry(
  * does so after a death in between.
  */
 async function close(ports: LinePorts, line: Line, tenantId: string, tier: Tier): Promise<void> {
-  const breaker = await ports.flow.breakerOf(line.type ?? "", tenantId);
+  const breaker = await breakerAt(ports, line);
   if (breaker === undefined) return;
   await ports.flowSettings.remove(line.name);
   if (breaker.openUntilMs !== undefined) await noteOpened(ports.lines, line, ports.clock.now());
   ports.flow.forget();
   if (breaker.openUntilMs === undefined) return;
-  ports.log.info("breaker closed", { type: line.type, tenant_id: tenantId });
+  ports.log.info("breaker closed", { type: line.type, tenant_id: tenantId, line: line.name });
   await advance(ports, line, { tier });
 }

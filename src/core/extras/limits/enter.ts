@@ -1,4 +1,4 @@
-import { LineUnavailable, PermanentError, PortUnavailable, TaskError, WrittenLater } from "../../model/errors.ts";
+import { LineUnavailable, PortUnavailable, TaskError, WrittenLater } from "../../model/errors.ts";
 import {
   entryMarginSeconds,
   isOfTier,
@@ -22,7 +22,8 @@ import { strictOf } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
 import { bucketName, bucketsFor } from "./buckets.ts";
 import { leave, type Place } from "./held-place.ts";
-import { type LimitsInForce, limitsInForce, lineFor, paceOf, placesOf } from "./limit-lines.ts";
+import { breakerAt, breakerLine } from "./keyed-breakers.ts";
+import { keyFault, type LimitsInForce, limitsInForce, lineFor, paceOf, placesOf } from "./limit-lines.ts";
 import { aheadMs, type FlowPorts } from "./line-ports.ts";
 import { join, shardFor } from "./shards.ts";
 import { takeTurn } from "./strict-order.ts";
@@ -70,6 +71,7 @@ function ofLine(error: unknown): never {
 export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
   const { type } = message;
   const line = await stopOf(ports, message);
+  if (line !== undefined && "fault" in line) return { as: "admitted", fault: line.fault };
   if (type !== undefined && strictOf(type) !== undefined) return enterInTurn(ports, message, type, line);
   if (line !== undefined) return stoppedBy(ports, message, line);
   if (type === undefined) return admitted;
@@ -117,13 +119,23 @@ async function enterInTurn(
  * The line of the pause or of the open breaker that stops a task. A breaker stops neither the task that tries nor a
  * type that has no breaker any more, as no end of a task would close it.
  */
-async function stopOf(ports: FlowPorts, { envelope, delivery, type, grant }: TaskMessage): Promise<Line | undefined> {
+async function stopOf(ports: FlowPorts, message: TaskMessage): Promise<Line | { fault: unknown } | undefined> {
+  const { envelope, delivery, type, grant } = message;
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
-  const stop = await ports.flow.stopOf(work, type?.breaker !== undefined);
-  const line = stop === undefined ? undefined : lineOf(stop);
-  if (line?.kind !== "breaker" || type?.breaker === undefined) return line;
+  const isKeyed = type?.breaker?.key !== undefined;
+  const stop = await ports.flow.stopOf(work, type?.breaker !== undefined && !isKeyed);
+  const paused = stop === undefined ? undefined : lineOf(stop);
+  const line = paused ?? (isKeyed ? await openOfKey(ports, message) : undefined);
+  if (line === undefined || "fault" in line || line.kind !== "breaker" || type?.breaker === undefined) return line;
   if (grant?.tryUntilMs === undefined) return line;
   return (await mayTry(ports, line, { ...type, breaker: type.breaker }, grant.tryUntilMs)) ? undefined : line;
+}
+
+/** The line of the open breaker of a task's key. Undefined: it is closed. A fault: the type's code gives no key. */
+async function openOfKey(ports: FlowPorts, message: TaskMessage): Promise<Line | { fault: unknown } | undefined> {
+  const line = await breakerLine(ports, message);
+  if ("fault" in line) return line;
+  return (await breakerAt(ports, line))?.openUntilMs === undefined ? undefined : line;
 }
 
 /**
@@ -196,10 +208,6 @@ async function limitLines(
     return { fault: error instanceof TaskError ? error : keyFault(error) };
   }
 }
-
-/** No further attempt can help: the key is the type's own code. */
-const keyFault = (cause: unknown): PermanentError =>
-  new PermanentError(`the key of a limit: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
 
 /**
  * Puts a task that could start now into a line, which has its message then. The record first: a task that has ended is

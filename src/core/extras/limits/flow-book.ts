@@ -37,6 +37,10 @@ export function readSetting<Kind extends FlowSetting["kind"]>(kind: Kind, settin
   return setting as Extract<FlowSetting, { kind: Kind }>;
 }
 
+/** @throws WrittenLater */
+export const readBreaker = (breaker: Breaker): Breaker =>
+  readSetting("breaker", breaker, areNumbers(breaker.failures, breaker.openUntilMs));
+
 const guardNames = (type: string, tenantId: string): string[] =>
   [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })].map(guardName);
 
@@ -79,7 +83,7 @@ export class FlowBook {
 
   /** True when a pause stops a task, or an operator has set limits for its type. */
   async limits(work: PausableWork): Promise<boolean> {
-    const { settings } = await this.#known();
+    const { settings } = await this.known();
     return settings.size > 0 && [...pausesOf(work), limitsName(work.type)].some((name) => settings.has(name));
   }
 
@@ -88,7 +92,7 @@ export class FlowBook {
    * @param hasBreaker True for a type with a breaker: others are not stopped by one.
    */
   async stopOf(work: PausableWork, hasBreaker: boolean): Promise<string | undefined> {
-    const { settings, whole } = await this.#known();
+    const { settings, whole } = await this.known();
     if (settings.size === 0 && whole) return undefined;
     const pause = pausesOf(work).find((name) => settings.has(name));
     if (pause !== undefined || !hasBreaker) return pause;
@@ -98,7 +102,7 @@ export class FlowBook {
 
   /** All pauses and limits, and some breakers. */
   async settings(): Promise<Known["settings"]> {
-    return (await this.#known()).settings;
+    return (await this.known()).settings;
   }
 
   get nowMs(): number {
@@ -107,11 +111,10 @@ export class FlowBook {
 
   /** The breaker of a type for a tenant, if a task failed. */
   async breakerOf(type: string, tenantId: string): Promise<Breaker | undefined> {
-    const { settings, whole } = await this.#known();
+    const { settings, whole } = await this.known();
     const name = breakerName(type, tenantId);
     const breaker = (settings.get(name) ?? (whole ? undefined : await this.#breaker(name))) as Breaker | undefined;
-    if (breaker === undefined) return undefined;
-    return readSetting("breaker", breaker, areNumbers(breaker.failures, breaker.openUntilMs));
+    return breaker && readBreaker(breaker);
   }
 
   /**
@@ -124,7 +127,7 @@ export class FlowBook {
 
   /** The breakers that guard the resumes of a type now, for a tenant and for all. */
   async guardsOf(type: string, tenantId: string): Promise<ResumeGuard[]> {
-    const { settings } = await this.#known();
+    const { settings } = await this.known();
     const now = this.#ports.clock.now();
     const guards = guardNames(type, tenantId).map((name) => settings.get(name) as Breaker | undefined);
     return guards.filter((one): one is ResumeGuard => (one?.guardsUntilMs ?? 0) > now);
@@ -132,7 +135,7 @@ export class FlowBook {
 
   /** True when a tenant has receivers of webhooks. */
   async receives(tenantId: string): Promise<boolean> {
-    return (await this.#known()).settings.has(receiversName(tenantId));
+    return (await this.known()).settings.has(receiversName(tenantId));
   }
 
   /** Reads the settings again with the next look. While the table does not answer, the earlier ones stay in use. */
@@ -140,8 +143,9 @@ export class FlowBook {
     for (const page of this.#pages.values()) page.untilMs = 0;
   }
 
-  #known(): Promise<Known> {
-    return this.#read("", () => this.#readSettings());
+  /** All pauses and limits, and some breakers or all. */
+  known(): Promise<Known> {
+    return this.page("", () => this.#readSettings());
   }
 
   async #readSettings(): Promise<Known> {
@@ -152,11 +156,11 @@ export class FlowBook {
   }
 
   #breaker(name: string): Promise<Breaker | undefined> {
-    return this.#read(name, () => this.#ports.flowSettings.find(name) as Promise<Breaker | undefined>);
+    return this.page(name, () => this.#ports.flowSettings.find(name) as Promise<Breaker | undefined>);
   }
 
   /** Reads a page again when it is too old. The earlier content stays in use while the table does not answer. */
-  async #read<Content>(name: string, read: () => Promise<Content>): Promise<Content> {
+  async page<Content>(name: string, read: () => Promise<Content>): Promise<Content> {
     const now = this.#ports.clock.now();
     let page = this.#pages.get(name) as Page<Content> | undefined;
     if (page === undefined || now >= page.untilMs) {

@@ -2,6 +2,7 @@ import type { Line } from "../../model/line.ts";
 import type { Breaker, LineState, Pause, PlannedCheck, WaitingEntry } from "../../ports/flow.ts";
 import type { Taker } from "../../task/taker.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
+import { isOfType } from "./keyed-breakers.ts";
 import { letGoByPlaces } from "./let-go-places.ts";
 import { paceOf, placesOf } from "./limit-lines.ts";
 import {
@@ -100,7 +101,8 @@ export const longestDelayMs = 900_000;
 /** After the cool-down one task tries. Its end closes the breaker, or opens it again. */
 async function letOneTry(ports: LinePorts, line: Line, type: LimitedType | undefined, known: Known): Promise<Rest> {
   const breaker = (await ports.flowSettings.find(line.name)) as Breaker | undefined;
-  if (breaker?.openUntilMs === undefined || type?.breaker === undefined) return letAllGo(ports, line, known);
+  if (breaker?.openUntilMs === undefined || type?.breaker === undefined || !isOfType(line, type))
+    return letAllGo(ports, line, known);
   const now = ports.clock.now();
   if (now < breaker.openUntilMs) return { nextMs: breaker.openUntilMs, empty: false, open: true };
   const [task] = await ports.lines.first(line.name, 1);

@@ -1,4 +1,5 @@
 import { inShort, quiet } from "../../../util/foreign-value.ts";
+import { PermanentError } from "../../model/errors.ts";
 import { allTenants, type Line, limitLine, lineOf } from "../../model/line.ts";
 import { limitsName, type TypeLimits } from "../../ports/flow.ts";
 import { type Limit, type LimitedType, strictOf } from "../../task/type-limits.ts";
@@ -107,17 +108,26 @@ export function lineFor(
   { key, scope }: Limit<never>,
   { tenantId, input }: { tenantId: string; input: unknown },
 ): Line {
-  const given: unknown = key === undefined ? "" : key(input as never);
+  const text = key === undefined ? "" : keyText(kind === "rate" ? "rateLimit" : kind, key(input as never));
+  const tenant = scope === "deployment" ? allTenants : tenantId;
+  return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text })) as Line;
+}
+
+/** No further attempt can help: the key is the type's own code. */
+export const keyFault = (cause: unknown, of = "a limit"): PermanentError =>
+  new PermanentError(`the key of ${of}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+
+/**
+ * The text of a key that a type's code returned.
+ * @throws TypeError when it is none
+ */
+export function keyText(option: string, given: unknown): string {
   // All tasks whose key is NaN would share one line.
   const text = Number.isFinite(given) ? String(given) : given;
-  if (typeof text !== "string" || text.length > longestKey || (key !== undefined && text === "")) {
-    quiet(given);
-    const name = kind === "rate" ? "rateLimit" : kind;
-    throw new TypeError(
-      `${name}.key returned ${inShort(given)}, and no text of 1 to ${longestKey} characters or finite number`,
-    );
-  }
-  const tenant = scope === "deployment" ? allTenants : tenantId;
   // A lone surrogate cannot be a key of the table.
-  return lineOf(limitLine(kind, { type: type.name, tenantId: tenant, key: text.toWellFormed() })) as Line;
+  if (typeof text === "string" && text !== "" && text.length <= longestKey) return text.toWellFormed();
+  quiet(given);
+  throw new TypeError(
+    `${option}.key returned ${inShort(given)}, and no text of 1 to ${longestKey} characters or finite number`,
+  );
 }

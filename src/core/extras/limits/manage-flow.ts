@@ -1,3 +1,4 @@
+import { inLanes } from "../../../util/in-lanes.ts";
 import {
   allTenants,
   breakerName,
@@ -10,7 +11,14 @@ import {
 import { Problem } from "../../model/problem.ts";
 import { iso } from "../../model/record.ts";
 import type { Tier } from "../../model/tier.ts";
-import { limitsName, type Pause, settingsKnownMs, type TypeLimits } from "../../ports/flow.ts";
+import {
+  type Breaker,
+  type FlowSetting,
+  limitsName,
+  type Pause,
+  settingsKnownMs,
+  type TypeLimits,
+} from "../../ports/flow.ts";
 import type { CatalogEntry } from "../../task/catalog.ts";
 import { mostPlaces } from "../../task/type-limits.ts";
 import { guardResume } from "./guard.ts";
@@ -61,20 +69,36 @@ export async function resume(ports: ManageFlowPorts, target: PauseTarget, tier: 
   ports.log.info("resumed", { pause: line.name, by });
 }
 
+/** A breaker that an operator closes. */
+export interface ClosedBreaker {
+  type: string;
+  tenantId: string;
+  /** Absent: that of the type, with those of all its keys. */
+  key?: string | undefined;
+}
+
+/** Breakers of keys that are closed together, at most; and at the same time. */
+const [mostClosed, closingLanes] = [1_000, 10];
+
 /**
- * Closes the breaker of a type for a tenant: the tasks that wait start, and it counts failures from 0. Repeatable, as a
- * resume.
+ * Closes the breaker of a type for a tenant, or that of a key: the tasks that wait start, and it counts failures from
+ * 0. Repeatable, as a resume.
  * @param tier Tier in whose queue the check waits.
  * @throws PortUnavailable
  */
 export async function closeBreaker(
   ports: ManageFlowPorts,
-  { type, tenantId }: { type: string; tenantId: string },
+  { type, tenantId, key }: ClosedBreaker,
   tier: Tier,
   by: string,
 ): Promise<void> {
-  await open(ports, lineOf(breakerName(type, tenantId)) as Line, tier);
-  ports.log.info("breaker closed by an operator", { type, tenant_id: tenantId, by });
+  const ofKeys = key === undefined ? await ports.flowSettings.named(breakerName(type, tenantId, ""), mostClosed) : [];
+  const isOpen = (one: FlowSetting) => (one as Breaker).openUntilMs !== undefined;
+  const lines = [breakerName(type, tenantId, key), ...ofKeys.filter(isOpen).map(({ name }) => name)];
+  await inLanes(lines, closingLanes, (name) => open(ports, lineOf(name) as Line, tier));
+  await inLanes(ofKeys, closingLanes, async (one) => isOpen(one) || ports.flowSettings.remove(one.name));
+  const of = { type, tenant_id: tenantId, ...(key !== undefined && { key }) };
+  ports.log.info("breaker closed by an operator", { ...of, by });
 }
 
 /** Removes the setting that stops a line's tasks, with a check before and after it. */

@@ -89,10 +89,11 @@ function permitOf(ports: FlowPorts, message: TaskMessage, { place, slotMs, rate,
  */
 async function giveUp(
   ports: FlowPorts,
-  { envelope, delivery, grant }: TaskMessage,
+  message: TaskMessage,
   record: TaskRecord | undefined,
   place: Place | undefined,
 ): Promise<void> {
+  const { envelope, delivery, grant } = message;
   if (record?.status === "processing") {
     // The place of a twin that was let go into another bucket.
     if (place !== undefined && place.bucket !== (record.place_bucket ?? 0))
@@ -102,7 +103,7 @@ async function giveUp(
   const isMoved = record?.status === "pending" && record.priority !== delivery.tier;
   if (place !== undefined && !(place.kept && isMoved)) await leave(ports, place, envelope, delivery.tier);
   if (grant?.tryUntilMs === undefined) return;
-  const passed = passTry(ports, envelope, grant.tryUntilMs, delivery.tier);
+  const passed = passTry(ports, message, grant.tryUntilMs);
   await orWarn(ports.log, "could not let another task try", passed);
 }
 

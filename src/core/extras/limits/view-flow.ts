@@ -52,18 +52,39 @@ export interface LimitsView {
     | null;
 }
 
+/** A type's breaker as one tenant sees it. With a key: those of all keys together. */
+export interface BreakerView extends BreakerState {
+  failures: number;
+  cool_down_seconds: number;
+  /** True: each key has a breaker. Absent: the type has one. */
+  keyed?: true | undefined;
+  /** The keys whose breakers are open. Absent: the breaker has no key. */
+  open_keys?: OpenKeyView[] | undefined;
+}
+
+interface BreakerState {
+  /** `open`: also if only that of one key is. */
+  state: "closed" | "open";
+  /** The most of any key. */
+  failures_in_a_row: number;
+  /** The first time at which a task tries. */
+  open_until: string | null;
+  /** Null: it is closed, or was opened before a release that keeps the time. */
+  open_since: string | null;
+}
+
+/** A key whose breaker is open. */
+export interface OpenKeyView {
+  key: string;
+  failures_in_a_row: number;
+  open_until: string;
+  open_since: string | null;
+}
+
 /** The part of a type's view that says when its tasks start. */
 export interface TypeFlowView extends LimitsView {
   /** Null: the type has no breaker. */
-  breaker: {
-    failures: number;
-    cool_down_seconds: number;
-    state: "closed" | "open";
-    failures_in_a_row: number;
-    open_until: string | null;
-    /** Null: it is closed, or was opened before a release that keeps the time. */
-    open_since: string | null;
-  } | null;
+  breaker: BreakerView | null;
   /** Null: the type is not paused. */
   paused: PausedView | null;
   /** The keys for which an operator set a limit of their own. Absent: there is none. */
@@ -146,20 +167,56 @@ const reasonOf = (...pauses: (Pause | undefined)[]): { reason?: string } => {
 
 /** A type's limits, pauses and breaker, as one tenant sees them. */
 export function typeFlowView(
-  entry: LimitedEntry & { name: string; breaker?: { failures: number; cool_down_seconds: number } },
+  entry: LimitedEntry & { name: string; breaker?: DefinedBreaker },
   tenantId: string,
   settings: ReadonlyMap<string, FlowSetting>,
 ): TypeFlowView {
   const { name: type, breaker } = entry;
   const pauseOf = (of: { tenantId?: string }) =>
     settings.get(pauseName({ scope: "type", type, ...of })) as Pause | undefined;
-  const state = settings.get(breakerName(type, tenantId)) as Breaker | undefined;
   return {
     ...limitsView(entry, settings.get(limitsName(type)) as TypeLimits | undefined),
-    breaker: breaker === undefined ? null : { ...breaker, ...breakerState(state) },
+    breaker: breaker === undefined ? null : { ...breaker, ...stateOf(breakersIn(entry, tenantId, settings), breaker) },
     paused: pausedView(pauseOf({}), pauseOf({ tenantId })),
   };
 }
+
+type DefinedBreaker = Pick<BreakerView, "failures" | "cool_down_seconds"> & { keyed?: true };
+
+/** The breakers of a type that count for a tenant. */
+function breakersIn(
+  { name: type, breaker }: { name: string; breaker?: DefinedBreaker },
+  tenantId: string,
+  settings: ReadonlyMap<string, FlowSetting>,
+): Breaker[] {
+  if (breaker === undefined) return [];
+  if (!breaker.keyed) return [settings.get(breakerName(type, tenantId)) as Breaker | undefined].filter((one) => !!one);
+  const prefix = breakerName(type, tenantId, "");
+  return [...settings.values()].filter((one): one is Breaker => one.name.startsWith(prefix));
+}
+
+function stateOf(
+  breakers: readonly Breaker[],
+  { keyed }: DefinedBreaker,
+): BreakerState & Pick<BreakerView, "open_keys"> {
+  if (!keyed) return breakerState(breakers[0]);
+  const open = breakers.filter(({ openUntilMs }) => openUntilMs !== undefined).map(openKeyView);
+  const first = (times: (string | null)[]) => times.filter((time) => time !== null).sort()[0] ?? null;
+  return {
+    state: open.length > 0 ? "open" : "closed",
+    failures_in_a_row: Math.max(0, ...breakers.map(({ failures }) => failures)),
+    open_until: first(open.map(({ open_until }) => open_until)),
+    open_since: first(open.map(({ open_since }) => open_since)),
+    open_keys: open.sort((a, b) => (a.key < b.key ? -1 : 1)),
+  };
+}
+
+const openKeyView = (breaker: Breaker): OpenKeyView => {
+  const { state: _, ...view } = breakerState(breaker);
+  return { key: keyOfBreaker(breaker), ...view, open_until: view.open_until ?? "" };
+};
+
+const keyOfBreaker = ({ name }: Breaker): string => name.split("/").slice(3).join("/");
 
 const pauseOfTenant = ({ since, reason }: Pause): Partial<StoppedTenant> => ({
   paused_since: since,
@@ -219,8 +276,12 @@ export function stoppedTenants(type: string, settings: readonly FlowSetting[]): 
     if (name.startsWith(pauses)) of(name.slice(pauses.length), pauseOfTenant(setting as Pause));
     if (!name.startsWith(breakers)) continue;
     const { open_until, open_since } = breakerState(setting as Breaker);
-    if (open_until !== null)
-      of(name.slice(breakers.length), { breaker_open_until: open_until, breaker_open_since: open_since });
+    if (open_until === null) continue;
+    const [tenantId = ""] = name.slice(breakers.length).split("/");
+    // Of several keys, that which has been open for longest.
+    const earlier = found.get(tenantId)?.breaker_open_since;
+    if (earlier && open_since && earlier <= open_since) continue;
+    of(tenantId, { breaker_open_until: open_until, breaker_open_since: open_since });
   }
   return [...found.values()].sort((a, b) => (a.tenant_id < b.tenant_id ? -1 : 1)).slice(0, mostStopped);
 }
@@ -231,14 +292,18 @@ export function stoppedTenants(type: string, settings: readonly FlowSetting[]): 
  */
 export async function waitingSince(
   lines: Pick<Lines, "first">,
-  type: string,
+  entry: { name: string; breaker?: DefinedBreaker },
   tenantId: string,
   settings: ReadonlyMap<string, FlowSetting>,
 ): Promise<string | null> {
+  const { name: type } = entry;
   const pauses = [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })];
-  const breaker = breakerName(type, tenantId);
-  const isOpen = (settings.get(breaker) as Breaker | undefined)?.openUntilMs !== undefined;
-  const stopped = [...pauses.filter((name) => settings.has(name)), ...(isOpen ? [breaker] : [])];
+  // Without a definition of a breaker, tasks may still wait in the line of an earlier one.
+  const open = breakersIn({ breaker: { failures: 1, cool_down_seconds: 1 }, ...entry }, tenantId, settings)
+    .filter(({ openUntilMs }) => openUntilMs !== undefined)
+    .sort((a, b) => (a.openedMs ?? 0) - (b.openedMs ?? 0))
+    .slice(0, mostLines);
+  const stopped = [...pauses.filter((name) => settings.has(name)), ...open.map(({ name }) => name)];
   const waiting = (await Promise.all(stopped.map((name) => lines.first(name, 1)))).flat();
   const times = waiting.map(({ sinceMs, createdAt }) => (sinceMs === undefined ? createdAt : iso(sinceMs)));
   return times.sort()[0] ?? null;

@@ -1,0 +1,106 @@
+import { PortUnavailable, TaskError } from "../../model/errors.ts";
+import { breakerName, type Line } from "../../model/line.ts";
+import type { Breaker, FlowSettings } from "../../ports/flow.ts";
+import { storedInput } from "../../send/large-input.ts";
+import { dataOf, parseInput } from "../../task/parsed-input.ts";
+import type { TaskType } from "../../task/task.ts";
+import type { TaskMessage } from "../../task/task-message.ts";
+import type { LimitedType } from "../../task/type-limits.ts";
+import { type FlowBook, readBreaker } from "./flow-book.ts";
+import { keyFault, keyText } from "./limit-lines.ts";
+import type { FlowPorts } from "./line-ports.ts";
+
+/** Keys of a type whose failures are counted for a tenant at the same time, at most: workers read all of them. */
+export const mostKeys = 100;
+
+/** Calls at the same time may each add a key to the last place: so many are read. */
+const mostRead = 2 * mostKeys;
+
+/** A breaker whose time to try has passed for this long, in milliseconds, has no task that waits. */
+const idleMs = 3_600_000;
+
+/** The keys of messages as their starts found them, for their ends. */
+const keysOf = new WeakMap<TaskMessage["envelope"], string>();
+
+/** True for the line of a key's breaker. */
+export const isOfKey = ({ name }: Pick<Line, "name">): boolean => name.split("/").length > 3;
+
+/** True for a line that the type has now: with a key, or without. The key may have come, or gone, with a deployment. */
+export const isOfType = (line: Line, { breaker }: Pick<LimitedType, "breaker">): boolean =>
+  breaker !== undefined && isOfKey(line) === (breaker.key !== undefined);
+
+type BreakingMessage = Pick<TaskMessage, "envelope" | "type">;
+
+/** The line of the breaker that stops and counts a task. A fault: its key is not to be had. */
+export async function breakerLine(
+  ports: Pick<FlowPorts, "blobs">,
+  { envelope, type }: BreakingMessage,
+): Promise<Line | { fault: unknown }> {
+  const { type: typeName, tenant_id: tenantId } = envelope;
+  const key = type?.breaker?.key === undefined ? undefined : await keyOf(ports, envelope, type);
+  if (typeof key === "object") return key;
+  return { kind: "breaker", name: breakerName(typeName, tenantId, key), type: typeName };
+}
+
+async function keyOf(
+  ports: Pick<FlowPorts, "blobs">,
+  envelope: TaskMessage["envelope"],
+  type: TaskType,
+): Promise<string | { fault: unknown }> {
+  const known = keysOf.get(envelope);
+  if (known !== undefined) return known;
+  try {
+    const given = envelope.input_ref === undefined ? envelope.input : await storedInput(ports, envelope);
+    const input = dataOf(await parseInput(type, given, envelope.input_version ?? 1));
+    const key = keyText("breaker", type.breaker?.key?.(input as never));
+    keysOf.set(envelope, key);
+    return key;
+  } catch (error) {
+    if (error instanceof PortUnavailable) throw error;
+    return { fault: error instanceof TaskError ? error : keyFault(error, "a breaker") };
+  }
+}
+
+interface BreakerPorts {
+  flow: FlowBook;
+  flowSettings: FlowSettings;
+}
+
+/** The breaker of a line, as this process knows it. Undefined: no task failed. */
+export async function breakerAt(ports: BreakerPorts, line: Line): Promise<Breaker | undefined> {
+  const [, type = "", tenantId = ""] = line.name.split("/");
+  if (!isOfKey(line)) return ports.flow.breakerOf(type, tenantId);
+  const breaker = (await breakersOfKeys(ports, type, tenantId)).get(line.name);
+  return breaker && readBreaker(breaker);
+}
+
+/** The breakers of a type's keys for a tenant that have failures, by their names: one read where not all are known. */
+async function breakersOfKeys(
+  { flow, flowSettings }: BreakerPorts,
+  type: string,
+  tenantId: string,
+): Promise<ReadonlyMap<string, Breaker>> {
+  const prefix = breakerName(type, tenantId, "");
+  const { settings, whole } = await flow.known();
+  const found = whole
+    ? [...settings.values()].filter(({ name }) => name.startsWith(prefix))
+    : await flow.page(prefix, () => flowSettings.named(prefix, mostRead));
+  return new Map(found.map((one) => [one.name, one as Breaker]));
+}
+
+/**
+ * True when the failures of a line's key are counted: they are already, there is room, or another key gives it up. That
+ * is the closed one with the fewest failures, or one that nobody has used for long. False: all others are open.
+ * @throws PortUnavailable
+ */
+export async function isCounted(ports: BreakerPorts, line: Line, nowMs: number): Promise<boolean> {
+  if (!isOfKey(line)) return true;
+  const [, type = "", tenantId = ""] = line.name.split("/");
+  const known = await breakersOfKeys(ports, type, tenantId);
+  if (known.has(line.name) || known.size < mostKeys) return true;
+  const others = [...known.values()].filter(({ openUntilMs = 0 }) => openUntilMs < nowMs - idleMs);
+  const [least] = others.sort((a, b) => a.failures - b.failures);
+  if (least === undefined) return false;
+  await ports.flowSettings.remove(least.name);
+  return true;
+}
