@@ -234,6 +234,17 @@ const taskCases: TaskCase[] = [
     effects: ({ entry }: { entry: string }) => [`fetch POST https://ledger.example.com/entries ${entry}`],
   },
   {
+    page: "docs/pauses.md",
+    type: "order.push",
+    inputs: [
+      { customer: "a", order: "1" },
+      { customer: "b", order: "2" },
+    ],
+    effects: ({ customer, order }: { customer: string; order: string }) => [
+      `fetch PUT https://${customer}.example.com/orders/${order}`,
+    ],
+  },
+  {
     page: "docs/rate-limits.md",
     type: "invoice.push",
     inputs: [

@@ -158,9 +158,7 @@ async function show(terminal: Terminal, options: Connection): Promise<void> {
   for (const { name, key_limits = [] } of state.types)
     for (const one of key_limits)
       terminal.out(`\n${plain(name)} has a limit of its own for the key ${keyLimitText(one)}`);
-  for (const { name, breaker } of state.types)
-    for (const one of breaker?.open_keys ?? [])
-      terminal.out(`\n${plain(name)} has an open breaker for the key ${plain(one.key)}, until ${one.open_until}`);
+  for (const line of openKeys(state)) terminal.out(line);
   for (const { name, stopped_tenants = [] } of state.types)
     for (const { tenant_id: tenant, paused_reason: reason } of stopped_tenants)
       if (reason !== undefined)
@@ -169,6 +167,13 @@ async function show(terminal: Terminal, options: Connection): Promise<void> {
     terminal.out(`\nThe tenant is paused since ${state.tenant_paused_since}: none of its tasks starts.`);
   }
 }
+
+const openKeys = ({ types }: TypeList): string[] =>
+  types.flatMap(({ name, breaker }) =>
+    (breaker?.open_keys ?? []).map(
+      ({ key, open_until }) => `\n${plain(name)} has an open breaker for the key ${plain(key)}, until ${open_until}`,
+    ),
+  );
 
 function typeTable({ types }: TypeList, terminal: Terminal, options: Connection): string {
   const rows = types.map(({ name, concurrency, rate_limit, breaker, paused }) => [

@@ -1,5 +1,11 @@
 import * as z from "zod";
-import type { KeyLimitView, LimitsView, OpenKeyView, PausedView, TypeFlowView } from "../core/extras/limits/view-flow.ts";
+import type {
+  KeyLimitView,
+  LimitsView,
+  OpenKeyView,
+  PausedView,
+  TypeFlowView,
+} from "../core/extras/limits/view-flow.ts";
 import { tiers } from "../core/model/tier.ts";
 import { sameAs, withName } from "./json-schema.ts";
 

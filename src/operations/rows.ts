@@ -56,7 +56,7 @@ export const types = {
   listTypes: "GET /types",
   pauseType: "POST /types/{type}/pause body",
   resumeType: "POST /types/{type}/resume body",
-  closeBreaker: "POST /types/{type}/breaker/close",
+  closeBreaker: "POST /types/{type}/breaker/close body",
   changeLimits: "PATCH /types/{type}/limits body all",
   setKeyLimit: "POST /types/{type}/limits/{key} body",
   clearKeyLimit: "DELETE /types/{type}/limits/{key}",

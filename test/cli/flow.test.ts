@@ -310,6 +310,30 @@ test("flow close closes a breaker, and says what still holds its tasks", async (
   expect(changesIn(api)).toMatchObject([{ method: "POST", path: "/types/mail.send/breaker/close" }]);
 });
 
+test("flow close --limit-key closes the breaker of one key; flow show names the keys whose breakers are open", async () => {
+  const open_keys = [{ key: "acme/1", failures_in_a_row: 3, open_until: since, open_since: since }];
+  const breaker = {
+    failures: 3,
+    cool_down_seconds: 60,
+    keyed: true,
+    state: "open",
+    failures_in_a_row: 3,
+    open_until: since,
+  };
+  const json = { types: [type("mail.send", { breaker: { ...breaker, open_since: since, open_keys } })] };
+  await using api = await StubApi.start(({ method, path }) =>
+    path === "/queues"
+      ? { json: { queues } }
+      : { json: method === "GET" ? { ...json, tenant_paused_since: null } : {} },
+  );
+  const { out } = await offload(api.url, ["flow", "show"]);
+  expect(out).toMatch(/^mail.send +- +- +open for 1 key +no/m);
+  expect(out).toContain(`mail.send has an open breaker for the key acme/1, until ${since}`);
+  const closed = await offload(api.url, ["flow", "close", "mail.send", "--limit-key", "acme/1"]);
+  expect(closed.out).toContain("The breaker of mail.send for the key acme/1 is closed.");
+  expect(changesIn(api)).toMatchObject([{ path: "/types/mail.send/breaker/close", body: { key: "acme/1" } }]);
+});
+
 test("completion knows the commands, tiers and types", async () => {
   const suggested = async (...words: string[]) =>
     (await bare(["complete", "--", ...words])).out.split("\n").flatMap((line) => line.split("\t")[0] || []);

@@ -7,6 +7,8 @@ const flowOf = (api: FakeApi) => new Flow({ url: "https://tasks.test", key: "a-k
 test.each<[string, (flow: Flow) => Promise<unknown>, unknown?]>([
   ["GET /types", (flow) => flow.types()],
   ["POST /types/mail.send/pause", (flow) => flow.pauseType("mail.send"), {}],
+  ["POST /types/mail.send/breaker/close", (flow) => flow.closeBreaker("mail.send"), {}],
+  ["POST /types/mail.send/breaker/close", (flow) => flow.closeBreaker("mail.send", { key: "acme" }), { key: "acme" }],
   ["POST /types/mail.send/pause", (flow) => flow.pauseType("mail.send", { all: true }), { all: true }],
   ["POST /types/mail.send/resume", (flow) => flow.resumeType("mail.send", { all: false }), { all: false }],
   ["POST /queues/low/pause", (flow) => flow.pauseQueue("low"), {}],

@@ -103,10 +103,12 @@ export function describeFlowSettings(name: string, make: () => Promise<FlowSetti
 
     test("settings are found by the beginning of their names, in order, and no more than are wanted", async () => {
       const type = newType();
-      const names = ["acme/b", "acme/a/1", "acme/\u{1f600}", "acme", "acmex/a"].map((of) => `${breakersPrefix}${type}/${of}`);
+      const names = ["acme/b", "acme/a/1", "acme/\u{1f600}", "acme", "acmex/a"].map(
+        (of) => `${breakersPrefix}${type}/${of}`,
+      );
       await Promise.all(names.map((name) => settings.countFailure(name, 9, untilMs, openedMs)));
       const found = await settings.named(`${breakersPrefix}${type}/acme/`, 9);
-      expect(found).toEqual([names[1], names[0], names[2]].map((name) => closed(name ?? "", 1)));
+      expect(found).toEqual([names[1], names[0], names[2]].map((name) => ({ kind: "breaker", name, failures: 1 })));
       expect(await settings.named(`${breakersPrefix}${type}/acme/`, 2)).toEqual(found.slice(0, 2));
       expect(await settings.named(`${breakersPrefix}${type}/beta/`, 9)).toEqual([]);
     });

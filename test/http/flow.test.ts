@@ -315,6 +315,56 @@ test("GET /types shows the breaker of the caller's tenant", async () => {
   expect((await app.type("mail.send")).breaker).toEqual(breaker);
 });
 
+test("GET /types has the keys whose breakers are open; one of them, or all, are closed", async () => {
+  const failing = typeOf(() => Promise.reject(new Unavailable("down")), {
+    ...{ name: "mail.send", maxAttempts: 1 },
+    breaker: { key: (input: never) => String(input), failures: 2, coolDownSeconds: 60 },
+  });
+  const app = setUp([failing, free]);
+  const none = { failures: 2, cool_down_seconds: 60, keyed: true, state: "closed", failures_in_a_row: 0 };
+  const closed = { ...none, open_until: null, open_since: null, open_keys: [] };
+  expect((await app.type("mail.send")).breaker).toEqual(closed);
+  const fail = async (key: string, times: number) => {
+    for (let n = 0; n < times; n++) await app.accepted({ type: "mail.send", input: key });
+    await app.work();
+  };
+  await fail("south/1", 2);
+  const now = new Date(app.clock.now()).toISOString();
+  const until = new Date(app.clock.now() + 60_000).toISOString();
+  await fail("east", 1);
+  await app.clock.advance(5_000);
+  await fail("north", 2);
+  await fail("south/1", 1);
+  const south = { key: "south/1", failures_in_a_row: 2, open_until: until, open_since: now };
+  const breaker = async (as = olga) => (await app.type("mail.send", as)).breaker;
+  expect(await breaker()).toMatchObject({ state: "open", failures_in_a_row: 2, open_until: until, open_since: now });
+  expect(await breaker()).toMatchObject({ open_keys: [{ key: "north" }, south] });
+  expect(await breaker(gina)).toEqual(closed);
+  expect(await app.type("mail.send")).toMatchObject({ waiting_since: time });
+  const ofAll = (await app.list(ada, "?tenant=*")).types as { name: string; stopped_tenants: unknown }[];
+  expect(ofAll.find(({ name }) => name === "mail.send")?.stopped_tenants).toEqual([
+    { tenant_id: "acme", paused_since: null, breaker_open_until: until, breaker_open_since: now },
+  ]);
+  const close = (json: object, as = olga, query = "", type = "mail.send") =>
+    ask(app.control, `/types/${type}/breaker/close${query}`, { json, as });
+  expect(await close({ key: "north" }, sam)).toMatchObject(problem(403, "forbidden"));
+  expect(await close({ key: "" })).toMatchObject(problem(422, "invalid_input"));
+  expect(await close({ name: "north" })).toMatchObject(problem(422, "invalid_input"));
+  expect(await close({ key: "north" }, olga, "", "report.daily")).toMatchObject(problem(409, "conflict"));
+  expect((await close({ key: "north" })).json.breaker).toMatchObject({ state: "open", open_keys: [south] });
+  expect((await close({ key: "north" }, gina)).json.breaker).toEqual(closed);
+  expect((await close({}, ada, "?tenant=*")).status).toBe(200);
+  expect(await breaker()).toEqual(closed);
+});
+
+test("the breaker of a type without a key is closed as a whole", async () => {
+  const { control } = setUp();
+  const json = { key: "north" };
+  expect(await ask(control, "/types/mail.send/breaker/close", { json, as: olga })).toMatchObject(
+    problem(409, "conflict"),
+  );
+});
+
 describe("the place of a task in its line", () => {
   const waiting = async () => {
     const app = setUp();

@@ -1,6 +1,7 @@
 import { type PauseTarget, pauseName, pausesOf } from "../../src/core/model/line.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
+import { BreakerLaws, keyIn } from "./breaker-laws.ts";
 import type { Invocation } from "./invocation.ts";
 import type { Lives, Watched } from "./lives.ts";
 
@@ -76,6 +77,7 @@ export class FlowLaws {
   /** Times of the last starts of a rate, by tenant and key. */
   readonly #starts = new Map<string, number[]>();
   readonly #isPrompt: () => boolean;
+  readonly breakers: BreakerLaws;
   /** Times at which workers began to go on with lines, by the tasks that they run. */
   readonly #chains = new Map<string, number>();
   /** Hand-overs whose tasks were not claimed yet, by task. */
@@ -92,6 +94,7 @@ export class FlowLaws {
     this.#watched = watched;
     this.#isPrompt = isPrompt;
     this.#lives = lives;
+    this.breakers = new BreakerLaws(watched, lives, isPrompt);
   }
 
   paused(target: PauseTarget): void {
@@ -111,6 +114,7 @@ export class FlowLaws {
       if (since !== undefined && now > since + slackMs) this.#lives.violated(`it starts under ${name}`, record.task_id);
     }
     this.#placesLaw(record);
+    this.breakers.claimed(record);
     const handed = this.#handedOver.get(record.task_id);
     this.#handedOver.delete(record.task_id);
     const isTaken = handed !== undefined && now <= handed.atMs + paceMs;
@@ -221,7 +225,9 @@ export class FlowLaws {
   }
 
   /** Nothing waits for longer than its alarm without being counted. */
-  parked(line: string, { tenant_id, task_id, type }: Pick<TaskRecord, "tenant_id" | "task_id" | "type">): void {
+  parked(line: string, task: Pick<TaskRecord, "tenant_id" | "task_id" | "type">): void {
+    const { tenant_id, task_id, type } = task;
+    this.breakers.parked(line, task);
     const isPause = line.startsWith("pause/");
     const ofType = line.startsWith("pause/t") && !line.startsWith("pause/type/") ? "" : type;
     const { time, table } = this.#watched;
@@ -265,13 +271,5 @@ export class FlowLaws {
       const without = passed.filter((task) => this.#waiting(task) !== undefined && !wasChosen(task));
       if (without.length >= atOnce) this.#lives.violated(`it was passed over in ${line}`, without[0]);
     });
-  }
-}
-
-function keyIn(input: string | undefined): string {
-  try {
-    return String((JSON.parse(input ?? "{}") as { key?: string }).key);
-  } catch {
-    return "";
   }
 }

@@ -1,10 +1,12 @@
 import { guardMs } from "../../src/core/extras/limits/guard.ts";
 import { type PauseTarget, pauseName } from "../../src/core/model/line.ts";
 import { pause as wait } from "./batches.ts";
+import { shopType } from "./breaker-laws.ts";
 import { callSubmit, identities } from "./clients.ts";
 import { Dice } from "./dice.ts";
 import type { KeyLimit } from "./flow-laws.ts";
 import { knownTypes } from "./handlers.ts";
+import type { Step } from "./plans.ts";
 import { flowPortsFor, portsFor } from "./ports.ts";
 import { serve } from "./serve.ts";
 import type { World } from "./world.ts";
@@ -116,6 +118,33 @@ async function submitSome(world: World, dice: Dice): Promise<void> {
     const input = { attempts, key: "k1", pad: `l${dice.int(1, 1_000_000_000)}` };
     await callSubmit(world, identities[0], { type: "placed", input }, undefined);
   }
+}
+
+/** Tasks of one key whose service is down, beside those of another one. In some worlds only. */
+export async function breakKeys(world: World, seed: number): Promise<void> {
+  if (seed % 5 !== 3) return;
+  const dice = new Dice(seed);
+  for (let times = dice.int(1, 3); times > 0; times--) {
+    await wait(world, dice.spread(1, 30_000));
+    const fails = dice.int(2, 4);
+    for (let n = dice.int(3, 7); n > 0; n--) {
+      // Two at a time: only one of them may try.
+      for (let both = 2; both > 0; both--) await submitTo(world, dice, "k1", [...failing(dice, fails), way(dice)]);
+      if (dice.chance(0.7)) await submitTo(world, dice, "k2", [way(dice)]);
+      // Some come when every worker knows what is open.
+      await wait(world, dice.pick([1, 1, 12_000, slackMs]));
+    }
+  }
+}
+
+const failing = (dice: Dice, most: number): Step[][] =>
+  Array.from({ length: dice.int(0, most) }, () => [...way(dice), { do: "fail", kind: "unavailable" }]);
+
+const way = (dice: Dice): Step[] => [{ do: "sleep", ms: dice.int(1, 5_000), deaf: true }];
+
+async function submitTo(world: World, dice: Dice, key: string, attempts: Step[][]): Promise<void> {
+  const input = { attempts, key, pad: `b${dice.int(1, 1_000_000_000)}` };
+  await callSubmit(world, identities[0], { type: shopType, input }, undefined);
 }
 
 /** By then every worker knows a limit, also one whose process stood still, in milliseconds. */

@@ -7,6 +7,7 @@ import type { Children } from "../../src/core/task/children.ts";
 import type { TaskContext } from "../../src/core/task/context.ts";
 import { internalOptions, internalTimeoutSeconds } from "../../src/core/task/internal-types.ts";
 import type { TaskType } from "../../src/core/task/task.ts";
+import { shopType } from "./breaker-laws.ts";
 import type { Core } from "./core.ts";
 import { workBegins } from "./follow.ts";
 import type { Invocation } from "./invocation.ts";
@@ -64,6 +65,12 @@ const options = [
     timeoutSeconds: 8,
     retry: { waitsSeconds: [1, 30] },
     breaker: { failures: 2, coolDownSeconds: 40 },
+  },
+  {
+    name: shopType,
+    timeoutSeconds: 8,
+    retry: { waitsSeconds: [1, 30] },
+    breaker: { key, failures: 2, coolDownSeconds: 40 },
   },
   {
     name: jobType,

@@ -7,6 +7,7 @@ import { MemoryFamilies } from "../../src/memory/families.ts";
 import { MemoryFlowSettings } from "../../src/memory/flow-settings.ts";
 import { MemoryLists } from "../../src/memory/lists.ts";
 import { MemoryUniqueKeys } from "../../src/memory/unique-keys.ts";
+import type { BreakerLaws } from "./breaker-laws.ts";
 import { submitBursts } from "./bursts.ts";
 import { client, decide } from "./clients.ts";
 import { type Core, realCore } from "./core.ts";
@@ -16,7 +17,7 @@ import { Entries } from "./entries.ts";
 import { EventSources } from "./event-source.ts";
 import type { Feature } from "./features.ts";
 import { fire } from "./fire.ts";
-import { limitKeys, operate } from "./flow-operators.ts";
+import { breakKeys, limitKeys, operate } from "./flow-operators.ts";
 import { JobLaws } from "./job-laws.ts";
 import { runJobs } from "./jobs.ts";
 import { meetAtKeys } from "./key-clients.ts";
@@ -99,6 +100,7 @@ function beginAll(world: World, seed: number): void {
   for (let i = 0; i < clients; i++) void client(world);
   if (theme === "flow" || (theme === "late" && dice.chance(0.4))) operate(world);
   if (theme === "flow") void limitKeys(world, seed);
+  if (theme === "flow") void breakKeys(world, seed);
   planDisasters(world);
 }
 
@@ -118,12 +120,26 @@ function featuresOf({ witness, schedules }: World): Feature[] {
 }
 
 /** In every fourth world processes read each breaker by itself, as where tasks of many tenants fail. */
-function settingsOf(seed: number, onPut: (setting: FlowSetting) => void): MemoryFlowSettings {
+function settingsOf(
+  seed: number,
+  onPut: (setting: FlowSetting) => void,
+  breakers: () => Pick<BreakerLaws, "changed">,
+): MemoryFlowSettings {
   const settings = new MemoryFlowSettings();
   const put = settings.put.bind(settings);
   settings.put = (setting) => {
     onPut(setting);
     return put(setting);
+  };
+  const { countFailure, remove } = settings;
+  settings.countFailure = async (name, ...how) => {
+    const breaker = await countFailure.call(settings, name, ...how);
+    breakers().changed(name, breaker);
+    return breaker;
+  };
+  settings.remove = async (name) => {
+    await remove.call(settings, name);
+    breakers().changed(name, undefined);
   };
   const some = settings.some.bind(settings);
   if (seed % 4 === 1) settings.some = () => some(1);
@@ -192,7 +208,11 @@ function newWorld(seed: number, core: Core, tell: boolean, given: GivenTheme | u
     strict: given === "strict",
     submitsCancel: seed % 7 !== 4,
     restarts: new Set(seed % 7 === 3 ? ["existing", "replace"] : seed % 7 === 4 ? ["existing"] : []),
-    flowSettings: settingsOf(seed, (setting) => world.witness.resumes.put(setting)),
+    flowSettings: settingsOf(
+      seed,
+      (setting) => world.witness.resumes.put(setting),
+      () => world.witness.flow.breakers,
+    ),
     audit: new MemoryAuditLog(),
     entries: new Entries(),
     blobs: new MemoryBlobs({ now: () => time.now, after: () => () => {} }),

@@ -24,6 +24,7 @@ import { DynamoFirings } from "../../src/aws/tenants.ts";
 import { DynamoUniqueKeys } from "../../src/aws/unique-keys.ts";
 import { DynamoUploads } from "../../src/aws/uploads.ts";
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
+import { breakerAt } from "../../src/core/extras/limits/keyed-breakers.ts";
 import { limitsOf } from "../../src/core/extras/limits/limit-lines.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
@@ -238,6 +239,16 @@ const flow: StoredForm[] = [
     name: "setting: breaker",
     write: ({ table }) => new DynamoFlowSettings(table).countFailure("breaker/a.b/acme", 1, atMs + 1_000, atMs),
     read: (place) => book(place).breakerOf("a.b", "acme"),
+    changes: { "another kind": { change: { kind: "fuse" }, outcome: "waits" } },
+  },
+  {
+    name: "setting: breaker of a key",
+    write: ({ table }) => new DynamoFlowSettings(table).countFailure("breaker/a.b/acme/k/1", 1, atMs + 1_000, atMs),
+    read: (place) =>
+      breakerAt(
+        { flow: book(place), flowSettings: new DynamoFlowSettings(place.table) },
+        { kind: "breaker", name: "breaker/a.b/acme/k/1" },
+      ),
     changes: { "another kind": { change: { kind: "fuse" }, outcome: "waits" } },
   },
   {

@@ -57,11 +57,7 @@ async function count(
  * A task that the breaker lets try cannot start, for example because it was cancelled: the next one tries.
  * @throws PortUnavailable
  */
-export async function passTry(
-  ports: FlowPorts,
-  message: TaskMessage,
-  tryUntilMs: number,
-): Promise<void> {
+export async function passTry(ports: FlowPorts, message: TaskMessage, tryUntilMs: number): Promise<void> {
   const line = await breakerLine(ports, message);
   if ("fault" in line) return;
   // Another end of an attempt may have opened or closed the breaker.

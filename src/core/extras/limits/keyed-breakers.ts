@@ -89,8 +89,8 @@ async function breakersOfKeys(
 }
 
 /**
- * True when the failures of a line's key are counted: they are already, there is room, or another key gives it up. That
- * is the closed one with the fewest failures, or one that nobody has used for long. False: all others are open.
+ * True when the failures of a line's key are counted. A new key without room takes that of a closed key, the one with
+ * the fewest failures, or of one without a task for long. False: all others are open.
  * @throws PortUnavailable
  */
 export async function isCounted(ports: BreakerPorts, line: Line, nowMs: number): Promise<boolean> {

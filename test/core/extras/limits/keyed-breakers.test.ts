@@ -112,7 +112,12 @@ test("a key that throws, or is none, fails the task for good before its handler,
 test("a pause comes before the breaker of a key, and its tasks ask no key while they wait", async () => {
   const asked = vi.fn(key);
   const { submit, pool, flowSettings, records } = setUp({ key: asked });
-  await flowSettings.put({ kind: "pause", name: "pause/type/test.task", since: "2026-01-01T00:00:00.000Z", by: "olga" });
+  await flowSettings.put({
+    kind: "pause",
+    name: "pause/type/test.task",
+    since: "2026-01-01T00:00:00.000Z",
+    by: "olga",
+  });
   await submit("north");
   await pool.pass(5_000);
   expect(records.all()[0]).toMatchObject({ status: "pending", waiting_for: { kind: "pause" } });
