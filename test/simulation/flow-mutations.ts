@@ -563,8 +563,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a breaker that is not among the settings that are read together stops nothing",
     test: "test/core/extras/limits/flow-book.test.ts",
     file: "extras/limits/flow-book.ts",
-    in: "breakerOf",
-    find: "settings.get(name) ?? (whole ? undefined : await this.#breaker(name))",
+    in: "one",
+    find: "settings.get(name) ?? (whole ? undefined : this.page(name, () => this.#ports.flowSettings.find(name)))",
     replace: "settings.get(name)",
   },
   {

@@ -25,7 +25,7 @@ import { DynamoUniqueKeys } from "../../src/aws/unique-keys.ts";
 import { DynamoUploads } from "../../src/aws/uploads.ts";
 import { FlowBook } from "../../src/core/extras/limits/flow-book.ts";
 import { breakerAt } from "../../src/core/extras/limits/keyed-breakers.ts";
-import { limitsOf } from "../../src/core/extras/limits/limit-lines.ts";
+import { breakerOf, limitsOf, stopOf } from "../../src/core/extras/limits/limit-lines.ts";
 import type { Envelope } from "../../src/core/model/envelope.ts";
 import type { TaskRecord } from "../../src/core/model/record.ts";
 import type { WaitingTask } from "../../src/core/ports/flow.ts";
@@ -208,7 +208,7 @@ const flow: StoredForm[] = [
   {
     name: "setting: pause",
     write: ({ table }) => new DynamoFlowSettings(table).put({ kind: "pause", name: pauseLine, since: at, by: "olga" }),
-    read: (place) => book(place).stopOf({ tier: "normal", type: "a.b", tenantId: "acme" }, false),
+    read: (place) => stopOf(book(place), { tier: "normal", type: "a.b", tenantId: "acme" }, false),
     changes: { "another form": { change: { form: 2, since: undefined }, outcome: "read" } },
   },
   {
@@ -238,7 +238,7 @@ const flow: StoredForm[] = [
   {
     name: "setting: breaker",
     write: ({ table }) => new DynamoFlowSettings(table).countFailure("breaker/a.b/acme", 1, atMs + 1_000, atMs),
-    read: (place) => book(place).breakerOf("a.b", "acme"),
+    read: (place) => breakerOf(book(place), "a.b", "acme"),
     changes: { "another kind": { change: { kind: "fuse" }, outcome: "waits" } },
   },
   {

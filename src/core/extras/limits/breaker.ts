@@ -5,7 +5,7 @@ import type { Settled } from "../../task/limiter.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
 import type { BreakerOption } from "../../task/type-limits.ts";
 import { advance } from "./advance.ts";
-import { countForGuards } from "./guard.ts";
+import { countForGuards, guardsOf } from "./guard.ts";
 import { breakerAt, breakerLine, isCounted } from "./keyed-breakers.ts";
 import type { FlowPorts, LinePorts } from "./line-ports.ts";
 import { noteOpened } from "./opened.ts";
@@ -23,7 +23,7 @@ export async function countEnd(
   const { type, record } = message;
   if (type === undefined) return;
   await (type.breaker === undefined
-    ? countForGuards(ports, await ports.flow.guardsOf(type.name, record.tenant_id), record, as)
+    ? countForGuards(ports, await guardsOf(ports, type.name, record.tenant_id), record, as)
     : count(ports, message, type.breaker, as));
 }
 

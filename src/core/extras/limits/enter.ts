@@ -23,7 +23,7 @@ import { advance } from "./advance.ts";
 import { bucketName, bucketsFor } from "./buckets.ts";
 import { leave, type Place } from "./held-place.ts";
 import { breakerAt, breakerLine } from "./keyed-breakers.ts";
-import { keyFault, type LimitsInForce, limitsInForce, lineFor, paceOf, placesOf } from "./limit-lines.ts";
+import { keyFault, type LimitsInForce, limitsInForce, lineFor, paceOf, placesOf, stopOf } from "./limit-lines.ts";
 import { aheadMs, type FlowPorts } from "./line-ports.ts";
 import { join, shardFor } from "./shards.ts";
 import { takeTurn } from "./strict-order.ts";
@@ -70,7 +70,7 @@ function ofLine(error: unknown): never {
  */
 export async function enter(ports: FlowPorts, message: TaskMessage): Promise<Admitted | Stopped> {
   const { type } = message;
-  const line = await stopOf(ports, message);
+  const line = await lineThatStops(ports, message);
   if (line !== undefined && "fault" in line) return { as: "admitted", fault: line.fault };
   if (type !== undefined && strictOf(type) !== undefined) return enterInTurn(ports, message, type, line);
   if (line !== undefined) return stoppedBy(ports, message, line);
@@ -119,11 +119,11 @@ async function enterInTurn(
  * The line of the pause or of the open breaker that stops a task. A breaker stops neither the task that tries nor a
  * type that has no breaker any more, as no end of a task would close it.
  */
-async function stopOf(ports: FlowPorts, message: TaskMessage): Promise<Line | { fault: unknown } | undefined> {
+async function lineThatStops(ports: FlowPorts, message: TaskMessage): Promise<Line | { fault: unknown } | undefined> {
   const { envelope, delivery, type, grant } = message;
   const work = { tier: delivery.tier, type: envelope.type, tenantId: envelope.tenant_id };
   const isKeyed = type?.breaker?.key !== undefined;
-  const stop = await ports.flow.stopOf(work, type?.breaker !== undefined && !isKeyed);
+  const stop = await stopOf(ports.flow, work, type?.breaker !== undefined && !isKeyed);
   const paused = stop === undefined ? undefined : lineOf(stop);
   const line = paused ?? (isKeyed ? await openOfKey(ports, message) : undefined);
   if (line === undefined || "fault" in line || line.kind !== "breaker" || type?.breaker === undefined) return line;

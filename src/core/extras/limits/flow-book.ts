@@ -1,14 +1,11 @@
 import { JoinedReads } from "../../../util/joined-reads.ts";
 import { within } from "../../../util/within.ts";
-import { WrittenLater } from "../../model/errors.ts";
-import { breakerName, type PausableWork, pauseName, pausesOf } from "../../model/line.ts";
+import { type PausableWork, pauseName, pausesOf } from "../../model/line.ts";
 import {
-  type Breaker,
   type FlowSetting,
   type FlowSettings,
   guardName,
   limitsName,
-  type ResumeGuard,
   receiversName,
   settingsAgeMs,
   type WaitingEntry,
@@ -24,24 +21,8 @@ interface FlowBookPorts {
   flowSettings: FlowSettings;
 }
 
-/** True for numbers, where they are given. */
-export const areNumbers = (...values: unknown[]): boolean =>
-  values.every((value) => value === undefined || typeof value === "number");
-
-/**
- * A setting of a kind, in a form that this release knows.
- * @throws WrittenLater: the tasks for which it matters wait, and no others
- */
-export function readSetting<Kind extends FlowSetting["kind"]>(kind: Kind, setting: FlowSetting, isKnown: boolean) {
-  if (setting.kind !== kind || !isKnown) throw new WrittenLater(`a setting of ${kind}`);
-  return setting as Extract<FlowSetting, { kind: Kind }>;
-}
-
-/** @throws WrittenLater */
-export const readBreaker = (breaker: Breaker): Breaker =>
-  readSetting("breaker", breaker, areNumbers(breaker.failures, breaker.openUntilMs));
-
-const guardNames = (type: string, tenantId: string): string[] =>
+/** The names of the guards of a type's resumes, for all tenants and for one. */
+export const guardNames = (type: string, tenantId: string): string[] =>
   [pauseName({ scope: "type", type }), pauseName({ scope: "type", type, tenantId })].map(guardName);
 
 /** Settings that are read together at most, unless there are more that are no breakers. */
@@ -87,17 +68,10 @@ export class FlowBook {
     return settings.size > 0 && [...pausesOf(work), limitsName(work.type)].some((name) => settings.has(name));
   }
 
-  /**
-   * The name of the pause or of the open breaker that stops a task.
-   * @param hasBreaker True for a type with a breaker: others are not stopped by one.
-   */
-  async stopOf(work: PausableWork, hasBreaker: boolean): Promise<string | undefined> {
+  /** A setting: a pause or limit, which are all known, or a breaker, by itself where not all are. */
+  async one(name: string): Promise<FlowSetting | undefined> {
     const { settings, whole } = await this.known();
-    if (settings.size === 0 && whole) return undefined;
-    const pause = pausesOf(work).find((name) => settings.has(name));
-    if (pause !== undefined || !hasBreaker) return pause;
-    const breaker = await this.breakerOf(work.type, work.tenantId);
-    return breaker?.openUntilMs === undefined ? undefined : breaker.name;
+    return settings.get(name) ?? (whole ? undefined : this.page(name, () => this.#ports.flowSettings.find(name)));
   }
 
   /** All pauses and limits, and some breakers. */
@@ -109,28 +83,12 @@ export class FlowBook {
     return this.#ports.clock.now();
   }
 
-  /** The breaker of a type for a tenant, if a task failed. */
-  async breakerOf(type: string, tenantId: string): Promise<Breaker | undefined> {
-    const { settings, whole } = await this.known();
-    const name = breakerName(type, tenantId);
-    const breaker = (settings.get(name) ?? (whole ? undefined : await this.#breaker(name))) as Breaker | undefined;
-    return breaker && readBreaker(breaker);
-  }
-
   /**
    * True when the resume of a type is guarded, for a tenant or for all, as this process read the settings last: who
    * starts after a resume has read its guard.
    */
   isGuarded(type: string, tenantId: string): boolean {
     return this.latest.size > 0 && guardNames(type, tenantId).some((name) => this.latest.has(name));
-  }
-
-  /** The breakers that guard the resumes of a type now, for a tenant and for all. */
-  async guardsOf(type: string, tenantId: string): Promise<ResumeGuard[]> {
-    const { settings } = await this.known();
-    const now = this.#ports.clock.now();
-    const guards = guardNames(type, tenantId).map((name) => settings.get(name) as Breaker | undefined);
-    return guards.filter((one): one is ResumeGuard => (one?.guardsUntilMs ?? 0) > now);
   }
 
   /** True when a tenant has receivers of webhooks. */
@@ -153,10 +111,6 @@ export class FlowBook {
     const { settings, whole } = await flowSettings.some(mostSettings);
     this.latest = new Map(settings.map((setting) => [setting.name, setting]));
     return { settings: this.latest, whole };
-  }
-
-  #breaker(name: string): Promise<Breaker | undefined> {
-    return this.page(name, () => this.#ports.flowSettings.find(name) as Promise<Breaker | undefined>);
   }
 
   /** Reads a page again when it is too old. The earlier content stays in use while the table does not answer. */

@@ -4,6 +4,7 @@ import { byItself, wholeDeployment } from "../../ports/audit.ts";
 import { type Breaker, type FlowSettings, guardName, type Pause, type ResumeGuard } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 import type { Settled } from "../../task/limiter.ts";
+import { guardNames } from "./flow-book.ts";
 import type { LinePorts } from "./line-ports.ts";
 
 type TypePause = PauseTarget & { scope: "type" };
@@ -46,6 +47,18 @@ async function leftOfResume(flowSettings: FlowSettings, pause: string): Promise<
   return settings
     .filter((one) => one.name.startsWith(`${pause}/`) && (one as Pause).reason !== undefined)
     .map(({ name }) => lineOf(name) as Line);
+}
+
+/** The guards of a type's resumes that hold now, for a tenant and for all. */
+export async function guardsOf(
+  { flow, clock }: Pick<LinePorts, "flow" | "clock">,
+  type: string,
+  tenantId: string,
+): Promise<ResumeGuard[]> {
+  const settings = await flow.settings();
+  const now = clock.now();
+  const guards = guardNames(type, tenantId).map((name) => settings.get(name) as Breaker | undefined);
+  return guards.filter((one): one is ResumeGuard => (one?.guardsUntilMs ?? 0) > now);
 }
 
 /**

@@ -6,8 +6,8 @@ import { dataOf, parseInput } from "../../task/parsed-input.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
-import { type FlowBook, readBreaker } from "./flow-book.ts";
-import { keyFault, keyText } from "./limit-lines.ts";
+import type { FlowBook } from "./flow-book.ts";
+import { breakerOf, keyFault, keyText, readBreaker } from "./limit-lines.ts";
 import type { FlowPorts } from "./line-ports.ts";
 
 /** Keys of a type whose failures are counted for a tenant at the same time, at most: workers read all of them. */
@@ -69,7 +69,7 @@ interface BreakerPorts {
 /** The breaker of a line, as this process knows it. Undefined: no task failed. */
 export async function breakerAt(ports: BreakerPorts, line: Line): Promise<Breaker | undefined> {
   const [, type = "", tenantId = ""] = line.name.split("/");
-  if (!isOfKey(line)) return ports.flow.breakerOf(type, tenantId);
+  if (!isOfKey(line)) return breakerOf(ports.flow, type, tenantId);
   const breaker = (await breakersOfKeys(ports, type, tenantId)).get(line.name);
   return breaker && readBreaker(breaker);
 }

@@ -1,9 +1,17 @@
 import { inShort, quiet } from "../../../util/foreign-value.ts";
-import { PermanentError } from "../../model/errors.ts";
-import { allTenants, type Line, limitLine, lineOf } from "../../model/line.ts";
-import { limitsName, type TypeLimits } from "../../ports/flow.ts";
+import { PermanentError, WrittenLater } from "../../model/errors.ts";
+import {
+  allTenants,
+  breakerName,
+  type Line,
+  limitLine,
+  lineOf,
+  type PausableWork,
+  pausesOf,
+} from "../../model/line.ts";
+import { type Breaker, type FlowSetting, limitsName, type TypeLimits } from "../../ports/flow.ts";
 import { type Limit, type LimitedType, strictOf } from "../../task/type-limits.ts";
-import { areNumbers, type FlowBook, readSetting } from "./flow-book.ts";
+import type { FlowBook } from "./flow-book.ts";
 
 /**
  * The sharing of a limit that an operator set for a type which is defined without one: all its tasks share it, of all
@@ -15,6 +23,42 @@ const ofWholeType = { scope: "deployment" } as const;
 export interface LimitsInForce {
   concurrency?: Limit<never> | undefined;
   rateLimit?: Limit<never> | undefined;
+}
+
+/** True for numbers, where they are given. */
+const areNumbers = (...values: unknown[]): boolean =>
+  values.every((value) => value === undefined || typeof value === "number");
+
+/**
+ * A setting of a kind, in a form that this release knows.
+ * @throws WrittenLater: the tasks for which it matters wait, and no others
+ */
+function readSetting<Kind extends FlowSetting["kind"]>(kind: Kind, setting: FlowSetting, isKnown: boolean) {
+  if (setting.kind !== kind || !isKnown) throw new WrittenLater(`a setting of ${kind}`);
+  return setting as Extract<FlowSetting, { kind: Kind }>;
+}
+
+/** @throws WrittenLater */
+export const readBreaker = (breaker: Breaker): Breaker =>
+  readSetting("breaker", breaker, areNumbers(breaker.failures, breaker.openUntilMs));
+
+/**
+ * The name of the pause or of the open breaker that stops a task.
+ * @param hasBreaker True for a type with a breaker: others are not stopped by one.
+ */
+export async function stopOf(flow: FlowBook, work: PausableWork, hasBreaker: boolean): Promise<string | undefined> {
+  const { settings, whole } = await flow.known();
+  if (settings.size === 0 && whole) return undefined;
+  const pause = pausesOf(work).find((name) => settings.has(name));
+  if (pause !== undefined || !hasBreaker) return pause;
+  const breaker = await breakerOf(flow, work.type, work.tenantId);
+  return breaker?.openUntilMs === undefined ? undefined : breaker.name;
+}
+
+/** The breaker of a type for a tenant, if a task failed. */
+export async function breakerOf(flow: FlowBook, type: string, tenantId: string): Promise<Breaker | undefined> {
+  const breaker = (await flow.one(breakerName(type, tenantId))) as Breaker | undefined;
+  return breaker && readBreaker(breaker);
 }
 
 /** True for the limit of a key whose end has come. */

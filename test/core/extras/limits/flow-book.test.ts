@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FlowBook } from "../../../../src/core/extras/limits/flow-book.ts";
-import { limitsOf } from "../../../../src/core/extras/limits/limit-lines.ts";
+import { breakerOf, limitsOf, stopOf } from "../../../../src/core/extras/limits/limit-lines.ts";
 import { PortUnavailable } from "../../../../src/core/model/errors.ts";
 import { settingsAgeMs } from "../../../../src/core/ports/flow.ts";
 import { FakeClock } from "../../../../src/memory/clock.ts";
@@ -31,29 +31,29 @@ async function setUp() {
 
 test("what was read last stays in use while the table does not answer, also when it was to be read again", async () => {
   const { clock, book, table } = await setUp();
-  expect(await book.stopOf(work, true)).toBe(pause);
+  expect(await stopOf(book, work, true)).toBe(pause);
   table.answers = false;
   await clock.advance(settingsAgeMs);
-  expect(await book.stopOf(work, true)).toBe(pause);
+  expect(await stopOf(book, work, true)).toBe(pause);
   book.forget();
-  expect(await book.stopOf(work, true)).toBe(pause);
+  expect(await stopOf(book, work, true)).toBe(pause);
 });
 
 test("a process that has read nothing yet cannot tell", async () => {
   const { book, table } = await setUp();
   table.answers = false;
   book.forget();
-  await expect(book.stopOf(work, true)).rejects.toThrow(PortUnavailable);
+  await expect(stopOf(book, work, true)).rejects.toThrow(PortUnavailable);
   table.answers = true;
-  expect(await book.stopOf(work, true)).toBe(pause);
+  expect(await stopOf(book, work, true)).toBe(pause);
 });
 
 test("what is to be read again is read with the next look", async () => {
   const { book, flowSettings } = await setUp();
-  expect(await book.stopOf(work, true)).toBe(pause);
+  expect(await stopOf(book, work, true)).toBe(pause);
   await flowSettings.remove(pause);
   book.forget();
-  expect(await book.stopOf(work, true)).toBeUndefined();
+  expect(await stopOf(book, work, true)).toBeUndefined();
 });
 
 describe("the breakers of many tenants", () => {
@@ -68,9 +68,9 @@ describe("the breakers of many tenants", () => {
     await failing(flowSettings, 9);
     const limits = { kind: "limits", name: "limits/mail.send", concurrency: 3 } as const;
     await flowSettings.put(limits);
-    expect(await book.stopOf(work, true)).toBe(pause);
+    expect(await stopOf(book, work, true)).toBe(pause);
     expect(await limitsOf(book, "mail.send")).toEqual(limits);
-    expect(await book.stopOf({ ...work, type: "other.type" }, false)).toBeUndefined();
+    expect(await stopOf(book, { ...work, type: "other.type" }, false)).toBeUndefined();
     expect(reads).toEqual(["some"]);
   });
 
@@ -81,7 +81,7 @@ describe("the breakers of many tenants", () => {
     await flowSettings.countFailure("breaker/a.first/acme", 1, 5, 1);
     await flowSettings.countFailure(breaker, 1, 5, 1);
     const first = { ...work, type: "a.first" };
-    const look = async () => [await book.stopOf(first, true), await book.stopOf(first, true)];
+    const look = async () => [await stopOf(book, first, true), await stopOf(book, first, true)];
     expect(await look()).toEqual(["breaker/a.first/acme", "breaker/a.first/acme"]);
     expect(reads).toEqual(["some", "find"]);
     await flowSettings.remove("breaker/a.first/acme");
@@ -92,7 +92,7 @@ describe("the breakers of many tenants", () => {
     await flowSettings.countFailure("breaker/a.first/acme", 1, 5, 1);
     book.forget();
     expect(await look()).toEqual(["breaker/a.first/acme", "breaker/a.first/acme"]);
-    expect(await book.stopOf(work, true)).toBe(breaker);
+    expect(await stopOf(book, work, true)).toBe(breaker);
   });
 
   test("stay in use as they were read last while the table does not answer", async () => {
@@ -100,23 +100,23 @@ describe("the breakers of many tenants", () => {
     await failing(flowSettings, 9);
     await flowSettings.countFailure("breaker/a.first/acme", 1, 5, 1);
     const first = { ...work, type: "a.first" };
-    expect(await book.stopOf(first, true)).toBe("breaker/a.first/acme");
+    expect(await stopOf(book, first, true)).toBe("breaker/a.first/acme");
     table.answers = false;
     await clock.advance(settingsAgeMs);
-    expect(await book.stopOf(first, true)).toBe("breaker/a.first/acme");
+    expect(await stopOf(book, first, true)).toBe("breaker/a.first/acme");
     // Of this tenant nothing is known.
-    await expect(book.stopOf({ ...first, tenantId: "beta" }, true)).rejects.toThrow(PortUnavailable);
+    await expect(stopOf(book, { ...first, tenantId: "beta" }, true)).rejects.toThrow(PortUnavailable);
     table.answers = true;
     await clock.advance(settingsAgeMs);
-    expect(await book.stopOf({ ...first, tenantId: "beta" }, true)).toBeUndefined();
+    expect(await stopOf(book, { ...first, tenantId: "beta" }, true)).toBeUndefined();
   });
 
   test("do not hide others that fail: a success finds its breaker", async () => {
     const { book, flowSettings } = await setUp();
     await failing(flowSettings, 1);
-    expect(await book.breakerOf("a.first", "acme")).toBeUndefined();
+    expect(await breakerOf(book, "a.first", "acme")).toBeUndefined();
     const counted = await flowSettings.countFailure("breaker/a.first/acme", 9, 5, 1);
     book.forget();
-    expect(await book.breakerOf("a.first", "acme")).toEqual(counted);
+    expect(await breakerOf(book, "a.first", "acme")).toEqual(counted);
   });
 });
