@@ -37,6 +37,8 @@ export async function changePriority(ports: MovePorts, record: TaskRecord, prior
         retrying_in: retrying ? { not: priority } : { absent: true },
         start_by: { above: iso(nowMs), orAbsent: true },
         purge_at: { above: Math.floor(nowMs / 1000) },
+        // A write that arrives late, after another call has moved the task back, changes nothing.
+        updated_at: { is: current.updated_at },
       },
       set: { ...moveTo(priority, current), updated_at: iso(nowMs), ...(retrying && { retrying_in: priority }) },
     });

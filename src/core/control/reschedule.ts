@@ -58,6 +58,8 @@ async function moveTo(ports: EndPorts, record: TaskRecord, dueMs: number): Promi
       ...stillWaits(record, nowIso),
       purge_at: { is: record.purge_at },
       ...sameRetention(record),
+      // A write that arrives late, after another call has moved the task back, changes nothing.
+      updated_at: { is: record.updated_at },
     },
     set: { updated_at: nowIso, ...moved },
   });

@@ -57,6 +57,19 @@ describe("a task whose message waits in its tier", () => {
     expect([waiting(pipeline, "low"), waiting(pipeline, "high")]).toEqual([0, 0]);
   });
 
+  test("stays where a later call has moved it when a write of the earlier call comes late once more", async () => {
+    const pipeline = setUp();
+    const record = await pipeline.accept({ input: small });
+    const write = vi.spyOn(pipeline.records, "change");
+    await pipeline.clock.advance(1_000);
+    const moved = await changePriority(pipeline.ports, record, "high");
+    const [late] = write.mock.calls;
+    await pipeline.clock.advance(1_000);
+    await changePriority(pipeline.ports, moved, "low");
+    if (late === undefined) throw new Error("the move wrote nothing");
+    expect(await pipeline.records.change(...late)).toMatchObject({ done: false, record: { priority: "low" } });
+  });
+
   test("the new message is the old one but for its id and time", async () => {
     const pipeline = setUp({ version: 3 });
     const trace = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;

@@ -45,6 +45,21 @@ describe("a task that waits for its start", () => {
     expect(await pipeline.recordOf(record)).toMatchObject({ status: "completed", attempts: 1 });
   });
 
+  test("keeps the time of a later call when a write of an earlier one comes late once more", async () => {
+    const pipeline = setUp();
+    const record = await pipeline.accept({ input: { n: 1 }, delay_seconds: 600 });
+    const write = vi.spyOn(pipeline.records, "change");
+    await pipeline.clock.advance(1_000);
+    await pipeline.move(record, 300);
+    const late = write.mock.calls.at(-1);
+    await pipeline.clock.advance(1_000);
+    await pipeline.move(record, 600);
+    if (late === undefined) throw new Error("the move wrote nothing");
+    expect(await pipeline.records.change(...late)).toMatchObject({ done: false });
+    await pipeline.drain();
+    expect(pipeline.starts[0]).toBeGreaterThanOrEqual(600);
+  });
+
   test("may be moved again and again, in both directions", async () => {
     const pipeline = setUp();
     const record = await pipeline.accept({ input: { n: 1 }, delay_seconds: 600 });
