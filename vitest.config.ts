@@ -6,7 +6,9 @@ const slowest = [
   ...["schedule-firing", "keys", "fairness", "limits", "dead-letters", "failures", "crash", "expiry"].map(
     (name) => `e2e/${name}`,
   ),
-  ...["stray-tasks", "crash-notes", "state", "work", "waiting", "debugger", "reload"].map((name) => `local/${name}`),
+  ...["stray-tasks", "clock", "handler-kills", "crash-notes", "state", "work", "waiting", "debugger", "reload"].map(
+    (name) => `local/${name}`,
+  ),
   ...["aws/outage", "contract/records", "simulation/many-worlds", "http/fairness"],
 ].map((name) => `/test/${name}.test.ts`);
 
@@ -250,6 +252,9 @@ export default defineConfig({
           expect: expectSomething,
           env: compiledOnce,
           ...patience,
+          // Half of their time is spent in waits for servers that they have killed, stopped or slowed down.
+          maxWorkers: 3,
+          sequence: { groupOrder: 2 },
         },
       },
       {

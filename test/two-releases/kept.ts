@@ -93,9 +93,10 @@ export class Kept {
     assert.equal(new Set(times).size, times.length, "no time fires twice");
   }
 
-  /** Ends the schedules, so that a move of the clock is short. */
+  /** Ends the schedules and their tasks, so that a move of the clock is short. */
   async endSchedules(): Promise<void> {
     const { schedules: found } = await this.#call<{ schedules: { schedule_id: string }[] }>("GET", "/schedules");
     for (const { schedule_id } of found) await this.#call("DELETE", `/schedules/${schedule_id}`);
+    await this.#call("POST", "/tasks/cancel", { filter: { type: "two.tick" } });
   }
 }

@@ -60,12 +60,23 @@ export async function upload(call: Call, bytes: number): Promise<string> {
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
+interface Kinds {
+  call: Call;
+  submit: Submit;
+  round: string;
+  /** Tasks of each kind, times this. */
+  size: number;
+  /** Address of the receiver of webhooks. */
+  hook: string;
+  /** Seconds of the longest waits. */
+  longSeconds: number;
+}
+
 /**
  * Submits tasks of the kinds that lie somewhere while a release changes: waits of each kind, tries of steps, parts, files,
  * keys of one's own, webhooks.
- * @param size Tasks of each kind, times this.
  */
-export async function submitKinds(call: Call, submit: Submit, round: string, size: number, hook: string) {
+export async function submitKinds({ call, submit, round, size, hook, longSeconds }: Kinds) {
   await submit(`${round} once`, "two.once", numbers(4 * size));
   await submit(`${round} wait that ends`, "two.wait", [{ seconds: 12 }, { seconds: 30 }]);
   await submit(`${round} wait for a signal`, "two.wait", [{ seconds: 3_600 }, { seconds: 3_600 }]);
@@ -100,9 +111,9 @@ export async function submitKinds(call: Call, submit: Submit, round: string, siz
     await submit(`${round} file`, "two.file", [{}], { files: { doc: await upload(call, 400_000) }, delay_seconds });
   // Its tenant is paused until the end.
   await submit(`${round} never: expired`, "two.echo", [{ n: 1 }], { expires_in_seconds: 5 }, "dev-globex");
-  await submit(`${round} long delay`, "two.echo", numbers(2), { delay_seconds: 2 * 86_400 });
+  await submit(`${round} long delay`, "two.echo", numbers(2), { delay_seconds: longSeconds });
   await submit(`${round} long delay of minutes`, "two.echo", numbers(2), { delay_seconds: 1_200, priority: "low" });
-  await submit(`${round} long sleep`, "two.steps", [{ sleeps: [2 * 86_400] }]);
+  await submit(`${round} long sleep`, "two.steps", [{ sleeps: [longSeconds] }]);
   await submit(
     `${round} wide`,
     "two.wide",

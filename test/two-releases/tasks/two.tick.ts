@@ -5,7 +5,7 @@ import * as z from "zod";
 export default defineTask({
   name: "two.tick",
   input: z.strictObject({ ms: z.int().default(0) }),
-  handler: async ({ ms }) => {
-    await sleep(ms);
+  handler: async ({ ms }, { signal }) => {
+    await sleep(ms, undefined, { signal });
   },
 });
