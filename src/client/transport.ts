@@ -140,7 +140,7 @@ export class Transport {
 
   #urlOf({ path, query }: Request<unknown>): string {
     let url = this.#base + path;
-    let next = "?";
+    let next = path.includes("?") ? "&" : "?";
     for (const [name, value] of Object.entries({ ...query, tenant: this.#options.tenant })) {
       if (value === undefined) continue;
       url += `${next}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Operations, type TaskSelection } from "../../src/client/index.ts";
+import { Operations, Receivers, type TaskSelection } from "../../src/client/index.ts";
 import { FakeApi, json } from "./fake-api.ts";
 
 const page = (member: string, items: unknown[], next_cursor: string | null) => json({ [member]: items, next_cursor });
@@ -15,6 +15,13 @@ describe("lists", () => {
       "GET /tasks?limit=100&cursor=c1",
       "GET /tasks?limit=100&cursor=c2",
     ]);
+  });
+
+  test("the receivers of all tenants are read page after page: the tenant is a further parameter", async () => {
+    const api = new FakeApi(page("webhooks", [1], "c1"), page("webhooks", [2], null));
+    const receivers = new Receivers({ url: "https://tasks.test", key: "a-key", fetch: api.fetch, tenant: "*" });
+    expect(await receivers.list()).toEqual([1, 2]);
+    expect(api.paths).toEqual(["GET /webhooks?tenant=*", "GET /webhooks?cursor=c1&tenant=*"]);
   });
 
   test("a loop that ends early reads no further page", async () => {

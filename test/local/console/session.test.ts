@@ -62,6 +62,16 @@ describeConsole("a session", {}, (here) => {
     await page.context().close();
   });
 
+  test("an admin reads each part of another tenant's task", { timeout: 300_000 }, async () => {
+    const { task_id } = await here.operator.submit("probe.echo", {});
+    await here.operator.ended(task_id);
+    const page = await here.browser.open("dev-admin", `#/tasks/${task_id}?tenant=acme`);
+    await page.getByRole("heading", { name: "Log", exact: true }).waitFor();
+    await expectClean(page, "task-of-another-tenant");
+    expect(await page.locator("main").getByText("invalid_input").count()).toBe(0);
+    await page.context().close();
+  });
+
   test("an admin who empties the tenant's field on the overview is back at all tenants; g keeps a chosen one", {
     timeout: 300_000,
   }, async () => {
