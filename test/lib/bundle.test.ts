@@ -19,10 +19,10 @@ import { inService, resources, stage } from "./synthesis.ts";
 const budgets: Record<FunctionName, number> = {
   submit: 111,
   status: 77,
-  control: 304,
+  control: 305,
   worker: 348,
   redrive: 187,
-  fire: 305,
+  fire: 306,
   authorizer: 56,
   publish: 29,
   socket: 37,

@@ -675,7 +675,7 @@ export const mutations: readonly Mutation[] = [
     test: "test/core/children/history.test.ts",
     file: "control/control.ts",
     in: "retentionOfWaiting",
-    find: "if (!comesLate) return kept;",
+    find: "if (record.line === undefined && record.due_at <= kept.retained_until) return kept;",
     replace: "return kept;",
   },
   {

@@ -1,4 +1,4 @@
-import { followMarked, markedSeconds } from "../end/follow-up.ts";
+import { followMarked, marked } from "../end/follow-up.ts";
 import { childEnvelope, needsMessage } from "../end/keep-for-round.ts";
 import { requestCancelChildren } from "../end/request-cancel-children.ts";
 import { sweepBeforeNextRound } from "../end/request-sweep.ts";
@@ -126,7 +126,7 @@ const requestCancel = (ports: EndPorts, record: TaskRecord, fields: CancelFields
   });
 
 async function cancelWaiting(ports: EndPorts, record: TaskRecord, fields: CancelFields): Promise<Changed> {
-  const kept = retentionOfWaiting(ports, record);
+  const kept = retentionOfWaiting(ports, record, fields.updated_at);
   await extras.keepEnded(ports, record, kept.purge_at);
   return ports.records.change(record, {
     when: { status: { is: "pending" }, attempts_total: { is: record.attempts_total }, ...sameRetention(record) },
@@ -139,16 +139,11 @@ async function cancelWaiting(ports: EndPorts, record: TaskRecord, fields: Cancel
  * The retention of a waiting task that is cancelled. A message repeats the follow-up of a dead process, but it may come
  * after the retention of a task that starts late or waits in a line: the daily rescue does it there.
  */
-function retentionOfWaiting(ports: EndPorts, record: TaskRecord) {
+function retentionOfWaiting(ports: EndPorts, record: TaskRecord, nowIso: string) {
   const kept = retention(ports, record);
-  const comesLate = record.line !== undefined || record.due_at > kept.retained_until;
-  if (!comesLate) return kept;
-  const nowMs = ports.clock.now();
-  return {
-    ...kept,
-    purge_at: Math.max(kept.purge_at, Math.ceil(nowMs / 1000) + markedSeconds),
-    rescued_at: iso(nowMs),
-  };
+  if (record.line === undefined && record.due_at <= kept.retained_until) return kept;
+  const purge_at = Math.max(kept.purge_at, retention(ports, marked).purge_at);
+  return { ...kept, purge_at, rescued_at: nowIso };
 }
 
 /**

@@ -33,7 +33,7 @@ async function endedBy(ports: EndPorts, child: TaskRecord): Promise<TaskRecord |
 }
 
 /** A marked task is kept for at least this long after its end, in seconds: two passes of the daily rescue may fail. */
-export const markedSeconds = 3 * 86_400;
+export const marked = { retention_seconds: 3 * 86_400 };
 
 /**
  * Follows up the end of a task whose record may have the mark `rescued_at`: it stays until all is done, so that the
@@ -42,10 +42,10 @@ export const markedSeconds = 3 * 86_400;
 export async function followMarked(ports: EndPorts, record: TaskRecord, envelope?: Envelope): Promise<void> {
   await followUp(ports, record, envelope);
   const { rescued_at: at, retained_until: until } = record;
-  if (at === undefined) return;
+  if (at === undefined || until === undefined) return;
   await ports.records.change(record, {
-    when: { rescued_at: { is: at }, ...(until !== undefined && { retained_until: { is: until } }) },
-    set: until === undefined ? {} : { purge_at: Math.ceil(Date.parse(until) / 1000) },
+    when: { rescued_at: { is: at }, retained_until: { is: until } },
+    set: { purge_at: Math.ceil(Date.parse(until) / 1000) },
     remove: ["rescued_at"],
   });
 }
