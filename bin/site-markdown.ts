@@ -46,6 +46,7 @@ export function addToPages(markdown: MarkdownIt, pageOf: (relativePath: string) 
     const page = pageOf(relativePath);
     nameIndexes(state);
     emptyHeads(state);
+    nameCells(state);
     if (page === "glossary.md") nameRows(state);
     else if (!withoutTerms.test(page)) linkTerms(state);
     addTools(state, page);
@@ -68,6 +69,22 @@ function emptyHeads({ tokens }: State): void {
     if (type !== "inline" || content !== "" || open?.type !== "th_open" || close === undefined) continue;
     open.tag = "td";
     close.tag = "td";
+  }
+}
+
+/** Each cell knows the head of its column: on a phone, where a row is a block, it stands before the cell. */
+function nameCells({ tokens }: State): void {
+  let heads: string[] = [];
+  let column = 0;
+  for (const [index, token] of tokens.entries()) {
+    const text = (tokens[index + 1]?.content ?? "").replaceAll(/[`*]|\]\([^)]*\)|\[/g, "").trim();
+    if (token.type === "table_open") heads = [];
+    else if (token.type === "tr_open") column = 0;
+    else if (token.type === "th_open") heads.push(text);
+    else if (token.type === "td_open") {
+      const head = heads[column++] ?? "";
+      if (head !== "") token.attrSet("data-head", head);
+    }
   }
 }
 

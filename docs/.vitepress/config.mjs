@@ -93,6 +93,7 @@ const styles = `
   .vp-doc thead { display: none; }
   .vp-doc td { border: 0; padding: 4px 12px; overflow-wrap: anywhere; }
   .vp-doc td:first-child { font-weight: 600; }
+  .vp-doc td[data-head]:not(:first-child):not(:empty)::before { content: attr(data-head) ": "; color: var(--vp-c-text-2); }
   .vp-doc tr { padding: 6px 0; }
 }`;
 

@@ -12,6 +12,11 @@ const saturation = 1.4;
 const lengthShare = 0.6;
 /** Share of the score that a section of a generated page keeps. */
 const generatedShare = 0.3;
+/** Share that a section of a reference keeps: it has every word many times, and the guides are read before it. */
+const referenceShare = 0.6;
+
+/** True for the page of a reference, by its path. */
+const isReference = (page: string): boolean => /^\/?(?:api-|runbook|performance|emulator)/.test(page);
 
 /** Words that every text has. */
 export const emptyWords: ReadonlySet<string> = new Set(
@@ -98,7 +103,7 @@ export function searchIn(sections: readonly Section[]): (query: string) => Secti
       });
       const found = parts.filter((part) => part > 0).length;
       const sum = parts.reduce((total, part) => total + part, 0);
-      return sum * (found / asked.length) * (section.page.generated === true ? generatedShare : 1);
+      return sum * (found / asked.length) * shareOf(section.page);
     };
     return entries
       .map((entry) => ({ section: entry.section, score: scoreOf(entry) }))
@@ -106,6 +111,11 @@ export function searchIn(sections: readonly Section[]): (query: string) => Secti
       .sort((a, b) => b.score - a.score)
       .map(({ section }) => section);
   };
+}
+
+function shareOf({ page, generated }: Section["page"]): number {
+  if (generated === true) return generatedShare;
+  return isReference(page) ? referenceShare : 1;
 }
 
 function rarityOf(word: string, entries: readonly Entry[]): number {
