@@ -1,6 +1,7 @@
 import type { WrittenLater } from "../core/model/errors.ts";
 import { isOfLimit } from "../core/model/line.ts";
 import type {
+  CountedStarts,
   HeldPlace,
   LineState,
   Lines,
@@ -231,11 +232,15 @@ export class DynamoLines implements Lines {
     return taken && Number(taken.next_slot_ms) - count * intervalMs;
   }
 
-  async takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean> {
+  async takeSlots(line: string, seenMs: number | undefined, nextMs: number, starts?: CountedStarts): Promise<boolean> {
     const taken = await this.#update(line, {
-      set: ["next_slot_ms = :next"],
+      set: ["next_slot_ms = :next", ...(starts === undefined ? [] : ["starts = :starts"])],
       when: [seenMs === undefined ? "attribute_not_exists(next_slot_ms)" : "next_slot_ms = :seen"],
-      values: { ":next": nextMs, ...(seenMs === undefined ? {} : { ":seen": seenMs }) },
+      values: {
+        ":next": nextMs,
+        ...(seenMs === undefined ? {} : { ":seen": seenMs }),
+        ...(starts && { ":starts": starts }),
+      },
     });
     return taken !== undefined;
   }
@@ -387,6 +392,7 @@ function stateOf(item: Item = {}): LineState {
   return {
     places: new Map(placedIn(item).map((task) => [task, Number(item[placeOf(task)])])),
     ...(nextSlotMs === undefined ? {} : { nextSlotMs: Number(nextSlotMs) }),
+    ...(item.starts === undefined ? {} : { starts: item.starts as CountedStarts }),
     ...(id === undefined ? {} : { check: { id: String(id), atMs: Number(atMs), ...listed } }),
     ...(sharded === true && { sharded }),
     ...(successor !== undefined && { successor: { id: String(successor), untilMs: Number(untilMs) } }),

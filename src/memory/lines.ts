@@ -1,6 +1,7 @@
 import { orderOf } from "../core/extras/limits/place-book.ts";
 import { shardOf } from "../core/model/line-shards.ts";
 import type {
+  CountedStarts,
   HeldPlace,
   LineState,
   Lines,
@@ -29,6 +30,7 @@ interface StoredLine {
   places: Map<string, number>;
   reserved: Map<string, number>;
   nextSlotMs?: number;
+  starts?: CountedStarts;
   check?: PlannedCheck;
   sharded?: true;
   successor?: Successor;
@@ -177,10 +179,11 @@ export class MemoryLines implements Lines {
     return slotMs;
   }
 
-  async takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean> {
+  async takeSlots(line: string, seenMs: number | undefined, nextMs: number, starts?: CountedStarts): Promise<boolean> {
     const stored = this.#of(line);
     if (stored.nextSlotMs !== seenMs) return false;
     stored.nextSlotMs = nextMs;
+    if (starts !== undefined) stored.starts = copy(starts);
     return true;
   }
 
@@ -242,9 +245,10 @@ export class MemoryLines implements Lines {
 
 const newLine = (): StoredLine => ({ shards: new Map(), places: new Map(), reserved: new Map() });
 
-const stateOf = ({ places, nextSlotMs, check, sharded, successor }: StoredLine): LineState => ({
+const stateOf = ({ places, nextSlotMs, starts, check, sharded, successor }: StoredLine): LineState => ({
   places: new Map(places),
   ...(nextSlotMs !== undefined && { nextSlotMs }),
+  ...(starts !== undefined && { starts: copy(starts) }),
   ...(check !== undefined && { check: { ...check } }),
   ...(sharded && { sharded }),
   ...(successor !== undefined && { successor: { ...successor } }),

@@ -238,6 +238,25 @@ export function describeStarts(lines: () => Lines): void {
       expect((await lines().state(line)).nextSlotMs).toBe(untilMs + 1e-3);
     });
 
+    test("the counted starts of a list of rates change with the next start, and only with it", async () => {
+      const line = newLine();
+      const starts = (count: number) => ({
+        parts: { "60": [untilMs - 7, 3, untilMs, count], "86400": [untilMs, count] },
+        free_ms: untilMs + 350,
+        free_by: 60,
+      });
+      expect(await lines().takeSlots(line, undefined, untilMs + 350, starts(1))).toBe(true);
+      expect(await lines().takeSlots(line, untilMs, untilMs + 700, starts(2))).toBe(false);
+      expect((await lines().state(line)).starts).toEqual(starts(1));
+      expect(await lines().takeSlots(line, untilMs + 350, untilMs + 700, starts(2))).toBe(true);
+      expect((await lines().state(line)).starts).toEqual(starts(2));
+      // A process that knows of one rate leaves them as they are.
+      expect(await lines().takeSlot(line, { nowMs: untilMs + 9_000, intervalMs: 350, aheadMs: 0 })).toBe(
+        untilMs + 9_000,
+      );
+      expect(await lines().state(line)).toMatchObject({ nextSlotMs: untilMs + 9_350, starts: starts(2) });
+    });
+
     test("a task takes the start of now, or one that is near, and none that is further away", async () => {
       const line = newLine();
       const want = { nowMs: untilMs, intervalMs: 1000 / 3, aheadMs: 400 };

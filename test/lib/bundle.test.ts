@@ -20,7 +20,7 @@ const budgets: Record<FunctionName, number> = {
   submit: 111,
   status: 77,
   control: 305,
-  worker: 348,
+  worker: 349,
   redrive: 187,
   fire: 306,
   authorizer: 56,

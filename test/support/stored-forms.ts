@@ -206,6 +206,15 @@ const flow: StoredForm[] = [
     read: (place) => lines(place).state(line),
   },
   {
+    name: "state of a line with a list of rates",
+    sk: "state",
+    write: (place) =>
+      lines(place).takeSlots("rate/a.b/acme/k", undefined, atMs, {
+        ...{ parts: { "86400": [atMs - 7_000, 12, atMs, 3] }, free_ms: atMs + 350, free_by: 86_400 },
+      }),
+    read: (place) => lines(place).state("rate/a.b/acme/k"),
+  },
+  {
     name: "setting: pause",
     write: ({ table }) => new DynamoFlowSettings(table).put({ kind: "pause", name: pauseLine, since: at, by: "olga" }),
     read: (place) => stopOf(book(place), { tier: "normal", type: "a.b", tenantId: "acme" }, false),

@@ -110,6 +110,7 @@ const types = (): TaskType[] => {
     child,
     later("keyed", () => 1, { concurrency: { limit: 1, key: (input: unknown) => String(input) } }),
     later("rated", () => 1, { rateLimit: { limit: 1, perSeconds: 60 } }),
+    later("listed", () => 1, { rateLimit: { limit: 1, perSeconds: 1, longer: [{ limit: 2, perSeconds: 60 }] } }),
     later(
       "breaking",
       (input) => {
@@ -142,7 +143,11 @@ export async function writtenShapes(): Promise<Shapes> {
   await many("plain", [{ key: "x".repeat(60_000) }]);
   await many("gathered", [1, 2, 3], { unique: { key: "g", mode: "collect" } });
   for (const [type, inputs] of Object.entries({ dead: [1], parent: [1], large: [1] })) await many(type, inputs);
-  for (const [type, inputs] of Object.entries({ keyed: ["k", "k", "x".repeat(900)], rated: [1, 2, 3] }))
+  for (const [type, inputs] of Object.entries({
+    keyed: ["k", "k", "x".repeat(900)],
+    rated: [1, 2, 3],
+    listed: [1, 2, 3],
+  }))
     await many(type, inputs);
   await many("breaking", [1, 2, 3]);
   const stepped = await accept({ type: "steps" });

@@ -12,7 +12,11 @@ export type StoppedBy =
   /** For a place: as many tasks of its key run as may. In strict order: the one before it is not over. */
   | { kind: "concurrency"; order?: "strict" | undefined }
   /** For its start: as many tasks of its key have started as may. */
-  | { kind: "rate" }
+  | {
+      kind: "rate";
+      /** The number of rates of its type, all of which must allow the start. Absent: one. */
+      rates?: number | undefined;
+    }
   /** For the ends of the tasks that had its unique key before it. */
   | { kind: "unique"; tasks: string[] };
 
@@ -24,6 +28,10 @@ export type WaitView =
       place?: number | null | undefined;
       /** The task that has the turn of a line in strict order. Null: none has, or it is unknown. Absent: not asked. */
       held_by?: string | null | undefined;
+      /** The time, in seconds, of the rate of a list that allows the line's next start last. Absent: not asked. */
+      per_seconds?: number | undefined;
+      /** The time from which all rates of a list allow the line's next start. Absent: not asked. */
+      next_start_at?: string | undefined;
     });
 
 /** The wait of a suspended attempt. */

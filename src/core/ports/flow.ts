@@ -45,12 +45,27 @@ export interface LineState {
   places: ReadonlyMap<string, number>;
   /** Epoch milliseconds of the first start that the rate has not given away. Absent: none was given. */
   nextSlotMs?: number;
+  /** The starts that a list of rates counts. Absent: none was given. */
+  starts?: CountedStarts;
   /** The message that looks at the line again. Absent: none was sent. */
   check?: PlannedCheck;
   /** Tasks of a limit's line may wait in its shards above 0. Absent: none does. */
   sharded?: true;
   /** The worker that waits for one of the places, and until when. Absent: none does. */
   successor?: Successor;
+}
+
+/** The starts of a line whose type has a list of rates, in the form in which they are stored. */
+export interface CountedStarts {
+  /**
+   * By a rate's time in seconds: pairs of numbers, one for each part of that time. The first is the part's last start,
+   * in epoch milliseconds; the second is the number of its starts.
+   */
+  parts: Readonly<Record<string, readonly number[]>>;
+  /** Epoch milliseconds from which all rates allow the next start, as known when the last one was given. */
+  free_ms: number;
+  /** The time, in seconds, of the rate that allows it last. */
+  free_by: number;
 }
 
 /** A worker that has come for the place of another one, which goes on with the line until then. */
@@ -192,8 +207,11 @@ export interface Lines {
    * @returns Epoch milliseconds of the first start, with fractions. Undefined: the next start is later.
    */
   takeSlot(line: string, want: WantedSlot): Promise<number | undefined>;
-  /** Takes all starts up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`. */
-  takeSlots(line: string, seenMs: number | undefined, nextMs: number): Promise<boolean>;
+  /**
+   * Takes all starts up to `nextMs`. Changes nothing and returns false when the next one is no longer `seenMs`.
+   * @param starts Those of a list of rates, with these. Absent: they stay as they are.
+   */
+  takeSlots(line: string, seenMs: number | undefined, nextMs: number, starts?: CountedStarts): Promise<boolean>;
   /**
    * Notes the next check, and lists the line if it is of a limit. Changes nothing and returns false when the planned
    * one is no longer `seen`, as the line's state told it.

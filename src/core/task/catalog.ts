@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { TaskType } from "./task.ts";
-import type { BreakerOption, ConcurrencyOption } from "./type-limits.ts";
+import type { BreakerOption, ConcurrencyOption, TypeRate } from "./type-limits.ts";
 
 /** A task type as data for submit, so that submit's bundle contains no handlers and no packages of tasks. */
 export interface CatalogEntry {
@@ -23,7 +23,7 @@ export interface CatalogEntry {
   /** Attempts of one key that run at the same time. Absent: no limit. */
   concurrency?: LimitView & { limit: number; order?: "strict"; on_dead_letter?: "continue" | "hold" };
   /** Starts of one key in a time. Absent: no limit. */
-  rate_limit?: LimitView & { limit: number; per_seconds: number };
+  rate_limit?: LimitView & RateView & { longer?: RateView[] };
   /** Absent: no breaker. */
   breaker?: { failures: number; cool_down_seconds: number; keyed?: true };
   /** Submits may gather their inputs in one task. Absent: they may not. */
@@ -51,6 +51,14 @@ interface LimitView {
   scope: "tenant" | "deployment";
 }
 
+/** A rate, as data. */
+interface RateView {
+  limit: number;
+  per_seconds: number;
+}
+
+const rateView = ({ limit, perSeconds }: TypeRate): RateView => ({ limit, per_seconds: perSeconds });
+
 const limitView = ({ key, scope = "tenant" }: { key?: unknown; scope?: LimitView["scope"] }): LimitView => ({
   keyed: key !== undefined,
   scope,
@@ -69,7 +77,11 @@ const limitsOf = ({ concurrency, rateLimit, breaker }: TaskType) => ({
     concurrency: { ...limitView(concurrency), limit: concurrency.limit, ...strictView(concurrency) },
   }),
   ...(rateLimit && {
-    rate_limit: { ...limitView(rateLimit), limit: rateLimit.limit, per_seconds: rateLimit.perSeconds },
+    rate_limit: {
+      ...limitView(rateLimit),
+      ...rateView(rateLimit),
+      ...(rateLimit.longer && { longer: rateLimit.longer.map(rateView) }),
+    },
   }),
   ...(breaker && { breaker: breakerView(breaker) }),
 });

@@ -20,6 +20,8 @@ import {
   type LimitedType,
   limitsFault,
   type RateLimitOption,
+  type RateListOption,
+  typeRate,
 } from "./type-limits.ts";
 import { typeFault, typeOptions } from "./type-options.ts";
 
@@ -92,10 +94,11 @@ export interface TaskOptions<
   concurrency?: ConcurrencyOption<z.output<Input>>;
   /**
    * Starts of attempts in a time, per tenant, evenly spaced: of all tasks of the type or of those with the same key.
-   * Further tasks wait, and start in order of their submission. Default: no limit.
+   * Further tasks wait, and start in order of their submission. Of a list of rates, all must allow a start. Default: no
+   * limit.
    * @example { key: ({ account }) => account, limit: 100, perSeconds: 60 }
    */
-  rateLimit?: RateLimitOption<z.output<Input>>;
+  rateLimit?: RateLimitOption<z.output<Input>> | RateListOption<z.output<Input>>;
   /**
    * Failed attempts in a row, per tenant, that stop the type, or its tasks with the same key: they wait, and after the
    * cool-down one of them tries. Default: no breaker.
@@ -283,7 +286,7 @@ export function defineTask<
     maxAttempts,
     retry: options.retry ?? {},
     concurrency: options.concurrency,
-    rateLimit: options.rateLimit,
+    rateLimit: typeRate(options.rateLimit),
     breaker: options.breaker,
     collect: options.collect,
     classify: options.classify ?? [],
@@ -311,7 +314,7 @@ interface Shape {
   children?: ChildrenOptions<never>;
   aggregate?: unknown;
   concurrency?: ConcurrencyOption;
-  rateLimit?: RateLimitOption;
+  rateLimit?: RateLimitOption | RateListOption;
   breaker?: BreakerOption;
   collect?: CollectOption;
 }
@@ -327,7 +330,7 @@ const shapeFault = (
   childrenFault(children, aggregate) ??
   limitsFault(limits) ??
   (collect &&
-    (limits.concurrency?.key ?? limits.rateLimit?.key ?? limits.breaker?.key) &&
+    (limits.concurrency?.key ?? typeRate(limits.rateLimit)?.key ?? limits.breaker?.key) &&
     "collect does not go with a limit's key: a list has many inputs");
 
 function childrenFault(children: ChildrenOptions<never> | undefined, aggregate: unknown): string | undefined {

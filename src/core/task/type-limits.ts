@@ -44,6 +44,28 @@ export interface RateLimitOption<Input = never> extends Limit<Input> {
   perSeconds: number;
 }
 
+/** All rates of a list have a key, or none has. */
+type KeyedRate<Input> = RateLimitOption<Input> & { key: KeyOf<Input> };
+type KeylessRate = RateLimitOption<never> & { key?: undefined };
+
+type UpToFour<Rate> =
+  | readonly [Rate]
+  | readonly [Rate, Rate]
+  | readonly [Rate, Rate, Rate]
+  | readonly [Rate, Rate, Rate, Rate];
+
+/**
+ * A list of rates of different times: a task starts when all of them allow it. Starts of the shortest time are evenly
+ * spaced, those of the others are counted.
+ */
+export type RateListOption<Input = never> = UpToFour<KeyedRate<Input>> | UpToFour<KeylessRate>;
+
+/** The rates of a type: the one of the shortest time, and the others of a list. */
+export interface TypeRate<Input = never> extends RateLimitOption<Input> {
+  /** In the order of their times. Absent: there are none. */
+  longer?: readonly RateLimitOption<Input>[];
+}
+
 /** A type's option `breaker`. */
 export interface BreakerOption<Input = never> {
   /** Tasks of one key have a breaker of their own. Default: all tasks of the type share one. */
@@ -67,7 +89,7 @@ export interface LimitedType {
   readonly name: string;
   readonly timeoutSeconds: number;
   readonly concurrency: ConcurrencyOption | undefined;
-  readonly rateLimit: RateLimitOption | undefined;
+  readonly rateLimit: TypeRate | undefined;
   readonly breaker: BreakerOption | undefined;
 }
 
@@ -81,28 +103,55 @@ export const mostPlaces = 10_000;
 export const placesPerUnit = 16;
 export const mostStarts = 100_000;
 export const longestPerSeconds = 86_400;
+/** The counted starts of three rates fit into an item that one write unit pays for. */
+const mostRates = 4;
+
+/** The rates of an option. */
+export function typeRate(option: RateLimitOption | RateListOption | undefined): TypeRate | undefined {
+  if (!isList(option)) return option;
+  const [shortest, ...longer] = option.toSorted((one, other) => one.perSeconds - other.perSeconds);
+  return shortest && longer.length > 0 ? { ...shortest, longer } : shortest;
+}
+
+const isList = (option: unknown): option is readonly RateLimitOption[] => Array.isArray(option);
 
 /** Returns the first fault of a type's limits. */
 export function limitsFault(type: {
   concurrency?: ConcurrencyOption;
-  rateLimit?: RateLimitOption;
+  rateLimit?: RateLimitOption | RateListOption;
   breaker?: BreakerOption;
 }): string | undefined {
   const { concurrency, rateLimit, breaker } = type;
   return (
     limitFault("concurrency", concurrency) ??
-    limitFault("rateLimit", rateLimit) ??
     limitFault("breaker", breaker) ??
     strictFault(concurrency) ??
     outOf("concurrency.limit", concurrency?.limit, mostPlaces) ??
-    outOf("rateLimit.limit", rateLimit?.limit, mostStarts) ??
-    outOf("rateLimit.perSeconds", rateLimit?.perSeconds, longestPerSeconds) ??
+    (isList(rateLimit) ? ratesFault(rateLimit) : rateFault("rateLimit", rateLimit)) ??
     outOf("breaker.failures", breaker?.failures, 1_000) ??
     outOf("breaker.coolDownSeconds", breaker?.coolDownSeconds, 86_400) ??
     missing("concurrency", concurrency, ["limit"]) ??
-    missing("rateLimit", rateLimit, ["limit", "perSeconds"]) ??
     missing("breaker", breaker, ["failures", "coolDownSeconds"])
   );
+}
+
+const rateFault = (name: string, rate: RateLimitOption | undefined): string | undefined =>
+  limitFault(name, rate) ??
+  outOf(`${name}.limit`, rate?.limit, mostStarts) ??
+  outOf(`${name}.perSeconds`, rate?.perSeconds, longestPerSeconds) ??
+  missing(name, rate, ["limit", "perSeconds"]);
+
+function ratesFault(rates: readonly RateLimitOption[]): string | undefined {
+  if (rates.length < 1 || rates.length > mostRates)
+    return `rateLimit must have 1 to ${mostRates} rates, got ${rates.length}`;
+  const fault = rates.map((rate, index) => rateFault(`rateLimit[${index}]`, rate)).find((one) => one !== undefined);
+  if (fault !== undefined) return fault;
+  const kinds = (of: (rate: RateLimitOption) => unknown) => new Set(rates.map(of)).size;
+  if (kinds(({ perSeconds }) => perSeconds) < rates.length) return "rateLimit must have one rate for each perSeconds";
+  if (kinds(({ key }) => key === undefined) > 1) return "rateLimit must have a key in each of its rates, or in none";
+  return kinds(({ scope = "tenant" }) => scope) > 1
+    ? "rateLimit must have the same scope in each of its rates"
+    : undefined;
 }
 
 function limitFault(name: string, limit: Limit<never> | undefined): string | undefined {

@@ -72,6 +72,11 @@ const concurrency: ChecksOf<ConcurrencyOption> = {
   onDeadLetter: oneOf(["continue", "hold"]),
 };
 const rateLimit: ChecksOf<RateLimitOption> = { ...limit, perSeconds: anything };
+const rate = (path: string) => object(path, rateLimit, ["limit", "perSeconds"]);
+const rates: Check = (value) =>
+  Array.isArray(value)
+    ? value.map((one, index) => rate(`rateLimit[${index}]`)(one)).find((fault) => fault !== undefined)
+    : rate("rateLimit")(value);
 const breaker: ChecksOf<BreakerOption> = { key: syncFunction, failures: anything, coolDownSeconds: anything };
 const collect: ChecksOf<CollectOption> = { maxItems: wholeNumber(1, 1_000), waitSeconds: wholeNumber(0, 86_400) };
 const file: ChecksOf<FileOptions> = { contentTypes: listOf(text), maxBytes: anything, required: flag };
@@ -98,7 +103,7 @@ export const typeOptions = {
   retry: object("retry", retry),
   classify: listOf(syncFunction),
   concurrency: object("concurrency", concurrency, ["limit"]),
-  rateLimit: object("rateLimit", rateLimit, ["limit", "perSeconds"]),
+  rateLimit: rates,
   breaker: object("breaker", breaker, ["failures", "coolDownSeconds"]),
   collect: object("collect", collect, ["maxItems", "waitSeconds"]),
   cancellable: flag,

@@ -21,6 +21,8 @@ const define = {
   defineEnvironment: (wrong: Wrong) => defineEnvironment(wrong as never),
 };
 
+const rateOf = (perSeconds: number) => ({ limit: 3, perSeconds });
+
 /** Options that are wrong, and what the message says about each. */
 const wrong: Record<keyof typeof define, [Wrong, string][]> = {
   defineTask: [
@@ -95,6 +97,16 @@ const wrong: Record<keyof typeof define, [Wrong, string][]> = {
     ],
     [{ rateLimit: { limit: 3, per: 60 } }, "rateLimit.per is not an option; did you mean rateLimit.perSeconds?"],
     [{ rateLimit: { limit: 3 } }, "rateLimit needs perSeconds"],
+    [{ rateLimit: [] }, "rateLimit must have 1 to 4 rates, got 0"],
+    [{ rateLimit: [1, 2, 3, 4, 5].map(rateOf) }, "rateLimit must have 1 to 4 rates, got 5"],
+    [{ rateLimit: [7] }, "rateLimit[0] must be an object of options, got 7"],
+    [{ rateLimit: [rateOf(1), { limit: 3 }] }, "rateLimit[1] needs perSeconds"],
+    [{ rateLimit: [rateOf(1), { limit: 0, perSeconds: 60 }] }, "rateLimit[1].limit must be a whole number from 1 to"],
+    [{ rateLimit: [rateOf(1), rateOf(86_401)] }, "rateLimit[1].perSeconds must be a whole number from 1 to 86400"],
+    [{ rateLimit: [rateOf(60), rateOf(60)] }, "rateLimit must have one rate for each perSeconds"],
+    [{ rateLimit: [{ ...rateOf(1), key: () => "a" }, rateOf(60)] }, "rateLimit must have a key in each of its rates"],
+    [{ rateLimit: [{ ...rateOf(1), scope: "deployment" }, rateOf(60)] }, "rateLimit must have the same scope in each"],
+    [{ rateLimit: { ...rateOf(1), longer: [] } }, "rateLimit.longer is not an option"],
     [{ breaker: { failures: 3, cooldownSeconds: 3 } }, "breaker.cooldownSeconds is not an option"],
     [
       { breaker: { key: "shop", failures: 3, coolDownSeconds: 3 } },
@@ -160,6 +172,28 @@ describe.each(Object.entries(wrong))("%s", (name, cases) => {
   test.each([undefined, null, 7, "mail.send", [], () => ({})])("refuses %o in place of its options", (given) => {
     const whole = { defineTask, defineSchedule, defineTrigger, defineEnvironment }[name as keyof typeof define];
     expect(() => (whole as (options: unknown) => unknown)(given)).toThrow("the argument must be an object of options");
+  });
+});
+
+describe("a list of rates", () => {
+  const key = ({ to }: { to: string }) => to;
+  const of = (perSeconds: number) => ({ key, ...rateOf(perSeconds) });
+
+  test("is sorted by the times of its rates", () => {
+    const { rateLimit } = defineTask({ ...task, rateLimit: [rateOf(60), rateOf(86_400), rateOf(1)] });
+    expect(rateLimit).toEqual({ ...rateOf(1), longer: [rateOf(60), rateOf(86_400)] });
+    const inline = defineTask({ ...task, rateLimit: [{ key: ({ to }) => to, limit: 3, perSeconds: 1 }, of(60)] });
+    expect(inline.rateLimit?.longer).toEqual([of(60)]);
+    expect(defineTask({ ...task, rateLimit: [of(60)] }).rateLimit).toEqual(of(60));
+  });
+
+  test("the compiler refuses an empty one, more than four, and keys in some of them only", () => {
+    // @ts-expect-error an empty list
+    expect(() => defineTask({ ...task, rateLimit: [] })).toThrow(TypeError);
+    // @ts-expect-error five rates
+    expect(() => defineTask({ ...task, rateLimit: [of(1), of(2), of(3), of(4), of(5)] })).toThrow(TypeError);
+    // @ts-expect-error a rate without the key of the other one
+    expect(() => defineTask({ ...task, rateLimit: [of(1), rateOf(60)] })).toThrow(TypeError);
   });
 });
 

@@ -23,7 +23,16 @@ import { advance } from "./advance.ts";
 import { bucketName, bucketsFor } from "./buckets.ts";
 import { leave, type Place } from "./held-place.ts";
 import { breakerAt, breakerLine } from "./keyed-breakers.ts";
-import { keyFault, type LimitsInForce, limitsInForce, lineFor, paceOf, placesOf, stopOf } from "./limit-lines.ts";
+import {
+  keyFault,
+  type LimitsInForce,
+  limitsInForce,
+  lineFor,
+  lineOfList,
+  paceOf,
+  placesOf,
+  stopOf,
+} from "./limit-lines.ts";
 import { aheadMs, type FlowPorts } from "./line-ports.ts";
 import { join, shardFor } from "./shards.ts";
 import { takeTurn } from "./strict-order.ts";
@@ -153,7 +162,7 @@ async function stoppedBy(ports: FlowPorts, message: TaskMessage, line: Line): Pr
  * it was submitted before them. Its next message looks for the place in the first bucket that the task asks.
  */
 async function mayKeep(
-  { flow, clock, bucketSize: size }: FlowPorts,
+  { flow, clock, lines, bucketSize: size }: FlowPorts,
   { envelope }: TaskMessage,
   type: TaskType,
   { line: rate, place }: Stopped,
@@ -162,7 +171,9 @@ async function mayKeep(
   if (place === undefined || pace === undefined) return false;
   const limit = (await placesOf(flow, type, place.line)) ?? 1;
   const [asked] = bucketsFor(place.line, envelope.task_id, { limit, size });
-  const isNear = clock.now() + aheadMs + 2 * pace.intervalMs < place.untilMs;
+  const soonMs = clock.now() + aheadMs + 2 * pace.intervalMs;
+  const startMs = pace.list?.freeFrom(await lines.state(rate.name), soonMs) ?? soonMs;
+  const isNear = startMs < place.untilMs;
   return isNear && place.bucket === asked?.index;
 }
 
@@ -201,7 +212,7 @@ async function limitLines(
     const of = { tenantId: envelope.tenant_id, input };
     return {
       concurrency: concurrency && lineFor("concurrency", type, concurrency, of),
-      rate: rateLimit && lineFor("rate", type, rateLimit, of),
+      rate: rateLimit && (rateLimit.longer ? lineOfList : lineFor)("rate", type, rateLimit, of),
     };
   } catch (error) {
     if (error instanceof PortUnavailable) throw error;
@@ -282,5 +293,7 @@ async function followMove(ports: FlowPorts, line: Line, record: TaskRecord, wait
 
 function waitingIn({ name, kind }: Line, type: TaskType | undefined): WaitingFor {
   if (kind === "concurrency" && strictOf(type) !== undefined) return { kind, order: "strict" };
+  const { longer } = type?.rateLimit ?? {};
+  if (kind === "rate" && longer !== undefined) return { kind, rates: 1 + longer.length };
   return kind === "pause" ? { kind, of: name.split("/")[1] as PauseTarget["scope"] } : { kind };
 }

@@ -4,7 +4,7 @@ import type { Taker } from "../../task/taker.ts";
 import type { LimitedType } from "../../task/type-limits.ts";
 import { isOfType } from "./keyed-breakers.ts";
 import { letGoByPlaces } from "./let-go-places.ts";
-import { paceOf, placesOf } from "./limit-lines.ts";
+import { type Pace, paceOf, placesOf } from "./limit-lines.ts";
 import {
   aheadMs,
   type Known,
@@ -39,7 +39,7 @@ export async function letGo(ports: LinePorts, line: Line, known: Known): Promise
     return limit === undefined ? letAllGo(ports, line, known) : letGoByPlaces(ports, line, limit, known);
   }
   const pace = await paceOf(ports.flow, type, line);
-  return pace === undefined ? letAllGo(ports, line, known) : letGoByRate(ports, line, pace.intervalMs, known);
+  return pace === undefined ? letAllGo(ports, line, known) : letGoByRate(ports, line, pace, known);
 }
 
 /**
@@ -148,10 +148,10 @@ interface Giving {
  * task. The planned check assigns the starts of a few seconds. When it comes late, messages would, too, and their
  * starts would be lost: it and the further checks of a tier that is behind are workers.
  */
-async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number, known: Known): Promise<Rest> {
+async function letGoByRate(ports: LinePorts, line: Line, pace: Pace, known: Known): Promise<Rest> {
   let refused = 0;
   for (let rounds = 0; rounds < mostRounds && refused < mostTries; ) {
-    const step = await letSomeStart(ports, line, intervalMs, known);
+    const step = await letSomeStart(ports, line, pace, known);
     if (typeof step === "object") return step;
     if (step === "refused") refused += 1;
     else rounds += 1;
@@ -163,25 +163,27 @@ async function letGoByRate(ports: LinePorts, line: Line, intervalMs: number, kno
 async function letSomeStart(
   ports: LinePorts,
   line: Line,
-  intervalMs: number,
+  pace: Pace,
   known: Known,
 ): Promise<Rest | "refused" | "more"> {
   const { clock, lines, flow } = ports;
+  const { intervalMs, list } = pace;
   const state = await lines.state(line.name);
-  const { nextSlotMs, check } = state;
-  if (nextSlotMs !== undefined) flow.lines.noteNextStart(line.name, nextSlotMs);
   const now = clock.now();
+  const { nextSlotMs, nextSlotMs: dueMs = now, check } = state;
+  if (nextSlotMs !== undefined) flow.lines.noteNextStart(line.name, nextSlotMs);
   const latestMs = now + aheadMs + intervalMs;
   // A lower rate left it. The last start that was given away is at least an interval before this.
-  if (nextSlotMs !== undefined && nextSlotMs > latestMs) {
+  if (dueMs > latestMs) {
     await lines.takeSlots(line.name, nextSlotMs, latestMs);
     return "refused";
   }
-  const slotMs = Math.max(now, nextSlotMs ?? 0);
   const giving = givingOf(ports, intervalMs, check, known);
-  const count = Math.min(giving.most, Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1);
+  const slotMs = list?.freeFrom(state, Math.max(now, dueMs)) ?? Math.max(now, dueMs);
+  const near = Math.floor((now + giving.untilMs - slotMs) / intervalMs) + 1;
+  const count = Math.min(giving.most, near, list?.roomAt(state, slotMs) ?? near);
   const found = { intervalMs, nowMs: now, isPlanned: giving.isPlanned, isEarly: count < 1 };
-  const lateMs = now - (nextSlotMs ?? now);
+  const lateMs = now - dueMs;
   const rest = (startMs: number): Rest => ({
     ...nextLook({ ...found, startMs, lateMs }, giving),
     ...{ empty: false, state },
@@ -192,14 +194,15 @@ async function letSomeStart(
   const tasks = await firstToStart(ports, line, { count, isOneOfMany, state, known });
   const [oldest] = tasks;
   if (oldest === undefined) return nothing;
-  if (isOneOfMany) await takeOne(ports, line, tasks, { intervalMs, untilMs: giving.untilMs });
+  if (isOneOfMany) await takeOne(ports, line, tasks, { pace, untilMs: giving.untilMs });
   if (isOneOfMany || count < 1) return { ...rest(slotMs), oldest };
   const endMs = slotMs + tasks.length * intervalMs;
-  if (!(await lines.takeSlots(line.name, nextSlotMs, endMs))) return "refused";
+  const starts = list?.after(state, { slotMs, count: tasks.length });
+  if (!(await lines.takeSlots(line.name, nextSlotMs, endMs, starts))) return "refused";
   const started = tasks.map((task, index) => ({ ...task, slotMs: Math.ceil(slotMs + index * intervalMs) }));
   await sendAll({ ...ports, taker: giving.taker }, line, started);
   if (tasks.length < count) return nothing;
-  return count === mostLetGo ? "more" : { ...rest(endMs), oldest };
+  return count === mostLetGo ? "more" : { ...rest(starts?.free_ms ?? endMs), oldest };
 }
 
 interface Wanted {
@@ -228,10 +231,9 @@ async function takeOne(
   ports: LinePorts,
   line: Line,
   first: readonly WaitingEntry[],
-  { intervalMs, untilMs }: { intervalMs: number; untilMs: number },
+  { pace, untilMs }: { pace: Pace; untilMs: number },
 ): Promise<void> {
-  const { clock } = ports;
-  const slotMs = await takeNear(ports, line, { nowMs: clock.now(), intervalMs, aheadMs: untilMs });
+  const slotMs = await takeNear(ports, line, pace, untilMs);
   if (slotMs === undefined) return;
   const [own] = await reserved(ports, line, first, 1);
   if (own !== undefined) await sendAll(ports, line, [{ ...own, slotMs: Math.ceil(slotMs) }]);
@@ -274,6 +276,8 @@ function nextLook(found: Found, { most, behindMs }: Giving): Pick<Rest, "nextMs"
   const { startMs, nowMs } = found;
   if (most > 1) return { nextMs: startMs > nowMs + aheadMs + soonMs ? startMs - aheadMs / 2 : nowMs + soonMs };
   if (behindMs <= aheadMs) return { nextMs: startMs - aheadMs / 2 };
+  // Only a counted rate has no start for so long: one look is enough, which comes as late as the tier is behind.
+  if (startMs > nowMs + aheadMs + found.intervalMs) return { nextMs: startMs - aheadMs / 2 - behindMs };
   return looksBehind(found, behindMs);
 }
 

@@ -10,8 +10,9 @@ import {
   pausesOf,
 } from "../../model/line.ts";
 import { type Breaker, type FlowSetting, limitsName, type TypeLimits } from "../../ports/flow.ts";
-import { type Limit, type LimitedType, strictOf } from "../../task/type-limits.ts";
+import { type Limit, type LimitedType, strictOf, type TypeRate } from "../../task/type-limits.ts";
 import type { FlowBook } from "./flow-book.ts";
+import { type CountedRate, RateList } from "./rate-list.ts";
 
 /**
  * The sharing of a limit that an operator set for a type which is defined without one: all its tasks share it, of all
@@ -22,7 +23,7 @@ const ofWholeType = { scope: "deployment" } as const;
 /** The sharing of a type's limits by its tasks. Absent: the type has no such limit now. */
 export interface LimitsInForce {
   concurrency?: Limit<never> | undefined;
-  rateLimit?: Limit<never> | undefined;
+  rateLimit?: (Limit<never> & Pick<TypeRate, "longer">) | undefined;
 }
 
 /** True for numbers, where they are given. */
@@ -126,18 +127,42 @@ export interface Pace {
   intervalMs: number;
   /** A task that comes later than this after its start takes another one, in milliseconds. */
   lateMs: number;
+  /** The further rates of a list. Absent: there are none. */
+  list?: RateList;
 }
 
 /** The pace of a line. Undefined: its type is unknown, or has no rate. */
 export async function paceOf(flow: FlowBook, type: LimitedType | undefined, line: Line): Promise<Pace | undefined> {
   if (type === undefined) return undefined;
   const set = (await limitsOf(flow, type.name, line))?.rate;
-  const rate = set === undefined ? type.rateLimit : { limit: set.limit, perSeconds: set.per_seconds };
+  const one = set === undefined ? type.rateLimit : { limit: set.limit, perSeconds: set.per_seconds };
+  const rates: (Rate | undefined)[] = type.rateLimit?.longer && one ? ratesOf(type.rateLimit, one) : [one];
+  const [rate, ...others] = rates as [Rate | undefined, ...Rate[]];
   if (rate === undefined) return undefined;
   const windowMs = rate.perSeconds * 1000;
   const lateMs = Math.min(windowMs * latePart, longestLateMs);
-  const intervalMs = (windowMs + lateMs) / rate.limit;
-  return { intervalMs: intervalMs < slowMs ? intervalMs : Math.ceil(intervalMs), lateMs };
+  const exactMs = (windowMs + lateMs) / rate.limit;
+  const intervalMs = exactMs < slowMs ? exactMs : Math.ceil(exactMs);
+  if (others.length === 0) return { intervalMs, lateMs };
+  return { intervalMs, lateMs, list: new RateList(others.map(countedRate), { ...rate, intervalMs }) };
+}
+
+type Rate = Pick<TypeRate, "limit" | "perSeconds">;
+
+function countedRate({ limit, perSeconds }: Rate): CountedRate {
+  const windowMs = perSeconds * 1000;
+  return { limit, perSeconds, lengthMs: windowMs + Math.min(windowMs * latePart, longestLateMs) };
+}
+
+/**
+ * The rates of a list, that of the shortest time first. The rate that an operator set replaces that of its time, or else
+ * that of the shortest time.
+ */
+function ratesOf({ longer = [], ...shortest }: TypeRate, one: Rate): Rate[] {
+  const rates: Rate[] = [shortest, ...longer];
+  const same = rates.findIndex(({ perSeconds }) => perSeconds === one.perSeconds);
+  rates[Math.max(0, same)] = one;
+  return rates.sort((a, b) => a.perSeconds - b.perSeconds);
 }
 
 const longestKey = 256;
@@ -174,4 +199,20 @@ export function keyText(option: string, given: unknown): string {
   throw new TypeError(
     `${option}.key returned ${inShort(given)}, and no text of 1 to ${longestKey} characters or finite number`,
   );
+}
+
+/**
+ * The line of a task's rate. A list of rates has one line: one write gives a start by all of them.
+ * @throws TypeError when the keys of a list differ; as `lineFor`
+ */
+export function lineOfList(
+  kind: "rate",
+  type: LimitedType,
+  { longer = [], ...rate }: NonNullable<LimitsInForce["rateLimit"]>,
+  of: { tenantId: string; input: unknown },
+): Line {
+  const line = lineFor(kind, type, rate, of);
+  if (longer.some((other) => lineFor(kind, type, other, of).name !== line.name))
+    throw new TypeError("rateLimit: the keys of its rates differ for this input; all of a list need the same key");
+  return line;
 }

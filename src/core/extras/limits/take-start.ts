@@ -1,7 +1,6 @@
 import type { Envelope } from "../../model/envelope.ts";
 import { PortUnavailable } from "../../model/errors.ts";
 import type { Line } from "../../model/line.ts";
-import type { WantedSlot } from "../../ports/flow.ts";
 import type { TaskType } from "../../task/task.ts";
 import type { TaskMessage } from "../../task/task-message.ts";
 import { startsOf } from "./joined-starts.ts";
@@ -37,8 +36,8 @@ export async function takeStart(
   const now = clock.now();
   if (given !== undefined && now - given <= pace.lateMs) return { slotMs: given };
   if (given === undefined && (await isBehind(ports, line, envelope))) return "stopped";
-  if (given !== undefined && (await movesStart(ports.lines, line, { given, now, intervalMs: pace.intervalMs })))
-    return { slotMs: now };
+  const moves = given !== undefined && pace.intervalMs >= slowMs;
+  if (moves && (await moveStart(ports.lines, line, pace, { given, now }))) return { slotMs: now };
   const slotMs = await nextStart(ports, line, pace, given === undefined ? shortWaitMs : aheadMs);
   return slotMs === undefined ? "stopped" : { slotMs };
 }
@@ -66,15 +65,11 @@ export async function untilStart(
 }
 
 /** Takes the next start if it is near. The answer of a throttled line may come later than a start may be late. */
-async function nextStart(
-  ports: LinePorts,
-  line: Line,
-  { intervalMs, lateMs }: Pace,
-  mostMs: number,
-): Promise<number | undefined> {
+async function nextStart(ports: LinePorts, line: Line, pace: Pace, mostMs: number): Promise<number | undefined> {
   const { clock } = ports;
+  const { lateMs } = pace;
   for (let tries = 0; tries < mostTries; tries++) {
-    const slotMs = await takeNear(ports, line, { nowMs: clock.now(), intervalMs, aheadMs: mostMs });
+    const slotMs = await takeNear(ports, line, pace, mostMs);
     if (slotMs === undefined) return undefined;
     if (clock.now() - slotMs <= lateMs) return Math.ceil(slotMs);
   }
@@ -84,18 +79,21 @@ async function nextStart(
 /**
  * Takes the next start if it is near. Asks for none that this process knows to be far: at a rate that is reached, each
  * question would be a write. An operator may have set a higher rate since, which leaves no start behind `latestMs`.
+ * @param mostMs The start is at most so far away, in milliseconds.
  */
 export async function takeNear(
   { flow, lines, clock }: LinePorts,
   { name }: Line,
-  want: Omit<WantedSlot, "knownMs">,
+  { intervalMs, list }: Pace,
+  mostMs: number,
 ): Promise<number | undefined> {
-  const { nowMs, intervalMs, aheadMs: mostMs } = want;
+  const nowMs = clock.now();
   const known = flow.lines.nextStartOf(name) ?? 0;
   const latestMs = nowMs + aheadMs + intervalMs;
   if (known > nowMs + mostMs && known <= latestMs) return undefined;
+  const want = { nowMs, intervalMs, aheadMs: mostMs, knownMs: known };
   const slotMs = await startsOf(flow)
-    .take({ lines, clock }, name, { ...want, knownMs: known })
+    .take({ lines: list?.over(lines) ?? lines, clock }, name, want)
     .catch(unlessThrottled);
   // The task that gets none waits in the line, and those that come next would wait behind it.
   flow.lines.noteNextStart(name, slotMs === undefined ? nowMs + mostMs + shortWaitMs : slotMs + intervalMs);
@@ -111,12 +109,15 @@ function unlessThrottled(error: unknown): undefined {
  * Moves the start of a late task of a slow rate to now, unless a later one was given away since: the next one is far
  * away.
  */
-const movesStart = (
+function moveStart(
   lines: LinePorts["lines"],
-  line: Line,
-  { given, now, intervalMs }: { given: number; now: number; intervalMs: number },
-): Promise<boolean> =>
-  intervalMs < slowMs ? Promise.resolve(false) : lines.takeSlots(line.name, given + intervalMs, now + intervalMs);
+  { name }: Line,
+  { intervalMs, list }: Pace,
+  { given, now }: { given: number; now: number },
+): Promise<boolean> {
+  const seenMs = given + intervalMs;
+  return list?.move(lines, name, { seenMs, toMs: now }) ?? lines.takeSlots(name, seenMs, now + intervalMs);
+}
 
 /** True when a task that was submitted before waits in the line, or in the task's own shard of it. */
 export async function isBehind(ports: LinePorts, line: Line, envelope: Envelope): Promise<boolean> {
