@@ -45,6 +45,7 @@ const ports: StatusPorts = {
   lines: {
     placeOf: async (...call) => (await loadPlaces()).placeOf(...call),
     holderOf: async (line) => (await loadPlaces()).holderOf(line),
+    startsOf: async (line) => (await loadPlaces()).startsOf(line),
   },
   // Few requests name a task by its key.
   uniqueKeys: {

@@ -257,6 +257,12 @@ const taskCases: TaskCase[] = [
   },
   {
     page: "docs/rate-limits.md",
+    type: "mail.push",
+    inputs: [{ to: "one" }, { to: "two" }],
+    effects: ({ to }: { to: string }) => [`fetch POST https://mail.example.com/push ${to}`],
+  },
+  {
+    page: "docs/rate-limits.md",
     type: "map.geocode",
     inputs: [{ address: "one" }, { address: "two" }],
     effects: ({ address }: { address: string }) => [`fetch GET https://maps.example.com/search?q=${address}`],

@@ -1,5 +1,6 @@
 import { PlaceBook } from "../core/extras/limits/place-book.ts";
 import { isOfLimit } from "../core/model/line.ts";
+import type { CountedStarts } from "../core/ports/flow.ts";
 import type { Clock } from "../core/ports/tasks.ts";
 import type { DynamoTable } from "./dynamo-table.ts";
 import { LineEntries } from "./line-entries.ts";
@@ -9,8 +10,10 @@ import { keys } from "./table.ts";
 /** The places in lines, as this process knows them. */
 export function placeBook(table: DynamoTable, clock: Clock): PlaceBook {
   const entries = new LineEntries(table);
+  const stateOf = (line: string) => table.get(keys.lineState(line), "eventually");
   const isSharded = async (line: string): Promise<boolean> =>
-    isOfLimit(line) && (await table.get(keys.lineState(line), "eventually"))?.sharded === true;
-  const holderOf = async (line: string) => placedIn(await table.get(keys.lineState(line), "eventually"))[0];
-  return new PlaceBook(clock, { orders: (...query) => entries.orders(...query), isSharded, holderOf });
+    isOfLimit(line) && (await stateOf(line))?.sharded === true;
+  const holderOf = async (line: string) => placedIn(await stateOf(line))[0];
+  const startsOf = async (line: string) => (await stateOf(line))?.starts as CountedStarts | undefined;
+  return new PlaceBook(clock, { orders: (...query) => entries.orders(...query), isSharded, holderOf, startsOf });
 }

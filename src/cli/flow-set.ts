@@ -112,12 +112,16 @@ const orderText = ({ order, on_dead_letter }: NonNullable<Type["concurrency"]>):
 export const placesText = (places: NonNullable<Type["concurrency"]>): string =>
   `${places.limit}${sharing(places)}${orderText(places)}${places.defined_limit === undefined ? "" : ` (defined: ${places.defined_limit ?? "none"})`}`;
 
-/** A rate in words: `100 in 60 s per key (defined: 5 in 1 s)`. */
-export function rateText(rate: NonNullable<Type["rate_limit"]>): string {
+type Rates = NonNullable<Type["rate_limit"]>;
+
+/** A rate in words: `100 in 60 s per key (defined: 5 in 1 s)`. Of a list: `3 in 1 s per key and 2000 in 86400 s`. */
+export const rateText = (rates: Rates): string =>
+  [rates, ...(rates.longer ?? [])].map((rate) => oneRateText(rate, rate === rates ? sharing(rates) : "")).join(" and ");
+
+function oneRateText(rate: Pick<Rates, "limit" | "per_seconds" | "defined_limit" | "defined_per_seconds">, of: string) {
   const { limit, per_seconds, defined_limit, defined_per_seconds } = rate;
   const before = defined_limit === null ? "none" : `${defined_limit} in ${defined_per_seconds} s`;
-  const defined = defined_limit === undefined ? "" : ` (defined: ${before})`;
-  return `${limit} in ${per_seconds} s${sharing(rate)}${defined}`;
+  return `${limit} in ${per_seconds} s${of}${defined_limit === undefined ? "" : ` (defined: ${before})`}`;
 }
 
 function limitsText({ type, concurrency, rate_limit }: TypeLimits): string {

@@ -163,8 +163,13 @@ const stoppedBy = {
   unique: "the end of the task that had its key",
 } as const satisfies Record<StoppedBy["kind"], string>;
 
-/** The reason in words. In strict order, with the task that has the turn, where the caller may know it. */
+/**
+ * The reason in words. In strict order, with the task that has the turn, where the caller may know it; of a list of
+ * rates, with the time of the next start.
+ */
 function stopText(wait: Exclude<WaitView, SuspendedFor>): string {
+  if (wait.kind === "rate" && wait.next_start_at !== undefined)
+    return `${stoppedBy.rate} of ${span(wait.per_seconds ?? 1)}${inWords(wait.next_start_at, ", the next")}`;
   if (wait.kind !== "concurrency" || wait.order === undefined) return stoppedBy[wait.kind];
   return `its turn${wait.held_by ? ` behind ${plain(wait.held_by)}, which is not over` : ""}`;
 }

@@ -110,7 +110,12 @@ const waitingFor = withName(
         order: z.literal("strict").optional(),
         held_by: id.nullable().optional(),
       }),
-      z.object({ kind: z.literal("rate"), place }),
+      z.object({
+        ...{ kind: z.literal("rate"), place },
+        rates: z.int().min(2).optional(),
+        per_seconds: z.int().min(1).optional(),
+        next_start_at: time.optional(),
+      }),
       z.object({ kind: z.literal("unique"), tasks: z.array(id), place }),
     ]),
   ),

@@ -104,6 +104,11 @@ const answerTexts: Readonly<Record<string, Texts>> = {
     order: "`strict`: the task before it has not ended for good. Absent: as many tasks of its key run as may.",
     held_by:
       "Id of the task of its key that has its turn, until it has ended for good. Null: none has now, or it is unknown. Absent in lists, for submitters, and without `order`.",
+    rates: "Number of the type's rates, all of which must allow its start. Absent: it has one.",
+    per_seconds:
+      "The time of the rate that allows the next start of its key last. Absent in lists, for one rate, and while it is unknown.",
+    next_start_at:
+      "From then on all rates allow the next start of its key, which the first task in line takes. Absent in lists, for one rate, and while it is unknown.",
     place: "Place in line, from 1. Null: beyond the hundredth, or unknown. Absent in lists.",
   },
   Children: {

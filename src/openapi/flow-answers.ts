@@ -23,6 +23,17 @@ const sharing = {
 
 const definedText = "Present when an operator set another one. Null: the definition has none.";
 
+const definedRate = {
+  defined_limit: count.nullable().optional().describe(`The limit of the definition. ${definedText}`),
+  defined_per_seconds: count.nullable().optional().describe(`The time of the definition. ${definedText}`),
+};
+
+const longerRate = {
+  limit: count.describe("Starts of one key in any `per_seconds`, not spaced."),
+  per_seconds: count.describe("The time in which these start."),
+  ...definedRate,
+};
+
 const limits = {
   concurrency: withName(
     "ConcurrencyLimit",
@@ -50,8 +61,11 @@ const limits = {
       limit: count.describe("Starts of one key in `per_seconds`, evenly spaced."),
       per_seconds: count.describe("The time in which these start."),
       ...sharing,
-      defined_limit: count.nullable().optional().describe(`The limit of the definition. ${definedText}`),
-      defined_per_seconds: count.nullable().optional().describe(`The time of the definition. ${definedText}`),
+      ...definedRate,
+      longer: z
+        .array(withName("LongerRate", z.object(longerRate)))
+        .optional()
+        .describe("The other rates of a list, which must allow a start, too. Absent: there are none."),
     }),
   )
     .nullable()

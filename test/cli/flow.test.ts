@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { rateText } from "../../src/cli/flow-set.ts";
 import { type Answer, bare, offload, problem, type Seen, StubApi } from "./stub-api.ts";
 
 const since = "2027-01-01T00:00:00.000Z";
@@ -342,4 +343,10 @@ test("completion knows the commands, tiers and types", async () => {
   expect(await suggested("flow", "pause", "--type", "probe.e")).toEqual(["probe.echo"]);
   expect(await suggested("flow", "set", "probe.e")).toEqual(["probe.echo"]);
   expect(await suggested("flow", "set", "x", "--as")).toEqual(["--as-defined"]);
+});
+
+test("a list of rates is shown with each of them, and what an operator set", () => {
+  const longer = [{ limit: 9_000, per_seconds: 86_400, defined_limit: 2_000, defined_per_seconds: 86_400 }];
+  const rates = { limit: 3, per_seconds: 1, keyed: true, scope: "tenant", longer } as const;
+  expect(rateText(rates)).toBe("3 in 1 s per key and 9000 in 86400 s (defined: 2000 in 86400 s)");
 });

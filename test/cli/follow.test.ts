@@ -325,6 +325,7 @@ describe("results", () => {
     const waiting = (waiting_for: object) => task({ status: "pending", attempts: 0, result: null, waiting_for });
     const states = [
       waiting({ kind: "pause", of: "tier", place: null }),
+      waiting({ kind: "rate", rates: 2, place: 7, per_seconds: 86_400, next_start_at: "2000-01-01T00:00:00.000Z" }),
       waiting({ kind: "concurrency", place: 4 }),
       waiting({ kind: "concurrency", order: "strict", place: 2, held_by: "0192-first" }),
       waiting({ kind: "concurrency", order: "strict", place: 3 }),
@@ -339,6 +340,7 @@ describe("results", () => {
     expect(notes).toContain("pending, waits for its turn behind 0192-first, which is not over, place 2 in line\n");
     expect(notes).toContain("pending, waits for its turn, place 3 in line\n");
     expect(notes).toContain("pending, waits for its start by the type's rate, place 1 in line\n");
+    expect(notes).toContain("pending, waits for its start by the type's rate of 24 h, place 7 in line\n");
   });
 
   test("tasks follow shows the failed attempt of a task that waits in a line for its next one", async () => {

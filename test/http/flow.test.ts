@@ -217,6 +217,25 @@ describe("PATCH /types/{type}/limits", () => {
     expect(changed.json).toMatchObject({ concurrency: strictly, rate_limit: { limit: 1, per_seconds: 5 } });
   });
 
+  test("a rate replaces that of its time in a list, or else the shortest one", async () => {
+    const longer = [{ limit: 2_000, perSeconds: 86_400 }];
+    const { change, type } = setUp([
+      typeOf(() => 1, { name: "mail.push", rateLimit: { limit: 3, perSeconds: 1, longer } }),
+    ]);
+    const of = { keyed: false, scope: "tenant" };
+    const [second, day] = [
+      { limit: 3, per_seconds: 1 },
+      { limit: 2_000, per_seconds: 86_400 },
+    ];
+    expect((await type("mail.push")).rate_limit).toEqual({ ...second, ...of, longer: [day] });
+    const raised = await change("mail.push", { rate: { limit: 9_000, per_seconds: 86_400 } });
+    const nine = { limit: 9_000, per_seconds: 86_400, defined_limit: 2_000, defined_per_seconds: 86_400 };
+    expect(raised.json.rate_limit).toEqual({ ...second, ...of, longer: [nine] });
+    const slower = await change("mail.push", { rate: { limit: 1, per_seconds: 5 } });
+    const one = { limit: 1, per_seconds: 5, defined_limit: 3, defined_per_seconds: 1 };
+    expect(slower.json.rate_limit).toEqual({ ...one, ...of, longer: [day] });
+  });
+
   test("changes one limit or both, and null is the definition again", async () => {
     const { change, type } = setUp();
     expect(await type("mail.send")).toMatchObject({ concurrency, rate_limit });
@@ -407,6 +426,27 @@ describe("the place of a task in its line", () => {
     expect(await waitOf(sam)).toEqual(turn);
     app.lines.state = () => Promise.reject(new PortUnavailable("the table"));
     expect(await waitOf(olga)).toMatchObject({ held_by: null });
+  });
+
+  test("of a list of rates, comes with the rate that the next start waits for, and the time of it", async () => {
+    const type = typeOf(() => 1, {
+      name: "ledger.post",
+      rateLimit: { limit: 2, perSeconds: 1, longer: [{ limit: 1, perSeconds: 86_400 }] },
+    });
+    const app = setUp([type]);
+    await app.accepted({ type: "ledger.post" }, { as: sam });
+    const { task_id } = await app.accepted({ type: "ledger.post" }, { as: sam });
+    const startedAt = app.clock.now();
+    await app.work();
+    const waitOf = async () => (await ask(app.status, `/tasks/${task_id}`, { as: sam })).json.waiting_for;
+    const next = new Date(startedAt + 86_401_000).toISOString();
+    const listed = { kind: "rate", rates: 2 };
+    const wait = { ...listed, place: 1 };
+    expect(await waitOf()).toEqual({ ...wait, per_seconds: 86_400, next_start_at: next });
+    const { json } = await ask(app.status, "/tasks?type=ledger.post", { as: sam });
+    expect(json).toMatchObject({ tasks: expect.arrayContaining([expect.objectContaining({ waiting_for: listed })]) });
+    app.lines.state = () => Promise.reject(new PortUnavailable("the table"));
+    expect(await waitOf()).toEqual(wait);
   });
 
   test("is null when the line cannot be read", async () => {

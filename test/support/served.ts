@@ -223,6 +223,7 @@ export function appsOf(given: SubmitPorts & { queues: MemoryQueues; tracing: Tra
     orders: (...query) => ports.lines.orders(...query),
     isSharded: async (line) => (await ports.lines.state(line)).sharded === true,
     holderOf: async (line) => [...(await ports.lines.state(line)).places.keys()][0],
+    startsOf: async (line) => (await ports.lines.state(line)).starts,
   });
   const apps = {
     submit: submitApi(inRole("submit", ports)),

@@ -64,7 +64,16 @@ function Wait({ of: wait }: { of: WaitView }) {
     case "concurrency":
       return wait.order === undefined ? <>for a place of its limit</> : <>for the task before it</>;
     case "rate":
-      return <>for its rate</>;
+      return (
+        <>
+          for its rate
+          {wait.next_start_at !== undefined && (
+            <>
+              , next start <Time at={wait.next_start_at} />
+            </>
+          )}
+        </>
+      );
     case "unique":
       return <>for the task that had its key</>;
     case "pause":

@@ -3,7 +3,7 @@ import type { AttemptView } from "../../../src/core/end/view.ts";
 import type { WaitView } from "../../../src/core/model/suspension.ts";
 import type { TaskView } from "../../../src/core/model/task-view.ts";
 import { nowMs } from "../clock.ts";
-import { count, counted } from "../format.ts";
+import { count, counted, duration } from "../format.ts";
 import { Facts, Section } from "../parts/layout.tsx";
 import { Id, now, Status, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
@@ -198,7 +198,14 @@ function waitText(wait: WaitView, { type, priority }: TaskView): ComponentChildr
         </>
       );
     case "rate":
-      return "As many tasks of its key have started as may in this time. It starts when the rate allows it.";
+      if (wait.next_start_at === undefined)
+        return "As many tasks of its key have started as may in this time. It starts when the rate allows it.";
+      return (
+        <>
+          As many tasks of its key have started as may in {duration((wait.per_seconds ?? 1) * 1000)}. All its rates
+          allow the next start <Time at={wait.next_start_at} />.
+        </>
+      );
   }
 }
 

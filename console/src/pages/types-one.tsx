@@ -16,7 +16,7 @@ import { api, chosenTenant, may, mayChange, tenant } from "../session.ts";
 import { useShown } from "../signals.ts";
 import { TaskStatus, WhatHappens } from "./task-state.tsx";
 import { LimitsDialog, PauseDialog } from "./types-dialogs.tsx";
-import { stateOf } from "./types-state.ts";
+import { rateText, stateOf } from "./types-state.ts";
 
 type Open = "tenant" | "all" | "limits";
 
@@ -262,7 +262,7 @@ function TypeFacts({ type }: { type: TypeView }) {
           "At the same time",
           `${count(concurrency.limit)}${shared(concurrency)}${inOrder(concurrency)}`,
         ],
-        rate !== null && ["Starts", `${count(rate.limit)} in ${duration(rate.per_seconds * 1000)}${shared(rate)}`],
+        rate !== null && ["Starts", `${rateText(rate)}${shared(rate)}`],
         breaker !== null && [
           "Breaker",
           breaker.state === "closed" ? (

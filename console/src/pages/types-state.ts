@@ -1,4 +1,5 @@
 import type { TypeView } from "../../../src/operations/views.ts";
+import { count, duration } from "../format.ts";
 import { tenant } from "../session.ts";
 
 /** The state of a type: its shape, and its words. */
@@ -10,3 +11,9 @@ export function stateOf({ paused, breaker, stopped_tenants: stopped = [] }: Type
     return { of: "paused", word: `stopped for ${stopped.map((one) => one.tenant_id).join(", ")}` };
   return { of: "open", word: "runs" };
 }
+
+/** The rates of a type, such as `3 in 1 s and 2,000 in 1 d`. */
+export const rateText = (rate: NonNullable<TypeView["rate_limit"]>): string =>
+  [rate, ...(rate.longer ?? [])]
+    .map(({ limit, per_seconds: seconds }) => `${count(limit)} in ${duration(seconds * 1000)}`)
+    .join(" and ");

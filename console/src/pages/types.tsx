@@ -9,7 +9,7 @@ import { Status, Text, Time } from "../parts/text.tsx";
 import { href } from "../route.ts";
 import { api, chosenTenant, tenant } from "../session.ts";
 import { TypePage } from "./types-one.tsx";
-import { stateOf } from "./types-state.ts";
+import { rateText, stateOf } from "./types-state.ts";
 
 /** The list of task types, or one of them. */
 export function TypesPage({ rest }: { rest: readonly string[] }) {
@@ -95,7 +95,7 @@ function limitsText({ concurrency, rate_limit: rate }: TypeView): string {
   const texts = [
     concurrency !== null &&
       `${count(concurrency.limit)} at once${per(concurrency.keyed)}${concurrency.order === undefined ? "" : " in strict order"}`,
-    rate !== null && `${count(rate.limit)} in ${duration(rate.per_seconds * 1000)}${per(rate.keyed)}`,
+    rate !== null && `${rateText(rate)}${per(rate.keyed)}`,
   ];
   return texts.filter(Boolean).join(", ") || "none";
 }

@@ -155,8 +155,8 @@ function countedRate({ limit, perSeconds }: Rate): CountedRate {
 }
 
 /**
- * The rates of a list, that of the shortest time first. The rate that an operator set replaces that of its time, or else
- * that of the shortest time.
+ * The rates of a list, that of the shortest time first. The rate that an operator set replaces that of its time, or
+ * else that of the shortest time.
  */
 function ratesOf({ longer = [], ...shortest }: TypeRate, one: Rate): Rate[] {
   const rates: Rate[] = [shortest, ...longer];

@@ -1,5 +1,5 @@
 import { allShards } from "../../model/line-shards.ts";
-import type { Lines, WaitingKey } from "../../ports/flow.ts";
+import type { CountedStarts, Lines, WaitingKey } from "../../ports/flow.ts";
 import type { Clock } from "../../ports/tasks.ts";
 
 /** The last place that is counted. */
@@ -20,6 +20,8 @@ interface PlaceReads extends Pick<Lines, "orders"> {
   isSharded(line: string): Promise<boolean>;
   /** The task that has the turn of a line in strict order. Undefined: none has. */
   holderOf(line: string): Promise<string | undefined>;
+  /** The starts that a list of rates counts. Undefined: none was given. */
+  startsOf(line: string): Promise<CountedStarts | undefined>;
 }
 
 interface Front {
@@ -71,6 +73,14 @@ export class PlaceBook {
    */
   holderOf(line: string): Promise<string | undefined> {
     return this.#lines.holderOf(line);
+  }
+
+  /**
+   * The starts that a list of rates counts. Undefined: none was given.
+   * @throws PortUnavailable
+   */
+  startsOf(line: string): Promise<CountedStarts | undefined> {
+    return this.#lines.startsOf(line);
   }
 
   async #frontOf(line: string): Promise<Front> {

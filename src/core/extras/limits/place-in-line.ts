@@ -1,8 +1,8 @@
 import { PortUnavailable } from "../../model/errors.ts";
-import type { TaskRecord } from "../../model/record.ts";
+import { iso, type TaskRecord } from "../../model/record.ts";
 import { isSuspended } from "../../model/suspension.ts";
 import type { TaskView } from "../../model/task-view.ts";
-import type { WaitingKey } from "../../ports/flow.ts";
+import type { CountedStarts, WaitingKey } from "../../ports/flow.ts";
 import type { Log } from "../../ports/tasks.ts";
 
 /** Finds places in lines. */
@@ -17,6 +17,11 @@ export interface LinePlaces {
    * @throws PortUnavailable
    */
   holderOf(line: string): Promise<string | undefined>;
+  /**
+   * The starts that a list of rates counts. Undefined: none was given.
+   * @throws PortUnavailable
+   */
+  startsOf(line: string): Promise<CountedStarts | undefined>;
 }
 
 /**
@@ -41,6 +46,11 @@ export async function withPlace(
       return null;
     });
   const place = await known(lines.placeOf(line, { createdAt, taskId }));
+  if (wait.kind === "rate" && wait.rates !== undefined) {
+    const { free_ms, free_by } = (await known(lines.startsOf(line))) ?? {};
+    const next = free_ms !== undefined && { per_seconds: free_by, next_start_at: iso(free_ms) };
+    return { ...view, waiting_for: { ...wait, place, ...next } };
+  }
   if (wait.kind !== "concurrency" || wait.order === undefined || !forOperator)
     return { ...view, waiting_for: { ...wait, place } };
   return { ...view, waiting_for: { ...wait, place, held_by: (await known(lines.holderOf(line))) ?? null } };

@@ -159,8 +159,8 @@ function freeOf(parts: Parts | undefined, rate: CountedRate, fromMs: number, cou
 }
 
 /**
- * The parts of a rate with these starts. Of none, its last start is moved. No start is noted before an earlier start: by
- * a clock that is late it would count for too short a time.
+ * The parts of a rate with these starts. Of none, its last start is moved. No start is noted before an earlier start:
+ * by a clock that is late it would count for too short a time.
  */
 function withPart(parts: Parts | undefined, rate: CountedRate, { lastMs, count }: Part): number[] {
   const known = partsIn(parts, rate);

@@ -47,9 +47,17 @@ interface StrictView {
 /** The limits of a type that are in force, as clients see them. Null: it has no such limit. */
 export interface LimitsView {
   concurrency: (SharingView & { limit: number } & StrictView) | null;
-  rate_limit:
-    | (SharingView & { limit: number; per_seconds: number; defined_per_seconds?: number | null | undefined })
-    | null;
+  rate_limit: (SharingView & RateView & { longer?: RateView[] | undefined }) | null;
+}
+
+/** A rate. */
+interface RateView {
+  limit: number;
+  per_seconds: number;
+  /** As `defined_per_seconds`. */
+  defined_limit?: number | null | undefined;
+  /** The rate of the definition. Null: it has none. Absent: no operator set another one. */
+  defined_per_seconds?: number | null | undefined;
 }
 
 /** A type's breaker as one tenant sees it. With a key: those of all keys together. */
@@ -112,7 +120,7 @@ export interface PausedView {
 }
 
 type DefinedPlaces = Pick<SharingView, "keyed" | "scope"> & { limit: number };
-type DefinedRate = DefinedPlaces & { per_seconds: number };
+type DefinedRate = DefinedPlaces & { per_seconds: number; longer?: readonly RateView[] };
 
 /** The limits in a type's definition. */
 interface LimitedEntry {
@@ -146,13 +154,21 @@ const placesView = (defined: DefinedPlaces & StrictView, given: number | undefin
   };
 };
 
-const rateView = (defined: DefinedRate, set: TypeLimits["rate"]) => ({
-  limit: set?.limit ?? defined.limit,
-  per_seconds: set?.per_seconds ?? defined.per_seconds,
-  keyed: defined.keyed,
-  scope: defined.scope,
-  ...(set === undefined ? {} : { defined_limit: defined.limit, defined_per_seconds: defined.per_seconds }),
-});
+/** A rate that an operator set replaces that of its time in a list, or else that of the shortest time. */
+function rateView({ keyed, scope, longer = [], limit, per_seconds }: DefinedRate, set: TypeLimits["rate"]) {
+  const rates: RateView[] = [{ limit, per_seconds }, ...longer];
+  const replaced = Math.max(
+    0,
+    rates.findIndex((rate) => rate.per_seconds === set?.per_seconds),
+  );
+  const withSet = rates.map((rate, index) =>
+    set === undefined || index !== replaced
+      ? rate
+      : { ...set, defined_limit: rate.limit, defined_per_seconds: rate.per_seconds },
+  );
+  const [first, ...others] = withSet.sort((one, other) => one.per_seconds - other.per_seconds) as [RateView];
+  return { ...first, keyed, scope, ...(others.length > 0 && { longer: others }) };
+}
 
 /** Null: the type is not paused. */
 export const pausedView = (all: Pause | undefined, tenant: Pause | undefined): PausedView | null =>

@@ -16,6 +16,7 @@ function setUp(count: number) {
       return found;
     },
     holderOf: async () => undefined,
+    startsOf: async () => undefined,
     isSharded: async () => false,
   });
   const placeOf = (second: number) => book.placeOf("line", task(second));
