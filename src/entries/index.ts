@@ -51,5 +51,11 @@ export {
   type TaskType,
   type Upcasts,
 } from "../core/task/task.ts";
-export type { BreakerOption, CollectOption, ConcurrencyOption, RateLimitOption } from "../core/task/type-limits.ts";
+export type {
+  BreakerOption,
+  CollectOption,
+  ConcurrencyOption,
+  RateLimitOption,
+  RateListOption,
+} from "../core/task/type-limits.ts";
 export { taskStream } from "./task-stream.ts";
