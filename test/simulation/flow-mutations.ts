@@ -303,8 +303,8 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: a worker keeps its place when the next task's message cannot be read",
     file: "extras/limits/advance.ts",
     in: "nextToGo",
-    find: "(await answerOf(read()))?.[0]",
-    replace: "(await read())[0]",
+    find: "(await answerOf(ownMessages(ports, line, first, { most: 1, sizes })))?.[0]",
+    replace: "(await ownMessages(ports, line, first, { most: 1, sizes }))[0]",
     test: "test/core/extras/limits/lost-answers.test.ts",
   },
   {
@@ -548,9 +548,17 @@ export const flowMutations: readonly Mutation[] = [
     name: "flow: the last task of a line goes first",
     file: "extras/limits/let-go-places.ts",
     in: "letSomeGo",
-    find: "const own = await ownTasks(ports, line, next, { most: free, sizes });",
+    find: "const going = await ownMessages(ports, line, next, { most: free, sizes });",
     replace:
-      "const own = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.taskId)).slice(-1);",
+      "const last = (await ports.lines.first(line.name, 100)).filter((one) => !places.has(one.taskId)).slice(-1); const going = await ownMessages(ports, line, last, { most: free, sizes });",
+  },
+  {
+    name: "flow: a task whose message could not be read stays chosen, and the next one goes",
+    file: "extras/limits/own-tasks.ts",
+    in: "ownMessages",
+    find: "await leaveToOthers(ports, line, own, wanted.sizes);",
+    replace: "",
+    test: "test/core/extras/limits/lost-answers.test.ts",
   },
   {
     name: "flow: a worker does not heed pauses",

@@ -8,10 +8,10 @@ import { bucketCount, bucketName, bucketOf, type Sizes } from "./buckets.ts";
 import { letGo, longestDelayMs } from "./let-go.ts";
 import { endOfLimit, placesOf } from "./limit-lines.ts";
 import { type Known, type LinePorts, leastOftenMs, type Rest, soonMs, watchLine } from "./line-ports.ts";
-import { leaveToOthers, ownTasks } from "./own-tasks.ts";
+import { leaveToOthers, ownMessages } from "./own-tasks.ts";
 import { keptUntilMs, onTheWayUntilMs } from "./place-end.ts";
 import { plan, planSooner, sendCheck, stands } from "./plan-check.ts";
-import { grantOf, sendOne, withEnvelopes } from "./send-all.ts";
+import { grantOf, sendOne } from "./send-all.ts";
 import { markSharded, unmark } from "./shards.ts";
 import { answerOf, hasPlace, orWarn, sureWrite } from "./sure-write.ts";
 
@@ -164,8 +164,7 @@ async function nextToGo(
   first: readonly WaitingEntry[],
   sizes: Sizes,
 ): Promise<WaitingTask | undefined> {
-  const read = async () => withEnvelopes(ports, line, await ownTasks(ports, line, first, { most: 1, sizes }));
-  return (await answerOf(read()))?.[0];
+  return (await answerOf(ownMessages(ports, line, first, { most: 1, sizes })))?.[0];
 }
 
 /** Returns a place that could not be passed on to the next task, which waits on. */

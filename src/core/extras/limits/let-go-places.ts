@@ -14,10 +14,10 @@ import {
   type Rest,
   soonMs,
 } from "./line-ports.ts";
-import { leaveToOthers, ownTasks } from "./own-tasks.ts";
+import { leaveToOthers, ownMessages } from "./own-tasks.ts";
 import { onTheWayUntilMs, placeStateOf } from "./place-end.ts";
 import { planSooner } from "./plan-check.ts";
-import { sendAll, withEnvelopes } from "./send-all.ts";
+import { sendAll } from "./send-all.ts";
 import { firstOfOne, firstOfShard, isSharded, shardsIn } from "./shards.ts";
 import { turnsOf } from "./strict-order.ts";
 import { hasPlace, sureWrite } from "./sure-write.ts";
@@ -98,9 +98,8 @@ async function letSomeGo(
   const read = readerOf(ports, line, sizes, { ...known, state });
   const { next, empty } = await nextWithoutPlace(ports, read, seen, Math.max(firstTasks(sizes), free));
   if (empty) return { as: "rest", rest: nothing };
-  const own = await ownTasks(ports, line, next, { most: free, sizes });
   // Their messages are read before they have places: a call that fails leaves no place that nobody uses.
-  const going = await withEnvelopes(ports, line, own);
+  const going = await ownMessages(ports, line, next, { most: free, sizes });
   if (going.length === 0)
     return { as: "rest", rest: { ...(free > 0 && next.length > 0 ? soon : full), oldest: next[0] } };
   const ids = going.map(({ taskId }) => taskId);

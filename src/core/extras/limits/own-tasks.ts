@@ -1,8 +1,9 @@
 import type { Line } from "../../model/line.ts";
 import { numberOf } from "../../model/line-shards.ts";
-import type { WaitingEntry } from "../../ports/flow.ts";
+import type { WaitingEntry, WaitingTask } from "../../ports/flow.ts";
 import { bucketCount, type Sizes } from "./buckets.ts";
 import type { LinePorts } from "./line-ports.ts";
+import { withEnvelopes } from "./send-all.ts";
 
 /**
  * Nobody else lets a reserved task go for this time, in milliseconds: its message is sent by then, or its sender died.
@@ -15,7 +16,7 @@ type OwnPorts = Pick<LinePorts, "lines" | "clock" | "flow" | "newId">;
  * The tasks of a line that this call lets go, up to a number: the first tasks that no other call of this process lets
  * go. In a line with several buckets a process reserves its tasks, at random.
  */
-export async function ownTasks(
+async function ownTasks(
   ports: OwnPorts,
   line: Line,
   first: readonly WaitingEntry[],
@@ -66,6 +67,26 @@ export async function leaveToOthers(
     if (bucketCount(sizes) > 1) await lines.release(line.name, task);
   }
   return isPassedOver;
+}
+
+/**
+ * Tasks that this call lets go, with their messages. Where the line does not answer they are left to others, who would
+ * pass them over.
+ * @throws PortUnavailable
+ */
+export async function ownMessages(
+  ports: LinePorts,
+  line: Line,
+  first: readonly WaitingEntry[],
+  wanted: { most: number; sizes: Sizes },
+): Promise<readonly WaitingTask[]> {
+  const own = await ownTasks(ports, line, first, wanted);
+  try {
+    return await withEnvelopes(ports, line, own);
+  } catch (error) {
+    await leaveToOthers(ports, line, own, wanted.sizes);
+    throw error;
+  }
 }
 
 /** From 0 to 1. */

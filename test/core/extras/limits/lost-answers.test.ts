@@ -10,7 +10,9 @@ type Write = "passPlace" | "dropPlace" | "takePlaces";
 /** Tasks of a second, in one place. */
 function setUp() {
   const starts: number[] = [];
-  const handler = async () => {
+  const order: number[] = [];
+  const handler = async (input: unknown) => {
+    order.push((input as { n: number }).n);
     starts.push((pipeline.clock.now() - began) / 1_000);
     await new Promise<void>((resolve) => pipeline.clock.after(1_000, resolve));
   };
@@ -36,7 +38,7 @@ function setUp() {
       await pipeline.clock.advance(1);
     }
   };
-  return { ...pipeline, pool: workerPool(pipeline), starts, failOnce, submitMany };
+  return { ...pipeline, pool: workerPool(pipeline), starts, order, failOnce, submitMany };
 }
 
 test.each(["reserve", "withEnvelopes"] as const)("a place is given back when %s fails", async (method) => {
@@ -62,6 +64,23 @@ test.each(["reserve", "withEnvelopes"] as const)("a place is given back when %s 
   await pool.pass(15_000, 50);
   expect(fails).toBeGreaterThan(2);
   expect(starts).toHaveLength(12);
+});
+
+test("a task whose message could not be read is not passed over by the next one", async () => {
+  const { pool, order, submitMany, lines } = setUp();
+  await submitMany(6);
+  await pool.pass(500, 50);
+  const [first, withEnvelopes] = [lines.first.bind(lines), lines.withEnvelopes.bind(lines)];
+  lines.first = async (...given) => (await first(...given)).map(({ envelope: _, ...task }) => task);
+  let reads = 0;
+  lines.withEnvelopes = async (...given) => {
+    reads += 1;
+    if (reads === 1) throw new PortUnavailable("the table");
+    return withEnvelopes(...given);
+  };
+  await pool.pass(60_000, 50);
+  expect(reads).toBeGreaterThan(1);
+  expect(order).toEqual([0, 1, 2, 3, 4, 5]);
 });
 
 describe("a line goes on when the answer of a write is lost", () => {
