@@ -1,5 +1,11 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { sectionsOf, withParts } from "../src/cli/docs-pages.ts";
+import type { BusEvent } from "../src/core/schedules/bus-event.ts";
+import { fill } from "../src/core/schedules/event-path.ts";
+import { matchesPattern } from "../src/core/schedules/pattern.ts";
 import { scheduleIdOf } from "../src/core/schedules/schedule-record.ts";
+import type { AppTrigger } from "../src/core/schedules/trigger.ts";
 import type { DefinedTask } from "../src/core/task/task.ts";
 import { type RunOptions, testKit } from "../src/testkit/kit.ts";
 import { type Answer, type BlockModule, effectBlocks, PageBlocks } from "./support/page-blocks.ts";
@@ -879,6 +885,59 @@ test.each(programCases)("the program of $page with $text does what it says", asy
   expect(ran.effects).toEqual(effects.map((effect) => expect.stringContaining(effect)));
 });
 
+/** Triggers of a block, each with two events that it takes, and one that it leaves. */
+const triggerCases = [
+  {
+    page: "docs/alerts.md",
+    text: 'name: "task.failed"',
+    events: ["pdf.make", "mail.send"].map((type) => eventOf("offload.shop", "Task Failed", failureOf(type))),
+    other: eventOf("offload.shop", "Task Failed", failureOf("alert.send")),
+    tenant: "acme",
+    becomes: ["pdf.make", "mail.send"].map((type) => ({ task: "t1", type, error: "no paper" })),
+  },
+  {
+    page: "docs/triggers.md",
+    text: 'name: "upload.convert"',
+    events: ["videos/a.mp4", "videos/b.mp4"].map((key) => eventOf("aws.s3", "Object Created", uploadOf(key))),
+    other: eventOf("aws.s3", "Object Created", uploadOf("pictures/a.png")),
+    tenant: "acme",
+    becomes: ["videos/a.mp4", "videos/b.mp4"].map((key) => ({ bucket: "acme-uploads", key, bytes: 7 })),
+  },
+  {
+    page: "docs/triggers.md",
+    text: 'name: "order.paid"',
+    events: ["41", "42"].map((id) => eventOf("shop", "Paid", { id, tenant: "acme" })),
+    other: eventOf("shop", "Refunded", { id: "41", tenant: "acme" }),
+    tenant: "acme",
+    becomes: ["order-41", "order-42"],
+  },
+];
+
+function failureOf(type: string) {
+  return { task_id: "t1", tenant_id: "acme", type, error: "no paper" };
+}
+function uploadOf(key: string) {
+  return { bucket: { name: "acme-uploads" }, object: { key, size: 7 } };
+}
+function eventOf(source: string, type: string, detail: Record<string, unknown>) {
+  return { id: "e1", source, "detail-type": type, time: "2027-01-01T00:00:00Z", detail } as unknown as BusEvent;
+}
+
+test.each(triggerCases)(
+  "the trigger of $page with $text makes a task of each of two events, and of no other",
+  async (one) => {
+    const { module } = await blocks.run(blockOf(one.page, one.text));
+    const all = Object.values(module).flat() as (AppTrigger | DefinedTask<never, unknown>)[];
+    const trigger = all.find((value): value is AppTrigger => "pattern" in value);
+    if (trigger === undefined) return expect.fail(`expected a trigger; the block exports ${Object.keys(module)}`);
+    const matches = (event: BusEvent) => matchesPattern(trigger.pattern, { ...event });
+    expect([...one.events, one.other].map(matches)).toEqual([true, true, false]);
+    expect(one.events.map((event) => fill(trigger.tenant_id, event))).toEqual([one.tenant, one.tenant]);
+    const { task, act } = trigger;
+    expect(one.events.map((event) => fill(task?.input ?? act?.key, event))).toEqual(one.becomes);
+  },
+);
+
 /** The blocks with tests of their own. */
 const testBlocks = [
   { page: "docs/jobs-you-know.md", text: "test/lead.drip.test.ts" },
@@ -905,6 +964,33 @@ test.each(testBlocks)("the tests within the block of $page with $text pass", asy
   for (const { run } of tests) await run();
 });
 
+describe("the cookbook has 24 recipes, and each of them runs", () => {
+  const recipes = [...readFileSync("docs/cookbook.md", "utf8").matchAll(/^\| \[([^\]]+)\]\(([^)#]*)#?([^)]*)\)/gm)].map(
+    ([, name = "", file = "", anchor = ""]) => ({
+      name,
+      page: file === "" ? "docs/cookbook.md" : `docs/${file}`,
+      anchor,
+    }),
+  );
+  const isRun = (block: Fence): boolean =>
+    !notRun.some(({ page, text }) => block.page === page && block.text.includes(text));
+
+  test("there are 24", () => {
+    expect(new Set(recipes.map(({ name }) => name)).size).toBeGreaterThanOrEqual(24);
+  });
+
+  test.each(recipes)("$name", ({ page, anchor }) => {
+    const sections = sectionsOf({ page, title: "", about: "" }, readFileSync(page, "utf8"));
+    const from = sections.findIndex((section) => section.anchor === anchor);
+    expect(from).toBeGreaterThanOrEqual(0);
+    // A block within a list is indented.
+    const plain = (text: string): string => text.replaceAll(/\s+/g, " ").trim();
+    const section = plain(withParts(sections, from));
+    const own = effectBlocks.filter((block) => block.page === page && section.includes(plain(block.text)));
+    expect(own.filter(isRun).length).toBeGreaterThan(0);
+  });
+});
+
 test("a block whose second task has no effect is found", async () => {
   const block = blockOf("docs/from-bullmq.md", 'name: "mail.send"');
   const copied = { ...block, line: 0, text: block.text.replace("task.step(", "task.once(") };
@@ -919,7 +1005,7 @@ test("a block whose second task has no effect is found", async () => {
 
 test("every block with an effect runs, but for a list that only gets shorter", () => {
   const run = [...taskCases.map(blockOfCase), ...programCases.map(({ page, text }) => blockOf(page, text))];
-  const listed = [...run, ...[...testBlocks, ...notRun].map(({ page, text }) => blockOf(page, text))];
+  const listed = [...run, ...[...triggerCases, ...testBlocks, ...notRun].map(({ page, text }) => blockOf(page, text))];
   const missing = effectBlocks.filter((block) => !listed.includes(block));
   expect(missing.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
   expect(new Set(listed).size).toBeGreaterThan(40);

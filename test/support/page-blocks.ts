@@ -14,7 +14,7 @@ import { type Fence, fencesOf, pages } from "./pages.ts";
 
 /** Code that defines a task, or calls a service, a mailer, or Offload itself. */
 const effect =
-  /\bdefineTask\(|\.(once|step|submit|submitMany|spawn|spawnAll|signal)\(|\b(fetch|sendMail|crashEverywhere)\(/;
+  /\bdefineT(?:ask|rigger)\(|\.(once|step|submit|submitMany|spawn|spawnAll|signal)\(|\b(fetch|sendMail|crashEverywhere)\(/;
 
 /** The blocks with an effect. Quotes are files of `examples`, which have tests of their own. */
 export const effectBlocks: readonly Fence[] = pages
