@@ -17,12 +17,27 @@ const ignored = new Set(
 /** Processes and threads may be kept for later. */
 const staying = new Set(["PROCESSWRAP", "WORKER"]);
 
+/** Resources that a use leaves behind until they are collected, as Node does not say when the use is over. */
+const leftBehind = new Set(["BLOBREADER", "DIRHANDLE", "DNSCHANNEL", "ELDHISTOGRAM"]);
+
+/** Looks after which something that is left behind is no longer work: its use takes less than a second. */
+const looksLeftBehind = 4;
+
 /** A resource of Node, with what is read of it. */
 interface Resource {
   hasRef?(): boolean;
+  /** Called at the end of a calculation that does not block. Those that do, such as `randomUUID()`, have none. */
+  ondone?: unknown;
   _repeat?: number | null;
   /** A request by `node:http`, with its response. */
   req?: { res?: unknown };
+}
+
+/** A resource that the code has made. */
+interface Work {
+  type: string;
+  resource: Resource;
+  looks: number;
 }
 
 /** A request of `fetch`, or of the package undici. */
@@ -39,7 +54,7 @@ interface Used {
 
 class Followed implements Following {
   readonly isOwn: () => boolean;
-  readonly #works = new Map<unknown, { type: string; resource: Resource }>();
+  readonly #works = new Map<unknown, Work>();
   readonly #fetched = new Map<unknown, Fetched>();
   readonly #sockets = new Map<Socket, Used>();
   /** True when something was started since the last look. */
@@ -51,7 +66,7 @@ class Followed implements Following {
 
   started(id: number, type: string, resource: Resource): void {
     this.#started = true;
-    this.#works.set(id, { type, resource });
+    this.#works.set(id, { type, resource, looks: 0 });
   }
 
   fetchStarted(request: unknown): void {
@@ -76,7 +91,7 @@ class Followed implements Following {
   }
 
   now(): Activity {
-    const found: Activity[] = [...this.#works.values()].map(({ type, resource }) => activityOf(type, resource));
+    const found: Activity[] = [...this.#works.values()].map(activityOf);
     for (const { answered } of this.#fetched.values()) found.push(answered ? "perhaps" : "some");
     for (const [socket, used] of this.#sockets) found.push(this.#lookAt(socket, used));
     // Between two pieces of work nothing is under way: what has just ended may start the next one.
@@ -101,8 +116,15 @@ class Followed implements Following {
   }
 }
 
-function activityOf(type: string, resource: Resource): Activity {
+/** Calculations of `node:crypto` are the other resources of such a name. */
+const isLeftBehind = (type: string, { ondone }: Resource): boolean =>
+  leftBehind.has(type) || (type.endsWith("REQUEST") && type !== "HTTPCLIENTREQUEST" && ondone === undefined);
+
+function activityOf(work: Work): Activity {
+  const { type, resource } = work;
+  work.looks += 1;
   if (resource.hasRef?.() === false) return "none";
+  if (isLeftBehind(type, resource)) return work.looks > looksLeftBehind ? "none" : "perhaps";
   const isInterval = type === "Timeout" && typeof resource._repeat === "number";
   return isInterval || staying.has(type) || resource.req?.res != null ? "perhaps" : "some";
 }

@@ -1,5 +1,8 @@
 import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import { execFile, execFileSync } from "node:child_process";
+import { generateKeyPairSync, randomBytes, randomUUID, scrypt, scryptSync } from "node:crypto";
+import { Resolver } from "node:dns";
+import { opendirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { get } from "node:http";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -150,6 +153,37 @@ test("files, processes, threads and digests are work", async () => {
     await until(one, "none");
     one.end();
   }
+});
+
+test.each<[string, () => unknown]>([
+  ["randomUUID", () => randomUUID()],
+  ["randomBytes", () => randomBytes(8)],
+  ["scryptSync", () => scryptSync("a", "b", 8)],
+  ["generateKeyPairSync", () => generateKeyPairSync("ed25519")],
+  ["a read Blob", () => new Blob(["x"]).text()],
+  ["a read folder", () => opendirSync(".").closeSync()],
+  ["a resolver", () => new Resolver()],
+])("%s leaves a resource of Node behind, which is no work after some looks", async (_, call) => {
+  const one = following();
+  await own.run("own", call);
+  const looks = Array.from({ length: 6 }, () => one.now());
+  expect(looks).not.toContain("some");
+  expect(looks.at(-1)).toBe("none");
+});
+
+test("a calculation that does not block is work until its end", async () => {
+  const one = following();
+  let over = false;
+  own.run("own", () =>
+    scrypt("a", "b", 8, () => {
+      over = true;
+    }),
+  );
+  while (!over) {
+    expect(one.now()).toBe("some");
+    await turn();
+  }
+  await until(one, "none");
 });
 
 /** In a process of its own: other tests of this one may have left attempts that nobody ends. */

@@ -36,7 +36,7 @@ export const spawnOne = (
 export async function spawnAll(
   spawning: Spawning,
   [first, inputs, options = {}]: [
-    first: Submittable | Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>,
+    first: Submittable | string | Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>,
     inputs?: Iterable<unknown> | AsyncIterable<unknown>,
     options?: SpawnAllOptions<unknown>,
   ],
@@ -44,7 +44,7 @@ export async function spawnAll(
   spawnerOf(spawning, "spawnAll");
   mustBeOptions(options);
   const children =
-    inputs === undefined ? (first as Iterable<ChildSpawn>) : ofType(first as Submittable, inputs, options);
+    inputs === undefined ? (first as Iterable<ChildSpawn>) : ofType(first as Submittable | string, inputs, options);
   if (!isIterable(inputs ?? first)) {
     throw new PermanentError("task.spawnAll: expected an iterable of inputs or of children, such as a list");
   }
@@ -79,7 +79,7 @@ const isIterable = (value: unknown): boolean =>
 
 /** Children of one type. */
 async function* ofType(
-  type: Submittable,
+  type: Submittable | string,
   inputs: Iterable<unknown> | AsyncIterable<unknown>,
   { key, ...options }: SpawnAllOptions<unknown>,
 ): AsyncGenerator<ChildSpawn> {

@@ -4,7 +4,7 @@ import { iso, longestQueueLifeSeconds, type TaskRecord } from "../model/record.t
 import type { Suspension } from "../model/suspension.ts";
 import type { StepEntry, StoredEntry } from "../ports/steps.ts";
 import { keepEntries, keepReadEntries, newEntryPurgeAt, outlivesNewEntries } from "../send/keep-entries.ts";
-import { mustBeOutside, runWithin } from "../task/ambient.ts";
+import { asOwnWork, mustBeOutside, runWithin } from "../task/ambient.ts";
 import { type KeptText, keptIn, keptText, mustBeKept } from "../task/kept-value.ts";
 import { runInStep } from "../task/numbering.ts";
 import { type Call, entryOf, inWords, keyOf } from "../task/step-calls.ts";
@@ -178,7 +178,8 @@ export class AttemptSteps implements StepTools {
     const call = this.#begin(kind, name, mayWait);
     try {
       const stored = await this.stored();
-      return await run(call, entryOf(call, stored));
+      // Only the function of a step is the code's, and it ends with its call.
+      return await asOwnWork(() => run(call, entryOf(call, stored)));
     } finally {
       await this.rest.ready();
       this.#open -= 1;

@@ -33,13 +33,15 @@ const filesOfTask: Check = (value) =>
 
 export const spawnChecks: ChecksOf<SpawnOptions> = { ...common, files: filesOfTask };
 
-/** The one form that both forms of a handler's submit, and of its spawn, are recorded in. */
+/** The one form that all forms of a handler's submit, and of its spawn, are recorded in. */
 export const childSubmitOf = <Options extends SubmitOptions = SubmitOptions>(
-  given: Submittable | (ChildSubmit & Options),
+  given: Submittable | string | (ChildSubmit & Options),
   input?: unknown,
   options?: Options,
-): ChildSubmit & Options =>
-  "type" in given ? given : ({ type: given.name, input, ...options } as ChildSubmit & Options);
+): ChildSubmit & Options => {
+  if (typeof given === "object" && "type" in given) return given;
+  return { type: typeof given === "string" ? given : given.name, input, ...options } as ChildSubmit & Options;
+};
 
 /** A submit of a handler, in the one form that both forms are recorded in, with an input of its own. */
 export const checkedSubmit = (...given: Parameters<typeof childSubmitOf<SubmitOptions>>): ChildSubmit =>
@@ -66,8 +68,8 @@ function checked<Options extends SubmitOptions>(
     throw new PermanentError(`task.${what}: ${fault}`, { cause: new Misuse(fault) });
   };
   const isNamed = typeof type === "object" && type !== null && "type" in type;
-  if (!isNamed && typeof (type as Submittable | undefined)?.name !== "string") {
-    refuse("expected a task type, or an object with the type's name and its input");
+  if (!isNamed && typeof type !== "string" && typeof (type as Submittable | undefined)?.name !== "string") {
+    refuse("expected a task type, its name, or an object with the type's name and its input");
   }
   if (isNamed && typeof type.type !== "string") refuse("type must be the name of a task type");
   const given = isNamed ? type : (options ?? {});

@@ -104,6 +104,8 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
    * @example await task.submit({ type: "crm.update", input: { email } });
    */
   submit(child: ChildSubmit): Promise<string>;
+  /** The same, with the name, the input and the options apart. */
+  submit(type: string, input?: unknown, options?: SubmitOptions): Promise<string>;
   /**
    * Spawns a child, and returns its `task_id`. The task stays `processing` until all its children have ended; then its
    * type's `aggregate` gets their results. A retried attempt spawns nothing twice, if it spawns the same children under
@@ -115,6 +117,8 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   spawn<Input>(type: Submittable<Input>, input: NoInfer<Input>, options?: SpawnOptions): Promise<string>;
   /** Spawns a child of a type by its name. The input is checked at run time only. */
   spawn(child: NamedSpawn): Promise<string>;
+  /** The same, with the name, the input and the options apart. */
+  spawn(type: string, input?: unknown, options?: SpawnOptions): Promise<string>;
   /**
    * Spawns many children: each of one type, or each of its own. Reads the inputs, of any number, as they are needed.
    * Returns the number of children.
@@ -123,6 +127,12 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   spawnAll<Input>(
     type: Submittable<Input>,
     inputs: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
+    options?: SpawnAllOptions<NoInfer<Input>>,
+  ): Promise<number>;
+  /** Spawns children of a type by its name. The inputs are checked at run time only. */
+  spawnAll<Input>(
+    type: string,
+    inputs: Iterable<Input> | AsyncIterable<Input>,
     options?: SpawnAllOptions<NoInfer<Input>>,
   ): Promise<number>;
   spawnAll(children: Iterable<ChildSpawn> | AsyncIterable<ChildSpawn>): Promise<number>;
@@ -181,6 +191,8 @@ export interface TaskContext<State = unknown> extends TaskIdentity {
   run<Input, Output>(type: Runnable<Input, Output>, input: NoInfer<Input>, options?: RunOptions): Promise<Output>;
   /** Runs a child of a type by its name. The input is checked at run time only. */
   run<Output = unknown>(child: NamedRun): Promise<Output>;
+  /** The same, with the name, the input and the options apart. */
+  run<Output = unknown>(type: string, input?: unknown, options?: RunOptions): Promise<Output>;
   /**
    * Goes on after that many seconds, 0 to 31,536,000 (a year). The attempt ends meanwhile and costs nothing: all that
    * runs beside a sleep must be a step, until one of several waits has ended. Neither the sleep nor what follows counts

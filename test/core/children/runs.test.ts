@@ -69,6 +69,26 @@ describe("a child that the handler awaits", () => {
     expect(ran).toEqual([4]);
   });
 
+  test("and other calls take a type by its name, with the input and the options apart", async () => {
+    const { pipeline, ran } = running(
+      async (task) => {
+        await task.submit("double", { n: 1 }, { key: "a" });
+        await task.spawn("double", { n: 2 }, { key: "b", tags: { of: "two" } });
+        await task.spawnAll("double", [{ n: 3 }, { n: 4 }], { key: ({ n }) => `n${n}` });
+        const { twice } = await task.run<{ twice: number }>("double", { n: 5 }, { key: "c" });
+        await task.run("double", { n: twice });
+      },
+      { parent: { children: {} } },
+    );
+    const submit = vi.spyOn(pipeline.ports, "submitChild");
+    const task = await pipeline.accept();
+    await pipeline.drain();
+    expect(await shown(pipeline, task)).toMatchObject({ status: "completed", children: { total: 5, completed: 5 } });
+    expect(submit.mock.calls[0]?.[1]).toEqual({ type: "double", input: { n: 1 }, key: "a" });
+    expect(ran.toSorted((a, b) => a - b)).toEqual([2, 3, 4, 5, 10]);
+    expect((await childrenOf(pipeline, task)).filter(({ tags }) => tags?.of === "two")).toHaveLength(1);
+  });
+
   test("runs once, also where the task fails behind it, or is cut off, and its result stays", async () => {
     let tries = 0;
     const { pipeline, ran } = running(async (task, type) => {

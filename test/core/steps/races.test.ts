@@ -152,6 +152,38 @@ test("after a race, a step and a new wait, the attempt is suspended, and the los
   expect(notes).toEqual(["paid"]);
 });
 
+test("what Offload does itself for a call is no work of the code that goes on beside it", async () => {
+  const { pipeline } = started(async (task) =>
+    Promise.all([
+      race(task),
+      task.waitFor("z", { timeoutSeconds: 3 * day }),
+      task.waitFor("later", { timeoutSeconds: 3 * day }).then(async () => {
+        await task.step("note", () => 1);
+        await task.waitFor("c", { timeoutSeconds: 3 * day });
+      }),
+    ]),
+  );
+  const { steps } = pipeline.ports;
+  const add = steps.add.bind(steps);
+  const timers: NodeJS.Timeout[] = [];
+  onTestFinished(() => timers.forEach(clearTimeout));
+  steps.add = (...given) => {
+    timers.push(setTimeout(() => {}, 60_000));
+    return add(...given);
+  };
+  const task = await pipeline.accept();
+  await pipeline.work();
+  await signal(pipeline.ports, await pipeline.recordOf(task), "later", 1);
+  const startMs = pipeline.clock.now();
+  let over = false;
+  void pipeline.work().then(() => {
+    over = true;
+  });
+  await until(pipeline, () => over);
+  expect(pipeline.clock.now() - startMs).toBeLessThan(10_000);
+  expect(await pipeline.recordOf(task)).toMatchObject({ waiting_for: { signals: ["a", "b", "z", "c"] } });
+});
+
 test("work of one of all branches ends before the attempt is suspended", async () => {
   const { opened, open } = gate();
   let calls = 0;
