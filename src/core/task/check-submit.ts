@@ -69,7 +69,7 @@ function checked<Options extends SubmitOptions>(
   };
   const isNamed = typeof type === "object" && type !== null && "type" in type;
   if (!isNamed && typeof type !== "string" && typeof (type as Submittable | undefined)?.name !== "string") {
-    refuse("expected a task type, its name, or an object with the type's name and its input");
+    refuse("expected a task type, or its name");
   }
   if (isNamed && typeof type.type !== "string") refuse("type must be the name of a task type");
   const given = isNamed ? type : (options ?? {});
