@@ -26,7 +26,7 @@ const looksLeftBehind = 4;
 /** A resource of Node, with what is read of it. */
 interface Resource {
   hasRef?(): boolean;
-  /** Called at the end of a calculation that does not block. One that blocks, such as `randomUUID()`, has none. */
+  /** Node calls it at the end of a calculation. A calculation that blocks, such as `randomUUID()`, has none. */
   ondone?: unknown;
   _repeat?: number | null;
   /** A request by `node:http`, with its response. */
@@ -116,7 +116,7 @@ class Followed implements Following {
   }
 }
 
-/** A resource of such a name is a calculation of `node:crypto`, or a request. */
+/** Node names the calculations of `node:crypto` so, and requests. */
 const isLeftBehind = (type: string, { ondone }: Resource): boolean =>
   leftBehind.has(type) || (type.endsWith("REQUEST") && type !== "HTTPCLIENTREQUEST" && ondone === undefined);
 
