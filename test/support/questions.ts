@@ -224,7 +224,7 @@ export const questions: readonly (readonly [words: string, ...answers: string[]]
   ["multipart upload progress", "files", "client"],
   ["migrate from celery", "from-celery"],
   ["long polling wait for result http", "other-languages", "api", "api-tasks"],
-  ["dead letter alarm", "runbook"],
+  ["dead letter alarm", "runbook", "alarms"],
   ["websocket auth", "push"],
   ["task versions schema evolution", "upgrades"],
   ["llm calls with retries and rate limit", "cookbook", "rate-limits"],
